@@ -1,0 +1,30 @@
+"""How hard one run tries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .problem import unknown
+
+
+@dataclass(frozen=True)
+class Budget:
+    """``examples`` drawn by a property of weight 1, and ``timeout`` in seconds for all tests of one requirement."""
+
+    name: str
+    examples: int
+    timeout: float
+
+
+QUICK = Budget("quick", examples=60, timeout=30.0)
+STANDARD = Budget("standard", examples=500, timeout=120.0)
+THOROUGH = Budget("thorough", examples=5000, timeout=1200.0)
+
+BUDGETS = {budget.name: budget for budget in (QUICK, STANDARD, THOROUGH)}
+
+
+def named(name: str) -> Budget:
+    """The budget called ``name``. Raises UsageProblem for any other name."""
+    if name not in BUDGETS:
+        raise unknown("budget", name, BUDGETS)
+    return BUDGETS[name]

@@ -1,0 +1,93 @@
+"""Backends by name: ``NAME[:DEVICE]`` of entry-point group ``gaugeblock.backends``, or ``package.module:Class[:DEVICE]``.
+
+Nothing here imports a backend except :func:`load`, which only worker processes (and pytest) call.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, cast
+
+from .backend import Backend
+from .problem import BackendProblem, one_line, unknown
+
+GROUP = "gaugeblock.backends"
+
+MEMBERS = (
+    "name", "version", "device", "capabilities", "from_numpy", "to_numpy", "call",
+    "shape", "strides", "storage_offset", "dtype", "storage_id", "storage_nbytes", "data_ptr",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class BackendName:
+    """A backend as named on the command line, resolved to where its class is, not yet imported."""
+
+    text: str
+    module: str
+    attribute: str
+    device: str | None
+
+    @property
+    def slug(self) -> str:
+        """The name as a file name."""
+        return "".join(c if c.isalnum() or c in "._-" else "-" for c in self.text).strip("-.")
+
+
+def installed() -> dict[str, EntryPoint]:
+    """Entry points of every installed backend, by name."""
+    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+
+
+def resolve(text: str) -> BackendName:
+    """Find where ``text`` points. Raises UsageProblem for a name that is neither installed nor a class's address."""
+    known = installed()
+    head, _, rest = text.partition(":")
+    if head in known:
+        return BackendName(text, known[head].module, known[head].attr, rest or None)
+    if not head or not rest:
+        raise unknown("backend", text, known, "or package.module:Class, or path/to/file.py:Class")
+    attribute, _, device = rest.partition(":")
+    looks_like_class = all(part.isidentifier() for part in attribute.split("."))
+    if not looks_like_class or not (head.endswith(".py") or all(part.isidentifier() for part in head.split("."))):
+        raise unknown("backend", text, known, "or package.module:Class, or path/to/file.py:Class")
+    if head.endswith(".py") and not Path(head).is_file():
+        raise BackendProblem(f"backend {text!r}: no file {head}")
+    return BackendName(text, head, attribute, device or None)
+
+
+def load(name: BackendName) -> Backend:
+    """Import the backend and make it. Raises BackendProblem naming what went wrong."""
+    try:
+        found: Any = _module(name.module)
+        for part in name.attribute.split("."):
+            found = getattr(found, part)
+        make = cast("Callable[..., Any]", found)
+        backend = make(name.device) if name.device is not None else make()
+    except (Exception, SystemExit) as error:
+        raise BackendProblem(f"backend {name.text!r} cannot be loaded: {one_line(error)}") from error
+    missing = [member for member in MEMBERS if not hasattr(backend, member)]
+    if missing:
+        raise BackendProblem(
+            f"backend {name.text!r}: {name.attribute} lacks {', '.join(missing)}; see gaugeblock_conformance.backend"
+        )
+    return cast("Backend", backend)
+
+
+def _module(address: str) -> Any:
+    if not address.endswith(".py"):
+        return importlib.import_module(address)
+    path = Path(address).resolve()
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{address} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)
+    spec.loader.exec_module(module)
+    return module

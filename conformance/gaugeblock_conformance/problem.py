@@ -1,0 +1,40 @@
+"""A user's mistake: one line that names the thing and what is allowed, with the exit status it leads to."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+
+USAGE = 2
+NOT_LOADABLE = 3
+
+
+class UsageProblem(ValueError):
+    """Bad input on the command line or in a file it names."""
+
+    exit_status = USAGE
+
+
+class BackendProblem(UsageProblem):
+    """A backend that exists but cannot be loaded."""
+
+    exit_status = NOT_LOADABLE
+
+
+def unknown(kind: str, given: str, known: Collection[str], see: str = "") -> UsageProblem:
+    """The problem of a name that is not among ``known``: near matches first, all names when they are few."""
+    near = difflib.get_close_matches(given, known, n=3, cutoff=0.5) or [name for name in known if given in name][:3]
+    text = f"unknown {kind} {given!r}"
+    if near:
+        text += f"; did you mean {' or '.join(near)}?"
+    if len(known) <= 20:
+        text += f"{' Known' if near else '; known'}: {', '.join(known) or 'none'}"
+    if see:
+        text += f" ({see})"
+    return UsageProblem(text)
+
+
+def one_line(error: BaseException) -> str:
+    """``Type: message`` of an exception, on one line."""
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
