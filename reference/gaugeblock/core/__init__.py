@@ -1,0 +1,1 @@
+"""Vocabulary of the engine: dtypes, devices, layouts, sizes, promotion, argument checks."""

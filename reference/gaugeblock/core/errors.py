@@ -1,0 +1,74 @@
+"""Argument checks: every message names the operator, the argument, what was given and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index as as_index
+from typing import NoReturn
+
+INT64_MAX = (1 << 63) - 1
+
+
+def type_error(operator: str, argument: str, given: object, allowed: str) -> NoReturn:
+    """Raise TypeError for an argument of a wrong Python type."""
+    raise TypeError(f"{operator}(): argument '{argument}' must be {allowed}, not {type(given).__name__}")
+
+
+def value_error(operator: str, argument: str, given: object, allowed: str) -> NoReturn:
+    """Raise RuntimeError for an argument of the right type with an illegal value."""
+    raise RuntimeError(f"{operator}(): argument '{argument}' must be {allowed}, got {given!r}")
+
+
+def check_int(operator: str, argument: str, value: object) -> int:
+    """`value` as int (anything with __index__ but bool's text is fine too). Raises TypeError."""
+    if type(value) is int:
+        return value
+    try:
+        return as_index(value)  # type: ignore[arg-type]
+    except TypeError:
+        type_error(operator, argument, value, "int")
+
+
+def wrap_dim(operator: str, dim: int, ndim: int, argument: str = "dim") -> int:
+    """`dim` counted from the front; a 0-dim tensor accepts -1 and 0. Raises IndexError outside [-ndim, ndim)."""
+    if type(dim) is not int:
+        dim = check_int(operator, argument, dim)
+    limit = ndim or 1
+    if -limit <= dim < limit:
+        return dim + limit if dim < 0 else dim
+    raise IndexError(
+        f"{operator}(): Dimension out of range for argument '{argument}' "
+        f"(expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
+    )
+
+
+def wrap_dims(operator: str, dims: Sequence[int], ndim: int, argument: str = "dims") -> tuple[int, ...]:
+    """Each of `dims` wrapped; raises RuntimeError when a dim appears twice."""
+    wrapped = tuple([wrap_dim(operator, dim, ndim, argument) for dim in dims])
+    if len(set(wrapped)) != len(wrapped):
+        raise RuntimeError(f"{operator}(): argument '{argument}' names a dim more than once, got {tuple(dims)}")
+    return wrapped
+
+
+def check_ints(operator: str, argument: str, value: object) -> tuple[int, ...]:
+    """`value`, an int or a sequence of ints, as a tuple of ints. Raises TypeError."""
+    if type(value) is tuple or isinstance(value, tuple | list):
+        return tuple([item if type(item) is int else check_int(operator, argument, item) for item in value])
+    return (check_int(operator, argument, value),)
+
+
+def check_sizes(operator: str, sizes: Sequence[int], argument: str = "size") -> None:
+    """Raise RuntimeError when a size is negative."""
+    for size in sizes:
+        if size < 0:
+            raise RuntimeError(
+                f"{operator}(): Trying to create tensor with negative dimension {size} in argument '{argument}': "
+                f"{list(sizes)}"
+            )
+
+
+def check_nbytes(operator: str, nbytes: int) -> int:
+    """`nbytes` unless it exceeds what 64 bits can address: RuntimeError."""
+    if nbytes > INT64_MAX:
+        raise RuntimeError(f"{operator}(): Storage size calculation overflowed: {nbytes} bytes exceed 64 bits")
+    return nbytes

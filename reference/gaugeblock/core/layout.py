@@ -1,0 +1,40 @@
+"""Layouts: how a tensor's elements are kept (strided, or one of the sparse forms)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Layout:
+    """A layout; instances are the constants of this module, compared by ``is``."""
+
+    __slots__ = ("name",)
+
+    name: str
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"gaugeblock.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return layout_by_name, (self.name,)
+
+    def __copy__(self) -> Layout:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Layout:
+        return self
+
+
+strided = Layout("strided")
+sparse_coo = Layout("sparse_coo")
+sparse_csr = Layout("sparse_csr")
+
+LAYOUTS: dict[str, Layout] = {layout.name: layout for layout in (strided, sparse_coo, sparse_csr)}
+
+
+def layout_by_name(name: str) -> Layout:
+    """The layout called `name`; KeyError when there is none."""
+    return LAYOUTS[name]

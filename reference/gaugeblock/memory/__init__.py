@@ -1,0 +1,1 @@
+"""Bytes: allocators, storages, foreign memory."""

@@ -1,0 +1,150 @@
+"""The host allocator: 64-byte aligned blocks, cached by size class.
+
+Blocks up to SMALL_LIMIT are rounded to a power of two and kept in plain lists, one per class, so that
+taking a block is ``pools[(nbytes - 1).bit_length()].pop()`` and giving it back ``pool.append(address)``.
+Larger blocks are rounded to LARGE_STEP, kept by size, and reused when at most a quarter would be wasted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .pages import HUGE_PAGE, aligned_block, release_block
+
+SMALL_LIMIT = 1 << 20
+LARGE_STEP = 1 << 18
+DEFAULT_CACHE_LIMIT = 2 << 30
+
+_FIRST_CLASS = 6
+_LAST_CLASS = SMALL_LIMIT.bit_length() - 1
+
+
+def small_class(nbytes: int) -> int:
+    """The class (log2 of the block size) that serves `nbytes` bytes, 0 < nbytes <= SMALL_LIMIT."""
+    return max((nbytes - 1).bit_length(), _FIRST_CLASS)
+
+
+def large_size(nbytes: int) -> int:
+    """The block size that serves `nbytes` > SMALL_LIMIT bytes."""
+    step = HUGE_PAGE if nbytes >= 16 * HUGE_PAGE else LARGE_STEP
+    return (nbytes + step - 1) // step * step
+
+
+@dataclass(frozen=True)
+class HostStatistics:
+    """Bytes held from the system, of which cached (free); blocks asked of and returned to the system."""
+
+    reserved_bytes: int
+    cached_bytes: int
+    system_allocations: int
+    system_frees: int
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes of blocks in use, rounded to block sizes."""
+        return self.reserved_bytes - self.cached_bytes
+
+
+class HostAllocator:
+    """Caching allocator of the CPU; `pools` may be popped and appended to directly while it is open.
+
+    While closed (see `close_pools`) its small lists stay empty, so every request passes through ``allocate``.
+    """
+
+    def __init__(self, cache_limit: int = DEFAULT_CACHE_LIMIT) -> None:
+        self.pools: list[list[int]] = []
+        shared: list[int] = []
+        for number in range(_LAST_CLASS + 1):
+            self.pools.append(shared if number <= _FIRST_CLASS else [])
+        self._classes = range(_FIRST_CLASS, _LAST_CLASS + 1)
+        self._large: dict[int, list[int]] = {}
+        self._large_cached = 0
+        self._closed: list[list[int]] | None = None
+        self.cache_limit = cache_limit
+        self._reserved = 0
+        self._system_allocations = 0
+        self._system_frees = 0
+
+    def allocate(self, nbytes: int) -> int:
+        """The address of `nbytes` > 0 bytes. Raises RuntimeError when the system has no memory."""
+        if nbytes <= SMALL_LIMIT:
+            number = small_class(nbytes)
+            pool = (self._closed or self.pools)[number]
+            return pool.pop() if pool else self._grow(1 << number)
+        return self._take_large(large_size(nbytes))
+
+    def free(self, address: int, nbytes: int) -> None:
+        """Keep the block for reuse, or return it to the system when the cache is full."""
+        if nbytes <= SMALL_LIMIT:
+            (self._closed or self.pools)[small_class(nbytes)].append(address)
+            return
+        size = large_size(nbytes)
+        if self._large_cached + size > self.cache_limit:
+            self._release(address, size)
+            return
+        self._large.setdefault(size, []).append(address)
+        self._large_cached += size
+
+    def _take_large(self, size: int) -> int:
+        blocks = self._large.get(size)
+        if blocks:
+            self._large_cached -= size
+            return blocks.pop()
+        return self._grow(size)
+
+    def _grow(self, size: int) -> int:
+        if self._cached_bytes() + size > self.cache_limit:
+            self.empty_cache()
+        address = aligned_block(size)
+        if not address:
+            self.empty_cache()
+            address = aligned_block(size)
+        if not address:
+            raise RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes")
+        self._reserved += size
+        self._system_allocations += 1
+        return address
+
+    def _release(self, address: int, size: int) -> None:
+        release_block(address)
+        self._reserved -= size
+        self._system_frees += 1
+
+    def _cached_bytes(self) -> int:
+        pools = self._closed or self.pools
+        return self._large_cached + sum(len(pools[number]) << number for number in self._classes)
+
+    def empty_cache(self) -> None:
+        """Return every cached block to the system."""
+        pools = self._closed or self.pools
+        for number in self._classes:
+            pool = pools[number]
+            while pool:
+                self._release(pool.pop(), 1 << number)
+        for size, blocks in self._large.items():
+            while blocks:
+                self._release(blocks.pop(), size)
+        self._large.clear()
+        self._large_cached = 0
+
+    def statistics(self) -> HostStatistics:
+        """A snapshot of the counters."""
+        return HostStatistics(self._reserved, self._cached_bytes(), self._system_allocations, self._system_frees)
+
+    def close_pools(self) -> None:
+        """Move the cached small blocks out of `pools`, which then stay empty until open_pools."""
+        if self._closed is None:
+            self._closed = [[] for _ in range(_LAST_CLASS + 1)]
+            for number in self._classes:
+                self._closed[number].extend(self.pools[number])
+                self.pools[number].clear()
+
+    def open_pools(self) -> None:
+        """Undo close_pools."""
+        if self._closed is not None:
+            for number in self._classes:
+                self.pools[number].extend(self._closed[number])
+            self._closed = None
+
+
+host_allocator = HostAllocator()

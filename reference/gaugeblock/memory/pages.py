@@ -1,0 +1,46 @@
+"""Raw memory from the operating system, through the C library: aligned blocks and page mappings."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+
+ALIGNMENT = 64
+HUGE_PAGE = 2 << 20
+_MADV_HUGEPAGE = 14
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_aligned_alloc = _libc.aligned_alloc
+_aligned_alloc.argtypes = (ctypes.c_size_t, ctypes.c_size_t)
+_aligned_alloc.restype = ctypes.c_void_p
+_free = _libc.free
+_free.argtypes = (ctypes.c_void_p,)
+_free.restype = None
+_madvise = getattr(_libc, "madvise", None)
+if _madvise is not None:
+    _madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    _madvise.restype = ctypes.c_int
+
+memset = ctypes.memset
+memmove = ctypes.memmove
+
+
+def aligned_block(nbytes: int, alignment: int = ALIGNMENT) -> int:
+    """The address of `nbytes` bytes at a multiple of `alignment`, or 0 when the system has none.
+
+    A block of several huge pages is aligned to one and the kernel is asked to back it with huge pages.
+    """
+    huge = nbytes >= 2 * HUGE_PAGE
+    boundary = HUGE_PAGE if huge else alignment
+    rounded = (nbytes + boundary - 1) & -boundary
+    address: int | None = _aligned_alloc(boundary, rounded)
+    if address is None:
+        return 0
+    if huge and _madvise is not None and hasattr(mmap, "MADV_HUGEPAGE"):
+        _madvise(address, rounded, _MADV_HUGEPAGE)
+    return address
+
+
+def release_block(address: int) -> None:
+    """Give a block of aligned_block back to the system."""
+    _free(address)

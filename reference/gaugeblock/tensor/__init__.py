@@ -1,0 +1,1 @@
+"""Tensors: the record, the stride laws, views."""

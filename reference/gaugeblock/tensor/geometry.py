@@ -1,0 +1,108 @@
+"""Geometry: everything about a tensor that does not change from one storage to the next, interned and immutable."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ..core.device import Device, cpu
+from ..core.dtype import DType
+from ..core.size import Size
+from ..memory.host_allocator import SMALL_LIMIT, host_allocator, small_class
+from .strides import default_strides, is_contiguous, is_non_overlapping_and_dense
+
+TABLE_LIMIT = 1 << 14
+PLAN_LIMIT = 256
+
+
+class Geometry:
+    """Sizes, strides (in elements), dtype and device of a tensor, with what follows from them.
+
+    Two equal geometries are usually one object, so ``is`` may serve as a quick hint; it never proves a difference.
+    `pool` is the free list for a packed block of this numel (None when there is none), `plans` a bounded cache
+    for whoever works on tensors of this geometry, `views` the same for the view operators, `keys` the dispatch keys.
+    """
+
+    __slots__ = (
+        "contiguous",
+        "dense",
+        "device",
+        "dtype",
+        "keys",
+        "nbytes",
+        "ndim",
+        "numel",
+        "plans",
+        "pool",
+        "shape",
+        "sizes",
+        "strides",
+        "transposed",
+        "views",
+    )
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: DType
+    device: Device
+    ndim: int
+    numel: int
+    nbytes: int
+    contiguous: bool
+    dense: bool
+    shape: Size
+    keys: int | None
+    pool: list[int] | None
+    plans: dict[Any, Any]
+    views: dict[Any, Any]
+    transposed: Geometry | None
+
+    def __repr__(self) -> str:
+        return f"Geometry({self.sizes}, {self.strides}, {self.dtype.name}, {str(self.device)!r})"
+
+
+_TABLE: dict[tuple[tuple[int, ...], tuple[int, ...], DType, Device], Geometry] = {}
+
+
+def geometry_of(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device = cpu) -> Geometry:
+    """The geometry with exactly these members; sizes and strides are tuples of non-negative ints of equal length."""
+    key = (sizes, strides, dtype, device)
+    known = _TABLE.get(key)
+    return known if known is not None else _build(key)
+
+
+def contiguous_geometry(sizes: tuple[int, ...], dtype: DType, device: Device = cpu) -> Geometry:
+    """The geometry of a fresh row-major tensor."""
+    return geometry_of(sizes, default_strides(sizes), dtype, device)
+
+
+def _build(key: tuple[tuple[int, ...], tuple[int, ...], DType, Device]) -> Geometry:
+    sizes, strides, dtype, device = key
+    self = Geometry()
+    self.sizes = sizes
+    self.strides = strides
+    self.dtype = dtype
+    self.device = device
+    self.ndim = len(sizes)
+    self.numel = prod(sizes)
+    self.nbytes = self.numel * dtype.itemsize
+    self.contiguous = is_contiguous(sizes, strides)
+    self.dense = self.contiguous or is_non_overlapping_and_dense(sizes, strides)
+    self.shape = Size(sizes)
+    self.keys = None
+    pooled = device is cpu and 0 < self.nbytes <= SMALL_LIMIT
+    self.pool = host_allocator.pools[small_class(self.nbytes)] if pooled else None
+    self.plans = {}
+    self.views = {}
+    self.transposed = None
+    if len(_TABLE) >= TABLE_LIMIT:
+        _TABLE.clear()
+    _TABLE[key] = self
+    return self
+
+
+def remember(plans: dict[Any, Any], key: Any, value: Any) -> None:
+    """Put `value` into a geometry's cache, emptying it first when it is full."""
+    if len(plans) >= PLAN_LIMIT:
+        plans.clear()
+    plans[key] = value

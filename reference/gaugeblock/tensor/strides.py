@@ -1,0 +1,175 @@
+"""The stride laws, as pure functions on tuples: sizes and strides in elements, dims from the front."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ..core.memory_format import MemoryFormat, channels_last, channels_last_3d
+
+Ints = tuple[int, ...]
+
+
+def default_strides(sizes: Ints) -> Ints:
+    """Row-major strides: the last is 1, each other the next stride times max(next size, 1)."""
+    strides = []
+    step = 1
+    for size in reversed(sizes):
+        strides.append(step)
+        if size > 1:
+            step *= size
+    strides.reverse()
+    return tuple(strides)
+
+
+def is_contiguous(sizes: Ints, strides: Ints) -> bool:
+    """Row-major and gapless, sizes 1 not counting; true whenever there are no elements."""
+    if 0 in sizes:
+        return True
+    step = 1
+    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
+        if size != 1:
+            if stride != step:
+                return False
+            step *= size
+    return True
+
+
+def is_non_overlapping_and_dense(sizes: Ints, strides: Ints) -> bool:
+    """Some order of the dims makes the tensor contiguous: every element once, no gaps."""
+    if 0 in sizes:
+        return True
+    step = 1
+    for stride, size in sorted((stride, size) for size, stride in zip(sizes, strides, strict=True) if size != 1):
+        if stride != step:
+            return False
+        step *= size
+    return True
+
+
+def extent(sizes: Ints, strides: Ints) -> int:
+    """One more than the largest element offset that is addressed; 0 without elements."""
+    if 0 in sizes:
+        return 0
+    return 1 + sum([(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)])
+
+
+def has_internal_overlap(sizes: Ints, strides: Ints) -> bool:
+    """A stride 0 on a size above 1: several indices meet in one element."""
+    return any(stride == 0 and size > 1 for size, stride in zip(sizes, strides, strict=True))
+
+
+_CHANNEL_ORDERS: dict[MemoryFormat, Ints] = {channels_last: (1, 3, 2, 0), channels_last_3d: (1, 4, 3, 2, 0)}
+
+
+def channels_last_strides(sizes: Ints, memory_format: MemoryFormat = channels_last) -> Ints:
+    """Strides with the channel dim (1) innermost; sizes must have the rank of the format."""
+    strides = [0] * len(sizes)
+    step = 1
+    for dim in _CHANNEL_ORDERS[memory_format]:
+        strides[dim] = step
+        step *= max(sizes[dim], 1)
+    return tuple(strides)
+
+
+def is_channels_last(sizes: Ints, strides: Ints, memory_format: MemoryFormat = channels_last) -> bool:
+    """The strides are those of channels_last_strides, sizes 1 not counting; false for another rank."""
+    order = _CHANNEL_ORDERS[memory_format]
+    if len(sizes) != len(order):
+        return False
+    step = 1
+    for dim in order:
+        if sizes[dim] != 1:
+            if strides[dim] != step:
+                return False
+            step *= sizes[dim]
+    return True
+
+
+def view_strides(sizes: Ints, strides: Ints, new_sizes: Ints) -> Ints | None:
+    """Strides that read the same elements in the same order under `new_sizes`, or None when only a copy can.
+
+    The numels must agree. Old dims fall into runs with stride[k] == stride[k+1] * size[k+1]; each new dim has to
+    lie inside one run.
+    """
+    numel = prod(sizes)
+    if numel == 0:
+        return strides if sizes == new_sizes else default_strides(new_sizes)
+    if not sizes:
+        return (1,) * len(new_sizes)
+    result = [0] * len(new_sizes)
+    target = len(new_sizes) - 1
+    base = strides[-1]
+    run = 1
+    taken = 1
+    for dim in range(len(sizes) - 1, -1, -1):
+        run *= sizes[dim]
+        if dim and (sizes[dim - 1] == 1 or strides[dim - 1] == run * base):
+            continue
+        while target >= 0 and (taken < run or new_sizes[target] == 1):
+            result[target] = taken * base
+            taken *= new_sizes[target]
+            target -= 1
+        if taken != run:
+            return None
+        if dim:
+            base = strides[dim - 1]
+            run = taken = 1
+    return tuple(result) if target < 0 else None
+
+
+def broadcast_strides(sizes: Ints, strides: Ints, new_sizes: Ints) -> Ints:
+    """Strides of the tensor expanded to `new_sizes`: 0 on every new or enlarged dim."""
+    lead = len(new_sizes) - len(sizes)
+    return (0,) * lead + tuple(
+        [
+            stride if size == new else 0
+            for size, stride, new in zip(sizes, strides, new_sizes[lead:], strict=True)
+        ]
+    )
+
+
+def permuted(values: Ints, order: Ints) -> Ints:
+    """`values` with item ``order[k]`` at place k."""
+    return tuple([values[dim] for dim in order])
+
+
+def packed_order(sizes: Ints, strides: Ints) -> Ints:
+    """The dims from innermost to outermost as the strides order them.
+
+    A later dim counts as inner unless a strict comparison says otherwise; stride 0 settles nothing, and equal
+    strides put the smaller size inside.
+    """
+    ndim = len(sizes)
+    order = list(range(ndim - 1, -1, -1))
+    for start in range(1, ndim):
+        place = start
+        for inner in range(start - 1, -1, -1):
+            verdict = _is_outer(sizes, strides, order[inner], order[place])
+            if verdict > 0:
+                order[inner], order[place] = order[place], order[inner]
+                place = inner
+            elif verdict < 0:
+                break
+    return tuple(order)
+
+
+def _is_outer(sizes: Ints, strides: Ints, first: int, second: int) -> int:
+    a, b = strides[first], strides[second]
+    if a == 0 or b == 0:
+        return 0
+    if a != b:
+        return 1 if a > b else -1
+    return 1 if sizes[first] > sizes[second] else 0
+
+
+def preserve_format_strides(sizes: Ints, strides: Ints) -> Ints:
+    """Strides of a copy that keeps the layout: the same when dense and without overlap, else the same order packed."""
+    if is_non_overlapping_and_dense(sizes, strides):
+        return strides
+    result = [0] * len(sizes)
+    step = 1
+    for dim in packed_order(sizes, strides):
+        result[dim] = step
+        if sizes[dim] > 1:
+            step *= sizes[dim]
+    return tuple(result)

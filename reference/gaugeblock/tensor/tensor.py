@@ -1,0 +1,131 @@
+"""Tensor: one fixed record over a storage, and its constructor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.device import Device, cpu
+from ..core.dtype import DType
+from ..core.errors import check_nbytes, check_sizes
+from ..core.layout import Layout, strided
+from ..core.size import Size
+from ..memory.storage import Storage, allocate_storage, new_object
+from .geometry import Geometry, contiguous_geometry, geometry_of
+from .strides import extent
+
+
+class Tensor:
+    """A view of `geometry` into `storage`, starting `offset` elements in.
+
+    `pointer` is the address of the first element. `base` is the root tensor of a view. `counter` is None while the
+    version lives in ``storage.version``; `autograd` and `requires_grad_flag` belong to the autograd floor.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "autograd",
+        "base",
+        "counter",
+        "geometry",
+        "offset",
+        "pointer",
+        "requires_grad_flag",
+        "storage",
+    )
+
+    geometry: Geometry
+    storage: Storage
+    offset: int
+    pointer: int
+    base: Tensor | None
+    counter: Any
+    autograd: Any
+    requires_grad_flag: bool
+
+    @property
+    def shape(self) -> Size:
+        """The sizes."""
+        return self.geometry.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.geometry.dtype
+
+    @property
+    def device(self) -> Device:
+        """Where the storage lives."""
+        return self.geometry.device
+
+    @property
+    def layout(self) -> Layout:
+        """Always strided."""
+        return strided
+
+    @property
+    def ndim(self) -> int:
+        """The number of dims."""
+        return self.geometry.ndim
+
+
+def make_tensor(geometry: Geometry, storage: Storage, offset: int, base: Tensor | None) -> Tensor:
+    """A tensor over existing storage; the caller guarantees that it fits."""
+    self = new_object(Tensor)
+    self.geometry = geometry
+    self.storage = storage
+    self.offset = offset
+    self.pointer = storage.pointer + offset * geometry.dtype.itemsize
+    self.base = base
+    self.counter = None
+    self.autograd = None
+    self.requires_grad_flag = False
+    return self
+
+
+def new_like(geometry: Geometry) -> Tensor:
+    """A fresh tensor of a non-overlapping, dense `geometry`, contents undefined: the way to make an output."""
+    storage = new_object(Storage)
+    pool = geometry.pool
+    try:
+        storage.pointer = pointer = pool.pop()  # type: ignore[union-attr]
+    except (IndexError, AttributeError):
+        storage.pool = None
+        storage.pointer = 0
+        storage = allocate_storage(geometry.nbytes, geometry.device)
+        pointer = storage.pointer
+    else:
+        storage.pool = pool
+        storage.nbytes = geometry.nbytes
+        storage.allocator = None
+        storage.deleter = None
+        storage.owner = None
+        storage.device = cpu
+        storage.resizable = True
+        storage.version = 0
+    self = new_object(Tensor)
+    self.geometry = geometry
+    self.storage = storage
+    self.offset = 0
+    self.pointer = pointer
+    self.base = None
+    self.counter = None
+    self.autograd = None
+    self.requires_grad_flag = False
+    return self
+
+
+def empty_tensor(sizes: tuple[int, ...], dtype: DType, device: Device = cpu) -> Tensor:
+    """A fresh row-major tensor, contents undefined. Raises RuntimeError for negative or impossible sizes."""
+    check_sizes("empty", sizes)
+    geometry = contiguous_geometry(sizes, dtype, device)
+    check_nbytes("empty", geometry.nbytes)
+    return new_like(geometry)
+
+
+def empty_strided_tensor(
+    sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device = cpu
+) -> Tensor:
+    """A fresh tensor with the given strides over a storage that just holds it, contents undefined."""
+    geometry = geometry_of(sizes, strides, dtype, device)
+    nbytes = check_nbytes("empty_strided", extent(sizes, strides) * dtype.itemsize)
+    return make_tensor(geometry, allocate_storage(nbytes, device), 0, None)
