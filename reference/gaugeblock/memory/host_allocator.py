@@ -70,7 +70,10 @@ class HostAllocator:
         if nbytes <= SMALL_LIMIT:
             number = small_class(nbytes)
             pool = (self._closed or self.pools)[number]
-            return pool.pop() if pool else self._grow(1 << number)
+            try:
+                return pool.pop()
+            except IndexError:
+                return self._grow(1 << number)
         return self._take_large(large_size(nbytes))
 
     def free(self, address: int, nbytes: int) -> None:

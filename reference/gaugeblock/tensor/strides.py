@@ -121,10 +121,7 @@ def broadcast_strides(sizes: Ints, strides: Ints, new_sizes: Ints) -> Ints:
     """Strides of the tensor expanded to `new_sizes`: 0 on every new or enlarged dim."""
     lead = len(new_sizes) - len(sizes)
     return (0,) * lead + tuple(
-        [
-            stride if size == new else 0
-            for size, stride, new in zip(sizes, strides, new_sizes[lead:], strict=True)
-        ]
+        [stride if size == new else 0 for size, stride, new in zip(sizes, strides, new_sizes[lead:], strict=True)]
     )
 
 

@@ -84,24 +84,21 @@ def make_tensor(geometry: Geometry, storage: Storage, offset: int, base: Tensor 
 
 def new_like(geometry: Geometry) -> Tensor:
     """A fresh tensor of a non-overlapping, dense `geometry`, contents undefined: the way to make an output."""
-    storage = new_object(Storage)
     pool = geometry.pool
     try:
-        storage.pointer = pointer = pool.pop()  # type: ignore[union-attr]
+        pointer = pool.pop()  # type: ignore[union-attr]
     except (IndexError, AttributeError):
-        storage.pool = None
-        storage.pointer = 0
-        storage = allocate_storage(geometry.nbytes, geometry.device)
-        pointer = storage.pointer
-    else:
-        storage.pool = pool
-        storage.nbytes = geometry.nbytes
-        storage.allocator = None
-        storage.deleter = None
-        storage.owner = None
-        storage.device = cpu
-        storage.resizable = True
-        storage.version = 0
+        return make_tensor(geometry, allocate_storage(geometry.nbytes, geometry.device), 0, None)
+    storage = new_object(Storage)
+    storage.pool = pool
+    storage.pointer = pointer
+    storage.nbytes = geometry.nbytes
+    storage.allocator = None
+    storage.deleter = None
+    storage.owner = None
+    storage.device = cpu
+    storage.resizable = True
+    storage.version = 0
     self = new_object(Tensor)
     self.geometry = geometry
     self.storage = storage
