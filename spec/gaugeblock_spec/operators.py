@@ -7,30 +7,49 @@ The row format is described in operators.md and, field by field, in operator.sch
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from importlib.resources import files
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import yaml
+from .operator_rows import (
+    OperatorTableError,
+    Row,
+    check_row,
+    digest,
+    dtype_classes,
+    expand_dtypes,
+    json_schema,
+    parse_rows,
+    rows,
+    schema_name,
+    table_files,
+)
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_ROOT = files("gaugeblock_spec")
-
-Row = dict[str, Any]
-
-
-class OperatorTableError(ValueError):
-    """A row that breaks the format; the message names file, row, field and what is allowed."""
+__all__ = [
+    "Domain",
+    "ErrorCase",
+    "Operator",
+    "OperatorTableError",
+    "Row",
+    "check_row",
+    "digest",
+    "dtype_classes",
+    "expand_dtypes",
+    "json_schema",
+    "load",
+    "operator_from_row",
+    "overloads",
+    "parse_rows",
+    "rows",
+    "schema_name",
+    "table_files",
+]
 
 
 @dataclass(frozen=True)
 class ErrorCase:
-    """A call that must raise: condition in words, offending argument, exception class, message pattern, example call."""
+    """A call that must raise: condition in words, offending argument, exception class, message pattern, example."""
 
     when: str
     argument: str
@@ -66,9 +85,9 @@ class Operator:
     ulp: Mapping[str, float]
     ulp_scale: str
     domain: Mapping[str, Domain]
-    errors: tuple[ErrorCase, ...] = field(default=())
-    note: str = ""
-    file: str = ""
+    errors: tuple[ErrorCase, ...]
+    note: str
+    file: str
 
     @property
     def base_name(self) -> str:
@@ -86,129 +105,9 @@ class Operator:
         return None if self.out is None else schema_name(self.out)
 
 
-def schema_name(schema: str) -> str:
-    """The part of a schema string before its arguments."""
-    return schema.partition("(")[0]
-
-
-def table_files() -> tuple[str, ...]:
-    """File names of the table in alphabetical order."""
-    return tuple(sorted(entry.name for entry in _ROOT.joinpath("operators").iterdir() if entry.name.endswith(".yaml")))
-
-
-@functools.cache
-def digest() -> str:
-    """SHA-256 over everything that the table is read from; changes whenever a row may have changed."""
-    total = hashlib.sha256()
-    for name in ("dtype_classes.yaml", "operator.schema.json"):
-        total.update(_ROOT.joinpath(name).read_bytes())
-    for name in table_files():
-        total.update(name.encode() + b"\0" + _ROOT.joinpath("operators", name).read_bytes())
-    return total.hexdigest()
-
-
-@functools.cache
-def rows() -> tuple[Row, ...]:
-    """All rows as plain dicts in file order, unchecked, each with its `name` and `file` added."""
-    found: list[Row] = []
-    for name in table_files():
-        content = yaml.load(_ROOT.joinpath("operators", name).read_bytes(), Loader=_LOADER)
-        if not isinstance(content, list):
-            raise OperatorTableError(f"{name}: expected a list of rows, got {type(content).__name__}")
-        for number, row in enumerate(content, start=1):
-            if not isinstance(row, dict) or not isinstance(row.get("schema"), str):
-                raise OperatorTableError(f"{name}, row {number}: field schema is required and must be a string")
-            found.append({**row, "name": schema_name(row["schema"]), "file": name})
-    return tuple(found)
-
-
-@functools.cache
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of one table file."""
-    schema: dict[str, Any] = json.loads(_ROOT.joinpath("operator.schema.json").read_text())
-    return schema
-
-
-@functools.cache
-def dtype_classes() -> Mapping[str, tuple[str, ...]]:
-    """Every name that `dtypes` may use, single dtypes included, with the dtypes it stands for."""
-    content = yaml.load(_ROOT.joinpath("dtype_classes.yaml").read_bytes(), Loader=_LOADER)
-    named = {name: tuple(members) for name, members in content["classes"].items()}
-    return MappingProxyType({**{name: (name,) for name in content["order"]}, **named})
-
-
-@functools.cache
-def expand_dtypes(expression: str) -> tuple[str, ...]:
-    """The dtypes of an expression such as "numeric+bool" or "all-complex", in the order of the class `all`.
-
-    Raises OperatorTableError for an unknown name.
-    """
-    classes = dtype_classes()
-    chosen: set[str] = set()
-    for sign, name in re.findall(r"([+-]?)([^+-]+)", expression):
-        if name not in classes:
-            raise OperatorTableError(f"dtypes: unknown name {name!r} in {expression!r}; allowed: {', '.join(classes)}")
-        chosen = chosen - set(classes[name]) if sign == "-" else chosen | set(classes[name])
-    return tuple(name for name in classes["all"] if name in chosen)
-
-
-def check_row(row: Row) -> None:
-    """Raise OperatorTableError for an unknown, missing or wrong field of a row from `rows()`."""
-    definition = json_schema()["$defs"]["row"]
-    properties: dict[str, Any] = definition["properties"]
-    where = f"{row['file']}, row {row['name']}"
-    for name in definition["required"]:
-        if name not in row:
-            raise OperatorTableError(f"{where}: field {name} is missing")
-    for name, value in row.items():
-        if name in ("name", "file"):
-            continue
-        if name not in properties:
-            raise OperatorTableError(f"{where}: unknown field {name}; allowed: {', '.join(properties)}")
-        _check_value(f"{where}: field {name}", value, properties[name])
-    if ("out" in row) != ("out_cast" in row):
-        raise OperatorTableError(f"{where}: field out_cast must be present exactly when field out is")
-
-
-_JSON_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,), "array": (list,), "object": (dict,), "number": (int, float),
-}
-
-
-def _check_value(where: str, value: Any, rule: dict[str, Any]) -> None:
-    if "enum" in rule and value not in rule["enum"]:
-        raise OperatorTableError(f"{where}: {value!r} is not allowed; allowed: {', '.join(rule['enum'])}")
-    kind = rule.get("type")
-    if kind is not None and (not isinstance(value, _JSON_TYPES[kind]) or isinstance(value, bool)):
-        raise OperatorTableError(f"{where}: {value!r} is not of type {kind}")
-    if "pattern" in rule and not re.search(rule["pattern"], value):
-        raise OperatorTableError(f"{where}: {value!r} does not match {rule['pattern']}")
-    if kind == "array":
-        for number, item in enumerate(value, start=1):
-            _check_value(f"{where}, item {number}", item, rule.get("items", {}))
-    if kind == "object":
-        _check_object(where, value, rule)
-
-
-def _check_object(where: str, value: dict[str, Any], rule: dict[str, Any]) -> None:
-    properties = rule.get("properties", {})
-    for name in rule.get("required", ()):
-        if name not in value:
-            raise OperatorTableError(f"{where}: {name} is missing")
-    for name, item in value.items():
-        item_rule = properties.get(name, rule.get("additionalProperties", {}))
-        if item_rule is False:
-            raise OperatorTableError(f"{where}: unknown name {name}; allowed: {', '.join(properties)}")
-        _check_value(f"{where}.{name}", item, item_rule)
-
-
 def operator_from_row(row: Row) -> Operator:
-    """Check a row of `rows()` and turn it into an Operator."""
+    """Check a row of `rows()` and turn it into an Operator. Raises OperatorTableError."""
     check_row(row)
-    try:
-        dtypes = expand_dtypes(row["dtypes"])
-    except OperatorTableError as error:
-        raise OperatorTableError(f"{row['file']}, row {row['name']}: field {error}") from None
     return Operator(
         name=row["name"],
         schema=row["schema"],
@@ -217,7 +116,7 @@ def operator_from_row(row: Row) -> Operator:
         aliases=tuple(row.get("aliases", ())),
         variants=tuple(row["variants"]),
         family=row["family"],
-        dtypes=dtypes,
+        dtypes=expand_dtypes(row["dtypes"]),
         promotion=row["promotion"],
         result=row["result"],
         out_cast=row.get("out_cast"),
