@@ -1,0 +1,60 @@
+"""What a call may write to and what its result may share, read off the operator's name and schema."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from gaugeblock_spec import operators
+from gaugeblock_spec.schema import Schema, parse
+
+FRESH, VIEW, SELF, FREE = "fresh", "view", "self", "free"
+
+# Python-level names that write to their first argument without the underscore of an in-place operator.
+_WRITERS = frozenset({"__setitem__", "__setattr__", "__iadd__", "__isub__", "__imul__", "__itruediv__"})
+# In-place operators that change a tensor's metadata or storage, so that bytes and sharing follow no general rule.
+_METADATA = frozenset(
+    """t_ squeeze_ unsqueeze_ transpose_ swapaxes_ swapdims_ as_strided_ resize_ resize_as_ set_ requires_grad_ detach_
+    share_memory_""".split()
+)
+# Schemas that carry no alias annotation, or promise a copy, where upstream documents that self may come back.
+_MAY_ALIAS = frozenset("""reshape contiguous to flatten real conj resolve_conj ravel expand_as type_as""".split())
+
+
+@cache
+def writes_first(operator: str) -> bool:
+    """Whether the operator may write to its first argument."""
+    base = operator.split(".")[0]
+    return operator in _WRITERS or (base.endswith("_") and not base.startswith("__"))
+
+
+@cache
+def changes_metadata(operator: str) -> bool:
+    return operator.split(".")[0] in _METADATA
+
+
+@cache
+def promise(operator: str) -> str:
+    """What the schema promises of the result's storage.
+
+    ``fresh``: shared with no input; ``view``: the first input's; ``self``: the first input itself; ``free``: nothing.
+    """
+    base = operator.split(".")[0]
+    if base in _MAY_ALIAS or changes_metadata(operator):
+        return FREE
+    if writes_first(operator):
+        return SELF if not operator.startswith("__") else FREE
+    schema = _schemas().get(operator)
+    if schema is None or not any(r.type.startswith("Tensor") for r in schema.returns):
+        return FREE
+    if any(r.alias is not None for r in schema.returns):
+        return VIEW
+    return FRESH
+
+
+@cache
+def _schemas() -> dict[str, Schema]:
+    found: dict[str, Any] = {}
+    for row in operators.load().values():
+        found[row.name] = row.schema if isinstance(row.schema, Schema) else parse(row.schema)
+    return found

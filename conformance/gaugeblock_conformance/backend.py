@@ -1,0 +1,114 @@
+"""The protocol a backend fulfils, and the markers and exceptions that cross it.
+
+An adapter needs the members of :class:`Backend` and nothing else. What it can do beyond them it says in
+``capabilities`` (names of ``gaugeblock_spec``); a requirement that needs another one is skipped, by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Unsupported(NotImplementedError):
+    """Raised by an adapter's ``call`` when the backend does not offer the operator (or this form of it) at all."""
+
+    def __init__(self, operator: str, reason: str = "not offered by the backend") -> None:
+        super().__init__(f"{operator}: {reason}")
+        self.operator = operator
+        self.reason = reason
+
+
+class MissingCapability(Exception):
+    """Raised by a session when a check needs a capability that the backend does not list."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"missing capability: {name}")
+        self.name = name
+
+
+class DType(str):
+    """A dtype argument of a call, by the spec's name (``"float32"``); adapters translate it to their own object."""
+
+    __slots__ = ()
+
+
+class MemoryFormat(str):
+    """A memory-format argument: ``"contiguous_format"``, ``"preserve_format"`` or ``"channels_last"``."""
+
+    __slots__ = ()
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """What the suite needs of every backend.
+
+    Tensors are the backend's own objects; the suite never looks into them. ``call`` takes upstream's schema name
+    (``"add.Tensor"``, ``"add_.Tensor"``, ``"add.out"`` with ``out=``) or a Python protocol's (``"__getitem__"``);
+    every operator call of the suite goes through it.
+    """
+
+    name: str
+    version: str
+    device: str
+    capabilities: frozenset[str]
+
+    def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
+        """A fresh contiguous tensor with its own storage holding a copy of ``array`` (same shape and dtype)."""
+
+    def to_numpy(self, tensor: Any) -> Array:
+        """The logical values as an array of the same shape and dtype (bfloat16 by ``ml_dtypes``)."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        """Run one operator; raises :class:`Unsupported` for one that the backend does not offer."""
+
+    def shape(self, tensor: Any) -> Sequence[int]: ...
+
+    def strides(self, tensor: Any) -> Sequence[int]:
+        """Strides in elements."""
+
+    def storage_offset(self, tensor: Any) -> int:
+        """Offset of the first element in its storage, in elements."""
+
+    def dtype(self, tensor: Any) -> str:
+        """The spec's dtype name, e.g. ``"bfloat16"``."""
+
+    def storage_id(self, tensor: Any) -> Any:
+        """A value that two tensors share exactly when they share a storage (compared by ``==`` while both live)."""
+
+    def storage_nbytes(self, tensor: Any) -> int: ...
+
+    def data_ptr(self, tensor: Any) -> int:
+        """Address of the first element."""
+
+
+NUMPY_NAMES = (
+    "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """The NumPy dtype of a spec dtype name (``bfloat16`` through ``ml_dtypes``)."""
+    return _NUMPY_DTYPES[name]
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """The spec's name of a NumPy dtype."""
+    return "bool" if dtype == np.bool_ else dtype.name
+
+
+def _table() -> dict[str, np.dtype[Any]]:
+    import ml_dtypes
+
+    table = {name: np.dtype(name) for name in NUMPY_NAMES}
+    table["bfloat16"] = np.dtype(ml_dtypes.bfloat16)
+    return table
+
+
+_NUMPY_DTYPES = _table()

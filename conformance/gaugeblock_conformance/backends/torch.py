@@ -1,0 +1,26 @@
+"""PyTorch itself, on any device that it has: ``torch``, ``torch:cpu``, ``torch:meta``, ``torch:cuda`` …"""
+
+from __future__ import annotations
+
+import importlib
+
+from .torch_style import CAPABILITIES, TorchStyleBackend
+
+# What a tensor without data cannot be asked.
+_NEEDS_DATA = frozenset("numpy threads serialize bigmem refcount sort rng".split())
+
+
+class TorchBackend(TorchStyleBackend):
+    """The installed torch on ``device``.
+
+    Raises:
+        RuntimeError: torch has no such device here.
+    """
+
+    def __init__(self, device: str = "cpu") -> None:
+        torch = importlib.import_module("torch")
+        torch.empty(0, device=device)
+        super().__init__(torch, device, "torch")
+        if device == "meta":
+            self.has_data = False
+            self.capabilities = CAPABILITIES - _NEEDS_DATA

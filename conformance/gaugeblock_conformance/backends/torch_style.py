@@ -1,0 +1,242 @@
+"""Adapter for any module whose API follows torch's: names, methods, dtypes, storage."""
+
+from __future__ import annotations
+
+import operator as python
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..backend import NUMPY_NAMES, Array, DType, MemoryFormat, Unsupported
+from ..dialect import METHODS, Dialect, TorchDialect
+
+Function = Callable[..., Any]
+
+CAPABILITIES = frozenset(
+    """core storage strided views views.base views.dtype as_strided inplace out promote reduce bitwise complex half
+    index.adv index.set matmul memory_format numpy resize sort rng refcount version threads meta serialize
+    requires_grad strides.out bigmem dtype.limited device.multi""".split()
+)
+
+FACTORIES = frozenset(
+    """empty zeros ones full arange linspace eye tensor scalar_tensor empty_strided rand randn randint randperm
+    logspace as_tensor""".split()
+)
+
+
+def _getter(name: str) -> Function:
+    return lambda x: getattr(x, name)
+
+
+def _setattr(x: Any, name: str, value: Any) -> None:
+    setattr(x, name, value)
+
+
+def _slice(x: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    return x[(slice(None),) * (dim % max(x.dim(), 1)) + (slice(start, end, step),)]
+
+
+# Operators that Python writes in its own syntax, as attributes, or under another name.
+SPECIAL: dict[str, Function] = {
+    "__getitem__": python.getitem,
+    "__setitem__": python.setitem,
+    "__len__": len,
+    "__iter__": lambda x: list(iter(x)),
+    "__bool__": bool,
+    "__int__": int,
+    "__float__": float,
+    "__complex__": complex,
+    "__index__": python.index,
+    "__hash__": hash,
+    "__eq__": python.eq,
+    "__setattr__": _setattr,
+    "slice.Tensor": _slice,
+    "T": _getter("T"),
+    "mT": _getter("mT"),
+    "H": _getter("H"),
+    "mH": _getter("mH"),
+    "data": _getter("data"),
+    "real": _getter("real"),
+    "imag": _getter("imag"),
+    "shape": _getter("shape"),
+    "ndim": _getter("ndim"),
+    "nbytes": _getter("nbytes"),
+    "itemsize": _getter("itemsize"),
+    "_base": _getter("_base"),
+    "requires_grad": _getter("requires_grad"),
+    "is": python.is_,
+    **{
+        f"__{name}__": getattr(python, name)
+        for name in """add sub mul truediv floordiv mod pow neg pos abs invert xor lshift rshift ne lt le gt ge matmul iadd isub imul
+    itruediv ifloordiv ixor""".split()
+    },
+}
+SPECIAL |= {"__and__": python.and_, "__or__": python.or_, "__iand__": python.iand, "__ior__": python.ior}
+
+_SYMBOLS = {
+    "__add__": "+", "__sub__": "-", "__mul__": "*", "__truediv__": "/", "__floordiv__": "//", "__mod__": "%",
+    "__pow__": "**", "__and__": "&", "__or__": "|", "__xor__": "^", "__lshift__": "<<", "__rshift__": ">>",
+    "__eq__": "==", "__ne__": "!=", "__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">=", "__matmul__": "@",
+    "is": "is", "__iadd__": "+=", "__isub__": "-=", "__imul__": "*=", "__itruediv__": "/=",
+}  # fmt: skip
+_CALLS = {"__len__": "len", "__bool__": "bool", "__int__": "int", "__float__": "float", "__complex__": "complex",
+          "__hash__": "hash", "__iter__": "list"}  # fmt: skip
+
+
+def _index_text(dialect: Dialect, index: Any) -> str:
+    if isinstance(index, tuple) and index:
+        return ", ".join(_index_text(dialect, i) for i in index) + ("," if len(index) == 1 else "")
+    if isinstance(index, slice):
+        parts = ["" if p is None else str(p) for p in (index.start, index.stop)]
+        return ":".join(parts) + (f":{index.step}" if index.step is not None else "")
+    return "..." if index is Ellipsis else dialect.literal(index)
+
+
+def _write_slice(d: Dialect, args: Sequence[Any], kwargs: Any) -> str:
+    rest = dict(zip(("dim", "start", "end", "step"), args[1:], strict=False)) | kwargs
+    lead = ":, " * rest.get("dim", 0)
+    index = _index_text(d, slice(rest.get("start"), rest.get("end"), rest.get("step")))
+    return f"{d.literal(args[0])}[{lead}{index}]"
+
+
+WRITERS: dict[str, Callable[[Dialect, Sequence[Any], Any], str]] = {
+    "__getitem__": lambda d, a, k: f"{d.literal(a[0])}[{_index_text(d, a[1])}]",
+    "__setitem__": lambda d, a, k: f"{d.literal(a[0])}[{_index_text(d, a[1])}] = {d.literal(a[2])}",
+    "__index__": lambda d, a, k: f"{d.literal(a[0])}.__index__()",
+    "__setattr__": lambda d, a, k: f"{d.literal(a[0])}.{a[1]} = {d.literal(a[2])}",
+    "__neg__": lambda d, a, k: f"-{d.literal(a[0])}",
+    "__invert__": lambda d, a, k: f"~{d.literal(a[0])}",
+    "__abs__": lambda d, a, k: f"abs({d.literal(a[0])})",
+    "slice.Tensor": _write_slice,
+    **{
+        name: (lambda d, a, k, name=name: f"{d.literal(a[0])}.{name}")
+        for name in "T mT H mH data real imag shape ndim nbytes itemsize _base requires_grad".split()
+    },
+    **{
+        name: (lambda d, a, k, symbol=symbol: f"{d.literal(a[0])} {symbol} {d.literal(a[1])}")
+        for name, symbol in _SYMBOLS.items()
+    },
+    **{name: (lambda d, a, k, call=call: f"{call}({d.literal(a[0])})") for name, call in _CALLS.items()},
+}
+
+
+class TorchStyleBackend:
+    """A backend over ``module`` (torch's API) with its tensors on ``device``.
+
+    ``capabilities`` defaults to what torch on a CPU offers; a subclass narrows or widens it.
+    """
+
+    name = "torch-style"
+    capabilities = CAPABILITIES
+    has_data = True
+
+    def __init__(self, module: Any, device: str = "cpu", name: str | None = None) -> None:
+        self.module = module
+        self.device = device
+        self.name = name or module.__name__
+        self.version = str(getattr(module, "__version__", "unknown"))
+        self.dialect: Dialect = TorchDialect(module.__name__, device=device, special=WRITERS)
+        self._functions: dict[str, Function] = {}
+        self._dtypes: dict[str, Any] = {}
+        self._names: dict[Any, str] = {}
+        for dtype in (*NUMPY_NAMES, "bfloat16"):
+            native = getattr(module, dtype, None)
+            if native is not None:
+                self._dtypes[dtype] = native
+                self._names[native] = dtype
+
+    def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
+        if array.dtype.name == "bfloat16":
+            made = self.module.from_numpy(np.ascontiguousarray(array).view(np.int16)).view(self.module.bfloat16)
+        else:
+            made = self.module.from_numpy(np.ascontiguousarray(array))
+        made = made.reshape(array.shape).clone() if self.device == "cpu" else made.reshape(array.shape).to(self.device)
+        return made.requires_grad_() if requires_grad else made
+
+    def to_numpy(self, tensor: Any) -> Array:
+        if tensor.requires_grad:
+            tensor = tensor.detach()
+        if self.device != "cpu":
+            tensor = tensor.cpu()
+        if tensor.is_conj():
+            tensor = tensor.resolve_conj()
+        if tensor.dtype is self.module.bfloat16:
+            import ml_dtypes
+
+            array: Array = tensor.view(self.module.int16).numpy().view(ml_dtypes.bfloat16)
+            return array
+        result: Array = tensor.numpy()
+        return result
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        function = self._functions.get(operator)
+        if function is None:
+            function = self._functions[operator] = self._resolve(operator)
+        if kwargs:
+            kwargs = {k: self._argument(v) for k, v in kwargs.items()}
+        return function(*[self._argument(a) if type(a) in _TRANSLATED else a for a in args], **kwargs)
+
+    def _argument(self, value: Any) -> Any:
+        if type(value) is DType:
+            return self._dtypes.get(value) or self._missing_dtype(value)
+        if type(value) is MemoryFormat:
+            return getattr(self.module, value)
+        if type(value) is tuple or type(value) is list:
+            return type(value)(self._argument(v) for v in value)
+        return value
+
+    def _missing_dtype(self, name: str) -> Any:
+        raise Unsupported(name, f"{self.name} has no dtype of this name")
+
+    def _resolve(self, operator: str) -> Function:
+        if operator in SPECIAL:
+            return SPECIAL[operator]
+        base = operator.split(".")[0]
+        function = getattr(self.module, base, None)
+        method = getattr(self.module.Tensor, base, None)
+        if (base.endswith("_") or base in METHODS or function is None) and method is not None:
+            return _method(base)
+        if function is None:
+            raise Unsupported(operator, f"{self.name} has neither a function nor a method {base!r}")
+        if base in FACTORIES and self.device != "cpu":
+            device = self.device
+            return lambda *args, **kwargs: function(*args, **{"device": device, **kwargs})
+        result: Function = function
+        return result
+
+    def shape(self, tensor: Any) -> tuple[int, ...]:
+        return tuple(tensor.shape)
+
+    def strides(self, tensor: Any) -> tuple[int, ...]:
+        return tuple(tensor.stride())
+
+    def storage_offset(self, tensor: Any) -> int:
+        return int(tensor.storage_offset())
+
+    def dtype(self, tensor: Any) -> str:
+        dtype = tensor.dtype
+        return self._names.get(dtype) or str(dtype).rpartition(".")[2]
+
+    def storage_id(self, tensor: Any) -> Any:
+        return tensor.untyped_storage()._cdata
+
+    def storage_nbytes(self, tensor: Any) -> int:
+        return int(tensor.untyped_storage().nbytes())
+
+    def data_ptr(self, tensor: Any) -> int:
+        return int(tensor.data_ptr())
+
+    def version_of(self, tensor: Any) -> int:
+        """Capability ``version``: the in-place version counter."""
+        return int(tensor._version)
+
+
+_TRANSLATED = frozenset({DType, MemoryFormat, list, tuple})
+
+
+def _method(name: str) -> Function:
+    def call(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(tensor, name)(*args, **kwargs)
+
+    return call

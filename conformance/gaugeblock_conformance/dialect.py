@@ -1,0 +1,188 @@
+"""How a backend's own users would write a call: the language of failure snippets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .backend import Array, DType, MemoryFormat, dtype_name
+from .case import TensorCase
+from .trace import Call, Name
+from .values import CHEAP, table
+
+
+class Dialect:
+    """The generic dialect: runs through the adapter itself. Subclasses write the backend's public API.
+
+    ``setup`` is the source line that makes ``module`` available.
+    """
+
+    setup = ""
+
+    def imports(self, text: str) -> list[str]:
+        lines = [self.setup] if self.setup else []
+        needed = [name for name in ("inf", "nan", "copysign") if name in text]
+        if needed:
+            lines.insert(0, f"from math import {', '.join(needed)}")
+        if "np." in text and "import numpy as np" not in self.setup:
+            lines.insert(0, "import numpy as np")
+        return lines
+
+    def create(self, target: str, source: TensorCase | Array) -> list[str]:
+        """Lines that bind ``target`` to the tensor."""
+        if not isinstance(source, TensorCase):
+            return [f"{target} = {self.tensor(array_literal(source), dtype_name(source.dtype))}"]
+        if source.plain:
+            made = self.tensor(self.contents(source), source.dtype)
+            flat = f"{made}{self.reshape(source.sizes)}" if len(source.sizes) != 1 else made
+            return [f"{target} = {flat}"]
+        flat = self.tensor(self.contents(source), source.dtype)
+        return [f"{target} = {self.strided(flat, source)}"]
+
+    def contents(self, case: TensorCase) -> str:
+        """The storage as an expression: its rule where it has a short one, else a literal list."""
+        if case.literal is None and case.plain and case.storage > 64:
+            if case.kind == "distinct":
+                return f"list(range({case.storage}))"
+            choices = f"np.array({array_literal(table(case.dtype, case.kind))}, dtype=object)"
+            if case.seed == 0:
+                return f"{choices}[np.arange({case.storage}) % {len(table(case.dtype, case.kind))}].tolist()"
+            if case.storage > CHEAP:
+                count = len(table(case.dtype, case.kind))
+                draw = f"np.random.default_rng({case.seed}).integers(0, {count}, {case.storage})"
+                return f"{choices}[{draw}].tolist()"
+        return array_literal(case.contents)
+
+    def tensor(self, data: str, dtype: str) -> str:
+        return f"backend.from_numpy(np.array({data}, dtype={dtype!r}))"
+
+    def reshape(self, sizes: tuple[int, ...]) -> str:
+        return f".reshape({sizes!r})"
+
+    def strided(self, flat: str, case: TensorCase) -> str:
+        return f"backend.call('as_strided', {flat}, {case.sizes!r}, {case.strides!r}, {case.offset})"
+
+    def statement(self, step: Call) -> str:
+        targets = ", ".join(step.targets)
+        text = self.expression(step.operator, step.args, step.kwargs)
+        return f"{targets} = {text}" if targets else text
+
+    def expression(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        return f"backend.call({', '.join([repr(operator), *self.arguments(args, kwargs)])})"
+
+    def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+        return [self.literal(a) for a in args] + [f"{k}={self.literal(v)}" for k, v in kwargs.items()]
+
+    def literal(self, value: Any) -> str:
+        if isinstance(value, Name):
+            return value.text
+        if isinstance(value, DType):
+            return self.dtype(value)
+        if isinstance(value, MemoryFormat):
+            return self.memory_format(value)
+        if isinstance(value, list):
+            return "[" + ", ".join(self.literal(v) for v in value) + "]"
+        if isinstance(value, tuple):
+            inner = ", ".join(self.literal(v) for v in value)
+            return f"({inner},)" if len(value) == 1 else f"({inner})"
+        if isinstance(value, np.ndarray):
+            return f"np.array({array_literal(value)}, dtype={dtype_name(value.dtype)!r})"
+        return repr(value)
+
+    def dtype(self, name: str) -> str:
+        return repr(str(name))
+
+    def memory_format(self, name: str) -> str:
+        return repr(str(name))
+
+    def observe(self, what: str, variable: str) -> str:
+        """An expression for what an observer of the protocol returns."""
+        return f"backend.{what}({variable})"
+
+    def dtype_value(self, name: str) -> str:
+        """What ``observe("dtype", x)`` is compared with."""
+        return repr(name)
+
+    def cell(self, variable: str, index: int) -> str:
+        """An expression for element ``index`` of the storage under ``variable``, as a Python number."""
+        return f"backend.to_numpy(backend.call('as_strided', {variable}, (1,), (1,), {index}))[0]"
+
+    def element(self, variable: str, index: tuple[int, ...]) -> str:
+        return f"backend.to_numpy({variable})[{', '.join(map(str, index)) or '()'}]"
+
+
+class TorchDialect(Dialect):
+    """For anything whose API follows torch's: ``module`` is its import name, ``alias`` the name in the snippet."""
+
+    def __init__(self, module: str, alias: str | None = None, device: str = "cpu", special: Any = None) -> None:
+        self.setup = f"import {module}" if alias in (None, module) else f"import {module} as {alias}"
+        self.alias = alias or module
+        self.device = device
+        self._special = special or {}
+
+    def tensor(self, data: str, dtype: str) -> str:
+        where = "" if self.device == "cpu" else f", device={self.device!r}"
+        return f"{self.alias}.tensor({data}, dtype={self.dtype(dtype)}{where})"
+
+    def strided(self, flat: str, case: TensorCase) -> str:
+        return f"{flat}.as_strided({case.sizes!r}, {case.strides!r}, {case.offset})"
+
+    def expression(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        writer = self._special.get(operator)
+        if writer is not None:
+            return str(writer(self, args, kwargs))
+        base = operator.split(".")[0]
+        if base.endswith("_") or base in METHODS:
+            return f"{self.literal(args[0])}.{base}({', '.join(self.arguments(args[1:], kwargs))})"
+        return f"{self.alias}.{base}({', '.join(self.arguments(args, kwargs))})"
+
+    def dtype(self, name: str) -> str:
+        return f"{self.alias}.{name}"
+
+    def memory_format(self, name: str) -> str:
+        return f"{self.alias}.{name}"
+
+    def observe(self, what: str, variable: str) -> str:
+        return _TORCH_OBSERVERS[what].format(variable)
+
+    def dtype_value(self, name: str) -> str:
+        return self.dtype(name)
+
+    def cell(self, variable: str, index: int) -> str:
+        return f"{variable}.as_strided((1,), (1,), {index}).item()"
+
+    def element(self, variable: str, index: tuple[int, ...]) -> str:
+        return f"{variable}.tolist(){''.join(f'[{i}]' for i in index)}"
+
+
+_TORCH_OBSERVERS = {
+    "shape": "tuple({0}.shape)",
+    "strides": "{0}.stride()",
+    "storage_offset": "{0}.storage_offset()",
+    "dtype": "{0}.dtype",
+    "storage_id": "{0}.untyped_storage()._cdata",
+    "storage_nbytes": "{0}.untyped_storage().nbytes()",
+    "data_ptr": "{0}.data_ptr()",
+    "version": "{0}._version",
+}
+
+# Operators that torch offers as methods only (or whose function form means something else).
+METHODS = frozenset(
+    ["view", "expand", "expand_as", "view_as", "reshape_as", "contiguous", "to", "new_empty", "new_zeros", "new_ones", "new_full", "repeat", "unfold", "item", "tolist", "size", "stride", "storage_offset", "element_size", "dim", "numel", "untyped_storage", "data_ptr", "is_contiguous", "is_set_to", "type", "float", "double", "half", "bfloat16", "int", "long", "short", "bool", "masked_fill", "type_as", "byte", "char", "cfloat", "cdouble", "numpy", "nelement", "new_tensor"]
+)
+
+
+def array_literal(array: Array) -> str:
+    """An array as nested lists of Python literals; inf and nan by the names of ``math``."""
+    if dtype_name(array.dtype) == "bfloat16":
+        array = array.astype(np.float32)
+    return _literal(array.tolist())
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_literal(v) for v in value) + "]"
+    if isinstance(value, complex):
+        return f"complex({value.real!r}, {value.imag!r})"
+    return repr(value)

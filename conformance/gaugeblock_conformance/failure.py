@@ -1,0 +1,33 @@
+"""A broken requirement, told so that it stands alone."""
+
+from __future__ import annotations
+
+
+class ConformanceError(AssertionError):
+    """The backend broke a requirement.
+
+    ``message`` says what was wrong in one line; ``expected`` and ``got`` are texts; ``example`` the drawn inputs;
+    ``snippet`` a few lines in the backend's own API that fail the same way; ``cause`` the key under which failures
+    of one cause are grouped.
+    """
+
+    def __init__(
+        self, message: str, expected: str, got: str, example: dict[str, str], snippet: str, cause: str
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.expected = expected
+        self.got = got
+        self.example = example
+        self.snippet = snippet
+        self.cause = cause
+
+    def note(self, text: str) -> ConformanceError:
+        """The same failure with a remark behind its message."""
+        return ConformanceError(
+            f"{self.message} ({text})", self.expected, self.got, self.example, self.snippet, self.cause
+        )
+
+    def __str__(self) -> str:
+        drawn = "".join(f"\n  {name} = {value}" for name, value in self.example.items())
+        return f"{self.message}\nexpected: {self.expected}\ngot: {self.got}{drawn}\n\n{self.snippet}"

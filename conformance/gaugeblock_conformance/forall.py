@@ -1,0 +1,59 @@
+"""``@forall``: a property over drawn inputs, run by Hypothesis under a session's budget and seed."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, Verbosity, errors, given, seed, settings
+from hypothesis.strategies import SearchStrategy
+
+from .session import ConformanceError, Session
+
+Body = Callable[..., None]
+
+
+def forall(*, weight: float = 1.0, **strategies: SearchStrategy[Any]) -> Callable[[Body], Callable[[Session], None]]:
+    """Turn ``body(s, **drawn)`` into a test of one session.
+
+    ``weight`` scales the number of examples that the session's budget gives, for bodies that cost much more or less
+    than a few small calls.
+    """
+
+    def decorate(body: Body) -> Callable[[Session], None]:
+        @functools.wraps(body)
+        def test(s: Session) -> None:
+            def example(**drawn: Any) -> None:
+                s.run_example(body, drawn)
+
+            example.__name__ = body.__name__
+            count = max(1, round(s.budget.examples * weight))
+            run = settings(
+                max_examples=count,
+                deadline=None,
+                database=None,
+                phases=(Phase.explicit, Phase.generate, Phase.shrink),
+                suppress_health_check=list(HealthCheck),
+                verbosity=Verbosity.quiet,
+                report_multiple_bugs=False,
+                print_blob=False,
+            )(given(**strategies)(example))
+            run = seed(zlib.crc32(f"{s.seed}/{body.__module__}/{body.__name__}".encode()))(run)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    run()
+                except errors.FlakyFailure as flaky:
+                    first = next((e for e in flaky.exceptions if isinstance(e, ConformanceError)), None)
+                    if first is None:
+                        raise
+                    raise first.note("the same example passed when it was run again: the backend is not deterministic") from None
+
+        del test.__wrapped__  # type: ignore[attr-defined]
+        test.body = body  # type: ignore[attr-defined]
+        return test
+
+    return decorate

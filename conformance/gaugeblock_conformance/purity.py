@@ -1,0 +1,202 @@
+"""What every call is checked for besides its result: inputs intact, storage gaps untouched, aliasing as promised,
+version counters still, and the same call giving the same result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from .aliasing import FRESH, SELF, VIEW, changes_metadata, promise, writes_first
+from .backend import Array, Backend, Unsupported, numpy_dtype
+
+if TYPE_CHECKING:
+    from .session import Handle, Session
+
+# Every how many calls the costlier checks (versions, repetition) are made.
+_SAMPLED = 7
+# Results that are allowed to differ when a call is made twice: random draws and uninitialised memory.
+_UNREPEATABLE = frozenset(
+    """rand randn randint randperm bernoulli multinomial normal rand_like randn_like randint_like empty empty_like
+    new_empty empty_strided resize dropout""".split()
+)
+
+
+class Root:
+    """A storage that the suite filled: the tensor that covers it all, and the bytes that it must hold."""
+
+    __slots__ = ("base", "nbytes", "snapshot", "storage", "trusted")
+
+    def __init__(self, base: Any, snapshot: bytes) -> None:
+        self.base = base
+        self.snapshot = snapshot
+        self.nbytes = len(snapshot)
+        self.storage: Any = None
+        self.trusted = True
+
+
+class Purity:
+    """Watches the storages of one example."""
+
+    def __init__(self, backend: Backend, has_data: bool, strided: bool) -> None:
+        self._backend = backend
+        self._has_data = has_data
+        self._strided = strided
+        self._roots: list[Root] = []
+        self._calls = 0
+        self._types: tuple[type, ...] = ()
+
+    def is_tensor(self, value: Any) -> bool:
+        if not self._types:
+            self._types = (type(self._backend.from_numpy(np.zeros(1, np.float32))),)
+        return isinstance(value, self._types)
+
+    def clear(self) -> None:
+        self._roots.clear()
+
+    def register(self, base: Any, contents: Array) -> Root:
+        """Watch the storage of ``base``, a tensor over all of ``contents``."""
+        if type(base) not in self._types:
+            self._types = (*self._types, type(base))
+        root = Root(base, contents.tobytes())
+        self._roots.append(root)
+        return root
+
+    def accept(self, handle: Handle) -> None:
+        for root in self._roots_of(handle):
+            root.snapshot = self._bytes(root)
+
+    def check_all(self, s: Session) -> None:
+        for root in self._roots:
+            self._check_intact(s, root, "the example")
+
+    def check_failed_call(self, s: Session, operator: str) -> None:
+        """A call that raised must have written nothing."""
+        if changes_metadata(operator):
+            return
+        for root in self._roots:
+            self._check_intact(s, root, f"{operator}, which raised,")
+
+    def check_call(self, s: Session, operator: str, args: Any, kwargs: Any, result: Any, raw: Any) -> None:
+        """All checks of one call that returned ``result``."""
+        self._calls += 1
+        written = self._written(operator, args, kwargs)
+        if changes_metadata(operator) or operator == "__setattr__":
+            for handle in written:
+                for root in self._roots:
+                    root.trusted = root.trusted and root.base is not handle.raw and root is not handle.root
+            return
+        if not self._has_data:
+            return
+        touched = [(root, handle) for handle in written for root in self._roots_of(handle)]
+        for root in self._roots:
+            if not any(root is t for t, _ in touched):
+                self._check_intact(s, root, operator)
+        for root in dict.fromkeys(root for root, _ in touched):
+            self._check_gaps(s, root, [h for r, h in touched if r is root], operator)
+        self._check_aliasing(s, operator, args, result)
+        if not written and self._calls % _SAMPLED == 0:
+            self._check_repeat(s, operator, result, raw)
+
+    def _written(self, operator: str, args: Any, kwargs: Any) -> list[Handle]:
+        out = kwargs.get("out")
+        outs = [] if out is None else list(out) if isinstance(out, tuple | list) else [out]
+        first = [args[0]] if writes_first(operator) and args and hasattr(args[0], "raw") else []
+        return [*first, *outs]
+
+    def _roots_of(self, handle: Handle) -> list[Root]:
+        if handle.root is not None:
+            return [handle.root]
+        if not self._strided:
+            return []
+        mine = self._backend.storage_id(handle.raw)
+        return [root for root in self._roots if self._storage(root) == mine]
+
+    def _storage(self, root: Root) -> Any:
+        if root.storage is None:
+            root.storage = self._backend.storage_id(root.base)
+        return root.storage
+
+    def _bytes(self, root: Root) -> bytes:
+        return self._backend.to_numpy(root.base).tobytes()
+
+    def _check_intact(self, s: Session, root: Root, operator: str) -> None:
+        if not (root.trusted and self._has_data):
+            return
+        now = self._bytes(root)
+        if now != root.snapshot:
+            self._accuse(s, root, now, f"{operator} changed a tensor that it must not write to", f"{operator} impure")
+
+    def _check_gaps(self, s: Session, root: Root, handles: list[Handle], operator: str) -> None:
+        """Bytes of the storage that no written tensor covers are as before; the others become the new truth."""
+        if not root.trusted:
+            return
+        now = self._bytes(root)
+        if len(now) != root.nbytes:
+            root.trusted = False
+            return
+        if self._strided:
+            covered = np.zeros(root.nbytes, dtype=bool)
+            for handle in handles:
+                self._cover(covered, handle)
+            before, after = (np.frombuffer(b, np.uint8) for b in (root.snapshot, now))
+            if ((before != after) & ~covered).any():
+                stray = np.where(covered, before, after).tobytes()
+                self._accuse(s, root, stray, f"{operator} wrote outside the tensor", f"{operator} writes outside")
+        root.snapshot = now
+
+    def _cover(self, covered: Array, handle: Handle) -> None:
+        backend = self._backend
+        item = numpy_dtype(backend.dtype(handle.raw)).itemsize
+        sizes = tuple(backend.shape(handle.raw))
+        if 0 in sizes:
+            return
+        strides = tuple(item * s for s in backend.strides(handle.raw))
+        start = item * backend.storage_offset(handle.raw)
+        reach = start + item + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
+        if reach > len(covered):
+            covered[...] = True
+            return
+        as_strided(covered[start:], (*sizes, item), (*strides, 1))[...] = True
+
+    def _check_aliasing(self, s: Session, operator: str, args: Any, result: Any) -> None:
+        if not self._strided:
+            return
+        promised = promise(operator)
+        if promised not in (FRESH, VIEW, SELF) or not args or not hasattr(args[0], "raw"):
+            return
+        first = args[0]
+        for item in result if isinstance(result, list | tuple) else [result]:
+            if not hasattr(item, "raw"):
+                continue
+            storage = self._backend.storage_id(item.raw)
+            if promised == FRESH:
+                for root in self._roots:
+                    if root.nbytes and self._storage(root) == storage:
+                        s.fail_storage(operator, item, first, shared=True)
+            elif storage != self._backend.storage_id(first.raw):
+                s.fail_storage(operator, item, first, shared=False)
+
+    def _check_repeat(self, s: Session, operator: str, result: Any, raw: Any) -> None:
+        base = operator.split(".")[0]
+        if promise(operator) != FRESH or base in _UNREPEATABLE or "out" in raw[1] or not hasattr(result, "raw"):
+            return
+        try:
+            again = self._backend.call(operator, *raw[0], **raw[1])
+        except Unsupported:
+            return
+        first, second = self._backend.to_numpy(result.raw), self._backend.to_numpy(again)
+        if first.dtype != second.dtype or first.tobytes() != second.tobytes():
+            s.fail_repeat(operator, result, first, second)
+
+    def _accuse(self, s: Session, root: Root, now: bytes, message: str, cause: str) -> None:
+        before = np.frombuffer(root.snapshot, np.uint8)
+        after = np.frombuffer(now, np.uint8)
+        dtype = numpy_dtype(self._backend.dtype(root.base))
+        if len(before) != len(after):
+            s.fail_storage_cell(root, 0, f"{len(before)} bytes", f"{len(after)} bytes", message, cause)
+        cell = int(np.flatnonzero(before != after)[0]) // dtype.itemsize
+        span = slice(cell * dtype.itemsize, (cell + 1) * dtype.itemsize)
+        want, got = (b[span].view(dtype)[0] for b in (before, after))
+        s.fail_storage_cell(root, cell, want, got, message, cause)

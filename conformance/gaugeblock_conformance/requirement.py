@@ -1,0 +1,80 @@
+"""``@requirement``: which test checks which requirement of the spec."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gaugeblock_spec import requirements as spec
+
+if TYPE_CHECKING:
+    from .session import Session
+
+Test = Callable[["Session"], None]
+
+AREA_PACKAGES = ("storage", "views", "dtypes", "iteration")
+
+
+@dataclass(frozen=True)
+class TestCase:
+    """One registered test: its function takes a session and raises if a requirement does not hold."""
+
+    __test__ = False
+
+    name: str
+    function: Test
+    module: str
+    line: int
+    ids: tuple[str, ...]
+    needs: tuple[str, ...]
+
+
+_registry: dict[str, list[TestCase]] = {}
+
+
+def requirement(*ids: str, needs: tuple[str, ...] = ()) -> Callable[[Test], Test]:
+    """Register a test for requirement ``ids``.
+
+    ``needs`` names capabilities that this test wants on top of the requirements' own.
+
+    Raises:
+        LookupError: an id or a capability that the spec does not have.
+    """
+    known = spec.load()
+    for identifier in ids:
+        if identifier not in known:
+            raise LookupError(f"@requirement: unknown requirement {identifier!r}; see 'gaugeblock requirements'")
+
+    def register(function: Test) -> Test:
+        body = getattr(function, "body", function)
+        case = TestCase(
+            name=function.__name__,
+            function=function,
+            module=function.__module__,
+            line=body.__code__.co_firstlineno,
+            ids=ids,
+            needs=tuple(dict.fromkeys([c for i in ids for c in known[i].capabilities] + list(needs))),
+        )
+        for identifier in ids:
+            _registry.setdefault(identifier, []).append(case)
+        function.requirement_case = case  # type: ignore[attr-defined]
+        return function
+
+    return register
+
+
+def load_tests() -> None:
+    """Import every test module of the suite, so that :func:`tests` is complete."""
+    for area in AREA_PACKAGES:
+        package = importlib.import_module(f"{__package__}.{area}")
+        for module in pkgutil.iter_modules(package.__path__):
+            if module.name.startswith("test_"):
+                importlib.import_module(f"{package.__name__}.{module.name}")
+
+
+def tests() -> dict[str, list[TestCase]]:
+    """Requirement id -> its tests, as registered so far."""
+    return _registry

@@ -1,0 +1,111 @@
+"""What a test did to the backend, step by step, so that a failure can be told as a few lines of the backend's own API.
+
+Recording is cheap (a tuple per step); text is made by the backend's dialect only when something failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .backend import Array
+
+if TYPE_CHECKING:
+    from .case import TensorCase
+    from .dialect import Dialect
+
+
+class Name:
+    """A variable of the snippet; stands for a tensor in recorded arguments."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """``target`` = the tensor of a case, or of a NumPy array."""
+
+    target: str
+    source: TensorCase | Array
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``targets`` = operator(*args, **kwargs); ``mutates`` names the variables that it may write to."""
+
+    targets: tuple[str, ...]
+    operator: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    mutates: frozenset[str]
+
+
+Step = Create | Call
+
+
+def names_in(value: Any) -> Iterator[str]:
+    """The variables that an argument mentions, through nested lists, tuples and slices."""
+    if isinstance(value, Name):
+        yield value.text
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from names_in(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from names_in(item)
+
+
+def slice_steps(steps: list[Step], wanted: set[str]) -> list[Step]:
+    """The steps that the variables ``wanted`` depend on, in order.
+
+    A step counts when it makes a wanted variable or writes to one (a view's storage is its base's, so that writes
+    through any variable derived from a wanted root count too).
+    """
+    roots = _families(steps)
+    needed = set(wanted)
+    families = {roots[n] for n in wanted if n in roots}
+    kept: list[Step] = []
+    for step in reversed(steps):
+        if isinstance(step, Create):
+            if step.target in needed:
+                kept.append(step)
+            continue
+        writes = {roots[n] for n in step.mutates if n in roots} & families
+        if writes or needed.intersection(step.targets):
+            kept.append(step)
+            used = {*names_in(step.args), *names_in(step.kwargs)}
+            needed |= used
+            families |= {roots[n] for n in used if n in roots}
+    return kept[::-1]
+
+
+def _families(steps: list[Step]) -> dict[str, str]:
+    """Variable -> a root variable whose storage it may share."""
+    roots: dict[str, str] = {}
+    for step in steps:
+        if isinstance(step, Create):
+            roots[step.target] = step.target
+        else:
+            first = next((roots[n] for n in names_in(step.args) if n in roots), None)
+            for target in step.targets:
+                roots.setdefault(target, first or target)
+    return roots
+
+
+def render(steps: list[Step], dialect: Dialect, conclusion: list[str], wanted: set[str]) -> str:
+    """A snippet: imports, the needed steps, and ``conclusion`` (its assertion lines)."""
+    body: list[str] = []
+    for step in slice_steps(steps, wanted):
+        if isinstance(step, Create):
+            body += dialect.create(step.target, step.source)
+        else:
+            body.append(dialect.statement(step))
+    text = "\n".join([*body, *conclusion])
+    return "\n".join([*dialect.imports(text), text]) + "\n"
