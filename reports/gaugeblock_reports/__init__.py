@@ -1,0 +1,1 @@
+"""Run records to reports for people (terminal, Markdown) and machines (JUnit XML)."""

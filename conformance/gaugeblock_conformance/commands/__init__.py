@@ -1,0 +1,1 @@
+"""Subcommands of ``gaugeblock`` that belong to the suite."""

@@ -1,0 +1,107 @@
+"""An adapter for TEMPLATE, for the conformance suite gaugeblock.
+
+It runs as it stands, on NumPy arrays:
+
+    gaugeblock validate TEMPLATE_FILE:TemplateBackend --budget quick
+
+Ten minutes to your own backend:
+
+1. Put your tensor type in place of NumPy's: ``from_numpy``, ``to_numpy`` and the observers below them.
+2. Put your operators into ``OPERATORS``, under the names of the spec (``gaugeblock requirements`` and the folder
+   ``operators`` of ``gaugeblock_spec`` have them). What is not there raises ``Unsupported`` and is reported as such.
+   If your module has torch's names, derive from ``gaugeblock_conformance.backends.torch_style.TorchStyleBackend``
+   instead: that is three lines.
+3. Name more ``CAPABILITIES`` as you go: each one switches on the requirements that need it. What you leave out is
+   skipped by name. ``gaugeblock requirements --area views`` shows which capability a requirement needs.
+4. To be found as ``gaugeblock validate TEMPLATE``, name the class in your pyproject.toml:
+
+       [project.entry-points."gaugeblock.backends"]
+       TEMPLATE = "your_package.your_module:TemplateBackend"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaugeblock_conformance.backend import Unsupported, dtype_name
+
+Array = NDArray[Any]
+
+CAPABILITIES = frozenset({"core", "strided", "storage"})
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "neg": np.negative,
+    "bitwise_not": np.bitwise_not,
+    "logical_not": np.logical_not,
+    "eq.Tensor": np.equal,
+    "lt.Tensor": np.less,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "clone": lambda self: np.array(self, order="K"),
+}
+
+
+class TemplateBackend:
+    """What the suite needs of a backend (``gaugeblock_conformance.backend.Backend`` is the full description)."""
+
+    name = "TEMPLATE"
+    version = np.__version__
+    capabilities = CAPABILITIES
+
+    def __init__(self, device: str = "cpu") -> None:
+        if device != "cpu":
+            raise ValueError(f"TEMPLATE has no device {device!r}; allowed: cpu")
+        self.device = device
+
+    def from_numpy(self, array: Array, requires_grad: bool = False) -> Array:
+        """A fresh contiguous tensor with its own storage holding a copy of ``array``."""
+        return np.array(array, order="C", copy=True)
+
+    def to_numpy(self, tensor: Array) -> Array:
+        """The values of ``tensor`` as an array of the same shape and dtype."""
+        return np.array(tensor, copy=True)
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        """Run one operator. An exception raised here is the backend's answer, and is judged."""
+        function = OPERATORS.get(operator)
+        if function is None:
+            raise Unsupported(operator)
+        result = function(*args, **kwargs)
+        return np.asarray(result) if isinstance(result, np.generic) else result
+
+    def shape(self, tensor: Array) -> Sequence[int]:
+        return tensor.shape
+
+    def dtype(self, tensor: Array) -> str:
+        """The spec's name of the dtype, such as ``"float32"``."""
+        return dtype_name(tensor.dtype)
+
+    # Needed by capability "strided": strides and offset count elements, not bytes.
+
+    def strides(self, tensor: Array) -> Sequence[int]:
+        return tuple(stride // tensor.itemsize for stride in tensor.strides)
+
+    def storage_offset(self, tensor: Array) -> int:
+        return (self.data_ptr(tensor) - self.data_ptr(_owner(tensor))) // tensor.itemsize
+
+    # Needed by capability "storage": two tensors share a storage exactly when their ids are equal.
+
+    def storage_id(self, tensor: Array) -> Any:
+        return id(_owner(tensor))
+
+    def storage_nbytes(self, tensor: Array) -> int:
+        return _owner(tensor).nbytes
+
+    def data_ptr(self, tensor: Array) -> int:
+        """Address of the first element."""
+        return int(tensor.__array_interface__["data"][0])
+
+
+def _owner(tensor: Array) -> Array:
+    while isinstance(tensor.base, np.ndarray):
+        tensor = tensor.base
+    return tensor

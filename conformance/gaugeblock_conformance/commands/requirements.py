@@ -1,0 +1,94 @@
+"""``gaugeblock requirements [ID]``: what the spec asks, and which tests check it."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+
+from gaugeblock_spec import requirements as spec
+from gaugeblock_spec.requirements import Requirement
+
+from .. import requirement as registry
+from ..problem import unknown
+from ..requirement import TestCase
+
+
+class Requirements:
+    """The subcommand."""
+
+    help = "print requirements: sentence, level, capabilities, source and tests"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("ids", nargs="*", metavar="ID", help="requirements to print in full (default: a list of all)")
+        parser.add_argument("--area", nargs="+", action="extend", default=[], metavar="A", help="only these areas")
+
+    def run(self, args: argparse.Namespace) -> int:
+        known = spec.load()
+        areas = list(dict.fromkeys(requirement.area for requirement in known.values()))
+        for area in args.area:
+            if area not in areas:
+                raise unknown("area", area, areas)
+        for identifier in args.ids:
+            if identifier not in known:
+                raise unknown("requirement", identifier, known)
+        registry.load_tests()
+        wanted = [
+            requirement
+            for requirement in known.values()
+            if (not args.ids or requirement.id in args.ids) and (not args.area or requirement.area in args.area)
+        ]
+        width = min(100, shutil.get_terminal_size((100, 24)).columns)
+        if args.ids:
+            print("\n\n".join(describe(requirement, width) for requirement in wanted))
+        else:
+            print(listing(wanted, width))
+        return 0
+
+
+def listing(requirements: Iterable[Requirement], width: int = 100) -> str:
+    """One line each: id, level, capabilities, number of tests."""
+    rows = list(requirements)
+    lines: list[str] = []
+    tests = registry.tests()
+    column = max((len(requirement.id) for requirement in rows), default=0) + 2
+    for area in dict.fromkeys(requirement.area for requirement in rows):
+        group = [requirement for requirement in rows if requirement.area == area]
+        lines.append(f"{area} ({len(group)})")
+        for requirement in group:
+            count = len(tests.get(requirement.id, []))
+            text = f"{requirement.level:<7}{count} test{'' if count == 1 else 's':<2} {', '.join(requirement.capabilities)}"
+            lines.append(f"  {requirement.id:<{column}}{text}"[:width])
+    return "\n".join(lines)
+
+
+def describe(requirement: Requirement, width: int = 100) -> str:
+    """Everything about one requirement."""
+    lines = [requirement.id, *textwrap.wrap(requirement.sentence, width - 2, initial_indent="  ", subsequent_indent="  ")]
+    lines += ["", f"  level         {requirement.level}"]
+    lines.append(f"  capabilities  {', '.join(requirement.capabilities)}")
+    lines.append(f"  origin        {', '.join(requirement.origin)}")
+    lines.append(f"  source        {requirement.source}")
+    tests = registry.tests().get(requirement.id, [])
+    for index, case in enumerate(tests):
+        lines.append(f"  {'tests' if index == 0 else '':<12}  {location(case)}  {case.name}")
+    if not tests:
+        lines.append("  tests         none")
+    for example in requirement.examples:
+        lines += ["", textwrap.indent(example.strip(), "    ")]
+    return "\n".join(lines)
+
+
+def location(case: TestCase) -> str:
+    """``path:line`` of a test, relative to the current folder where that is shorter."""
+    module = sys.modules.get(case.module)
+    path = Path(getattr(module, "__file__", None) or case.module)
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    return f"{path}:{case.line}"
+
+
+command = Requirements()

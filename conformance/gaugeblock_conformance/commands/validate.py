@@ -1,0 +1,142 @@
+"""``gaugeblock validate BACKEND``: run the suite, write the run record, print its report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from gaugeblock_spec.requirements import AREAS, LEVELS
+
+from .. import discovery
+from ..budget import BUDGETS
+from ..journal import write_atomically
+from ..problem import unknown
+from ..runner.progress import reporter
+from ..runner.run import RECORD, Options, Record, exit_status, validate
+from ..runner.selection import Selection
+
+FORMATS_GROUP = "gaugeblock.reports"
+FILES = {"markdown": "report.md", "junit": "junit.xml", "html": "report.html"}
+
+Render = Callable[[Sequence[Record], bool], str]
+
+
+class Validate:
+    """The subcommand."""
+
+    help = "check a backend against the spec"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        known = ", ".join(discovery.installed()) or "none"
+        add = parser.add_argument
+        add("backend", metavar="BACKEND", help=f"NAME[:DEVICE] (installed: {known}) or package.module:Class")
+        add("--area", nargs="+", action="extend", default=[], metavar="A", help=f"only these: {', '.join(AREAS)}")
+        add("--level", default="may", metavar="L", help=f"the weakest level to check: {', '.join(LEVELS).lower()} (may)")
+        add("--requirement", nargs="+", action="extend", default=[], metavar="ID", help="only these requirements")
+        add("--budget", default="standard", metavar="B", help=f"{', '.join(BUDGETS)} (standard)")
+        add("--seed", type=int, default=0, metavar="N", help="seed of all drawn examples (0)")
+        add("--jobs", type=_positive, metavar="N", help="worker processes (the number of CPUs)")
+        add("--expect", metavar="FILE", help="expected failures; 'none' for none (the shipped file, if there is one)")
+        add("--resume", action="store_true", help="continue the interrupted run in DIR")
+        add("--out", type=Path, metavar="DIR", help="where journal, record and reports go (runs/BACKEND)")
+        add("--format", nargs="+", action="extend", default=[], metavar="F", help=_formats_help())
+        add("--timeout", type=_seconds, metavar="S", help="seconds for one requirement (by budget)")
+        add("--memory", type=_megabytes, metavar="MIB", help="memory for one worker; 0 for no limit (by machine)")
+        add("--no-snippet-check", action="store_true", help="do not execute the snippets of failures")
+
+    def run(self, args: argparse.Namespace) -> int:
+        formats = _words(args.format) or ["terminal"]
+        known = {"json": None, **_formats()}
+        for name in formats:
+            if name not in known:
+                raise unknown("format", name, known)
+        out = args.out or Path("runs") / discovery.resolve(args.backend).slug
+        options = Options(
+            backend=args.backend,
+            out=out,
+            selection=Selection(tuple(_words(args.area)), args.level.lower(), tuple(_words(args.requirement))),
+            budget=args.budget,
+            seed=args.seed,
+            jobs=args.jobs,
+            expect=args.expect,
+            resume=args.resume,
+            timeout=args.timeout,
+            memory=args.memory,
+            check_snippets=not args.no_snippet_check,
+        )
+        record = validate(options, reporter())
+        written = [out / RECORD]
+        for name in formats:
+            render = known[name]
+            if render is None:
+                continue
+            if name == "terminal":
+                sys.stdout.write(render([record], use_colour(sys.stdout)))
+                continue
+            path = out / FILES.get(name, f"report.{name}")
+            write_atomically(path, render([record], False))
+            written.append(path)
+        print("written: " + ", ".join(map(str, written)), file=sys.stderr)
+        return exit_status(record)
+
+
+def use_colour(stream: Any) -> bool:
+    """Whether ``stream`` is a terminal whose user has not asked for plain text."""
+    return bool(stream.isatty()) and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def _formats() -> dict[str, Render]:
+    return {point.name: _lazily(point) for point in entry_points(group=FORMATS_GROUP)}
+
+
+def _lazily(point: Any) -> Render:
+    def render(records: Sequence[Record], colour: bool) -> str:
+        text: str = point.load()(records, colour)
+        return text
+
+    return render
+
+
+def _formats_help() -> str:
+    names = sorted({"json", *(point.name for point in entry_points(group=FORMATS_GROUP))})
+    return f"{', '.join(names)}; terminal is printed, the others are written to DIR (terminal; json always)"
+
+
+def _words(given: Sequence[str]) -> list[str]:
+    return [word for item in given for word in item.split(",") if word]
+
+
+def _positive(text: str) -> int:
+    return _number(text, 1, "a whole number from 1")
+
+
+def _megabytes(text: str) -> int:
+    return _number(text, 0, "a whole number of MiB from 0") << 20
+
+
+def _number(text: str, least: int, allowed: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {allowed}")
+    return value
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return value
+
+
+command = Validate()

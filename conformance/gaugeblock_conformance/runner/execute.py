@@ -1,0 +1,131 @@
+"""Runs the tests of one requirement in this process and decides its verdict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gaugeblock_spec.requirements import Requirement
+
+from ..backend import Backend, MissingCapability, Unsupported
+from ..budget import Budget
+from ..problem import one_line, unknown
+from ..requirement import TestCase
+from ..session import ConformanceError, Session
+from . import suite as suites
+from .rows import Failure, Row, new_failure, new_row
+
+TraceSink = Callable[[str], None]
+
+
+def run_requirement(
+    backend: Backend,
+    requirement: Requirement | str,
+    budget: Budget,
+    seed: int,
+    *,
+    tests: Sequence[TestCase] | None = None,
+    trace_sink: TraceSink | None = None,
+    on_test: Callable[[TestCase], None] | None = None,
+) -> Row:
+    """Run every test of ``requirement`` against ``backend`` here, without a worker, and return its row.
+
+    ``tests`` defaults to the registered ones. ``trace_sink`` is told the source lines so far before every call;
+    ``on_test`` is told of each test before it starts.
+
+    Raises:
+        UsageProblem: ``requirement`` is an id that the spec does not have.
+    """
+    if isinstance(requirement, str):
+        suite = suites.standard()
+        if requirement not in suite.requirements:
+            raise unknown("requirement", requirement, suite.requirements)
+        tests = suite.tests().get(requirement, []) if tests is None else tests
+        requirement = suite.requirements[requirement]
+    elif tests is None:
+        tests = suites.standard().tests().get(requirement.id, [])
+    row = new_row(requirement)
+    row["tests"] = [f"{case.module}:{case.line} {case.name}" for case in tests]
+    if not tests:
+        row["status"], row["reason"] = "skipped", "no test of the suite covers it"
+        return row
+    skipped: list[str] = []
+    failures: list[Failure] = []
+    started = time.perf_counter()
+    for case in tests:
+        if on_test is not None:
+            on_test(case)
+        reason, failure = _run_case(backend, case, budget, seed, trace_sink, row)
+        if reason is not None:
+            skipped.append(reason)
+        if failure is not None:
+            failures.append(failure)
+    row["seconds"] = round(time.perf_counter() - started, 6)
+    if failures:
+        row["failure"], *row["further_failures"] = failures
+        row["status"] = failures[0]["verdict"]
+    elif len(skipped) == len(tests):
+        row["status"], row["reason"] = "skipped", "; ".join(dict.fromkeys(skipped))
+    elif skipped:
+        row["reason"] = f"{len(skipped)} of {len(tests)} tests skipped: {'; '.join(dict.fromkeys(skipped))}"
+    return row
+
+
+def _run_case(
+    backend: Backend, case: TestCase, budget: Budget, seed: int, trace_sink: TraceSink | None, row: Row
+) -> tuple[str | None, Failure | None]:
+    missing = [name for name in case.needs if name not in backend.capabilities]
+    if missing:
+        return f"missing capability {', '.join(missing)}", None
+    session = Session(backend, budget, seed)
+    session.trace_sink = trace_sink
+    reason: str | None = None
+    failure: Failure | None = None
+    try:
+        case.function(session)
+    except MissingCapability as absent:
+        reason = f"missing capability {absent.name}"
+    except Unsupported as absent:
+        reason = f"unsupported operator {absent.operator}"
+    except ConformanceError as error:
+        failure = _failure(case, error)
+    except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+        failure = new_failure("crashed", f"the backend left the test by {one_line(error)}", test=case.name)
+    except MemoryError as error:
+        failure = new_failure("crashed", f"out of memory: {one_line(error)}", test=case.name)
+    except Exception as error:
+        failure = new_failure("failed", f"{case.name}: {one_line(error)}", cause=one_line(error), test=case.name)
+    outcome = session.outcome
+    row["calls"] += outcome.calls
+    row["tensors"] += outcome.tensors
+    row["noncontiguous"] += outcome.noncontiguous
+    row["unsupported"].update(outcome.unsupported)
+    tried = outcome.examples
+    if failure is None and reason is None and not tried:
+        if outcome.unsupported:
+            reason = f"unsupported operator {', '.join(sorted(outcome.unsupported))}"
+        elif outcome.calls or outcome.tensors:
+            tried = 1
+        else:
+            failure = new_failure("failed", f"{case.name} tried no example at all", test=case.name)
+    row["examples"] += tried
+    return reason, failure
+
+
+def _failure(case: TestCase, error: ConformanceError) -> Failure:
+    memory = isinstance(error.__cause__, MemoryError)
+    return new_failure(
+        "crashed" if memory else "failed",
+        _text(error.message) or one_line(error),
+        cause=_text(error.cause) or case.name,
+        test=case.name,
+        example={str(name): str(value) for name, value in (error.example or {}).items()},
+        expected=_text(error.expected),
+        got=_text(error.got),
+        snippet=_text(error.snippet),
+    )
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None or value == "" else str(value)

@@ -1,0 +1,98 @@
+"""One requirement's row of a run record (schema ``gaugeblock-run/1``)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+from gaugeblock_spec.requirements import Requirement
+
+Verdict = Literal["passed", "failed", "skipped", "crashed", "timeout"]
+Status = Literal["passed", "failed", "skipped", "crashed", "timeout", "xfailed", "xpassed"]
+
+BROKEN: tuple[Status, ...] = ("failed", "crashed", "timeout")
+
+
+class Failure(TypedDict):
+    """What went wrong: ``verdict`` says how, ``cause`` groups failures that have one reason."""
+
+    verdict: Verdict
+    message: str
+    cause: str
+    test: str | None
+    example: dict[str, str]
+    expected: str | None
+    got: str | None
+    snippet: str | None
+    snippet_checked: bool | None
+    snippet_result: str | None
+    output: str | None
+
+
+class Row(TypedDict):
+    """A decided requirement."""
+
+    id: str
+    area: str
+    level: str
+    status: Status
+    reason: str | None
+    upstream: str | None
+    support: str | None
+    sentence: str
+    source: str
+    origin: list[str]
+    capabilities: list[str]
+    tests: list[str]
+    examples: int
+    seconds: float
+    calls: int
+    tensors: int
+    noncontiguous: int
+    unsupported: dict[str, str]
+    failure: Failure | None
+    further_failures: list[Failure]
+
+
+def new_row(requirement: Requirement, status: Status = "passed", reason: str | None = None) -> Row:
+    """A row of ``requirement`` with nothing run yet."""
+    return Row(
+        id=requirement.id,
+        area=requirement.area,
+        level=requirement.level,
+        status=status,
+        reason=reason,
+        upstream=None,
+        support=None,
+        sentence=requirement.sentence,
+        source=requirement.source,
+        origin=list(requirement.origin),
+        capabilities=list(requirement.capabilities),
+        tests=[],
+        examples=0,
+        seconds=0.0,
+        calls=0,
+        tensors=0,
+        noncontiguous=0,
+        unsupported={},
+        failure=None,
+        further_failures=[],
+    )
+
+
+def new_failure(verdict: Verdict, message: str, **facts: Any) -> Failure:
+    """A failure that so far has a message only; ``facts`` fills further fields."""
+    failure = Failure(
+        verdict=verdict,
+        message=message,
+        cause=message,
+        test=None,
+        example={},
+        expected=None,
+        got=None,
+        snippet=None,
+        snippet_checked=None,
+        snippet_result=None,
+        output=None,
+    )
+    failure.update(facts)  # type: ignore[typeddict-item]
+    return failure

@@ -1,0 +1,198 @@
+"""One run of the suite against one backend, from options to a run record."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from .. import budget as budgets
+from .. import discovery, expectations
+from ..expectations.manifest import NOTHING, Manifest
+from ..journal import Journal, unwritable, write_atomically
+from . import suite as suites
+from .environment import cores, machine, spec_version, suite_version, total_memory
+from .pool import Limits, Pool
+from .rows import Row
+from .selection import Selection, longest_first
+from .snippets import check_rows
+
+SCHEMA = "gaugeblock-run/1"
+RECORD = "record.json"
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to run and how. ``expect`` is a file, ``"none"``, or None for the shipped one of the backend's version;
+    ``memory`` is in bytes for one worker, 0 for no limit, None for an even share of most of the machine's memory.
+    """
+
+    backend: str
+    out: Path
+    selection: Selection = field(default_factory=Selection)
+    budget: str = "standard"
+    seed: int = 0
+    jobs: int | None = None
+    expect: str | None = None
+    resume: bool = False
+    timeout: float | None = None
+    memory: int | None = None
+    check_snippets: bool = True
+    suite: str = suites.STANDARD
+
+
+class Reporter(Protocol):
+    """Is told how a run goes on."""
+
+    def note(self, text: str) -> None: ...
+
+    def start(self, total: int, done: int) -> None: ...
+
+    def decided(self, row: Row) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class Interrupted(Exception):
+    """Ctrl-C: everything decided so far is in the journal."""
+
+    exit_status = 1
+
+
+def validate(options: Options, reporter: Reporter) -> Record:
+    """Run the suite and return the run record, which has also been written to ``options.out``.
+
+    Raises:
+        UsageProblem: bad input, with the exit status that it means.
+        Interrupted: Ctrl-C.
+    """
+    started, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
+    name = discovery.resolve(options.backend)
+    budget = budgets.named(options.budget)
+    suite = suites.load(options.suite)
+    ids = options.selection.apply(suite.requirements)
+    jobs = options.jobs or cores()
+    limits = Limits(options.timeout or budget.timeout, _memory(options.memory, jobs))
+    _usable(options.out)
+    setup = {"backend": name.text, "suite": options.suite, "budget": budget.name, "seed": options.seed}
+    with Pool(suite.requirements, jobs, limits, **setup) as pool:
+        backend = pool.backend()
+        manifest = _manifest(options.expect, backend, set(suite.requirements))
+        reporter.note(f"expectations: {manifest.source} ({len(manifest.expected)})")
+        configuration = {
+            "backend": name.text,
+            "backend version": backend["version"],
+            "device": backend["device"],
+            "seed": options.seed,
+            "budget": budget.name,
+            "spec version": spec_version(suite.requirements.values()),
+            "suite version": suite_version(),
+            "selection": options.selection.to_json(),
+        }
+        if options.resume:
+            journal = Journal.resume(options.out, configuration)
+        else:
+            journal = Journal.create(options.out, configuration, started)
+        with journal:
+            decided = {row["id"] for row in journal.rows}
+            before = len(journal.rows)
+            order = longest_first([i for i in ids if i not in decided], _timings(options.out / RECORD))
+            reporter.start(len(ids), before)
+            try:
+                for row in pool.decide(order):
+                    journal.append(row)
+                    reporter.decided(manifest.judge(row))
+            except KeyboardInterrupt as interrupt:
+                done = f"{len(journal.rows)} of {len(ids)} requirements are decided"
+                raise Interrupted(f"interrupted: {done}; --resume continues") from interrupt
+            finally:
+                reporter.finish()
+    elapsed = time.perf_counter() - clock
+    if options.check_snippets:
+        check_rows(journal.rows, jobs)
+    by_id = {row["id"]: manifest.judge(row) for row in journal.rows}
+    rows = [by_id[identifier] for identifier in ids]
+    environment = {
+        "backend": name.text,
+        **{key: backend[key] for key in ("name", "version", "device", "capabilities", "packages")},
+        **machine(),
+        "seed": options.seed,
+        "budget": budget.name,
+        "jobs": jobs,
+        "timeout": limits.timeout,
+        "memory_limit": limits.memory,
+        "selection": options.selection.to_json(),
+        "expectations": None if manifest is NOTHING else manifest.source,
+        "spec_version": configuration["spec version"],
+        "suite_version": configuration["suite version"],
+        "started": journal.started,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "resumed": options.resume,
+        "seconds": round(elapsed, 3),
+        **_totals(rows, journal.rows[before:], elapsed),
+    }
+    record: Record = {"schema": SCHEMA, "environment": environment, "requirements": rows}
+    write_atomically(options.out / RECORD, json.dumps(record, indent=1) + "\n")
+    return record
+
+
+def exit_status(record: Record) -> int:
+    """0 when every MUST held, was skipped by name or failed as expected, and nothing held unexpectedly; else 1."""
+    bad = [
+        row
+        for row in record["requirements"]
+        if row["status"] == "xpassed" or (row["level"] == "MUST" and row["status"] in ("failed", "crashed", "timeout"))
+    ]
+    return 1 if bad else 0
+
+
+def _manifest(expect: str | None, backend: dict[str, Any], known: set[str]) -> Manifest:
+    if expect == "none":
+        return NOTHING
+    if expect is not None:
+        return expectations.read(Path(expect), known, backend["device"])
+    found = expectations.shipped(backend["name"], backend["version"])
+    return NOTHING if found is None else expectations.read(found, known, backend["device"])
+
+
+def _memory(asked: int | None, jobs: int) -> int:
+    if asked is not None:
+        return asked
+    total = total_memory()
+    return 0 if total is None else int(total * 0.8) // jobs
+
+
+def _usable(folder: Path) -> None:
+    probe = folder / ".gaugeblock-probe"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
+def _timings(path: Path) -> dict[str, float]:
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))["requirements"]
+        return {row["id"]: float(row["seconds"]) for row in rows}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _totals(rows: list[Row], new: list[Row], seconds: float) -> dict[str, Any]:
+    tensors = sum(row["tensors"] for row in rows)
+    noncontiguous = sum(row["noncontiguous"] for row in rows)
+    return {
+        "examples": sum(row["examples"] for row in rows),
+        "examples_per_second": round(sum(row["examples"] for row in new) / seconds, 1) if seconds else 0.0,
+        "calls": sum(row["calls"] for row in rows),
+        "tensors": tensors,
+        "noncontiguous_share": round(noncontiguous / tensors, 4) if tensors else 0.0,
+    }
+

@@ -1,0 +1,114 @@
+"""A worker process: loads the backend, then runs one requirement per request.
+
+Requests and replies are JSON lines. The first request is a :class:`Setup`; the first reply is ``ready`` (facts about
+the backend) or ``problem``. Then each ``{"run": id, "careful": bool}`` is answered by ``tests``, one ``test`` for each
+test begun, and a ``row``. The backend's own standard output and error both go to standard error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import json
+import os
+import signal
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from .. import budget, discovery
+from ..problem import UsageProblem, one_line
+from . import suite as suites
+from .environment import loaded_packages
+from .execute import run_requirement
+from .trace import TraceWriter
+
+PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a worker needs to know before its first requirement."""
+
+    backend: str
+    suite: str
+    budget: str
+    seed: int
+    trace: str
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+def take_over_streams() -> tuple[TextIO, TextIO]:
+    """Keep the protocol's pipes for ourselves: whoever reads fd 0 now gets nothing, whoever prints reaches stderr."""
+    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return requests, replies
+
+
+def die_with_parent() -> None:
+    """Let the kernel end this process when the parent is gone, even while the backend hangs (Linux only)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def main() -> None:
+    """Serve requests until standard input ends."""
+    die_with_parent()
+    requests, replies = take_over_streams()
+    faulthandler.enable(file=sys.stderr, all_threads=False)
+
+    def reply(**message: Any) -> None:
+        replies.write(json.dumps(message) + "\n")
+        replies.flush()
+
+    setup = Setup(**json.loads(requests.readline()))
+    try:
+        backend = discovery.load(discovery.resolve(setup.backend))
+        suite = suites.load(setup.suite)
+        tests = suite.tests()
+    except UsageProblem as problem:
+        reply(problem=str(problem), status=problem.exit_status)
+        return
+    except Exception as error:
+        reply(problem=f"the suite cannot be loaded: {one_line(error)}", status=2)
+        return
+    reply(
+        ready={
+            "name": str(backend.name),
+            "version": str(backend.version),
+            "device": str(backend.device),
+            "capabilities": sorted(backend.capabilities),
+            "packages": loaded_packages(),
+        }
+    )
+    effort = budget.named(setup.budget)
+    trace: TraceWriter | None = None
+    for line in requests:
+        request = json.loads(line)
+        requirement = suite.requirements[request["run"]]
+        cases = tests.get(requirement.id, [])
+        if request["careful"] and trace is None:
+            trace = TraceWriter(Path(setup.trace))
+        row = run_requirement(
+            backend,
+            requirement,
+            effort,
+            setup.seed,
+            tests=cases,
+            trace_sink=trace if request["careful"] else None,
+            on_test=lambda case: reply(test=case.name),
+        )
+        reply(row=row)
+
+
+if __name__ == "__main__":
+    main()
+    sys.stdout.flush()
+    os._exit(0)

@@ -1,0 +1,100 @@
+"""The report as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from . import summary
+from .record import Record
+from .summary import CauseGroup
+
+
+def render(records: Sequence[Record], colour: bool = False) -> str:
+    """The text of all ``records``, one after the other (``colour`` has no meaning here)."""
+    return "\n".join("\n".join(_record(record)) + "\n" for record in records)
+
+
+def _record(record: Record) -> Iterator[str]:
+    yield f"# {_escaped(summary.heading(record))}"
+    yield ""
+    yield f"**{summary.verdict(record)}**"
+    yield ""
+    for line in summary.circumstances(record):
+        yield f"- {_escaped(line)}"
+    yield f"- {_escaped(summary.totals(record))}"
+    yield ""
+    yield from _table(record)
+    groups = summary.failures(record)
+    if groups:
+        yield from ("", "## Broken")
+        for number, group in enumerate(groups, 1):
+            yield ""
+            yield from _group(number, group)
+    yield from _rows("Unexpectedly held", summary.with_status(record, "xpassed"))
+    yield from _rows("Broken as expected", summary.with_status(record, "xfailed"))
+    skips = summary.skips(record)
+    if skips:
+        yield from ("", "## Skipped", "")
+        for reason, rows in skips:
+            yield f"- {len(rows)} × {_escaped(reason)}"
+    absent = summary.unsupported(record)
+    if absent:
+        yield from ("", "## Operators not offered", "")
+        yield ", ".join(f"`{name}`" for name in absent)
+
+
+def _table(record: Record) -> Iterator[str]:
+    statuses = summary.shown_statuses(record)
+    yield "| area | level | " + " | ".join(statuses) + " | examples | seconds |"
+    yield "| --- | --- |" + " ---: |" * (len(statuses) + 2)
+    for line in summary.lines(record):
+        cells = [line.area or "all", line.level or "", *(str(line.counts[status] or "") for status in statuses)]
+        yield "| " + " | ".join([*cells, f"{line.examples:,}", f"{line.seconds:.1f}"]) + " |"
+
+
+def _group(number: int, group: CauseGroup) -> Iterator[str]:
+    failure, row = group.shown, group.row
+    yield f"### {number}. {group.verdict}: {row['id']} ({row['level']})"
+    yield ""
+    yield f"> {_escaped(row['sentence'])}"
+    yield ">"
+    yield f"> {_escaped(', '.join(row['origin']))}; {_escaped(row['source'])}"
+    yield ""
+    yield _escaped(failure["message"])
+    yield ""
+    facts = [("expected", failure["expected"]), ("got", failure["got"]), *failure["example"].items()]
+    for name, value in facts:
+        if value is not None:
+            yield f"- {_escaped(name)}: {_code(value)}"
+    if failure["snippet"]:
+        yield ""
+        if failure["snippet_checked"] is not None:
+            manner = "" if failure["snippet_checked"] else " not the same way"
+            yield f"Executed alone:{manner} {_code(failure['snippet_result'] or '')}"
+            yield ""
+        fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", failure["snippet"]))])
+        yield from (f"{fence}python", failure["snippet"].rstrip(), fence)
+    others = [f"`{other['id']}` ({other['level']})" for other in group.rows if other is not row]
+    if others:
+        yield from ("", f"The same cause breaks {', '.join(others)}.")
+
+
+def _rows(title: str, rows: list[dict[str, str | None]]) -> Iterator[str]:
+    if not rows:
+        return
+    yield from ("", f"## {title}", "")
+    for row in rows:
+        link = f" <{row['upstream']}>" if row["upstream"] else ""
+        yield f"- `{row['id']}` ({row['level']}): {_escaped(row['reason'] or '')}{link}"
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\`*_<>|\[\]])", r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    text = " ".join(text.split())
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"

@@ -1,0 +1,164 @@
+"""What every report shows: counts per area and level, failures by cause, skips by reason, totals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from .record import Record, Row, level_rank
+
+STATUSES = ("passed", "failed", "crashed", "timeout", "xpassed", "xfailed", "skipped")
+BROKEN = ("failed", "crashed", "timeout")
+ALWAYS_SHOWN = ("passed", "failed", "skipped")
+
+Failure = dict[str, Any]
+
+
+@dataclass
+class CauseGroup:
+    """Failures with one cause: ``shown`` is the one to read, ``rows`` are the requirements that it breaks."""
+
+    cause: str
+    verdict: str
+    shown: Failure
+    row: Row
+    rows: list[Row] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Counts of one area and level (both None: of the whole run)."""
+
+    area: str | None
+    level: str | None
+    counts: Counter[str]
+    examples: int
+    seconds: float
+
+
+def lines(record: Record) -> list[Line]:
+    """One line per area and level in the record's order, then the total."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    areas = {row["area"]: None for row in record["requirements"]}
+    for row in sorted(record["requirements"], key=lambda row: level_rank(row["level"])):
+        groups.setdefault((row["area"], row["level"]), []).append(row)
+    found = [
+        _line(area, level, rows)
+        for wanted in areas
+        for (area, level), rows in groups.items()
+        if area == wanted
+    ]
+    return [*found, _line(None, None, record["requirements"])]
+
+
+def shown_statuses(record: Record) -> list[str]:
+    """The statuses that deserve a column."""
+    present = {row["status"] for row in record["requirements"]}
+    return [status for status in STATUSES if status in present or status in ALWAYS_SHOWN]
+
+
+def failures(record: Record) -> list[CauseGroup]:
+    """Failures that were not expected, grouped by cause: MUST first, then by how many requirements they break."""
+    groups: dict[tuple[str, str], CauseGroup] = {}
+    for row in record["requirements"]:
+        if row["status"] not in BROKEN:
+            continue
+        for failure in _failures(row):
+            key = (failure["verdict"], failure["cause"])
+            group = groups.setdefault(key, CauseGroup(failure["cause"], failure["verdict"], failure, row))
+            if row not in group.rows:
+                group.rows.append(row)
+            if _better(failure, group.shown):
+                group.shown, group.row = failure, row
+    return sorted(groups.values(), key=lambda group: (min(level_rank(r["level"]) for r in group.rows), -len(group.rows)))
+
+
+def with_status(record: Record, status: str) -> list[Row]:
+    """The rows of one status, in the record's order."""
+    return [row for row in record["requirements"] if row["status"] == status]
+
+
+def skips(record: Record) -> list[tuple[str, list[Row]]]:
+    """Reason -> requirements skipped for it, the most frequent first."""
+    groups: dict[str, list[Row]] = {}
+    for row in with_status(record, "skipped"):
+        groups.setdefault(row["reason"] or "no reason stated", []).append(row)
+    return sorted(groups.items(), key=lambda item: -len(item[1]))
+
+
+def unsupported(record: Record) -> dict[str, str]:
+    """Operators that the backend said it does not offer, with its reasons."""
+    return {name: why for row in record["requirements"] for name, why in sorted(row["unsupported"].items())}
+
+
+def verdict(record: Record) -> str:
+    """The run in one sentence."""
+    rows = record["requirements"]
+    broken = [row for row in rows if row["status"] in BROKEN]
+    must = sum(row["level"] == "MUST" for row in broken)
+    xpassed = len(with_status(record, "xpassed"))
+    if must or xpassed:
+        parts = [f"{must} MUST broken"] if must else []
+        parts += [f"{xpassed} unexpectedly held"] if xpassed else []
+        return f"not conforming: {', '.join(parts)}"
+    held = sum(row["status"] == "passed" and row["level"] == "MUST" for row in rows)
+    listed = sum(row["status"] == "xfailed" and row["level"] == "MUST" for row in rows)
+    skipped = sum(row["status"] == "skipped" and row["level"] == "MUST" for row in rows)
+    parts = [f"{held} MUST held"]
+    parts += [f"{listed} broken as expected"] if listed else []
+    parts += [f"{skipped} skipped"] if skipped else []
+    parts += [f"{len(broken)} SHOULD or MAY not met"] if broken else []
+    return f"conforming: {', '.join(parts)}"
+
+
+def totals(record: Record) -> str:
+    """Examples, their rate, and the share of non-contiguous tensors, in one line."""
+    environment = record["environment"]
+    return (
+        f"{environment['examples']:,} examples in {environment['seconds']:.1f} s "
+        f"({environment['examples_per_second']:,.0f} a second), {environment['calls']:,} operator calls; "
+        f"of {environment['tensors']:,} drawn tensors {environment['noncontiguous_share']:.0%} "
+        "not contiguous or with an offset"
+    )
+
+
+def heading(record: Record) -> str:
+    """Backend, version and device."""
+    environment = record["environment"]
+    return f"{environment['name']} {environment['version']} on {environment['device']}"
+
+
+def circumstances(record: Record) -> list[str]:
+    """How and where it was run, as a few lines of text."""
+    environment = record["environment"]
+    listed = environment["expectations"]
+    return [
+        f"backend {environment['backend']}, budget {environment['budget']}, seed {environment['seed']}, "
+        f"spec {environment['spec_version']}, suite {environment['suite_version']}",
+        f"{environment['cpu']}, {environment['cores']} cores; Python {environment['python']}; {environment['platform']}",
+        f"started {environment['started']}, expected failures: {listed or 'none'}",
+    ]
+
+
+def _failures(row: Row) -> Iterator[Failure]:
+    if row["failure"] is not None:
+        yield row["failure"]
+    yield from row["further_failures"]
+
+
+def _better(new: Failure, old: Failure) -> bool:
+    if (new["snippet_checked"] is None) != (old["snippet_checked"] is None):
+        return new["snippet_checked"] is not None
+    return False
+
+
+def _line(area: str | None, level: str | None, rows: list[Row]) -> Line:
+    return Line(
+        area,
+        level,
+        Counter(row["status"] for row in rows),
+        sum(row["examples"] for row in rows),
+        sum(row["seconds"] for row in rows),
+    )

@@ -1,0 +1,161 @@
+"""The report for a terminal: at most 100 columns, colour only when asked for."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from tabulate import tabulate
+
+from . import summary
+from .record import Record
+from .summary import CauseGroup
+
+WIDTH = 100
+COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
+
+
+def render(records: Sequence[Record], colour: bool = False) -> str:
+    """The text of all ``records``, one after the other."""
+    return "\n".join(Report(record, colour).text() for record in records)
+
+
+class Report:
+    """The report of one record."""
+
+    def __init__(self, record: Record, colour: bool) -> None:
+        self.record = record
+        self.colour = colour
+
+    def text(self) -> str:
+        parts = (self._head(), self._table(), self._failures(), self._xpassed(), self._xfailed(), self._skips())
+        lines = [line for part in parts for line in [*part, ""]]
+        text = "\n".join([*lines, *self._foot()])
+        while "\n\n\n" in text:
+            text = text.replace("\n\n\n", "\n\n")
+        return text.strip("\n") + "\n"
+
+    def _paint(self, text: str, name: str) -> str:
+        return f"\033[{COLOURS[name]}m{text}\033[0m" if self.colour else text
+
+    def _title(self, text: str) -> str:
+        return self._paint(text, "bold")
+
+    def _head(self) -> Iterator[str]:
+        yield self._title(summary.heading(self.record))
+        for line in summary.circumstances(self.record):
+            yield self._paint(textwrap.shorten(line, WIDTH, placeholder=" …"), "dim")
+
+    def _table(self) -> Iterator[str]:
+        statuses = summary.shown_statuses(self.record)
+        lines = summary.lines(self.record)
+        rows = [
+            [
+                line.area or "all",
+                line.level or "",
+                *(line.counts[status] or "·" for status in statuses),
+                f"{line.examples:,}",
+                f"{line.seconds:.1f}",
+            ]
+            for line in lines
+        ]
+        headers = ["area", "level", *statuses, "examples", "seconds"]
+        align = ["left", "left", *["right"] * (len(statuses) + 2)]
+        table = tabulate(rows, headers, tablefmt="simple", colalign=align, disable_numparse=True).splitlines()
+        yield from table[:-1]
+        yield table[1]
+        yield table[-1]
+
+    def _failures(self) -> Iterator[str]:
+        groups = summary.failures(self.record)
+        if not groups:
+            return
+        broken = sum(row["status"] in summary.BROKEN for row in self.record["requirements"])
+        yield self._title(f"Broken: {_count(broken, 'requirement')}, {_count(len(groups), 'cause')}")
+        for number, group in enumerate(groups, 1):
+            yield ""
+            yield from self._group(number, group)
+
+    def _group(self, number: int, group: CauseGroup) -> Iterator[str]:
+        failure, row = group.shown, group.row
+        mark = self._paint(group.verdict, "red")
+        yield f"{number:>2}. {mark} {row['id']} ({row['level']}; {', '.join(row['origin'])})"
+        yield from _wrapped(row["sentence"], "    ")
+        yield ""
+        yield from _wrapped(failure["message"], "    ", keep_lines=True)
+        facts = [("expected", failure["expected"]), ("got", failure["got"])]
+        facts += [("example", f"{name} = {value}") for name, value in failure["example"].items()]
+        previous = ""
+        for name, value in facts:
+            if value is not None:
+                label = "" if name == previous else name
+                yield from _wrapped(value, f"    {label:<10}", keep_lines=True)
+            previous = name
+        if failure["snippet"]:
+            yield f"    {'snippet':<10}{self._paint(_checked(failure), 'dim')}"
+            yield from (f"        {line}" for line in failure["snippet"].rstrip().splitlines())
+        if failure["output"]:
+            yield f"    {'printed':<10}{textwrap.shorten(failure['output'].splitlines()[-1], WIDTH - 14)}"
+        others = [f"{other['id']} ({other['level']})" for other in group.rows if other is not row]
+        if others:
+            yield from _wrapped("; ".join(others), "    also      ")
+
+    def _xpassed(self) -> Iterator[str]:
+        rows = summary.with_status(self.record, "xpassed")
+        if rows:
+            yield self._title(f"Unexpectedly held: {_count(len(rows), 'requirement')}")
+            yield "Take these out of the file of expected failures:"
+            for row in rows:
+                yield from _wrapped(f"{row['id']}: {row['reason']}", "    ")
+
+    def _xfailed(self) -> Iterator[str]:
+        rows = summary.with_status(self.record, "xfailed")
+        if rows:
+            yield self._title(f"Broken as expected: {_count(len(rows), 'requirement')}")
+            for row in rows:
+                verdict = row["failure"]["verdict"] if row["failure"] else "failed"
+                link = f" ({row['upstream']})" if row["upstream"] else ""
+                yield f"    {row['id']} ({row['level']}, {verdict})"
+                yield from _wrapped(f"{row['reason']}{link}", "        ")
+
+    def _skips(self) -> Iterator[str]:
+        groups = summary.skips(self.record)
+        if groups:
+            yield self._title("Skipped")
+            for reason, rows in groups:
+                yield from _wrapped(reason, f"    {len(rows):>4}  ")
+        partly = [row for row in self.record["requirements"] if row["status"] == "passed" and row["reason"]]
+        if partly:
+            yield self._title("Held in part")
+            for row in partly:
+                yield from _wrapped(f"{row['id']}: {row['reason']}", "    ")
+        absent = summary.unsupported(self.record)
+        if absent:
+            yield self._title(f"Operators not offered: {len(absent)}")
+            yield from _wrapped(", ".join(absent), "    ")
+
+    def _foot(self) -> Iterator[str]:
+        yield from _wrapped(summary.totals(self.record), "")
+        verdict = summary.verdict(self.record)
+        yield self._paint(verdict, "green" if verdict.startswith("conforming") else "red")
+
+
+def _checked(failure: summary.Failure) -> str:
+    if failure["snippet_checked"] is None:
+        return "(not executed)"
+    if failure["snippet_checked"]:
+        return f"(executed alone: {textwrap.shorten(failure['snippet_result'] or 'the same', 60, placeholder=' …')})"
+    return f"(executed alone it did not fail the same way: {failure['snippet_result']})"
+
+
+def _wrapped(text: str, prefix: str, keep_lines: bool = False) -> Iterator[str]:
+    indent = " " * len(prefix)
+    first = True
+    for line in text.splitlines() if keep_lines else [" ".join(text.split())]:
+        for part in textwrap.wrap(line, WIDTH - len(prefix), break_long_words=False, break_on_hyphens=False) or [""]:
+            yield f"{prefix if first else indent}{part}".rstrip()
+            first = False
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
