@@ -105,7 +105,7 @@ def test_digest_is_stable() -> None:
         ({"family": "points"}, "test.yaml, row neg: field family: 'points' is not allowed; allowed: pointwise, view"),
         ({"variants": "function"}, "test.yaml, row neg: field variants: 'function' is not of type array"),
         ({"variants": ["macro"]}, "field variants, item 1: 'macro' is not allowed; allowed: function, method"),
-        ({"dtypes": "numeric+floot"}, "row neg: field dtypes: unknown name 'floot' in 'numeric\\+floot'; allowed: bool"),
+        ({"dtypes": "numeric+floot"}, "row neg: field dtypes: unknown name 'floot' in 'numeric\\+floot'"),
         ({"ulp": {"float8": 1}}, "field ulp: unknown field float8; allowed: float16"),
         ({"ulp": {"float32": -1}}, "field ulp: field float32: -1 is below 0"),
         ({"ulp": {"float32": "one"}}, "field ulp: field float32: 'one' is not of type number"),
@@ -121,7 +121,7 @@ def test_loader_names_file_row_and_field(change: dict[str, Any], message: str) -
 
 
 def test_row_must_have_a_schema() -> None:
-    with pytest.raises(operators.OperatorTableError, match="a.yaml, row 2: field schema is required"):
+    with pytest.raises(operators.OperatorTableError, match=r"a\.yaml, row 2: field schema is required"):
         operators.parse_rows("a.yaml", "- schema: neg(Tensor self) -> Tensor\n- family: view\n")
-    with pytest.raises(operators.OperatorTableError, match="a.yaml: expected a list of rows, got dict"):
+    with pytest.raises(operators.OperatorTableError, match=r"a\.yaml: expected a list of rows, got dict"):
         operators.parse_rows("a.yaml", "schema: 1")

@@ -37,7 +37,7 @@ def test_names_exist_where_the_row_says(row: operators.Operator) -> None:
     for name in (public, *row.aliases):
         if "function" in row.variants and not name.endswith("_") and name not in BY_SYNTAX:
             assert hasattr(torch, name), name
-        if "method" in row.variants:
+        if "method" in row.variants and name not in BY_SYNTAX:
             assert hasattr(torch.Tensor, name), name
 
 
