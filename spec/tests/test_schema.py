@@ -22,7 +22,7 @@ ROUND_TRIPS = [
 ]
 
 REFUSED = [
-    ("f(Tensor x,) -> ()", 13, "expected a type"),
+    ("f(Tensor x,) -> ()", 11, "expected a type"),
     ("f(Tensor x)", 11, "expected '->'"),
     ("f(int a=1, int b) -> ()", 11, "'b' without a default"),
     ("f(Tensor a=None, ...) -> ()", 17, "'...'"),
@@ -46,7 +46,7 @@ def test_malformed_schema_names_the_column(text: str, position: int, problem: st
     with pytest.raises(SchemaError) as caught:
         parse(text)
     assert problem in str(caught.value)
-    assert min(caught.value.position, len(text)) == min(position, len(text))
+    assert caught.value.position == position
 
 
 def test_arguments_are_records() -> None:

@@ -1,0 +1,94 @@
+"""Calling an operator: key set of the arguments, kernel of the highest key, redispatch below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry
+from ..tensor.tensor import Tensor
+from .keys import BACKEND_BIT, FUNCTIONALITY_BIT, runtime_key
+from .registry import AMBIGUOUS, FALLTHROUGH, REGISTRY, Operator, Registration
+from .state import STATE
+
+DENSE = FUNCTIONALITY_BIT["Dense"] | FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
+DEVICE_KEYS = {
+    "cpu": DENSE | BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["AutocastCPU"],
+    "cuda": DENSE | BACKEND_BIT["CUDA"] | FUNCTIONALITY_BIT["AutocastCUDA"],
+    "meta": DENSE | BACKEND_BIT["Meta"],
+}
+"""Device type -> the keys of a plain strided tensor on it, which do not depend on requires_grad."""
+
+for _key in ("BackendSelect", "ADInplaceOrView", "AutogradOther", "AutogradNestedTensor", "Tracer"):
+    REGISTRY.register_fallback(_key, FALLTHROUGH)
+for _backend in BACKEND_BIT:
+    REGISTRY.register_fallback("Autograd" + _backend, FALLTHROUGH)
+for _functionality in FUNCTIONALITY_BIT:
+    if _functionality.startswith("Autocast"):
+        REGISTRY.register_fallback(_functionality, FALLTHROUGH)
+
+
+def geometry_keys(geometry: Geometry) -> int:
+    """The keys of a tensor of this geometry, remembered in it."""
+    mask = DEVICE_KEYS[geometry.device.type]
+    if geometry.lazy & CONJUGATE:
+        mask |= FUNCTIONALITY_BIT["Conjugate"]
+    if geometry.lazy & NEGATIVE:
+        mask |= FUNCTIONALITY_BIT["Negative"]
+    geometry.keys = mask
+    return mask
+
+
+def tensor_keys(values: Iterable[Any]) -> int:
+    """The union of the keys of all tensors among the values, also inside lists and tuples."""
+    mask = 0
+    for value in values:
+        if isinstance(value, Tensor):
+            keys = value.geometry.keys
+            mask |= geometry_keys(value.geometry) if keys is None else keys
+        elif isinstance(value, (list, tuple)):
+            mask |= tensor_keys(value)
+    return mask
+
+
+def key_set(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
+    """The keys a call dispatches on: those of its tensors, else of ``device=`` (default cpu), and the thread's sets."""
+    mask = tensor_keys(args)
+    if kwargs:
+        mask |= tensor_keys(kwargs.values())
+    if mask == 0:
+        device = kwargs.get("device")
+        mask = DEVICE_KEYS["cpu" if device is None else getattr(device, "type", str(device).split(":")[0])]
+    return (mask | STATE.include) & ~STATE.exclude
+
+
+def call(operator: Operator, *args: Any, **kwargs: Any) -> Any:
+    """Run an operator on checked arguments; NotImplementedError when no kernel exists for the resolved key."""
+    return redispatch(operator, key_set(args, kwargs), *args, **kwargs)
+
+
+def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
+    """Run the kernel of the highest key in `mask`, whatever the tensors carry."""
+    found = REGISTRY.resolve(operator, mask)
+    entry = found.entry
+    if entry.function is None:
+        raise missing_kernel(operator, entry, runtime_key(found.mask))
+    if entry.boxed:
+        return entry.function(operator, found.mask, args, kwargs)
+    if entry.with_keys:
+        return entry.function(found.mask, *args, **kwargs)
+    return entry.function(*args, **kwargs)
+
+
+def missing_kernel(operator: Operator, entry: Registration, key: str) -> Exception:
+    """The exception for a key set that resolves to no kernel."""
+    if entry is AMBIGUOUS:
+        return RuntimeError(
+            f"{operator.name}: AutogradOther is ambiguous: there is a composite kernel and a kernel of a backend that "
+            f"has no autograd key of its own; register an AutogradOther kernel"
+        )
+    registered = sorted(name for name, stack in operator.kernels.items() if stack)
+    return NotImplementedError(
+        f"Could not run '{operator.name}' with arguments from the '{key}' backend: it has kernels for "
+        f"{', '.join(registered) or 'no backend'} only"
+    )

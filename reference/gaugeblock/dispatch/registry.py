@@ -1,0 +1,189 @@
+"""The operator table: what is declared, which kernels are registered, which one a runtime key resolves to.
+
+Precedence for one runtime key (PyTorch's): a kernel for the key itself; CompositeExplicitAutogradNonFunctional,
+then CompositeExplicitAutograd, for backend keys; CompositeImplicitAutograd, for backend keys and for autograd keys
+whose backend has no kernel of its own; Autograd, for autograd keys; the key's fallback; missing.
+The last registration for a key is the active one; earlier ones stay and come back when it is removed.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gaugeblock_spec.schema import Schema, parse
+
+from .keys import ALIASES, AUTOGRAD_KEYS, BACKENDS, PER_BACKEND, UNDEFINED, backend_of, check_key, runtime_key
+
+Kernel = Callable[..., Any]
+BACKEND_KEYS = frozenset(
+    prefix + backend for name, prefix in PER_BACKEND.items() if name != "AutogradFunctionality" for backend in BACKENDS
+) | {"FPGA", "Vulkan", "Metal", "MkldnnCPU", "CustomRNGKeyId"}
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A kernel under a key; `label` says which rule chose it when it is the answer of a look-up."""
+
+    function: Kernel | None
+    label: str
+    boxed: bool = False
+    with_keys: bool = False
+
+    @property
+    def fallthrough(self) -> bool:
+        return self.label == "fallthrough"
+
+
+FALLTHROUGH = Registration(None, "fallthrough")
+MISSING = Registration(None, "missing")
+AMBIGUOUS = Registration(None, "ambiguous autogradother")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The answer for one key set: the kernel, and the keys left after fallthroughs."""
+
+    entry: Registration
+    mask: int
+
+
+@dataclass(slots=True, eq=False)
+class Operator:
+    """One declared operator overload and its kernels by key."""
+
+    name: str
+    text: str
+    kernels: dict[str, list[Registration]] = field(default_factory=dict)
+    resolved: dict[int, Resolved] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> Schema:
+        return parse(self.text)
+
+    def has_kernel(self, *keys: str) -> bool:
+        return any(self.kernels.get(key) for key in keys)
+
+    def active(self, key: str) -> Registration | None:
+        stack = self.kernels.get(key)
+        return stack[-1] if stack else None
+
+    def forget_resolved(self) -> None:
+        self.resolved.clear()
+
+
+class Registry:
+    """All declared operators and the per-key fallbacks."""
+
+    def __init__(self) -> None:
+        self.operators: dict[str, Operator] = {}
+        self.fallbacks: dict[str, Registration] = {}
+        self._lock = threading.RLock()
+
+    def define(self, text: str) -> Operator:
+        """Declare an operator by its schema; RuntimeError when the name and overload are taken."""
+        name = text[: text.index("(")].strip() if "(" in text else parse(text).qualified_name
+        with self._lock:
+            if name in self.operators:
+                raise RuntimeError(f"operator {name!r} is already declared as {self.operators[name].text!r}")
+            operator = self.operators[name] = Operator(name, text)
+        return operator
+
+    def find(self, name: str) -> Operator:
+        """The operator ``name.overload``; RuntimeError when it is not declared."""
+        found = self.operators.get(name)
+        if found is None:
+            base = name.split(".")[0]
+            known = sorted(other for other in self.operators if other.split(".")[0] == base)
+            hint = f"; declared overloads of {base!r}: {', '.join(known)}" if known else ""
+            raise RuntimeError(f"no operator {name!r} is declared{hint}")
+        return found
+
+    def register(
+        self, name: str, key: str, kernel: Kernel | Registration, *, with_keys: bool = False, warn: bool = True
+    ) -> Callable[[], None]:
+        """Put a kernel under a key; the last one wins. Returns a function that takes it away again."""
+        operator, key = self.find(name), check_key(key)
+        entry = kernel if isinstance(kernel, Registration) else Registration(kernel, "kernel", with_keys=with_keys)
+        with self._lock:
+            stack = operator.kernels.setdefault(key, [])
+            if stack and warn:
+                warnings.warn(f"{name}: a kernel for {key} is registered; the new one replaces it", stacklevel=3)
+            stack.append(entry)
+            operator.forget_resolved()
+
+        def remove() -> None:
+            with self._lock:
+                if entry in stack:
+                    stack.remove(entry)
+                operator.forget_resolved()
+
+        return remove
+
+    def register_fallback(self, key: str, kernel: Kernel | Registration) -> None:
+        """A boxed kernel ``(operator, keys, args, kwargs)`` for every operator that has nothing else under `key`."""
+        if key in ALIASES:
+            raise ValueError(f"a fallback belongs to a runtime key; {key!r} is an alias")
+        check_key(key)
+        entry = kernel if isinstance(kernel, Registration) else Registration(kernel, "backend fallback", boxed=True)
+        with self._lock:
+            self.fallbacks[key] = entry
+            for operator in self.operators.values():
+                operator.forget_resolved()
+
+    def lookup(self, operator: Operator, key: str) -> Registration:
+        """What a runtime key resolves to, by the table's precedence."""
+        direct = operator.active(key)
+        if direct is not None:
+            return direct
+        if key in BACKEND_KEYS or key == UNDEFINED:
+            for alias in ("CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd"):
+                found = operator.active(alias)
+                if found is not None:
+                    return Registration(found.function, "default backend kernel", with_keys=found.with_keys)
+        implicit = operator.active("CompositeImplicitAutograd")
+        if implicit is not None and (key in BACKEND_KEYS or key == UNDEFINED or key in AUTOGRAD_KEYS):
+            if key == "AutogradOther" and self._backend_without_autograd_key(operator):
+                return AMBIGUOUS
+            if key not in AUTOGRAD_KEYS or not self._has_backend_kernel(operator, key):
+                return Registration(implicit.function, "math kernel", with_keys=implicit.with_keys)
+        if key in AUTOGRAD_KEYS:
+            autograd = operator.active("Autograd")
+            if autograd is not None:
+                return Registration(autograd.function, "autograd kernel", autograd.boxed, autograd.with_keys)
+        if key == "FuncTorchBatched":
+            decomposition = operator.active("FuncTorchBatchedDecomposition")
+            if decomposition is not None:
+                return decomposition
+        return self.fallbacks.get(key, MISSING)
+
+    def resolve(self, operator: Operator, mask: int) -> Resolved:
+        """The kernel for a key set and the set with fallthrough functionalities removed; remembered per operator."""
+        found = operator.resolved.get(mask)
+        if found is not None:
+            return found
+        remaining = mask
+        entry = self.lookup(operator, runtime_key(remaining))
+        while entry.fallthrough:
+            remaining &= ~(1 << (remaining.bit_length() - 1))
+            entry = self.lookup(operator, runtime_key(remaining))
+        found = operator.resolved[mask] = Resolved(entry, remaining)
+        return found
+
+    @staticmethod
+    def _has_backend_kernel(operator: Operator, autograd_key: str) -> bool:
+        backend = backend_of(autograd_key)
+        return operator.has_kernel("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional") or (
+            backend is not None and operator.has_kernel(backend)
+        )
+
+    @staticmethod
+    def _backend_without_autograd_key(operator: Operator) -> bool:
+        sparse = [prefix + name for prefix in ("Sparse", "SparseCsr", "Quantized") for name in BACKENDS]
+        return operator.has_kernel("FPGA", "Vulkan", "Metal", "MkldnnCPU", "CustomRNGKeyId", *sparse)
+
+
+REGISTRY = Registry()

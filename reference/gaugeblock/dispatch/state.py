@@ -1,0 +1,59 @@
+"""Per-thread included and excluded keys, and one flag that fast paths test.
+
+`FAST_GLOBALS` is the globals dictionary of every generated binding; ``SPECIAL`` in it is true while any thread has
+changed its include or exclude set or entered a mode. So a binding learns in one global load that nothing is active.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .keys import AUTOCAST_MASK, FUNCTIONALITY_BIT
+
+DEFAULT_INCLUDE = FUNCTIONALITY_BIT["BackendSelect"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
+DEFAULT_EXCLUDE = AUTOCAST_MASK
+FAST_GLOBALS: dict[str, object] = {"SPECIAL": False}
+
+_lock = threading.Lock()
+_reasons = 0
+
+
+class DispatchState(threading.local):
+    """The sets of the current thread."""
+
+    include: int = DEFAULT_INCLUDE
+    exclude: int = DEFAULT_EXCLUDE
+
+
+STATE = DispatchState()
+
+
+def enter_special() -> None:
+    """Count one more reason to leave the fast paths; pair with `leave_special`."""
+    global _reasons
+    with _lock:
+        _reasons += 1
+        FAST_GLOBALS["SPECIAL"] = True
+
+
+def leave_special() -> None:
+    global _reasons
+    with _lock:
+        _reasons -= 1
+        FAST_GLOBALS["SPECIAL"] = _reasons > 0
+
+
+@contextmanager
+def key_guard(*, include: int = 0, exclude: int = 0, uninclude: int = 0, unexclude: int = 0) -> Iterator[None]:
+    """Change this thread's sets for the duration; restored on every way out."""
+    before = STATE.include, STATE.exclude
+    enter_special()
+    try:
+        STATE.include = (before[0] | include) & ~uninclude
+        STATE.exclude = (before[1] | exclude) & ~unexclude
+        yield
+    finally:
+        STATE.include, STATE.exclude = before
+        leave_special()

@@ -1,0 +1,83 @@
+"""Step: does a written operand meet itself or another operand in memory?
+
+Undecidable-cheaply cases (gaps, strides that need number theory) are reported as TOO_HARD and let through.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from ..tensor.strides import is_non_overlapping_and_dense
+
+Ints = tuple[int, ...]
+INTERNAL_OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+PARTIAL_OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)
+
+
+class Overlap(Enum):
+    """The verdict on one operand, or on a pair."""
+
+    NO = "no"
+    YES = "yes"
+    FULL = "full"
+    PARTIAL = "partial"
+    TOO_HARD = "too hard"
+
+
+class Extent(NamedTuple):
+    """What the check needs to know of an operand: identity of its storage, first element, layout."""
+
+    storage: int
+    offset: int
+    sizes: Ints
+    strides: Ints
+    itemsize: int
+
+
+def internal_overlap(sizes: Ints, strides: Ints) -> Overlap:
+    """Whether several indices of one operand share an element: a stride 0 does, density rules it out."""
+    if is_non_overlapping_and_dense(sizes, strides):
+        return Overlap.NO
+    if any(stride == 0 and size > 1 for size, stride in zip(sizes, strides, strict=True)):
+        return Overlap.YES
+    return Overlap.TOO_HARD
+
+
+def pair_overlap(a: Extent, b: Extent) -> Overlap:
+    """Whether two operands share bytes; FULL means the same bytes in the same layout, which is harmless."""
+    if a.storage != b.storage or 0 in a.sizes or 0 in b.sizes:
+        return Overlap.NO
+    if not (is_non_overlapping_and_dense(a.sizes, a.strides) and is_non_overlapping_and_dense(b.sizes, b.strides)):
+        return Overlap.TOO_HARD
+    a_begin, a_end = _range(a)
+    b_begin, b_end = _range(b)
+    if (a_begin, a_end) == (b_begin, b_end):
+        return Overlap.FULL if a.strides == b.strides else Overlap.PARTIAL
+    return Overlap.PARTIAL if a_begin < b_end and b_begin < a_end else Overlap.NO
+
+
+def _range(operand: Extent) -> tuple[int, int]:
+    count = 1
+    for size in operand.sizes:
+        count *= size
+    begin = operand.offset * operand.itemsize
+    return begin, begin + count * operand.itemsize
+
+
+def check_no_internal_overlap(sizes: Ints, strides: Ints) -> None:
+    """RuntimeError when a written operand has a stride 0 on a size above 1."""
+    if internal_overlap(sizes, strides) is Overlap.YES:
+        raise RuntimeError(INTERNAL_OVERLAP)
+
+
+def check_no_partial_overlap(written: Extent, other: Extent) -> None:
+    """RuntimeError when a written operand shares some bytes, but not its whole layout, with another."""
+    if pair_overlap(written, other) is Overlap.PARTIAL:
+        raise RuntimeError(PARTIAL_OVERLAP)

@@ -1,0 +1,26 @@
+"""Step: giving a wrong-shaped out= tensor the right shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..memory.storage import resize_storage
+from ..tensor.geometry import Geometry
+from ..tensor.tensor import Tensor
+
+
+def resize_output(tensor: Tensor, geometry: Geometry, *, warn: Callable[..., Any]) -> None:
+    """Make `tensor` have `geometry`, growing its storage where needed; warns when it had elements."""
+    if tensor.geometry.numel > 0:
+        warn(
+            f"An output with one or more elements was resized since it had shape {list(tensor.geometry.sizes)}, which "
+            f"does not match the required output shape {list(geometry.sizes)}. This behavior is deprecated: give an "
+            f"output of the right shape, or resize it to zero elements first.",
+            stacklevel=4,
+        )
+    needed = (tensor.offset * geometry.dtype.itemsize) + geometry.nbytes
+    if needed > tensor.storage.nbytes:
+        resize_storage(tensor.storage, needed)
+    tensor.geometry = geometry
+    tensor.pointer = tensor.storage.pointer + tensor.offset * geometry.dtype.itemsize

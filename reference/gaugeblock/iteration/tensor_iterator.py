@@ -1,0 +1,303 @@
+"""TensorIterator: the operands of one operator call taken through the named build steps.
+
+Order of the steps: mark outputs, overlap, broadcast, resize, devices, types, then either a fast setup (all operands of
+one layout) or strides and reordering, allocation, coalescing. Every check precedes the first allocation or resize.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from ..core.device import Device, cpu
+from ..core.dtype import DType
+from ..tensor.geometry import Geometry, geometry_of
+from ..tensor.tensor import Tensor, new_like
+from .allocate import FastSetup, fast_setup, fast_strides, packed_strides
+from .broadcast import broadcast_shapes, iteration_strides
+from .coalesce import coalesce_dimensions
+from .config import DEFAULT, IteratorConfig
+from .devices import common_device
+from .operand import Number, input_operand, output_operand
+from .overlap import check_no_internal_overlap, check_no_partial_overlap
+from .reorder import permute, reorder_dimensions, unpermute
+from .resize import resize_output
+from .split import Piece, fits_32bit, split_32bit
+from .types import check_castable, common_dtype, floating
+
+Ints = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The iterator after one step, for `explain`."""
+
+    step: str
+    shape: Ints
+    strides: tuple[Ints | None, ...]
+    note: str
+
+
+class TensorIterator:
+    """Built operands of one elementwise or reducing operator, outputs first.
+
+    `shape` and each of `strides` (bytes) list the dims innermost first after the build; `perm` says which logical dim
+    each was before coalescing (None where a fast setup or coalescing made that meaningless).
+    """
+
+    def __init__(
+        self, outputs: Sequence[Tensor | None], inputs: Sequence[Tensor | Number], config: IteratorConfig = DEFAULT
+    ) -> None:
+        self.config = config
+        self.outputs = [output_operand(tensor) for tensor in outputs]
+        self.inputs = [input_operand(value) for value in inputs]
+        self.operands = self.outputs + self.inputs
+        self.logical_shape: Ints = ()
+        self.shape: Ints = ()
+        self.perm: Ints | None = None
+        self.setup = FastSetup.NONE
+        self.common_dtype: DType | None = None
+        self.device: Device = cpu
+        self.snapshots: list[Snapshot] = []
+
+    def build(self, *, allocate: bool = True) -> TensorIterator:
+        """Run all steps; with ``allocate=False`` outputs keep a planned geometry but get no memory."""
+        self._mark_outputs()
+        self._check_overlap()
+        self._find_shape()
+        self._mark_resize()
+        self._find_device()
+        self._find_types()
+        if not self._fast_setup():
+            self._find_strides()
+            self._reorder()
+        self._plan_outputs()
+        if self.setup is FastSetup.NONE:
+            self._coalesce()
+        if allocate:
+            self.allocate_outputs()
+        return self
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def numel(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def strides(self) -> tuple[Ints, ...]:
+        """Byte strides of every operand over `shape`, outputs first."""
+        return tuple(operand.strides or (0,) * len(self.shape) for operand in self.operands)
+
+    def _mark_outputs(self) -> None:
+        for output in self.outputs:
+            output.is_read_write = output.tensor is not None and any(i.tensor is output.tensor for i in self.inputs)
+        self._record("mark outputs")
+
+    def _check_overlap(self) -> None:
+        if not self.config.check_mem_overlap:
+            return
+        for output in self.outputs:
+            if output.tensor is None or output.geometry is None:
+                continue
+            check_no_internal_overlap(output.geometry.sizes, output.geometry.strides)
+            for other in self.operands:
+                if other.tensor is not None and other.tensor is not output.tensor:
+                    check_no_partial_overlap(output.extent(), other.extent())
+        self._record("check overlap")
+
+    def _find_shape(self) -> None:
+        if self.config.static_shape is not None:
+            self.logical_shape = self.config.static_shape
+        else:
+            counted = [o for o in self.operands if not (o.is_output and self.config.resize_outputs)]
+            if self.config.resize_outputs and not self.inputs:
+                counted = self.outputs
+            self.logical_shape = broadcast_shapes(o.geometry.sizes for o in counted if o.geometry is not None)
+        self.shape = self.logical_shape
+        self._record("broadcast")
+
+    def _mark_resize(self) -> None:
+        for output in self.outputs:
+            geometry = output.geometry
+            if geometry is None or geometry.sizes == self.logical_shape or self.config.is_reduction:
+                continue
+            if output.is_read_write or not self.config.resize_outputs:
+                raise RuntimeError(
+                    f"output with shape {list(geometry.sizes)} doesn't match the broadcast shape "
+                    f"{list(self.logical_shape)}"
+                )
+            output.will_resize = True
+
+    def _find_device(self) -> None:
+        tensors = [o.geometry for o in self.operands if o.geometry is not None]
+        self.device = self.config.static_device or common_device(
+            tensors, check=self.config.check_all_same_device, allow_cpu_scalars=self.config.allow_cpu_scalars
+        )
+
+    def _find_types(self) -> None:
+        config = self.config
+        given = [(o.dtype, o.priority) for o in self.inputs if o.dtype is not None]
+        if config.promote_inputs_to_common_dtype:
+            self.common_dtype = common_dtype(given)
+            if config.promote_integer_inputs_to_float:
+                self.common_dtype = floating(self.common_dtype)
+        elif given:
+            self.common_dtype = given[0][0]
+            if config.check_all_same_dtype:
+                self._check_same_dtype()
+        for output in self.outputs:
+            if output.dtype is None:
+                output.dtype = config.static_dtype or self.common_dtype
+            elif config.enforce_safe_casting_to_output and self.common_dtype is not None:
+                check_castable(self.common_dtype, output.dtype)
+            if output.dtype is None:
+                raise RuntimeError("an output without inputs needs a dtype: give static_dtype")
+        self._record("types", "" if self.common_dtype is None else f"common dtype {self.common_dtype.name}")
+
+    def _check_same_dtype(self) -> None:
+        for operand in self.operands:
+            if operand.dtype is not None and operand.dtype is not self.common_dtype:
+                assert self.common_dtype is not None
+                raise RuntimeError(f"Found dtype {operand.dtype.name} but expected {self.common_dtype.name}")
+
+    def _fast_setup(self) -> bool:
+        config = self.config
+        if config.is_reduction or config.enforce_linear_iteration or config.static_shape is not None:
+            return False
+        if any(o.number is not None for o in self.operands) and self.logical_shape == ():
+            return False
+        geometries = [o.geometry for o in self.operands if o.geometry is not None and not o.will_resize]
+        self.setup = fast_setup(geometries)
+        if self.setup is FastSetup.NONE or geometries[0].sizes != self.logical_shape:
+            self.setup = FastSetup.NONE
+            return False
+        self.shape = (prod(self.logical_shape),) if self.logical_shape else ()
+        for operand in self.operands:
+            if operand.number is None:
+                assert operand.dtype is not None
+                operand.strides = (operand.dtype.itemsize,) if self.shape else ()
+        self._record("fast setup", self.setup.value)
+        return True
+
+    def _find_strides(self) -> None:
+        for operand in self.operands:
+            geometry = operand.geometry
+            if geometry is not None and not operand.will_resize:
+                operand.strides = iteration_strides(
+                    geometry.sizes, geometry.strides, self.logical_shape, geometry.dtype.itemsize
+                )
+        self._record("strides")
+
+    def _reorder(self) -> None:
+        ndim = len(self.logical_shape)
+        if self.config.enforce_linear_iteration:
+            order: Ints = tuple(range(ndim - 1, -1, -1))
+        else:
+            reduced = [self.config.is_reduction] * len(self.outputs)
+            order = reorder_dimensions(self.logical_shape, [o.strides for o in self.operands], reduced)
+        self.perm = order
+        self.shape = permute(self.logical_shape, order)
+        for operand in self.operands:
+            if operand.strides is not None:
+                operand.strides = permute(operand.strides, order)
+        self._record("reorder", f"perm {list(order)}")
+
+    def _plan_outputs(self) -> None:
+        for output in self.outputs:
+            if output.geometry is not None and not output.will_resize:
+                continue
+            assert output.dtype is not None
+            if self.setup is not FastSetup.NONE:
+                model = next(o.geometry for o in self.operands if o.geometry is not None and not o.will_resize)
+                strides = fast_strides(self.setup, model)
+            else:
+                assert self.perm is not None
+                strides = packed_strides(self.logical_shape, self.perm)
+                step = [stride * output.dtype.itemsize for stride in strides]
+                output.strides = tuple([step[dim] for dim in self.perm])
+            output.geometry = geometry_of(self.logical_shape, strides, output.dtype, self.device)
+        self._record("plan outputs")
+
+    def _coalesce(self) -> None:
+        strided = [operand for operand in self.operands if operand.strides is not None]
+        shape, strides = coalesce_dimensions(self.shape, [o.strides for o in strided if o.strides is not None])
+        if shape != self.shape:
+            self.shape = shape
+            for operand, merged in zip(strided, strides, strict=True):
+                operand.strides = merged
+        self._record("coalesce")
+
+    def allocate_outputs(self) -> None:
+        """Give planned outputs memory and resize those that have to be."""
+        for output in self.outputs:
+            assert output.geometry is not None
+            if output.tensor is None:
+                output.tensor = new_like(output.geometry)
+            elif output.will_resize:
+                resize_output(output.tensor, output.geometry, warn=warnings.warn)
+                output.will_resize = False
+
+    def output(self, index: int = 0) -> Tensor:
+        """The tensor of an output, allocated by now."""
+        tensor = self.outputs[index].tensor
+        if tensor is None:
+            raise RuntimeError(f"output {index} is planned but not allocated")
+        return tensor
+
+    def can_use_32bit_indexing(self) -> bool:
+        return fits_32bit(self.shape, self.strides)
+
+    def with_32bit_indexing(self) -> list[Piece]:
+        """Pieces of the iteration space that each fit 32-bit byte offsets."""
+        return list(split_32bit(self.shape, self.strides))
+
+    def for_each(self, loop: Callable[[Ints, Ints, int], Any]) -> None:
+        """Call ``loop(addresses, byte strides, count)`` once per innermost run; never for zero elements."""
+        if self.numel == 0:
+            return
+        strides = self.strides
+        addresses = tuple(0 if o.tensor is None else o.tensor.pointer for o in self.operands)
+        inner = tuple(operand[0] if operand else 0 for operand in strides)
+        count = self.shape[0] if self.shape else 1
+        index = [0] * len(self.shape)
+        while True:
+            moved = tuple(
+                address + sum(i * s for i, s in zip(index, operand, strict=True))
+                for address, operand in zip(addresses, strides, strict=True)
+            )
+            loop(moved, inner, count)
+            for dim in range(1, len(self.shape)):
+                index[dim] += 1
+                if index[dim] < self.shape[dim]:
+                    break
+                index[dim] = 0
+            else:
+                return
+
+    def original_dims(self, values: Ints) -> Ints:
+        """Values given innermost first, put back in logical order; only before coalescing changed the dims."""
+        if self.perm is None or len(values) != len(self.perm):
+            raise RuntimeError("the dims of this iterator no longer correspond to the logical ones")
+        return unpermute(values, self.perm)
+
+    def _record(self, step: str, note: str = "") -> None:
+        self.snapshots.append(Snapshot(step, self.shape, tuple(o.strides for o in self.operands), note))
+
+    def explain(self) -> str:
+        """A table of shape and byte strides after each step."""
+        from .explain import explain
+
+        return explain(self)
+
+
+def planned_geometry(iterator: TensorIterator, index: int = 0) -> Geometry:
+    """The geometry of an output after the build."""
+    geometry = iterator.outputs[index].geometry
+    assert geometry is not None
+    return geometry
