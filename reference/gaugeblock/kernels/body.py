@@ -1,0 +1,125 @@
+"""A pointwise loop body: operands, symbolic arguments and the lanes stored to the outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.dtype import DType
+from .complex_lanes import Complex, Value
+from .conversion import convert, from_storage, lane_type, storage_type, to_storage
+from .expression import Lane
+from .isa import Level
+from .lower import SCALAR_ONLY, reachable
+from .operand import Immediate, Memory, immediate_value, memory, raw_types
+
+Formula = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number that stays the same in the loop: dtype, raw C values, lanes computed from them once, their stand-ins."""
+
+    dtype: DType
+    raw: tuple[Lane, ...]
+    computed: tuple[Lane, ...]
+    lanes: tuple[Lane, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Outputs and inputs in memory, parameters, argument lanes of each input, stored lanes of each output.
+
+    `order` lists the call-time operands after the outputs: a Memory or a Parameter each. `width` is the number of
+    lanes of the vector form; 1 when there is none.
+    """
+
+    outputs: tuple[Memory, ...]
+    inputs: tuple[Memory, ...]
+    parameters: tuple[Parameter, ...]
+    order: tuple[Memory | Parameter, ...]
+    arguments: tuple[tuple[Lane, ...], ...]
+    stored: tuple[tuple[Lane, ...], ...]
+    width: int
+    guarded: bool
+
+    @property
+    def memory(self) -> tuple[Memory, ...]:
+        return self.outputs + self.inputs
+
+
+def components(value: Value) -> tuple[Lane, ...]:
+    """The real lanes of a value."""
+    return (value.re, value.im) if isinstance(value, Complex) else (value,)
+
+
+def rebuild(lanes: Sequence[Lane]) -> Value:
+    """The value whose real lanes are given."""
+    return Complex(lanes[0], lanes[1]) if len(lanes) == 2 else lanes[0]
+
+
+def _argument(type_of: Lane) -> Lane:
+    return Lane("argument", type_of.type)
+
+
+def record(
+    formula: Formula,
+    operands: Sequence[DType | Immediate],
+    compute: DType,
+    results: Sequence[DType],
+    level: Level,
+) -> Body:
+    """Call `formula` once with symbolic lanes of the compute dtype and convert its results for storing."""
+    inputs: list[Memory] = []
+    parameters: list[Parameter] = []
+    order: list[Memory | Parameter] = []
+    arguments: list[tuple[Lane, ...]] = []
+    values: list[Value] = []
+    for operand in operands:
+        if isinstance(operand, Immediate):
+            raw = tuple(Lane("argument", type) for type in raw_types(operand.dtype))
+            computed = components(convert(immediate_value(raw, operand.dtype, level), compute))
+            parameter = Parameter(operand.dtype, raw, computed, tuple(map(_argument, computed)))
+            parameters.append(parameter)
+            order.append(parameter)
+            values.append(rebuild(parameter.lanes))
+        else:
+            place = memory(f"i{len(inputs)}", operand)
+            inputs.append(place)
+            order.append(place)
+            arguments.append(tuple(Lane("argument", place.storage) for _ in range(place.components)))
+            values.append(_computed(from_storage(arguments[-1], operand, level.half_hardware), operand, compute, level))
+    outcome = formula(*values)
+    outcomes = outcome if isinstance(outcome, tuple) else (outcome,)
+    if len(outcomes) != len(results):
+        raise ValueError(f"formula gives {len(outcomes)} results where {len(results)} are declared")
+    stored = tuple(
+        to_storage(value, dtype, level.half_hardware) for value, dtype in zip(outcomes, results, strict=True)
+    )
+    outputs = tuple(memory(f"o{index}", dtype) for index, dtype in enumerate(results))
+    used = reachable([lane for lanes in stored for lane in lanes])
+    scalar_only = any(lane.opcode in SCALAR_ONLY for lane in used)
+    return Body(
+        outputs,
+        tuple(inputs),
+        tuple(parameters),
+        tuple(order),
+        tuple(arguments),
+        stored,
+        1 if scalar_only else vector_width(level, (*outputs, *inputs), compute),
+        any(lane.opcode == "guard" for lane in used),
+    )
+
+
+def _computed(value: Value, dtype: DType, compute: DType, level: Level) -> Value:
+    converted = convert(value, compute)
+    if dtype.category in ("int", "bool") and storage_type(compute) is not lane_type(compute) and compute.itemsize == 2:
+        return from_storage(to_storage(converted, compute, level.half_hardware), compute, level.half_hardware)
+    return converted
+
+
+def vector_width(level: Level, operands: Sequence[Memory], compute: DType) -> int:
+    """Lanes per vector: the level's vector bytes over the widest component involved."""
+    widest = max([lane_type(compute).bits, *(operand.storage.bits for operand in operands)])
+    return max(1, level.vector_bytes * 8 // max(widest, 8))

@@ -1,0 +1,107 @@
+"""IR text to machine code: one LLVM engine, objects cached on disk, Python builtins made from entry points."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import functools
+import hashlib
+import threading
+from collections.abc import Callable, Sequence
+
+from .object_cache import ObjectCache
+
+METH_FASTCALL = 0x80
+NAME = "GAUGEBLOCK_NAME"
+Builtin = Callable[..., None]
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("method", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class Compiler:
+    """Owns the LLVM engine and every loaded object; thread-safe."""
+
+    def __init__(self) -> None:
+        import llvmlite
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        for name, address in _libm_symbols():
+            llvm.add_symbol(name, address)
+        self._llvm = llvm
+        target = llvm.Target.from_default_triple()
+        self._machine = target.create_target_machine(opt=2, jit=True)
+        self._engine = llvm.create_mcjit_compiler(
+            llvm.parse_assembly(""), target.create_target_machine(opt=2, jit=True)
+        )
+        self._salt = f"{llvmlite.__version__} {llvm.llvm_version_info} {self._machine.triple}"
+        self._cache = ObjectCache()
+        self._lock = threading.Lock()
+        self._loaded: set[str] = set()
+        self._kept: list[object] = []
+        self._new = ctypes.pythonapi.PyCFunction_NewEx
+        self._new.restype = ctypes.py_object
+        self._new.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+
+    def load(self, text: str) -> int:
+        """Address of the function @NAME of a module given as IR text."""
+        return self.load_all(text, ("",))[0]
+
+    def load_all(self, text: str, suffixes: Sequence[str]) -> tuple[int, ...]:
+        """Addresses of the functions NAME + suffix, compiled now or taken from the object cache."""
+        key = hashlib.sha256(f"{self._salt}\n{text}".encode()).hexdigest()
+        name = f"gb_{key[:32]}"
+        with self._lock:
+            if name not in self._loaded:
+                data = self._cache.read(key)
+                if data is None:
+                    data = self._machine.emit_object(self._llvm.parse_assembly(text.replace(NAME, name)))
+                    self._cache.write(key, data)
+                self._engine.add_object_file(self._llvm.ObjectFileRef.from_data(data))
+                self._engine.finalize_object()
+                self._loaded.add(name)
+            return tuple(self._engine.get_function_address(name + suffix) for suffix in suffixes)
+
+    def builtin(self, name: str, address: int, descriptor: Sequence[int]) -> Builtin:
+        """A Python builtin that runs the METH_FASTCALL function at `address`.
+
+        Its self is a bytes object holding the descriptor's 64-bit ints.
+        """
+        method = _MethodDef(name.encode(), address, METH_FASTCALL, None)
+        self._kept.append(method)
+        data = array.array("q", descriptor).tobytes()
+        builtin: Builtin = self._new(ctypes.addressof(method), data, None)
+        return builtin
+
+
+LIBM = tuple(
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil ceilf cos cosh erf erfc exp exp2 expm1 floor floorf fma fmaf "
+    "fmod fmodf hypot ldexp lgamma log log10 log1p log2 nearbyint nearbyintf pow rint rintf round roundeven roundevenf "
+    "sin sinh sqrt sqrtf tan tanh tgamma trunc truncf".split()
+)
+
+
+def _libm_symbols() -> list[tuple[str, int]]:
+    import ctypes.util
+
+    library = ctypes.CDLL(ctypes.util.find_library("m"))
+    found = []
+    for name in LIBM:
+        function = getattr(library, name, None)
+        if function is not None:
+            found.append((name, ctypes.cast(function, ctypes.c_void_p).value or 0))
+    return found
+
+
+@functools.cache
+def compiler() -> Compiler:
+    """The compiler of this process."""
+    return Compiler()

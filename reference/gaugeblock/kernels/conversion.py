@@ -1,0 +1,108 @@
+"""Between memory and lanes: the storage form of each dtype, and conversions among dtypes' lanes."""
+
+from __future__ import annotations
+
+from ..core.dtype import DType, bfloat16, float16
+from .complex_lanes import Complex, Value
+from .expression import BOOL, F32, F64, INT, UINT, Lane, LaneType, constant, select
+from .functions import bits_of, convert_lane, fabs, float_of_bits
+
+
+def lane_type(dtype: DType) -> LaneType:
+    """Lane type in which a dtype is computed: float32 for the 16-bit floats, the component type for complex."""
+    if dtype.category == "bool":
+        return BOOL
+    if dtype.category == "int":
+        return (INT if dtype.is_signed else UINT)[dtype.itemsize * 8]
+    component = dtype.itemsize // (2 if dtype.is_complex else 1)
+    return F64 if component == 8 else F32
+
+
+def storage_type(dtype: DType) -> LaneType:
+    """Lane type of one stored component: bytes for bool, 16-bit patterns for the 16-bit floats."""
+    if dtype.category == "bool":
+        return UINT[8]
+    if dtype is float16 or dtype is bfloat16:
+        return UINT[16]
+    return lane_type(dtype)
+
+
+def from_storage(stored: tuple[Lane, ...], dtype: DType, half_hardware: bool) -> Value:
+    """The lane that stored components stand for."""
+    if dtype.is_complex:
+        return Complex(stored[0], stored[1])
+    (x,) = stored
+    if dtype.category == "bool":
+        return x != 0
+    if dtype is bfloat16:
+        return float_of_bits(convert_lane(x, UINT[32]) << 16)
+    if dtype is float16:
+        return Lane("half_extend", F32, (x,)) if half_hardware else half_to_float(x)
+    return x
+
+
+def to_storage(value: Value, dtype: DType, half_hardware: bool) -> tuple[Lane, ...]:
+    """The components to store for a value, converted to `dtype`."""
+    value = convert(value, dtype)
+    if isinstance(value, Complex):
+        return (value.re, value.im)
+    if dtype.category == "bool":
+        return (convert_lane(value, UINT[8]),)
+    if dtype is bfloat16:
+        return (float_to_bfloat16(value),)
+    if dtype is float16:
+        return (Lane("half_truncate", UINT[16], (value,)) if half_hardware else float_to_half(value),)
+    return (value,)
+
+
+def convert(value: Value, dtype: DType) -> Value:
+    """A value as the lanes of `dtype`: dropping imaginary parts, wrapping ints, rounding float64 once for halves."""
+    target = lane_type(dtype)
+    if dtype.is_complex:
+        if isinstance(value, Complex):
+            return Complex(convert_lane(value.re, target), convert_lane(value.im, target))
+        return Complex(convert_lane(value, target), constant(0.0, target))
+    if isinstance(value, Complex):
+        if target is BOOL:
+            return (value.re != 0.0) | (value.im != 0.0)
+        value = value.re
+    if value.type is F64 and dtype.itemsize == 2 and target is F32:
+        return round_to_odd(value)
+    return convert_lane(value, target)
+
+
+def round_to_odd(x: Lane) -> Lane:
+    """float64 to float32 keeping a sticky last bit, so that rounding once more to 16 bits is right."""
+    near = convert_lane(x, F32)
+    back = convert_lane(near, F64)
+    bits = bits_of(near)
+    step = select(fabs(back) > fabs(x), constant(-1, UINT[32]), 1)
+    inexact = (back != x) & (x == x) & ((bits & 1) == 0)
+    return float_of_bits(select(inexact, bits + step, bits))
+
+
+def half_to_float(x: Lane) -> Lane:
+    """float16 bits to float32, subnormals included."""
+    wide = convert_lane(x, UINT[32])
+    magnitude = (wide & 0x7FFF) << 13
+    scaled = bits_of(float_of_bits(magnitude) * 2.0**112)
+    special = magnitude >= 0x0F800000
+    return float_of_bits(select(special, magnitude | 0x7F800000, scaled) | ((wide & 0x8000) << 16))
+
+
+def float_to_half(x: Lane) -> Lane:
+    """float32 to float16 bits, to nearest even, overflowing to infinity."""
+    bits = bits_of(x)
+    magnitude = bits & 0x7FFFFFFF
+    normal = (magnitude - 0x38000000 + 0xFFF + ((magnitude >> 13) & 1)) >> 13
+    small = bits_of(float_of_bits(magnitude) + 0.5) - 0x3F000000
+    special = select(magnitude > 0x7F800000, ((magnitude >> 13) & 0x3FF) | 0x7E00, constant(0x7C00, UINT[32]))
+    result = select(magnitude < 0x38800000, small, select(magnitude >= 0x47800000, special, normal))
+    return convert_lane(result | ((bits >> 16) & 0x8000), UINT[16])
+
+
+def float_to_bfloat16(x: Lane) -> Lane:
+    """float32 to bfloat16 bits, to nearest even; NaN stays a quiet NaN."""
+    bits = bits_of(x)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return convert_lane(select(x == x, rounded, (bits >> 16) | 0x40), UINT[16])

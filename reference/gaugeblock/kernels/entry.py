@@ -1,0 +1,186 @@
+"""IR text of the Python entry points: METH_FASTCALL functions that read ints and numbers and run loops.
+
+Pieces used by every kernel family: argument count check, reading of ints, errors, release of the interpreter lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+GIL_GRAIN = 32768
+
+_READERS = {
+    "i": ("i64", "PyLong_AsLongLong"),
+    "u": ("i64", "PyLong_AsUnsignedLongLongMask"),
+    "d": ("double", "PyFloat_AsDouble"),
+}
+
+PYTHON_API = """@_Py_NoneStruct = external global i8
+@PyExc_TypeError = external global ptr
+@PyExc_RuntimeError = external global ptr
+@PyExc_ValueError = external global ptr
+@zero_division = internal constant [18 x i8] c"ZeroDivisionError\\00"
+declare i64 @PyLong_AsSsize_t(ptr)
+declare i64 @PyLong_AsLongLong(ptr)
+declare i64 @PyLong_AsUnsignedLongLongMask(ptr)
+declare double @PyFloat_AsDouble(ptr)
+declare double @PyComplex_RealAsDouble(ptr)
+declare double @PyComplex_ImagAsDouble(ptr)
+declare i32 @PyObject_IsTrue(ptr)
+declare ptr @PyErr_Occurred()
+declare ptr @PyErr_Format(ptr, ptr, ...)
+declare void @PyErr_SetString(ptr, ptr)
+declare void @Py_IncRef(ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)"""
+
+
+class EntryWriter:
+    """Collects the instructions of one entry point `name(self, args, nargs)` of a kernel called `title`."""
+
+    def __init__(self, name: str, title: str) -> None:
+        self.name = name
+        self.title = title
+        self.lines: list[str] = []
+        self.signs: list[str] = []
+        self.inexact = False
+        self._count = 0
+
+    def register(self, instruction: str) -> str:
+        """Append an instruction and return its register."""
+        self._count += 1
+        name = f"%e{self._count}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def descriptor(self) -> str:
+        """Pointer to the contents of the bytes object that is the function's `self`."""
+        return self.register(f"getelementptr i8, ptr %self, i64 {bytes.__basicsize__ - 1}")
+
+    def label(self) -> str:
+        """A fresh block label."""
+        self._count += 1
+        return f"b{self._count}"
+
+    def object(self, index: int | str) -> str:
+        """The argument object at a position."""
+        place = self.register(f"getelementptr ptr, ptr %args, i64 {index}")
+        return self.register(f"load ptr, ptr {place}")
+
+    def integer(self, index: int | str) -> str:
+        """The argument at a position as i64; negative values make `check` look for an error."""
+        value = self.register(f"call i64 @PyLong_AsSsize_t(ptr {self.object(index)})")
+        self.signs.append(value)
+        return value
+
+    def number(self, index: int, kind: str) -> list[tuple[str, str]]:
+        """Types and registers of the raw C values of a Python number argument, by kind (see Signature)."""
+        self.inexact = True
+        item = self.object(index)
+        if kind == "c":
+            parts = [self.register(f"call double @PyComplex_{part}AsDouble(ptr {item})") for part in ("Real", "Imag")]
+            return [("double", part) for part in parts]
+        if kind == "b":
+            truth = self.register(f"call i32 @PyObject_IsTrue(ptr {item})")
+            return [("i64", self.register(f"zext i32 {truth} to i64"))]
+        type, reader = _READERS[kind]
+        return [(type, self.register(f"call {type} @{reader}(ptr {item})"))]
+
+    def store(self, type: str, value: str, array: str, index: int) -> None:
+        """Store a register in an 8-byte slot of an array."""
+        place = self.register(f"getelementptr i64, ptr {array}, i64 {index}")
+        self.lines.append(f"  store {type} {value}, ptr {place}")
+
+    def require(self, condition: str) -> None:
+        """Leave with the argument count error when `condition` is false."""
+        go = self.label()
+        self.lines += [f"  br i1 {condition}, label %{go}, label %wrong", f"{go}:"]
+
+    def array(self, first: int | str, amount: str, target: str) -> str:
+        """Read `amount` ints from position `first` on into `target`; returns the register of their product."""
+        before, loop, after, body = self.label(), self.label(), self.label(), self.label()
+        index, volume = f"%x_{loop}", f"%y_{loop}"
+        self.lines += [
+            f"  br label %{before}",
+            f"{before}:",
+            f"  br label %{loop}",
+            f"{loop}:",
+            f"  {index} = phi i64 [0, %{before}], [{index}n, %{body}]",
+            f"  {volume} = phi i64 [1, %{before}], [{volume}n, %{body}]",
+        ]
+        more = self.register(f"icmp slt i64 {index}, {amount}")
+        self.lines += [f"  br i1 {more}, label %{body}, label %{after}", f"{body}:"]
+        item = self.object(self.register(f"add i64 {index}, {first}"))
+        value = self.register(f"call i64 @PyLong_AsSsize_t(ptr {item})")
+        place = self.register(f"getelementptr i64, ptr {target}, i64 {index}")
+        self.lines += [
+            f"  store i64 {value}, ptr {place}",
+            f"  {volume}n = mul i64 {volume}, {value}",
+            f"  {index}n = add i64 {index}, 1",
+            f"  br label %{loop}",
+            f"{after}:",
+        ]
+        return volume
+
+    def check(self, *, always: bool = False) -> None:
+        """Leave with the pending exception when reading an argument failed."""
+        fine, look = self.label(), self.label()
+        if self.inexact or always:
+            self.lines.append(f"  br label %{look}")
+        else:
+            together = self.signs[0]
+            for sign in self.signs[1:]:
+                together = self.register(f"or i64 {together}, {sign}")
+            negative = self.register(f"icmp slt i64 {together}, 0")
+            self.lines.append(f"  br i1 {negative}, label %{look}, label %{fine}")
+        self.lines.append(f"{look}:")
+        error = self.register("call ptr @PyErr_Occurred()")
+        failed = self.register(f"icmp ne ptr {error}, null")
+        self.lines += [f"  br i1 {failed}, label %leave, label %{fine}", f"{fine}:"]
+        self.signs.clear()
+        self.inexact = False
+
+    def run(self, call: str, work: str) -> None:
+        """Run `call` (an i1 call), without the interpreter lock when `work` exceeds the grain; raise on a fault."""
+        big, free, held, joined = self.register(f"icmp sgt i64 {work}, {GIL_GRAIN}"), *[self.label() for _ in range(3)]
+        self.lines += [f"  br i1 {big}, label %{free}, label %{held}", f"{free}:"]
+        state = self.register("call ptr @PyEval_SaveThread()")
+        unlocked = self.register(call)
+        self.lines += [f"  call void @PyEval_RestoreThread(ptr {state})", f"  br label %{joined}", f"{held}:"]
+        locked = self.register(call)
+        self.lines += [f"  br label %{joined}", f"{joined}:"]
+        fault = self.register(f"phi i1 [{unlocked}, %{free}], [{locked}, %{held}]")
+        good, bad = self.label(), self.label()
+        self.lines += [f"  br i1 {fault}, label %{bad}, label %{good}", f"{bad}:"]
+        kind = self.register("load ptr, ptr @PyExc_RuntimeError")
+        self.lines += [
+            f"  call void @PyErr_SetString(ptr {kind}, ptr @zero_division)",
+            "  br label %leave",
+            f"{good}:",
+        ]
+
+    def text(self, count_check: Sequence[str]) -> str:
+        """The function and its messages; `count_check` are lines that branch to %read or %wrong."""
+        body = "\n".join(self.lines)
+        return f"""{self.message("count", f"{self.title} got %zd arguments, which does not fit its signature")}
+define ptr @{self.name}(ptr %self, ptr %args, i64 %nargs) {{
+entry:
+{chr(10).join(count_check)}
+wrong:
+  %wrong_kind = load ptr, ptr @PyExc_TypeError
+  %wrong_set = call ptr (ptr, ptr, ...) @PyErr_Format(ptr %wrong_kind, ptr @{self.name}_count, i64 %nargs)
+  br label %leave
+leave:
+  ret ptr null
+read:
+{body}
+  br label %return
+return:
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
+}}"""
+
+    def message(self, suffix: str, text: str) -> str:
+        """A C string constant `@NAME_suffix`."""
+        data = text.encode("ascii")
+        return f'@{self.name}_{suffix} = internal constant [{len(data) + 1} x i8] c"{text}\\00"'

@@ -1,0 +1,186 @@
+"""Symbolic lanes: typed expression nodes that a formula builds and `lower` turns into LLVM IR.
+
+A `Lane` stands for one number per loop iteration. Operators on lanes record nodes; Python numbers become constants of
+the other operand's type. Both operands of an operator must have the same lane type: conversions are explicit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Union
+
+Number = Union[bool, int, float]  # noqa: UP007
+
+
+@dataclass(frozen=True, slots=True)
+class LaneType:
+    """Type of a lane: kind "bool", "int" (signed), "uint" or "float", width in bits, name in LLVM IR."""
+
+    kind: str
+    bits: int
+    ir: str
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "float"
+
+    @property
+    def is_int(self) -> bool:
+        return self.kind in ("int", "uint")
+
+
+BOOL = LaneType("bool", 1, "i1")
+INT = {bits: LaneType("int", bits, f"i{bits}") for bits in (8, 16, 32, 64)}
+UINT = {bits: LaneType("uint", bits, f"i{bits}") for bits in (8, 16, 32, 64)}
+F32 = LaneType("float", 32, "float")
+F64 = LaneType("float", 64, "double")
+
+
+class Lane:
+    """One recorded expression: an opcode, its argument lanes, an attribute (constant, callee, index) and a type."""
+
+    __slots__ = ("arguments", "attribute", "opcode", "type")
+
+    def __init__(self, opcode: str, type: LaneType, arguments: tuple[Lane, ...] = (), attribute: Any = None) -> None:
+        self.opcode = opcode
+        self.type = type
+        self.arguments = arguments
+        self.attribute = attribute
+
+    def __repr__(self) -> str:
+        inside = ", ".join(map(repr, self.arguments)) or repr(self.attribute)
+        return f"{self.opcode}({inside})"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a lane has no truth value while a formula is recorded: use select(condition, a, b)")
+
+    __hash__ = object.__hash__
+
+    def __add__(self, other: Operand) -> Lane:
+        return arithmetic("or" if self.type is BOOL else "add", self, other)
+
+    def __radd__(self, other: Operand) -> Lane:
+        return self + other
+
+    def __sub__(self, other: Operand) -> Lane:
+        return arithmetic("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Lane:
+        return arithmetic("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Lane:
+        return arithmetic("and" if self.type is BOOL else "mul", self, other)
+
+    def __rmul__(self, other: Operand) -> Lane:
+        return self * other
+
+    def __truediv__(self, other: Operand) -> Lane:
+        return arithmetic("fdiv", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Lane:
+        return arithmetic("fdiv", other, self)
+
+    def __neg__(self) -> Lane:
+        if self.type.is_float:
+            return Lane("fneg", self.type, (self,))
+        return arithmetic("sub", 0, self)
+
+    def __and__(self, other: Operand) -> Lane:
+        return arithmetic("and", self, other)
+
+    def __or__(self, other: Operand) -> Lane:
+        return arithmetic("or", self, other)
+
+    def __xor__(self, other: Operand) -> Lane:
+        return arithmetic("xor", self, other)
+
+    def __invert__(self) -> Lane:
+        return arithmetic("xor", self, True if self.type is BOOL else -1)
+
+    def __lshift__(self, other: Operand) -> Lane:
+        return arithmetic("shl", self, other)
+
+    def __rshift__(self, other: Operand) -> Lane:
+        return arithmetic("ashr" if self.type.kind == "int" else "lshr", self, other)
+
+    def __eq__(self, other: Operand) -> Lane:  # type: ignore[override]
+        return compare("eq", self, other)
+
+    def __ne__(self, other: Operand) -> Lane:  # type: ignore[override]
+        return compare("ne", self, other)
+
+    def __lt__(self, other: Operand) -> Lane:
+        return compare("lt", self, other)
+
+    def __le__(self, other: Operand) -> Lane:
+        return compare("le", self, other)
+
+    def __gt__(self, other: Operand) -> Lane:
+        return compare("gt", self, other)
+
+    def __ge__(self, other: Operand) -> Lane:
+        return compare("ge", self, other)
+
+
+Operand = Union[Lane, bool, int, float]  # noqa: UP007
+
+
+def constant(value: Number, type: LaneType) -> Lane:
+    """A constant lane; ints wrap to the type's width."""
+    if type.kind == "bool":
+        return Lane("constant", type, (), bool(value))
+    if type.is_float:
+        return Lane("constant", type, (), float(value))
+    return Lane("constant", type, (), int(value) & ((1 << type.bits) - 1))
+
+
+def pair(a: Operand, b: Operand) -> tuple[Lane, Lane]:
+    """Both operands as lanes of one type. Raises TypeError when two lanes differ in type."""
+    if isinstance(a, Lane):
+        if isinstance(b, Lane):
+            if a.type is not b.type:
+                raise TypeError(f"formula mixes lane types {a.type.kind}{a.type.bits} and {b.type.kind}{b.type.bits}")
+            return a, b
+        return a, constant(b, a.type)
+    if isinstance(b, Lane):
+        return constant(a, b.type), b
+    raise TypeError(f"expected at least one lane, got {a!r} and {b!r}")
+
+
+_FLOAT_OPCODES = {"add": "fadd", "sub": "fsub", "mul": "fmul", "fdiv": "fdiv"}
+
+
+def arithmetic(opcode: str, a: Operand, b: Operand) -> Lane:
+    """Binary node of the operands' type; add, sub and mul become their float forms on float lanes."""
+    left, right = pair(a, b)
+    if left.type.is_float:
+        if opcode not in _FLOAT_OPCODES:
+            raise TypeError(f"operation {opcode!r} is not defined on float lanes")
+        opcode = _FLOAT_OPCODES[opcode]
+    elif opcode == "fdiv":
+        raise TypeError("true division is not defined on integer lanes: convert first")
+    return Lane(opcode, left.type, (left, right))
+
+
+_FLOAT_PREDICATES = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+
+
+def compare(relation: str, a: Operand, b: Operand) -> Lane:
+    """Comparison giving a bool lane; ordered on floats (False with NaN) but for "ne" (True with NaN)."""
+    left, right = pair(a, b)
+    if left.type.is_float:
+        return Lane("fcmp", BOOL, (left, right), _FLOAT_PREDICATES[relation])
+    if relation not in ("eq", "ne"):
+        relation = ("s" if left.type.kind == "int" else "u") + relation
+    return Lane("icmp", BOOL, (left, right), relation)
+
+
+def select(condition: Lane, a: Operand, b: Operand) -> Lane:
+    """a where the bool lane is true, else b."""
+    left, right = pair(a, b)
+    return Lane("select", left.type, (condition, left, right))
+
+
+def guard(value: Lane, fault: Lane) -> Lane:
+    """`value`, with the call failing (ZeroDivisionError) when `fault` is true in any lane."""
+    return Lane("guard", value.type, (value, fault))

@@ -1,0 +1,158 @@
+"""Functions of real lanes: conversions between lane types, rounding, sign and NaN helpers, calls of scalar routines."""
+
+from __future__ import annotations
+
+from .expression import BOOL, F32, F64, INT, UINT, Lane, LaneType, constant, select
+
+
+def convert_lane(x: Lane, type: LaneType) -> Lane:
+    """x in another lane type: ints wrap, floats truncate toward zero (any value when out of range), bool is x != 0."""
+    source = x.type
+    if source is type:
+        return x
+    if type is BOOL:
+        return x != 0
+    if source is BOOL:
+        return Lane("uitofp" if type.is_float else "zext", type, (x,))
+    if source.is_float:
+        return _float_to(x, type)
+    if type.is_float:
+        return Lane("sitofp" if source.kind == "int" else "uitofp", type, (x,))
+    if source.bits == type.bits:
+        return Lane("retype", type, (x,))
+    if source.bits > type.bits:
+        return Lane("trunc", type, (x,))
+    return Lane("sext" if source.kind == "int" else "zext", type, (x,))
+
+
+def _float_to(x: Lane, type: LaneType) -> Lane:
+    if type.is_float:
+        return Lane("fpext" if type.bits > x.type.bits else "fptrunc", type, (x,))
+    if type is UINT[64]:
+        half = constant(2.0**63, x.type)
+        high = x >= half
+        low_part = Lane("fptosi", INT[64], (select(high, x - half, x),))
+        return convert_lane(low_part ^ select(high, constant(-(2**63), INT[64]), 0), type)
+    wide = INT[32] if type.bits < 32 or type is INT[32] else INT[64]
+    return convert_lane(Lane("fptosi", wide, (x,)), type)
+
+
+def bits_of(x: Lane) -> Lane:
+    """The bit pattern of a float lane as an unsigned lane of its width."""
+    return Lane("bitcast", UINT[x.type.bits], (x,))
+
+
+def float_of_bits(x: Lane) -> Lane:
+    """The float lane with the given 32 or 64 bits."""
+    return Lane("bitcast", F32 if x.type.bits == 32 else F64, (x,))
+
+
+def intrinsic(name: str, x: Lane, *more: Lane) -> Lane:
+    """Call of an LLVM intrinsic whose overload is the type of `x`."""
+    return Lane("intrinsic", x.type, (x, *more), name)
+
+
+def call(name: str, x: Lane, *more: Lane) -> Lane:
+    """Call of a scalar routine (libm or runtime), lane by lane; the result has the type of `x`."""
+    return Lane("call", x.type, (x, *more), name)
+
+
+def libm(name: str, x: Lane, *more: Lane) -> Lane:
+    """The double precision C function `name`; float32 lanes go through double and are rounded once."""
+    if x.type is F32:
+        wide = [convert_lane(v, F64) for v in (x, *more)]
+        return convert_lane(call(name, *wide), F32)
+    return call(name, x, *more)
+
+
+def floor(x: Lane) -> Lane:
+    """Largest integer not above x."""
+    return intrinsic("floor", x)
+
+
+def ceil(x: Lane) -> Lane:
+    """Smallest integer not below x."""
+    return intrinsic("ceil", x)
+
+
+def rint(x: Lane) -> Lane:
+    """Nearest integer, halves to even."""
+    return intrinsic("rint", x)
+
+
+def truncate(x: Lane) -> Lane:
+    """The integer part of x."""
+    return intrinsic("trunc", x)
+
+
+def sqrt(x: Lane) -> Lane:
+    """Correctly rounded square root."""
+    return intrinsic("sqrt", x)
+
+
+def fabs(x: Lane) -> Lane:
+    """Magnitude of a float lane (sign bit cleared)."""
+    return intrinsic("fabs", x)
+
+
+def copysign(x: Lane, sign: Lane) -> Lane:
+    """Magnitude of x with the sign bit of `sign`."""
+    return intrinsic("copysign", x, sign)
+
+
+def fused(a: Lane, b: Lane, c: Lane) -> Lane:
+    """a * b + c rounded once."""
+    return intrinsic("fma", a, b, c)
+
+
+def mul_add(a: Lane, b: Lane, c: Lane) -> Lane:
+    """a * b + c, fused where the processor can; for approximations only."""
+    return intrinsic("fmuladd", a, b, c)
+
+
+def isnan(x: Lane) -> Lane:
+    """True for NaN."""
+    return Lane("fcmp", BOOL, (x, x), "uno")
+
+
+def isinf(x: Lane) -> Lane:
+    """True for both infinities."""
+    return fabs(x) == float("inf")
+
+
+def isfinite(x: Lane) -> Lane:
+    """False for infinities and NaN."""
+    return fabs(x) < float("inf")
+
+
+def sign_bit(x: Lane) -> Lane:
+    """True when the sign is negative, also for -0.0 and negative NaN."""
+    if x.type.is_float:
+        return bits_of(x) >= (1 << (x.type.bits - 1))
+    if x.type.kind == "int":
+        return x < 0
+    return constant(False, BOOL)
+
+
+def minimum(a: Lane, b: Lane) -> Lane:
+    """Smaller of two lanes; NaN wins; of equal values the first is kept."""
+    if a.type is BOOL:
+        return a & b
+    keep = (a <= b) | isnan(a) if a.type.is_float else a <= b
+    return select(keep, a, b)
+
+
+def maximum(a: Lane, b: Lane) -> Lane:
+    """Larger of two lanes; NaN wins; of equal values the first is kept."""
+    if a.type is BOOL:
+        return a | b
+    keep = (a >= b) | isnan(a) if a.type.is_float else a >= b
+    return select(keep, a, b)
+
+
+def polynomial(x: Lane, coefficients: tuple[float, ...]) -> Lane:
+    """Horner evaluation, highest power first."""
+    result = constant(coefficients[0], x.type)
+    for coefficient in coefficients[1:]:
+        result = mul_add(result, x, constant(coefficient, x.type))
+    return result

@@ -1,0 +1,216 @@
+"""IR text of one strided row: a vector body for unit and zero strides, a scalar body for the rest.
+
+    define i1 @NAME(ptr pointers, ptr numbers, i64 n, ptr strides)
+
+`pointers` and `strides` (bytes) hold the memory operands, outputs first; `numbers` the raw values of parameters in
+8-byte slots. The vector body runs when every output is contiguous and every input is contiguous or has stride 0 (such
+an input is repeated into a small buffer that is read again at each step). It returns whether a guard failed.
+"""
+
+from __future__ import annotations
+
+from .body import Body
+from .expression import BOOL, Lane
+from .lower import Emitter
+from .operand import Memory
+
+
+def raw_lanes(body: Body) -> list[Lane]:
+    """The raw C values of all parameters, in order."""
+    return [lane for parameter in body.parameters for lane in parameter.raw]
+
+
+class RowWriter:
+    """Writes the text of the row function of a body."""
+
+    def __init__(self, body: Body, declarations: dict[str, str]) -> None:
+        self.body = body
+        self.declarations = declarations
+        self.prologue = Emitter(1, "c", declarations)
+        for index, operand in enumerate(body.memory):
+            for source, type, prefix in (("pointers", "ptr", ""), ("strides", "i64", "s_")):
+                place = self.prologue.register(f"getelementptr i64, ptr %{source}, i64 {index}")
+                self.prologue.lines.append(f"  %{prefix}{operand.name} = load {type}, ptr {place}")
+        for index, lane in enumerate(raw_lanes(body)):
+            place = self.prologue.register(f"getelementptr i64, ptr %numbers, i64 {index}")
+            type = "i64" if lane.type is BOOL else lane.type.ir
+            value = self.prologue.register(f"load {type}, ptr {place}")
+            if lane.type is BOOL:
+                value = self.prologue.register(f"icmp ne i64 {value}, 0")
+            self.prologue.bind(lane, value)
+        self.parameters = [self.prologue.emit(parameter.computed) for parameter in body.parameters]
+
+    def text(self, name: str) -> str:
+        """The whole function."""
+        lines = [f"define i1 @{name}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0 {{", "entry:"]
+        lines += self.prologue.lines
+        start = [("0", "false", "entry", {operand.name: f"%{operand.name}" for operand in self.body.memory})]
+        if self.body.width > 1:
+            lines += self._vector(start)
+        else:
+            lines.append("  br label %rest")
+        lines += self._scalar(start)
+        return "\n".join([*lines, "}"])
+
+    def _vector(self, start: list[tuple[str, str, str, dict[str, str]]]) -> list[str]:
+        body, width = self.body, self.body.width
+        emitter = Emitter(width, "v", self.declarations)
+        check = Emitter(1, "k", self.declarations)
+        usable = check.register(f"icmp sge i64 %n, {width}")
+        for operand in body.memory:
+            fits = check.register(f"icmp eq i64 %s_{operand.name}, {operand.itemsize}")
+            if operand in body.inputs:
+                zero = check.register(f"icmp eq i64 %s_{operand.name}, 0")
+                fits = check.register(f"or i1 {fits}, {zero}")
+            usable = check.register(f"and i1 {usable}, {fits}")
+        buffers = [
+            f"  %buffer_{operand.name} = alloca [{width * operand.components} x {operand.storage.ir}], align 64"
+            for operand in body.inputs
+        ]
+        prepare = Emitter(width, "q", self.declarations)
+        pointers: dict[str, tuple[str, str]] = {}
+        for operand in body.inputs:
+            pointers[operand.name] = self._repeat(prepare, operand)
+        for operand in body.outputs:
+            pointers[operand.name] = (f"%{operand.name}", str(width * operand.itemsize))
+        for parameter, scalars in zip(body.parameters, self.parameters, strict=True):
+            for lane, scalar in zip(parameter.lanes, scalars, strict=True):
+                emitter.bind(lane, prepare.splat(scalar, lane.type))
+        stop = prepare.register(f"and i64 %n, {-width}")
+        lines = [*buffers, *check.lines, f"  br i1 {usable}, label %prepare, label %rest", "prepare:", *prepare.lines]
+        lines += ["  br label %vector", "vector:", "  %i = phi i64 [0, %prepare], [%i_next, %vector]"]
+        if body.guarded:
+            lines.append("  %fault = phi i1 [false, %prepare], [%fault_next, %vector]")
+        for operand in body.memory:
+            name = operand.name
+            lines.append(f"  %w_{name} = phi ptr [{pointers[name][0]}, %prepare], [%w_{name}_next, %vector]")
+        self._load(emitter)
+        self._store(emitter)
+        if body.guarded:
+            emitter.lines.append(f"  %fault_next = or i1 %fault, {emitter.any_fault()}")
+        lines += emitter.lines
+        for operand in body.memory:
+            name = operand.name
+            lines.append(f"  %w_{name}_next = getelementptr i8, ptr %w_{name}, i64 {pointers[name][1]}")
+        lines += [
+            f"  %i_next = add i64 %i, {width}",
+            f"  %more = icmp slt i64 %i_next, {stop}",
+            "  br i1 %more, label %vector, label %after",
+            "after:",
+        ]
+        moved: dict[str, str] = {}
+        for operand in body.memory:
+            name = operand.name
+            lines.append(f"  %jump_{name} = mul i64 {stop}, %s_{name}")
+            lines.append(f"  %after_{name} = getelementptr i8, ptr %{name}, i64 %jump_{name}")
+            moved[name] = f"%after_{name}"
+        lines.append("  br label %rest")
+        start.append((stop, "%fault_next" if body.guarded else "false", "after", moved))
+        return lines
+
+    def _repeat(self, prepare: Emitter, operand: Memory) -> tuple[str, str]:
+        name, width, count = operand.name, self.body.width, operand.components
+        type = operand.storage.ir
+        zero = prepare.register(f"icmp eq i64 %s_{name}, 0")
+        if count == 1:
+            first = prepare.register(f"load {type}, ptr %{name}, align {operand.itemsize}")
+            many = prepare.splat(first, operand.storage)
+        else:
+            first = prepare.register(f"load <2 x {type}>, ptr %{name}, align {operand.itemsize // 2}")
+            mask = ", ".join(f"i32 {k % 2}" for k in range(2 * width))
+            many = prepare.register(
+                f"shufflevector <2 x {type}> {first}, <2 x {type}> poison, <{2 * width} x i32> <{mask}>"
+            )
+        prepare.lines.append(f"  store <{width * count} x {type}> {many}, ptr %buffer_{name}, align 64")
+        base = prepare.register(f"select i1 {zero}, ptr %buffer_{name}, ptr %{name}")
+        step = prepare.register(f"select i1 {zero}, i64 0, i64 {width * operand.itemsize}")
+        return base, step
+
+    def _load(self, emitter: Emitter) -> None:
+        width = emitter.width
+        for operand, lanes in zip(self.body.inputs, self.body.arguments, strict=True):
+            type, count = operand.storage.ir, operand.components
+            align = operand.itemsize // count
+            if count * width == 1:
+                emitter.bind(lanes[0], emitter.register(f"load {type}, ptr %w_{operand.name}, align {align}"))
+                continue
+            whole = f"<{width * count} x {type}>"
+            loaded = emitter.register(f"load {whole}, ptr %w_{operand.name}, align {align}")
+            if count == 1:
+                emitter.bind(lanes[0], loaded)
+                continue
+            for part, lane in enumerate(lanes):
+                emitter.bind(lane, _part(emitter, loaded, whole, part))
+
+    def _store(self, emitter: Emitter) -> None:
+        width = emitter.width
+        flat = emitter.emit([lane for stored in self.body.stored for lane in stored])
+        position = 0
+        for operand in self.body.outputs:
+            type, count = operand.storage.ir, operand.components
+            align = operand.itemsize // count
+            values = flat[position : position + count]
+            position += count
+            place = f"ptr %w_{operand.name}, align {align}"
+            if count == 1:
+                emitter.lines.append(f"  store {emitter.type(type)} {values[0]}, {place}")
+                continue
+            emitter.lines.append(f"  store <{2 * width} x {type}> {_interleave(emitter, type, values)}, {place}")
+
+    def _scalar(self, start: list[tuple[str, str, str, dict[str, str]]]) -> list[str]:
+        body = self.body
+        emitter = Emitter(1, "r", self.declarations)
+        for parameter, scalars in zip(body.parameters, self.parameters, strict=True):
+            for lane, scalar in zip(parameter.lanes, scalars, strict=True):
+                emitter.bind(lane, scalar)
+        renamed = {operand.name: f"r_{operand.name}" for operand in body.memory}
+        lines = ["rest:"]
+        lines.append(f"  %k0 = phi i64 {', '.join(f'[{first}, %{block}]' for first, _, block, _ in start)}")
+        lines.append(f"  %f0 = phi i1 {', '.join(f'[{fault}, %{block}]' for _, fault, block, _ in start)}")
+        for name in renamed:
+            incoming = ", ".join(f"[{at[name]}, %{block}]" for _, _, block, at in start)
+            lines.append(f"  %rest_{name} = phi ptr {incoming}")
+        lines += ["  %left = icmp slt i64 %k0, %n", "  br i1 %left, label %scalar, label %done", "scalar:"]
+        lines.append("  %k = phi i64 [%k0, %rest], [%k_next, %scalar]")
+        if body.guarded:
+            lines.append("  %g = phi i1 [%f0, %rest], [%g_next, %scalar]")
+        for name in renamed:
+            lines.append(f"  %r_{name} = phi ptr [%rest_{name}, %rest], [%r_{name}_next, %scalar]")
+        self._load(emitter)
+        self._store(emitter)
+        lines += [line.replace("%w_", "%r_") for line in emitter.lines]
+        if body.guarded:
+            fault = Emitter(1, "g", self.declarations)
+            fault.faults = emitter.faults
+            combined = fault.any_fault()
+            lines += [*fault.lines, f"  %g_next = or i1 %g, {combined}"]
+        for name in renamed:
+            lines.append(f"  %r_{name}_next = getelementptr i8, ptr %r_{name}, i64 %s_{name}")
+        lines += [
+            "  %k_next = add i64 %k, 1",
+            "  %again = icmp slt i64 %k_next, %n",
+            "  br i1 %again, label %scalar, label %done",
+            "done:",
+            f"  %result = phi i1 [%f0, %rest], [{'%g_next' if body.guarded else 'false'}, %scalar]",
+            "  ret i1 %result",
+        ]
+        return lines
+
+
+def _part(emitter: Emitter, loaded: str, whole: str, part: int) -> str:
+    if emitter.width == 1:
+        return emitter.register(f"extractelement {whole} {loaded}, i32 {part}")
+    mask = ", ".join(f"i32 {2 * k + part}" for k in range(emitter.width))
+    return emitter.register(f"shufflevector {whole} {loaded}, {whole} poison, <{emitter.width} x i32> <{mask}>")
+
+
+def _interleave(emitter: Emitter, type: str, values: list[str]) -> str:
+    width = emitter.width
+    if width == 1:
+        one = emitter.register(f"insertelement <2 x {type}> poison, {type} {values[0]}, i32 0")
+        return emitter.register(f"insertelement <2 x {type}> {one}, {type} {values[1]}, i32 1")
+    half = f"<{width} x {type}>"
+    mask = ", ".join(f"i32 {k // 2 + (width if k % 2 else 0)}" for k in range(2 * width))
+    return emitter.register(
+        f"shufflevector {half} {values[0]}, {half} {values[1]}, <{2 * width} x i32> <{mask}>"
+    )

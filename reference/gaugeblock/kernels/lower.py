@@ -1,0 +1,176 @@
+"""Expression lanes to LLVM IR text, for scalar lanes (width 1) or vector lanes `<W x T>`."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+
+from .expression import BOOL, F32, Lane, LaneType
+from .runtime import ROUTINES
+
+SCALAR_ONLY = frozenset({"call", "sdiv", "udiv", "srem", "urem"})
+
+_BINARY = frozenset("add sub mul fadd fsub fmul fdiv and or xor shl ashr lshr sdiv udiv srem urem".split())
+_CASTS = frozenset("trunc sext zext sitofp uitofp fpext fptrunc bitcast".split())
+
+
+def literal(value: bool | int | float, type: LaneType) -> str:
+    """A scalar constant in IR syntax."""
+    if type is BOOL:
+        return "true" if value else "false"
+    if type.is_float:
+        if type is F32:
+            value = round_to_float32(float(value))
+        return "0x" + struct.pack(">d", value).hex().upper()
+    return str(value)
+
+
+def round_to_float32(value: float) -> float:
+    """The float32 nearest to a Python float, as a Python float."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def reachable(results: Iterable[Lane]) -> list[Lane]:
+    """Every lane used by `results`, arguments before users."""
+    order: list[Lane] = []
+    seen: set[int] = set()
+    stack: list[tuple[Lane, bool]] = [(lane, False) for lane in reversed(list(results))]
+    while stack:
+        lane, expanded = stack.pop()
+        if expanded:
+            order.append(lane)
+        elif id(lane) not in seen:
+            seen.add(id(lane))
+            stack.append((lane, True))
+            stack.extend((argument, False) for argument in reversed(lane.arguments))
+    return order
+
+
+class Emitter:
+    """Writes the instructions of lanes at one vector width.
+
+    `names` maps a lane's id to its register or literal, `lines` is the text so far, `faults` the i1 registers of
+    guards, `declarations` the external functions that the module must declare.
+    """
+
+    def __init__(self, width: int, prefix: str, declarations: dict[str, str]) -> None:
+        self.width = width
+        self.prefix = prefix
+        self.declarations = declarations
+        self.lines: list[str] = []
+        self.names: dict[int, str] = {}
+        self.faults: list[str] = []
+        self._kept: list[Lane] = []
+
+    def type(self, type: LaneType | str) -> str:
+        """IR type of a lane at this width."""
+        scalar = type if isinstance(type, str) else type.ir
+        return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
+
+    def register(self, instruction: str) -> str:
+        """Append an instruction, returning the new register that holds its value."""
+        name = f"%{self.prefix}.{len(self.lines)}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def bind(self, lane: Lane, name: str) -> None:
+        """Let `name` stand for an argument lane."""
+        self._kept.append(lane)
+        self.names[id(lane)] = name
+
+    def emit(self, results: Sequence[Lane]) -> list[str]:
+        """Instructions for `results`; returns their registers or literals."""
+        for lane in reachable(results):
+            if id(lane) not in self.names:
+                self.bind(lane, self._instruction(lane))
+        return [self.names[id(lane)] for lane in results]
+
+    def _instruction(self, lane: Lane) -> str:
+        opcode, arguments = lane.opcode, [self.names[id(argument)] for argument in lane.arguments]
+        if opcode == "constant":
+            return self._constant(lane)
+        type = self.type(lane.type)
+        if opcode in _BINARY:
+            return self.register(f"{opcode} {type} {arguments[0]}, {arguments[1]}")
+        if opcode == "retype":
+            return arguments[0]
+        if opcode == "guard":
+            self.faults.append(arguments[1])
+            return arguments[0]
+        if opcode == "intrinsic":
+            return self._intrinsic(lane, arguments)
+        if opcode == "call":
+            return self._call(lane, arguments)
+        source = self.type(lane.arguments[0].type)
+        if opcode in ("fcmp", "icmp"):
+            return self.register(f"{opcode} {lane.attribute} {source} {arguments[0]}, {arguments[1]}")
+        if opcode == "select":
+            return self.register(f"select {source} {arguments[0]}, {type} {arguments[1]}, {type} {arguments[2]}")
+        if opcode in _CASTS:
+            return self.register(f"{opcode} {source} {arguments[0]} to {type}")
+        if opcode == "fneg":
+            return self.register(f"fneg {type} {arguments[0]}")
+        if opcode == "fptosi":
+            unfrozen = self.register(f"fptosi {source} {arguments[0]} to {type}")
+            return self.register(f"freeze {type} {unfrozen}")
+        half = self.type("half")
+        if opcode == "half_extend":
+            bits = self.register(f"bitcast {source} {arguments[0]} to {half}")
+            return self.register(f"fpext {half} {bits} to {type}")
+        if opcode == "half_truncate":
+            narrow = self.register(f"fptrunc {source} {arguments[0]} to {half}")
+            return self.register(f"bitcast {half} {narrow} to {type}")
+        raise ValueError(f"lower: unknown opcode {opcode!r} in {lane!r}")
+
+    def _constant(self, lane: Lane) -> str:
+        text = literal(lane.attribute, lane.type)
+        if self.width == 1:
+            return text
+        return "<" + ", ".join([f"{lane.type.ir} {text}"] * self.width) + ">"
+
+    def _intrinsic(self, lane: Lane, arguments: list[str]) -> str:
+        scalar = f"{'f' if lane.type.is_float else 'i'}{lane.type.bits}"
+        suffix = scalar if self.width == 1 else f"v{self.width}{scalar}"
+        type = self.type(lane.type)
+        name = f"@llvm.{lane.attribute}.{suffix}"
+        self.declarations[name] = f"declare {type} {name}({', '.join([type] * len(arguments))})"
+        return self.register(f"call {type} {name}({', '.join(f'{type} {value}' for value in arguments)})")
+
+    def _call(self, lane: Lane, arguments: list[str]) -> str:
+        if self.width != 1:
+            raise ValueError(f"lower: {lane.attribute} is a scalar routine and has no vector form")
+        types = [argument.type.ir for argument in lane.arguments]
+        name = f"@{lane.attribute}"
+        if lane.attribute in ROUTINES:
+            self.declarations[name] = ROUTINES[lane.attribute]
+        else:
+            self.declarations[name] = f"declare {lane.type.ir} {name}({', '.join(types)})"
+        given = ", ".join(f"{type} {value}" for type, value in zip(types, arguments, strict=True))
+        return self.register(f"call {lane.type.ir} {name}({given})")
+
+    def splat(self, value: str, type: LaneType) -> str:
+        """A scalar register repeated over all lanes."""
+        if self.width == 1:
+            return value
+        vector = self.type(type)
+        one = self.register(f"insertelement {vector} poison, {type.ir} {value}, i32 0")
+        return self.register(
+            f"shufflevector {vector} {one}, {vector} poison, <{self.width} x i32> zeroinitializer"
+        )
+
+    def any_fault(self) -> str | None:
+        """One i1 that is true when any guard of any lane failed; None without guards."""
+        if not self.faults:
+            return None
+        type = self.type(BOOL)
+        combined = self.faults[0]
+        for fault in self.faults[1:]:
+            combined = self.register(f"or {type} {combined}, {fault}")
+        if self.width == 1:
+            return combined
+        name = f"@llvm.vector.reduce.or.v{self.width}i1"
+        self.declarations[name] = f"declare i1 {name}({type})"
+        return self.register(f"call i1 {name}({type} {combined})")

@@ -1,0 +1,107 @@
+"""Pointwise kernels: a formula specialised for operand dtypes, compiled when first called.
+
+    kernel.contiguous(out_ptr..., in_ptr_or_number..., n) -> None
+    kernel.strided(out_ptr..., in_ptr_or_number..., ndim, sizes..., byte strides operand by operand...) -> None
+
+Sizes and strides stand innermost first; outputs first, then inputs in memory (numbers have no strides). Addresses are
+ints. Both raise RuntimeError("ZeroDivisionError") for integer division by zero, TypeError for wrong arguments and
+OverflowError for ints beyond int64; both release the interpreter lock above 32768 elements.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from ..core.dtype import DType
+from .body import Body, Formula, record
+from .compiler import NAME, Builtin, compiler
+from .isa import Level, current_level
+from .loops import RowWriter
+from .operand import Immediate, number_kind
+from .pointwise_entry import Signature, entries
+
+
+class PointwiseKernel:
+    """A compiled loop family; the attributes `contiguous` and `strided` are builtins made on first use."""
+
+    __slots__ = ("compute", "contiguous", "formula", "level", "name", "operands", "results", "strided")
+
+    contiguous: Builtin
+    strided: Builtin
+
+    def __init__(
+        self,
+        name: str,
+        formula: Formula,
+        operands: tuple[DType | Immediate, ...],
+        compute: DType,
+        results: tuple[DType, ...],
+        level: Level,
+    ) -> None:
+        self.name = name
+        self.formula = formula
+        self.operands = operands
+        self.compute = compute
+        self.results = results
+        self.level = level
+
+    def __repr__(self) -> str:
+        return f"<pointwise kernel {self.title}>"
+
+    @property
+    def title(self) -> str:
+        """Name with dtypes, used in messages."""
+        kinds = [o.dtype.name + "!" if isinstance(o, Immediate) else o.name for o in self.operands]
+        return f"{self.name}({', '.join(kinds)})"
+
+    def body(self) -> Body:
+        """The recorded loop body."""
+        return record(self.formula, self.operands, self.compute, self.results, self.level)
+
+    def text(self, body: Body) -> str:
+        """LLVM IR of the row function, named @NAME."""
+        declarations: dict[str, str] = {}
+        row = RowWriter(body, declarations).text(NAME)
+        return "\n".join([row, *declarations.values(), f"attributes #0 = {{ {self.level.attributes} }}", ""])
+
+    def __getattr__(self, attribute: str) -> Builtin:
+        if attribute not in ("contiguous", "strided"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
+        body = self.body()
+        row = compiler().load(self.text(body))
+        kinds = ["m" if isinstance(o, DType) else number_kind(o.dtype) for o in self.operands]
+        signature = Signature(len(self.results), "".join(kinds))
+        descriptor = [row, *(operand.itemsize for operand in body.memory)]
+        contiguous, strided = _entries(signature)
+        self.contiguous = compiler().builtin(self.name, contiguous, descriptor)
+        self.strided = compiler().builtin(self.name, strided, descriptor)
+        return self.contiguous if attribute == "contiguous" else self.strided
+
+
+@functools.cache
+def _entries(signature: Signature) -> tuple[int, int]:
+    text = entries(signature)
+    module = text.replace("@contiguous", f"@{NAME}_contiguous").replace("@strided", f"@{NAME}_strided")
+    contiguous, strided = compiler().load_all(module, ("_contiguous", "_strided"))
+    return contiguous, strided
+
+
+_KERNELS: dict[tuple[object, ...], PointwiseKernel] = {}
+
+
+def pointwise_kernel(
+    name: str,
+    formula: Formula,
+    operands: Sequence[DType | Immediate],
+    compute: DType,
+    results: Sequence[DType],
+) -> PointwiseKernel:
+    """The kernel of a formula for operand dtypes (memory or Immediate), compute dtype and result dtypes; memoised."""
+    level = current_level()
+    key = (formula, *operands, None, compute, *results, level.name)
+    kernel = _KERNELS.get(key)
+    if kernel is None:
+        kernel = PointwiseKernel(name, formula, tuple(operands), compute, tuple(results), level)
+        kernel = _KERNELS.setdefault(key, kernel)
+    return kernel
