@@ -1,4 +1,4 @@
-"""Backends by name: ``NAME[:DEVICE]`` of entry-point group ``gaugeblock.backends``, or ``package.module:Class[:DEVICE]``.
+"""Backends by name: ``NAME[:DEVICE]`` of group ``gaugeblock.backends``, or ``package.module:Class[:DEVICE]``.
 
 Nothing here imports a backend except :func:`load`, which only worker processes (and pytest) call.
 """

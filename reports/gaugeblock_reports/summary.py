@@ -44,12 +44,7 @@ def lines(record: Record) -> list[Line]:
     areas = {row["area"]: None for row in record["requirements"]}
     for row in sorted(record["requirements"], key=lambda row: level_rank(row["level"])):
         groups.setdefault((row["area"], row["level"]), []).append(row)
-    found = [
-        _line(area, level, rows)
-        for wanted in areas
-        for (area, level), rows in groups.items()
-        if area == wanted
-    ]
+    found = [_line(area, level, rows) for wanted in areas for (area, level), rows in groups.items() if area == wanted]
     return [*found, _line(None, None, record["requirements"])]
 
 
@@ -72,7 +67,9 @@ def failures(record: Record) -> list[CauseGroup]:
                 group.rows.append(row)
             if _better(failure, group.shown):
                 group.shown, group.row = failure, row
-    return sorted(groups.values(), key=lambda group: (min(level_rank(r["level"]) for r in group.rows), -len(group.rows)))
+    return sorted(
+        groups.values(), key=lambda group: (min(level_rank(row["level"]) for row in group.rows), -len(group.rows))
+    )
 
 
 def with_status(record: Record, status: str) -> list[Row]:
@@ -137,7 +134,8 @@ def circumstances(record: Record) -> list[str]:
     return [
         f"backend {environment['backend']}, budget {environment['budget']}, seed {environment['seed']}, "
         f"spec {environment['spec_version']}, suite {environment['suite_version']}",
-        f"{environment['cpu']}, {environment['cores']} cores; Python {environment['python']}; {environment['platform']}",
+        f"{environment['cpu']}, {environment['cores']} cores, {environment['platform']}, "
+        f"Python {environment['python']}",
         f"started {environment['started']}, expected failures: {listed or 'none'}",
     ]
 

@@ -23,7 +23,7 @@ class Requirements:
     help = "print requirements: sentence, level, capabilities, source and tests"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("ids", nargs="*", metavar="ID", help="requirements to print in full (default: a list of all)")
+        parser.add_argument("ids", nargs="*", metavar="ID", help="print these in full (default: a list of all)")
         parser.add_argument("--area", nargs="+", action="extend", default=[], metavar="A", help="only these areas")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -60,14 +60,15 @@ def listing(requirements: Iterable[Requirement], width: int = 100) -> str:
         lines.append(f"{area} ({len(group)})")
         for requirement in group:
             count = len(tests.get(requirement.id, []))
-            text = f"{requirement.level:<7}{count} test{'' if count == 1 else 's':<2} {', '.join(requirement.capabilities)}"
+            checked = f"{count} test{'' if count == 1 else 's'}"
+            text = f"{requirement.level:<7} {checked:<9}{', '.join(requirement.capabilities)}"
             lines.append(f"  {requirement.id:<{column}}{text}"[:width])
     return "\n".join(lines)
 
 
 def describe(requirement: Requirement, width: int = 100) -> str:
     """Everything about one requirement."""
-    lines = [requirement.id, *textwrap.wrap(requirement.sentence, width - 2, initial_indent="  ", subsequent_indent="  ")]
+    lines = [requirement.id, *textwrap.wrap(requirement.sentence, width, initial_indent="  ", subsequent_indent="  ")]
     lines += ["", f"  level         {requirement.level}"]
     lines.append(f"  capabilities  {', '.join(requirement.capabilities)}")
     lines.append(f"  origin        {', '.join(requirement.origin)}")

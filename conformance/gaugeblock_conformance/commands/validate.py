@@ -36,7 +36,7 @@ class Validate:
         add = parser.add_argument
         add("backend", metavar="BACKEND", help=f"NAME[:DEVICE] (installed: {known}) or package.module:Class")
         add("--area", nargs="+", action="extend", default=[], metavar="A", help=f"only these: {', '.join(AREAS)}")
-        add("--level", default="may", metavar="L", help=f"the weakest level to check: {', '.join(LEVELS).lower()} (may)")
+        add("--level", default="may", metavar="L", help=f"down to this level: {', '.join(LEVELS).lower()} (may)")
         add("--requirement", nargs="+", action="extend", default=[], metavar="ID", help="only these requirements")
         add("--budget", default="standard", metavar="B", help=f"{', '.join(BUDGETS)} (standard)")
         add("--seed", type=int, default=0, metavar="N", help="seed of all drawn examples (0)")

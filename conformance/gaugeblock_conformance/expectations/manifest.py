@@ -1,12 +1,12 @@
 """Reads an expectation file and judges rows by it.
 
-    [[expected]]
-    requirement = "views/expand-has-stride-zero"
-    reason = "one sentence: what the backend does instead"
-    evidence = "what was run and seen"
-    upstream = "https://..."        # optional
-    devices = ["cpu"]               # optional: only on these devices
-    match = "regular expression"    # optional: the failure's message must contain it
+[[expected]]
+requirement = "views/expand-has-stride-zero"
+reason = "one sentence: what the backend does instead"
+evidence = "what was run and seen"
+upstream = "https://..."        # optional
+devices = ["cpu"]               # optional: only on these devices
+match = "regular expression"    # optional: the failure's message must contain it
 """
 
 from __future__ import annotations

@@ -195,4 +195,3 @@ def _totals(rows: list[Row], new: list[Row], seconds: float) -> dict[str, Any]:
         "tensors": tensors,
         "noncontiguous_share": round(noncontiguous / tensors, 4) if tensors else 0.0,
     }
-
