@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
+import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
@@ -104,8 +105,6 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 def _table() -> dict[str, np.dtype[Any]]:
-    import ml_dtypes
-
     table = {name: np.dtype(name) for name in NUMPY_NAMES}
     table["bfloat16"] = np.dtype(ml_dtypes.bfloat16)
     return table

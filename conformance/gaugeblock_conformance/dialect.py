@@ -169,7 +169,10 @@ _TORCH_OBSERVERS = {
 
 # Operators that torch offers as methods only (or whose function form means something else).
 METHODS = frozenset(
-    ["view", "expand", "expand_as", "view_as", "reshape_as", "contiguous", "to", "new_empty", "new_zeros", "new_ones", "new_full", "repeat", "unfold", "item", "tolist", "size", "stride", "storage_offset", "element_size", "dim", "numel", "untyped_storage", "data_ptr", "is_contiguous", "is_set_to", "type", "float", "double", "half", "bfloat16", "int", "long", "short", "bool", "masked_fill", "type_as", "byte", "char", "cfloat", "cdouble", "numpy", "nelement", "new_tensor"]
+    """view expand expand_as view_as reshape_as contiguous to new_empty new_zeros new_ones new_full repeat unfold
+    item tolist size stride storage_offset element_size dim numel untyped_storage data_ptr is_contiguous
+    is_set_to type float double half bfloat16 int long short bool masked_fill type_as byte char cfloat cdouble
+    numpy nelement new_tensor""".split()
 )
 
 

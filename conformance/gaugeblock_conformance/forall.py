@@ -50,9 +50,9 @@ def forall(*, weight: float = 1.0, **strategies: SearchStrategy[Any]) -> Callabl
                     first = next((e for e in flaky.exceptions if isinstance(e, ConformanceError)), None)
                     if first is None:
                         raise
-                    raise first.note("the same example passed when it was run again: the backend is not deterministic") from None
+                    raise first.note("passed when run again: the backend is not deterministic") from None
 
-        del test.__wrapped__  # type: ignore[attr-defined]
+        del test.__wrapped__
         test.body = body  # type: ignore[attr-defined]
         return test
 

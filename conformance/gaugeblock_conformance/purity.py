@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from . import accusation
 from .aliasing import FRESH, SELF, VIEW, changes_metadata, promise, writes_first
 from .backend import Array, Backend, Unsupported, numpy_dtype
 
 if TYPE_CHECKING:
-    from .session import Handle, Session
+    from .conversation import Conversation, Handle
 
 # Every how many calls the costlier checks (versions, repetition) are made.
 _SAMPLED = 7
@@ -67,18 +68,18 @@ class Purity:
         for root in self._roots_of(handle):
             root.snapshot = self._bytes(root)
 
-    def check_all(self, s: Session) -> None:
+    def check_all(self, s: Conversation) -> None:
         for root in self._roots:
             self._check_intact(s, root, "the example")
 
-    def check_failed_call(self, s: Session, operator: str) -> None:
+    def check_failed_call(self, s: Conversation, operator: str) -> None:
         """A call that raised must have written nothing."""
         if changes_metadata(operator):
             return
         for root in self._roots:
             self._check_intact(s, root, f"{operator}, which raised,")
 
-    def check_call(self, s: Session, operator: str, args: Any, kwargs: Any, result: Any, raw: Any) -> None:
+    def check_call(self, s: Conversation, operator: str, args: Any, kwargs: Any, result: Any, raw: Any) -> None:
         """All checks of one call that returned ``result``."""
         self._calls += 1
         written = self._written(operator, args, kwargs)
@@ -121,14 +122,14 @@ class Purity:
     def _bytes(self, root: Root) -> bytes:
         return self._backend.to_numpy(root.base).tobytes()
 
-    def _check_intact(self, s: Session, root: Root, operator: str) -> None:
+    def _check_intact(self, s: Conversation, root: Root, operator: str) -> None:
         if not (root.trusted and self._has_data):
             return
         now = self._bytes(root)
         if now != root.snapshot:
             self._accuse(s, root, now, f"{operator} changed a tensor that it must not write to", f"{operator} impure")
 
-    def _check_gaps(self, s: Session, root: Root, handles: list[Handle], operator: str) -> None:
+    def _check_gaps(self, s: Conversation, root: Root, handles: list[Handle], operator: str) -> None:
         """Bytes of the storage that no written tensor covers are as before; the others become the new truth."""
         if not root.trusted:
             return
@@ -160,7 +161,7 @@ class Purity:
             return
         as_strided(covered[start:], (*sizes, item), (*strides, 1))[...] = True
 
-    def _check_aliasing(self, s: Session, operator: str, args: Any, result: Any) -> None:
+    def _check_aliasing(self, s: Conversation, operator: str, args: Any, result: Any) -> None:
         if not self._strided:
             return
         promised = promise(operator)
@@ -174,11 +175,11 @@ class Purity:
             if promised == FRESH:
                 for root in self._roots:
                     if root.nbytes and self._storage(root) == storage:
-                        s.fail_storage(operator, item, first, shared=True)
+                        accusation.broken_promise(s, operator, item, first, shared=True)
             elif storage != self._backend.storage_id(first.raw):
-                s.fail_storage(operator, item, first, shared=False)
+                accusation.broken_promise(s, operator, item, first, shared=False)
 
-    def _check_repeat(self, s: Session, operator: str, result: Any, raw: Any) -> None:
+    def _check_repeat(self, s: Conversation, operator: str, result: Any, raw: Any) -> None:
         base = operator.split(".")[0]
         if promise(operator) != FRESH or base in _UNREPEATABLE or "out" in raw[1] or not hasattr(result, "raw"):
             return
@@ -188,15 +189,15 @@ class Purity:
             return
         first, second = self._backend.to_numpy(result.raw), self._backend.to_numpy(again)
         if first.dtype != second.dtype or first.tobytes() != second.tobytes():
-            s.fail_repeat(operator, result, first, second)
+            accusation.not_repeatable(s, operator, result, first, second)
 
-    def _accuse(self, s: Session, root: Root, now: bytes, message: str, cause: str) -> None:
+    def _accuse(self, s: Conversation, root: Root, now: bytes, message: str, cause: str) -> None:
         before = np.frombuffer(root.snapshot, np.uint8)
         after = np.frombuffer(now, np.uint8)
         dtype = numpy_dtype(self._backend.dtype(root.base))
         if len(before) != len(after):
-            s.fail_storage_cell(root, 0, f"{len(before)} bytes", f"{len(after)} bytes", message, cause)
+            accusation.wrong_size(s, root, len(before), len(after), message, cause)
         cell = int(np.flatnonzero(before != after)[0]) // dtype.itemsize
         span = slice(cell * dtype.itemsize, (cell + 1) * dtype.itemsize)
         want, got = (b[span].view(dtype)[0] for b in (before, after))
-        s.fail_storage_cell(root, cell, want, got, message, cause)
+        accusation.wrong_cell(s, root, cell, want, got, message, cause)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from .backend import Array, numpy_dtype
@@ -25,12 +26,7 @@ KINDS = ("hard", "finite", "small", "positive", "unit", "distinct")
 
 def _limits(dtype: str) -> tuple[float, float, float, float]:
     """Largest, smallest normal, smallest subnormal and machine epsilon of a floating dtype."""
-    if dtype == "bfloat16":
-        import ml_dtypes
-
-        info: Any = ml_dtypes.finfo(numpy_dtype(dtype))
-    else:
-        info = np.finfo(numpy_dtype(dtype))
+    info: Any = ml_dtypes.finfo(numpy_dtype(dtype))
     return float(info.max), float(info.smallest_normal), float(info.smallest_subnormal), float(info.eps)
 
 
@@ -88,8 +84,8 @@ def fill(dtype: str, count: int, seed: int, kind: str = "hard") -> Array:
             return np.arange(count).astype(numpy_dtype(dtype))
     choices = table(dtype, kind)
     if count <= CHEAP or seed == 0:
-        return choices[_cheap_indices(seed, count) % len(choices)]
-    return choices[np.random.default_rng(seed).integers(0, len(choices), count)]
+        return np.asarray(choices[_cheap_indices(seed, count) % len(choices)])
+    return np.asarray(choices[np.random.default_rng(seed).integers(0, len(choices), count)])
 
 
 @cache

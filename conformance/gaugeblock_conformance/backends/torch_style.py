@@ -68,8 +68,8 @@ SPECIAL: dict[str, Function] = {
     "is": python.is_,
     **{
         f"__{name}__": getattr(python, name)
-        for name in """add sub mul truediv floordiv mod pow neg pos abs invert xor lshift rshift ne lt le gt ge matmul iadd isub imul
-    itruediv ifloordiv ixor""".split()
+        for name in """add sub mul truediv floordiv mod pow neg pos abs invert xor lshift rshift ne lt le gt ge matmul
+        iadd isub imul itruediv ifloordiv ixor""".split()
     },
 }
 SPECIAL |= {"__and__": python.and_, "__or__": python.or_, "__iand__": python.iand, "__ior__": python.ior}
@@ -100,24 +100,33 @@ def _write_slice(d: Dialect, args: Sequence[Any], kwargs: Any) -> str:
     return f"{d.literal(args[0])}[{lead}{index}]"
 
 
-WRITERS: dict[str, Callable[[Dialect, Sequence[Any], Any], str]] = {
+Writer = Callable[[Dialect, Sequence[Any], Any], str]
+
+
+def _attribute(name: str) -> Writer:
+    return lambda d, a, k: f"{d.literal(a[0])}.{name}"
+
+
+def _infix(symbol: str) -> Writer:
+    return lambda d, a, k: f"{d.literal(a[0])} {symbol} {d.literal(a[1])}"
+
+
+def _prefix(call: str) -> Writer:
+    return lambda d, a, k: f"{call}({d.literal(a[0])})"
+
+
+WRITERS: dict[str, Writer] = {
     "__getitem__": lambda d, a, k: f"{d.literal(a[0])}[{_index_text(d, a[1])}]",
     "__setitem__": lambda d, a, k: f"{d.literal(a[0])}[{_index_text(d, a[1])}] = {d.literal(a[2])}",
     "__index__": lambda d, a, k: f"{d.literal(a[0])}.__index__()",
     "__setattr__": lambda d, a, k: f"{d.literal(a[0])}.{a[1]} = {d.literal(a[2])}",
-    "__neg__": lambda d, a, k: f"-{d.literal(a[0])}",
-    "__invert__": lambda d, a, k: f"~{d.literal(a[0])}",
-    "__abs__": lambda d, a, k: f"abs({d.literal(a[0])})",
+    "__neg__": _prefix("-"),
+    "__invert__": _prefix("~"),
+    "__abs__": _prefix("abs"),
     "slice.Tensor": _write_slice,
-    **{
-        name: (lambda d, a, k, name=name: f"{d.literal(a[0])}.{name}")
-        for name in "T mT H mH data real imag shape ndim nbytes itemsize _base requires_grad".split()
-    },
-    **{
-        name: (lambda d, a, k, symbol=symbol: f"{d.literal(a[0])} {symbol} {d.literal(a[1])}")
-        for name, symbol in _SYMBOLS.items()
-    },
-    **{name: (lambda d, a, k, call=call: f"{call}({d.literal(a[0])})") for name, call in _CALLS.items()},
+    **{n: _attribute(n) for n in "T mT H mH data real imag shape ndim nbytes itemsize _base requires_grad".split()},
+    **{name: _infix(symbol) for name, symbol in _SYMBOLS.items()},
+    **{name: _prefix(call) for name, call in _CALLS.items()},
 }
 
 

@@ -106,7 +106,7 @@ def operands(
     else:
         sizes = draw(shapes.broadcastable(count, max_dims, empty))
     first = dtypes if isinstance(dtypes, str) else draw(st.sampled_from(dtypes))
-    made = []
+    made: list[TensorCase] = []
     for dims in sizes:
         dtype = first if same_dtype or isinstance(dtypes, str) or not made else draw(st.sampled_from(dtypes))
         layout = draw(st.sampled_from(layouts))

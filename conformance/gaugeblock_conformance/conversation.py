@@ -1,0 +1,292 @@
+"""The conversation with a backend: tensors are made, operators called, every step recorded and checked for purity."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .aliasing import writes_first
+from .backend import Array, Backend, MissingCapability, Unsupported, numpy_dtype
+from .case import TensorCase, default_strides
+from .dialect import Dialect
+from .failure import ConformanceError
+from .purity import Purity, Root
+from .trace import Call, Create, Name, Step, names_in, render
+
+
+class Handle:
+    """A backend's tensor (``raw``) under the variable name that the snippet gives it."""
+
+    __slots__ = ("case", "name", "raw", "root")
+
+    def __init__(self, raw: Any, name: str, root: Root | None = None, case: TensorCase | None = None) -> None:
+        self.raw = raw
+        self.name = name
+        self.root = root
+        self.case = case
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass
+class Outcome:
+    """What a session did, summed over its examples."""
+
+    examples: int = 0
+    calls: int = 0
+    tensors: int = 0
+    noncontiguous: int = 0
+    unsupported: dict[str, str] = field(default_factory=dict)
+
+
+class Conversation:
+    """Makes tensors in ``backend`` and calls its operators; :mod:`.judge` adds what may be expected of them.
+
+    ``trace_sink``, when set, is given the snippet so far before every call into the backend: what a crashed process
+    leaves behind.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.outcome = Outcome()
+        self.trace_sink: Callable[[str], None] | None = None
+        self.dialect: Dialect = getattr(backend, "dialect", None) or Dialect()
+        self.has_data: bool = getattr(backend, "has_data", True)
+        self.capabilities = frozenset(backend.capabilities)
+        self._purity = Purity(backend, self.has_data, "strided" in self.capabilities)
+        self._drawn: dict[str, Any] = {}
+        self._steps: list[Step] = []
+        self._names = 0
+        self._created: list[tuple[str, Root]] = []
+        self._inside = False
+
+    def require(self, *capabilities: str) -> None:
+        """Skip the running test unless the backend lists all ``capabilities``."""
+        for name in capabilities:
+            if name not in self.capabilities:
+                raise MissingCapability(name)
+
+    def begin(self, drawn: dict[str, Any] | None = None) -> None:
+        """Forget the last example's tensors and steps (called by itself for tests without drawn inputs)."""
+        self._drawn = drawn or {}
+        self._steps.clear()
+        self._created.clear()
+        self._names = 0
+        self._purity.clear()
+
+    def tensor(self, data: Any, dtype: str | None = None, name: str | None = None) -> Handle:
+        """A fresh contiguous tensor of nested lists or an array, of ``dtype`` (default: float32 or the array's)."""
+        if isinstance(data, np.ndarray):
+            array = data if dtype is None else data.astype(numpy_dtype(dtype))
+        else:
+            array = np.array(data, dtype=numpy_dtype(dtype or "float32"))
+        name = name or self._fresh("x")
+        raw = self.guard("from_numpy", lambda: self.backend.from_numpy(np.array(array)))
+        self._steps.append(Create(name, array))
+        return self._adopt(raw, name, None, array.reshape(-1))
+
+    def build(self, case: TensorCase, name: str | None = None) -> Handle:
+        """The tensor of a drawn case: its storage from NumPy, then a view of it (needs ``as_strided`` unless plain)."""
+        self.outcome.tensors += 1
+        name = name or self._fresh("x")
+        step = Create(name, case)
+        contents = case.contents
+        if case.plain:
+            raw = self.guard("from_numpy", lambda: self.backend.from_numpy(contents.reshape(case.sizes)))
+            self._steps.append(step)
+            return self._adopt(raw, name, case, contents)
+        if case.offset or case.strides != default_strides(case.sizes):
+            self.outcome.noncontiguous += 1
+        self.require("as_strided")
+        self._steps.append(step)
+        base = self.guard("from_numpy", lambda: self.backend.from_numpy(contents))
+        view = self.guard(
+            "as_strided", lambda: self.backend.call("as_strided", base, case.sizes, case.strides, case.offset)
+        )
+        return self._adopt(view, name, case, contents, base)
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        """Call an operator of the backend and check the purity of the call.
+
+        Handles among the arguments become the backend's tensors; a tensor that comes back becomes a new handle (lists
+        and tuples of them item by item), anything else is returned as it is.
+
+        Raises:
+            ConformanceError: the backend raised, or changed what it must not.
+        """
+        raw_args, raw_kwargs = self._unwrap(args), self._unwrap(kwargs)
+        step = self._record(operator, args, kwargs)
+        result = self.guard(operator, lambda: self.backend.call(operator, *raw_args, **raw_kwargs))
+        return self._finish(step, operator, args, kwargs, result, (raw_args, raw_kwargs))
+
+    def attempt(self, operator: str, *args: Any, **kwargs: Any) -> tuple[Any, Exception | None]:
+        """Like :meth:`call`, but hands back an exception of the backend: (result, None) or (None, exception)."""
+        raw_args, raw_kwargs = self._unwrap(args), self._unwrap(kwargs)
+        step = self._record(operator, args, kwargs)
+        try:
+            result = self.backend.call(operator, *raw_args, **raw_kwargs)
+        except Unsupported:
+            raise
+        except Exception as error:
+            self._purity.check_failed_call(self, operator)
+            return None, error
+        return self._finish(step, operator, args, kwargs, result, (raw_args, raw_kwargs)), None
+
+    def sync(self, x: Handle) -> None:
+        """Accept the present bytes of ``x``'s storage as right (after a write that the test itself judges)."""
+        self._purity.accept(x)
+
+    def created(self) -> list[tuple[str, Root]]:
+        """Names and storages of the tensors that the suite made in this example."""
+        return self._created
+
+    def steps(self) -> list[Step]:
+        return self._steps
+
+    def drawn(self) -> dict[str, str]:
+        """The running example's inputs, as text."""
+        return {name: repr(value) for name, value in self._drawn.items()}
+
+    def observe(self, what: str, x: Handle) -> Any:
+        """What the backend's observer ``what`` says of ``x``."""
+        return self.guard(what, lambda: getattr(self.backend, what)(x.raw))
+
+    def read(self, x: Handle) -> Array:
+        """The elements of ``x`` as an array."""
+        array: Array = self.guard("to_numpy", lambda: self.backend.to_numpy(x.raw))
+        return array
+
+    def origin(self, x: Handle) -> str:
+        """``x`` and the operator that made it, for a message."""
+        for step in reversed(self.steps()):
+            if x.name in getattr(step, "targets", ()):
+                return f"{step.operator}'s result"  # type: ignore[union-attr]
+        return x.name
+
+    def failure(
+        self, message: str, expected: str, got: str, lines: list[str], wanted: Collection[str] = (),
+        cause: str | None = None,
+    ) -> ConformanceError:  # fmt: skip
+        """The error to raise: ``lines`` conclude the snippet, ``wanted`` are the variables that they mention."""
+        if not lines:
+            wanted = _last_names(self._steps)
+        snippet = self.snippet(lines, set(wanted))
+        key = cause or re.sub(r"\d+", "N", message)
+        return ConformanceError(message, expected, got, self.drawn(), snippet, key)
+
+    def _unwrap(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is Handle:
+            return value.raw
+        if kind is tuple or kind is list:
+            return kind([self._unwrap(v) for v in value])
+        if kind is dict:
+            return {k: self._unwrap(v) for k, v in value.items()}
+        return value
+
+    def _named(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is Handle:
+            return Name(value.name)
+        if kind is tuple or kind is list:
+            return kind([self._named(v) for v in value])
+        if kind is dict:
+            return {k: self._named(v) for k, v in value.items()}
+        return value
+
+    def _record(self, operator: str, args: Any, kwargs: Any) -> Call:
+        mutates: frozenset[str] = frozenset()
+        if writes_first(operator) and args and type(args[0]) is Handle:
+            mutates = frozenset({args[0].name})
+        out = kwargs.get("out")
+        if out is not None:
+            mutates |= {h.name for h in (out if isinstance(out, tuple | list) else (out,))}
+        step = Call((), operator, self._named(args), self._named(kwargs), mutates)
+        self._steps.append(step)
+        self.outcome.calls += 1
+        if self.trace_sink is not None:
+            self.trace_sink(self.snippet([], {n for s in self._steps for n in _mentioned(s)}))
+        return step
+
+    def _finish(self, step: Call, operator: str, args: Any, kwargs: Any, result: Any, raw: Any) -> Any:
+        names: list[str] = []
+        wrapped = self._wrap(result, names)
+        index = self._steps.index(step) if self._steps[-1] is not step else len(self._steps) - 1
+        self._steps[index] = Call(tuple(names), operator, step.args, step.kwargs, step.mutates)
+        if not self._inside:
+            self.outcome.examples += 1
+        self._purity.check_call(self, operator, args, kwargs, wrapped, raw)
+        return wrapped
+
+    def _wrap(self, value: Any, names: list[str]) -> Any:
+        if isinstance(value, list | tuple) and value and all(self._is_tensor(v) for v in value):
+            made = [self._wrap(v, names) for v in value]
+            return made if isinstance(value, list) else tuple(made)
+        if not self._is_tensor(value):
+            if not names and value is not None:
+                names.append(self._fresh("r"))
+            return value
+        name = self._fresh("y")
+        names.append(name)
+        return Handle(value, name)
+
+    def _is_tensor(self, value: Any) -> bool:
+        kind = type(value)
+        if kind in _PLAIN:
+            return False
+        return bool(self._purity.is_tensor(value))
+
+    def _adopt(
+        self, raw: Any, name: str, case: TensorCase | None, contents: Array, base: Any = None
+    ) -> Handle:
+        root = self._purity.register(raw if base is None else base, contents)
+        if case is None:
+            self.outcome.tensors += 1
+        self._created.append((name, root))
+        return Handle(raw, name, root, case)
+
+    def _fresh(self, letter: str) -> str:
+        self._names += 1
+        return f"{letter}{self._names}"
+
+    def guard(self, what: str, action: Callable[[], Any]) -> Any:
+        try:
+            return action()
+        except (Unsupported, MissingCapability, ConformanceError):
+            raise
+        except Exception as error:
+            message = f"{what} raised {type(error).__name__}: {_first_line(error)}"
+            raise self.failure(
+                message, "no exception", f"{type(error).__name__}", [], cause=f"{what} raises {type(error).__name__}"
+            ) from error
+
+    def snippet(self, conclusion: list[str], wanted: set[str]) -> str:
+        return render(self._steps, self.dialect, conclusion, wanted)
+
+
+def _mentioned(step: Step) -> set[str]:
+    if isinstance(step, Create):
+        return {step.target}
+    return {*step.targets, *names_in(step.args), *names_in(step.kwargs)}
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0][:300]
+
+
+_PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None), list, tuple, dict, set})
+
+
+def _text_names(step: Any) -> list[str]:
+    return [*names_in(step.args), *names_in(step.kwargs)]
+
+
+def _last_names(steps: Sequence[Step]) -> set[str]:
+    if not steps or not isinstance(steps[-1], Call):
+        return set()
+    return {*_text_names(steps[-1]), *steps[-1].targets, *steps[-1].mutates}

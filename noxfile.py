@@ -1,0 +1,71 @@
+"""Everything a developer or a CI runs: ``nox -l`` lists it. Arguments after ``--`` go to the command of the session."""
+
+from __future__ import annotations
+
+import nox
+
+nox.options.default_venv_backend = "venv"
+nox.options.sessions = ["tests", "lint", "typing"]
+nox.options.error_on_external_run = True
+
+TORCH = "torch==2.13.0"
+SOURCES = ["spec", "reference", "conformance", "benchmarks", "reports", "noxfile.py"]
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Unit tests of the five packages and a quick validation of the reference; needs neither torch nor a GPU."""
+    session.install(".[dev]")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def peer(session: nox.Session) -> None:
+    """Agreement with real PyTorch: the peer tests, then a validation of torch on the CPU."""
+    session.install(".[dev]", TORCH)
+    session.run("pytest", "-k", "peer", *session.posargs)
+    session.run("gaugeblock", "validate", "torch:cpu", "--budget", "quick")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """ruff over all sources."""
+    session.install("ruff")
+    session.run("ruff", "check", *SOURCES)
+
+
+@nox.session
+def typing(session: nox.Session) -> None:
+    """mypy --strict over the five packages."""
+    session.install("-e", ".[dev]")
+    session.run("mypy")
+
+
+@nox.session
+def validate(session: nox.Session) -> None:
+    """``nox -s validate -- BACKEND [options]``: check a backend and print its report (default: reference)."""
+    arguments = session.posargs or ["reference"]
+    session.install(".", *([TORCH] if arguments[0].startswith("torch") else []))
+    session.run("gaugeblock", "validate", *arguments)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """``nox -s bench -- [torch]``: the engine's speed as ratios to a peer, interleaved in one process."""
+    arguments = session.posargs or ["torch"]
+    session.install(".[dev]", *([TORCH] if "torch" in arguments else []))
+    session.run("python", "-m", "gaugeblock_benchmarks", *arguments)
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Deliberately broken backends: every one must be caught by a verdict on a requirement."""
+    session.install(".[dev]")
+    session.run("python", "-m", "gaugeblock_conformance.mutants", *session.posargs)
+
+
+@nox.session
+def soak(session: nox.Session) -> None:
+    """Right backends under many seeds: none may be accused."""
+    session.install(".", *([TORCH] if "torch" in session.posargs else []))
+    session.run("python", "-m", "gaugeblock_conformance.soak", *session.posargs)
