@@ -13,6 +13,7 @@ from .assertion import assert_near, assert_value, plain
 from .backend import Array, dtype_name, numpy_dtype
 from .comparison import first_mismatch
 from .conversation import Conversation, Handle
+from .trace import Call
 
 _OBSERVERS = {
     "strides": ("stride", tuple),
