@@ -1,0 +1,1 @@
+"""What is measured, how, and against whom: ratios to a peer, interleaved in one process."""
