@@ -33,7 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
     version = getattr(peer, "__version__", "unknown")
     print(f"gaugeblock {subject.__version__} beside {options.peer} {version}, one thread each, {options.rounds} rounds")
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
-    print(tabulate([_row(r) for r in results], headers=("case", "gaugeblock", options.peer, "ratio", "95 %", "limit", "")))
+    headers = ("case", "gaugeblock", options.peer, "ratio", "95 %", "limit", "")
+    print(tabulate([_row(r) for r in results], headers=headers))
     verdict = "ok" if seconds <= IMPORT_LIMIT else "slow"
     print(f"\nimport gaugeblock: {seconds:.3f} s (limit {IMPORT_LIMIT} s) {verdict}")
     return 0 if all(r.within for r in results) and seconds <= IMPORT_LIMIT else 1
