@@ -53,7 +53,7 @@ _TABLE: dict[tuple[DType, DType], DType | None] = {(a, b): _join(a, b) for a in 
 
 
 def promote_types(type1: DType, type2: DType) -> DType:
-    """The smallest dtype that both promote to. Raises RuntimeError for uint16, uint32 and uint64 with all but floats."""
+    """The smallest dtype that both promote to. RuntimeError for uint16, uint32, uint64 with all but floats."""
     result = _TABLE[type1, type2]
     if result is None:
         raise RuntimeError(

@@ -11,6 +11,8 @@ from ..core.size import Size
 from ..memory.host_allocator import SMALL_LIMIT, host_allocator, small_class
 from .strides import default_strides, is_contiguous, is_non_overlapping_and_dense
 
+CONJUGATE = 1
+NEGATIVE = 2
 TABLE_LIMIT = 1 << 14
 PLAN_LIMIT = 256
 
@@ -21,6 +23,7 @@ class Geometry:
     Two equal geometries are usually one object, so ``is`` may serve as a quick hint; it never proves a difference.
     `pool` is the free list for a packed block of this numel (None when there is none), `plans` a bounded cache
     for whoever works on tensors of this geometry, `views` the same for the view operators, `keys` the dispatch keys.
+    `lazy` is 0, or the bits CONJUGATE and NEGATIVE when the elements in memory stand for their conjugate or negative.
     """
 
     __slots__ = (
@@ -29,6 +32,7 @@ class Geometry:
         "device",
         "dtype",
         "keys",
+        "lazy",
         "nbytes",
         "ndim",
         "numel",
@@ -50,6 +54,7 @@ class Geometry:
     nbytes: int
     contiguous: bool
     dense: bool
+    lazy: int
     shape: Size
     keys: int | None
     pool: list[int] | None
@@ -61,12 +66,15 @@ class Geometry:
         return f"Geometry({self.sizes}, {self.strides}, {self.dtype.name}, {str(self.device)!r})"
 
 
-_TABLE: dict[tuple[tuple[int, ...], tuple[int, ...], DType, Device], Geometry] = {}
+Key = tuple[tuple[int, ...], tuple[int, ...], DType, Device, int]
+_TABLE: dict[Key, Geometry] = {}
 
 
-def geometry_of(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device = cpu) -> Geometry:
+def geometry_of(
+    sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device = cpu, lazy: int = 0
+) -> Geometry:
     """The geometry with exactly these members; sizes and strides are tuples of non-negative ints of equal length."""
-    key = (sizes, strides, dtype, device)
+    key = (sizes, strides, dtype, device, lazy)
     known = _TABLE.get(key)
     return known if known is not None else _build(key)
 
@@ -76,13 +84,14 @@ def contiguous_geometry(sizes: tuple[int, ...], dtype: DType, device: Device = c
     return geometry_of(sizes, default_strides(sizes), dtype, device)
 
 
-def _build(key: tuple[tuple[int, ...], tuple[int, ...], DType, Device]) -> Geometry:
-    sizes, strides, dtype, device = key
+def _build(key: Key) -> Geometry:
+    sizes, strides, dtype, device, lazy = key
     self = Geometry()
     self.sizes = sizes
     self.strides = strides
     self.dtype = dtype
     self.device = device
+    self.lazy = lazy
     self.ndim = len(sizes)
     self.numel = prod(sizes)
     self.nbytes = self.numel * dtype.itemsize

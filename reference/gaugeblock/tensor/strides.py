@@ -118,11 +118,17 @@ def view_strides(sizes: Ints, strides: Ints, new_sizes: Ints) -> Ints | None:
 
 
 def broadcast_strides(sizes: Ints, strides: Ints, new_sizes: Ints) -> Ints:
-    """Strides of the tensor expanded to `new_sizes`: 0 on every new or enlarged dim."""
+    """Strides of the tensor expanded to `new_sizes`: 0 on every enlarged dim and every new dim of size above 1.
+
+    A new dim of size 1 gets the step over the dims after it.
+    """
+    if not sizes:
+        return (0,) * len(new_sizes)
     lead = len(new_sizes) - len(sizes)
-    return (0,) * lead + tuple(
-        [stride if size == new else 0 for size, stride, new in zip(sizes, strides, new_sizes[lead:], strict=True)]
-    )
+    result = [stride if size == new else 0 for size, stride, new in zip(sizes, strides, new_sizes[lead:], strict=True)]
+    for dim in range(lead - 1, -1, -1):
+        result.insert(0, new_sizes[dim + 1] * result[0] if new_sizes[dim] == 1 else 0)
+    return tuple(result)
 
 
 def permuted(values: Ints, order: Ints) -> Ints:

@@ -1,0 +1,88 @@
+"""Single elements and arrays at raw addresses.
+
+`ADDRESS_SPACE` is a byte buffer that starts at ORIGIN and reaches over all addresses, so that ``struct`` and
+``numpy.ndarray`` can work at any address without a buffer object per tensor. Nothing here keeps memory alive.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from struct import Struct
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ..core.dtype import ALL_DTYPES, DType, bfloat16
+
+ORIGIN = 64
+ADDRESS_SPACE: Any = memoryview((ctypes.c_char * (1 << 62)).from_address(ORIGIN)).cast("B")
+
+_CODES = {
+    "bool": "?",
+    "uint8": "B",
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "uint16": "H",
+    "uint32": "I",
+    "uint64": "Q",
+    "float16": "e",
+    "bfloat16": "H",
+    "float32": "f",
+    "float64": "d",
+    "complex64": "ff",
+    "complex128": "dd",
+}
+
+_word = Struct("=I")
+_single = Struct("=f")
+
+
+def _reader(dtype: DType) -> Callable[[int], Any]:
+    unpack = Struct("=" + _CODES[dtype.name]).unpack_from
+    if dtype.is_complex:
+        return lambda address: complex(*unpack(ADDRESS_SPACE, address - ORIGIN))
+    if dtype is bfloat16:
+        return lambda address: _single.unpack(_word.pack(unpack(ADDRESS_SPACE, address - ORIGIN)[0] << 16))[0]
+    return lambda address: unpack(ADDRESS_SPACE, address - ORIGIN)[0]
+
+
+_READERS = tuple(_reader(dtype) for dtype in ALL_DTYPES)
+
+
+def read_element(address: int, dtype: DType) -> Any:
+    """The element at `address` as a Python number of the dtype's kind."""
+    return _READERS[dtype.index](address)
+
+
+def write_element(address: int, dtype: DType, value: Any) -> None:
+    """Store `value`, converted as NumPy converts it to the dtype, at `address`."""
+    array_at(address, dtype, (), ())[()] = value
+
+
+def read_bytes(address: int, nbytes: int) -> bytes:
+    """A copy of `nbytes` bytes from `address`."""
+    return ctypes.string_at(address, nbytes) if nbytes else b""
+
+
+def write_bytes(address: int, data: bytes) -> None:
+    """Store `data` at `address`."""
+    if data:
+        ctypes.memmove(address, data, len(data))
+
+
+def array_at(address: int, dtype: DType, sizes: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """A NumPy array over the elements at `address`; `strides` in elements. Nothing keeps the memory alive."""
+    numpy = dtype.numpy
+    if not address or 0 in sizes:
+        return np.empty(sizes, numpy)
+    itemsize = numpy.itemsize
+    return np.ndarray(sizes, numpy, ADDRESS_SPACE, address - ORIGIN, tuple([stride * itemsize for stride in strides]))
+
+
+def python_list(array: np.ndarray[Any, Any]) -> Any:
+    """The nested list (or the number) of Python numbers in `array`, bfloat16 included."""
+    return (array.astype(np.float32) if array.dtype == ml_dtypes.bfloat16 else array).tolist()

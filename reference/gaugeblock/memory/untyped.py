@@ -1,0 +1,125 @@
+"""UntypedStorage: the public handle of a storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..core.device import Device, cpu
+from ..core.dtype import uint8
+from ..core.errors import check_int
+from .elements import read_bytes, read_element, write_bytes
+from .storage import Storage, allocate_storage, resize_storage
+
+
+class UntypedStorage:
+    """Bytes shared by tensors: ``UntypedStorage(nbytes)`` allocates, ``x.untyped_storage()`` gives a tensor's.
+
+    Handles of one storage are equal and hash alike.
+    """
+
+    __slots__ = ("storage",)
+
+    storage: Storage
+
+    def __init__(self, nbytes: int = 0, *, device: Device = cpu) -> None:
+        self.storage = allocate_storage(check_int("UntypedStorage", "nbytes", nbytes), device)
+
+    @classmethod
+    def of(cls, storage: Storage) -> UntypedStorage:
+        """The handle of an existing storage."""
+        self = cls.__new__(cls)
+        self.storage = storage
+        return self
+
+    def nbytes(self) -> int:
+        """The size in bytes."""
+        return self.storage.nbytes
+
+    def size(self) -> int:
+        """The size in bytes."""
+        return self.storage.nbytes
+
+    def element_size(self) -> int:
+        """Always 1."""
+        return 1
+
+    def data_ptr(self) -> int:
+        """The address of the first byte; 0 when there is none."""
+        return self.storage.pointer
+
+    @property
+    def device(self) -> Device:
+        """Where the bytes are."""
+        return self.storage.device
+
+    def resizable(self) -> bool:
+        """Whether resize_ may be called."""
+        return self.storage.resizable
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Change the size to `size` bytes, old bytes kept as far as they fit, and return self.
+
+        Tensors that no longer fit raise RuntimeError when read. Raises RuntimeError when not resizable.
+        """
+        resize_storage(self.storage, check_int("resize_", "size", size))
+        return self
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Set every byte to `value` and return self."""
+        self._check_data("fill_")
+        write_bytes(self.storage.pointer, bytes([value]) * self.storage.nbytes)
+        return self
+
+    def copy_(self, source: UntypedStorage) -> UntypedStorage:
+        """Copy the bytes of an equally long `source` and return self. Raises RuntimeError for other lengths."""
+        if source.nbytes() != self.nbytes():
+            raise RuntimeError(f"copy_(): sizes differ, {self.nbytes()} and {source.nbytes()} bytes")
+        write_bytes(self.storage.pointer, bytes(source))
+        return self
+
+    def clone(self) -> UntypedStorage:
+        """A storage of its own with the same bytes."""
+        return UntypedStorage(self.nbytes(), device=self.device).copy_(self)
+
+    def tolist(self) -> list[int]:
+        """The bytes as ints."""
+        return list(bytes(self))
+
+    def _check_data(self, operator: str) -> None:
+        if self.storage.device is not cpu:
+            raise NotImplementedError(f"{operator}(): a storage on {self.storage.device} has no data")
+
+    def __bytes__(self) -> bytes:
+        self._check_data("__bytes__")
+        return read_bytes(self.storage.pointer, self.storage.nbytes)
+
+    def __len__(self) -> int:
+        return self.storage.nbytes
+
+    def __getitem__(self, index: int) -> int:
+        self._check_data("__getitem__")
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} out of range for storage of size {len(self)}")
+        return int(read_element(self.storage.pointer + index % len(self), uint8))
+
+    def __setitem__(self, index: int, value: int) -> None:
+        self._check_data("__setitem__")
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} out of range for storage of size {len(self)}")
+        write_bytes(self.storage.pointer + index % len(self), bytes([value]))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UntypedStorage) and other.storage is self.storage
+
+    def __hash__(self) -> int:
+        return hash(self.storage)
+
+    @property
+    def _cdata(self) -> int:
+        return id(self.storage)
+
+    def __repr__(self) -> str:
+        return f"gaugeblock.UntypedStorage(device={self.device}) of size {self.nbytes()}"

@@ -1,0 +1,35 @@
+"""NumPy arrays over a tensor's memory, for the work that is left to NumPy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.device import cpu
+from ..memory.elements import array_at
+from .geometry import CONJUGATE
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+def array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """The tensor's elements as they lie in memory, with its strides; it keeps nothing alive and ignores lazy bits.
+
+    Raises NotImplementedError for a tensor without data.
+    """
+    geometry = tensor.geometry
+    if geometry.device is not cpu:
+        raise NotImplementedError(f"a tensor on device {str(geometry.device)!r} has no data that NumPy could read")
+    return array_at(tensor.pointer, geometry.dtype, geometry.sizes, geometry.strides)
+
+
+def array_of_lazy(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """The tensor's values: a view as array_of gives, or a fresh array when they are lazily conjugate or negative."""
+    array = array_of(tensor)
+    lazy = tensor.geometry.lazy
+    if not lazy:
+        return array
+    resolved = np.conjugate(array) if lazy & CONJUGATE else array
+    return resolved if lazy <= CONJUGATE else np.negative(resolved)

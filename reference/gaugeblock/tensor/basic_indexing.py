@@ -1,0 +1,191 @@
+"""Indexing with ints, slices, None, Ellipsis and 0-dim integer tensors: views. Everything else is handed on."""
+
+from __future__ import annotations
+
+from operator import index as as_index
+from typing import Any
+
+from ..core.dtype import uint8
+from ..memory.elements import read_element
+from ..memory.storage import new_object
+from .geometry import Geometry, remember
+from .hooks import hooks
+from .make_view import make_view, regeometry
+from .tensor import Tensor
+from .views import sliced
+
+_ASSIGNABLE_NOT = (list, tuple, dict, str, bytes, type(None))
+
+
+def getitem(self: Tensor, index: Any) -> Tensor:
+    """``x[index]``: a view for a basic index, a copy for an advanced one.
+
+    Raises IndexError for an int out of range and for too many indices, ValueError for a slice step below 1.
+    """
+    kind = type(index)
+    geometry = self.geometry
+    if geometry.ndim:
+        if kind is slice:
+            start, stop, step = index.indices(geometry.sizes[0])
+            if step <= 0:
+                raise ValueError("step must be greater than zero")
+            length = stop - start
+            if step != 1:
+                length = (length + step - 1) // step
+            if length < 0:
+                length = 0
+            other = geometry.views.get((length, step))
+            if other is None:
+                return _new_slice(self, start, length, step)
+            offset = self.offset + start * geometry.strides[0]
+        elif kind is int:
+            other = geometry.views.get("row")
+            size = geometry.sizes[0]
+            if other is None:
+                other = regeometry(geometry, geometry.sizes[1:], geometry.strides[1:])
+                remember(geometry.views, "row", other)
+            if index < 0:
+                index += size
+            if not 0 <= index < size:
+                raise _out_of_range(index, 0, size)
+            offset = self.offset + index * geometry.strides[0]
+        else:
+            return _general_getitem(self, index)
+        view = new_object(Tensor)
+        view.geometry = other
+        view.storage = storage = self.storage
+        view.offset = offset
+        view.pointer = storage.pointer + offset * geometry.dtype.itemsize
+        base = self.base
+        view.base = self if base is None else base
+        view.counter = self.counter
+        view.autograd = None
+        view.requires_grad_flag = False
+        return view
+    return _general_getitem(self, index)
+
+
+def _new_slice(self: Tensor, start: int, length: int, step: int) -> Tensor:
+    view = sliced(self, 0, start, length, step)
+    remember(self.geometry.views, (length, step), view.geometry)
+    return view
+
+
+def _out_of_range(index: int, dim: int, size: int) -> IndexError:
+    return IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+
+
+def _general_getitem(self: Tensor, index: Any) -> Tensor:
+    items = basic_items(index)
+    return hooks.advanced_getitem(self, index) if items is None else basic_view(self, items)
+
+
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """``x[index] = value``, written into `self`; leading size-1 dims of a tensor value are dropped.
+
+    Raises as getitem, TypeError for a value that is neither a number nor a tensor, RuntimeError when it does not
+    broadcast.
+    """
+    if isinstance(value, _ASSIGNABLE_NOT):
+        raise TypeError(f"can't assign a {type(value).__name__} to a tensor of {self.geometry.dtype}")
+    items = basic_items(index)
+    if items is None:
+        hooks.advanced_setitem(self, index, value)
+        return
+    view = basic_view(self, items)
+    hooks.assign(view, without_leading_ones(value, view.geometry.ndim) if isinstance(value, Tensor) else value)
+
+
+def without_leading_ones(value: Tensor, ndim: int) -> Tensor:
+    """`value` without as many leading size-1 dims as it has dims above `ndim`."""
+    geometry = value.geometry
+    drop = 0
+    while geometry.ndim - drop > ndim and geometry.sizes[drop] == 1:
+        drop += 1
+    if not drop:
+        return value
+    return make_view(value, regeometry(geometry, geometry.sizes[drop:], geometry.strides[drop:]), value.offset)
+
+
+def basic_items(index: Any) -> tuple[Any, ...] | None:
+    """The members of a basic index, 0-dim integer tensors as ints; None when `index` is an advanced one."""
+    items = index if isinstance(index, tuple) else (index,)
+    result = []
+    for item in items:
+        if item is None or item is Ellipsis or type(item) is int or type(item) is slice:
+            result.append(item)
+        elif isinstance(item, bool | list | tuple | range):
+            return None
+        elif isinstance(item, Tensor):
+            geometry = item.geometry
+            if geometry.ndim or geometry.dtype.category != "int" or geometry.dtype is uint8:
+                return None
+            result.append(read_element(item.pointer, geometry.dtype))
+        elif hasattr(item, "shape") and (item.shape != () or item.dtype == bool):
+            return None
+        else:
+            result.append(_plain_index(item))
+    return tuple(result)
+
+
+def _plain_index(item: Any) -> int:
+    try:
+        return as_index(item)
+    except TypeError:
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+            f"(got {type(item).__name__})"
+        ) from None
+
+
+def basic_view(self: Tensor, items: tuple[Any, ...]) -> Tensor:
+    """The view that a basic index gives. Raises IndexError and ValueError."""
+    geometry = self.geometry
+    used = sum([item is not None and item is not Ellipsis for item in items])
+    if used > geometry.ndim:
+        _refuse(geometry, items)
+    sizes: list[int] = []
+    strides: list[int] = []
+    offset = self.offset
+    dim = 0
+    for item in items:
+        if item is None:
+            sizes.append(1)
+            strides.append(geometry.sizes[dim] * geometry.strides[dim] if dim < geometry.ndim else 1)
+        elif item is Ellipsis:
+            skip = geometry.ndim - used
+            used = geometry.ndim
+            sizes += geometry.sizes[dim : dim + skip]
+            strides += geometry.strides[dim : dim + skip]
+            dim += skip
+        elif type(item) is slice:
+            start, length, step = slice_bounds(item, geometry.sizes[dim])
+            offset += start * geometry.strides[dim]
+            sizes.append(length)
+            strides.append(geometry.strides[dim] * step)
+            dim += 1
+        else:
+            size = geometry.sizes[dim]
+            if not -size <= item < size:
+                raise _out_of_range(item, dim, size)
+            offset += (item + size if item < 0 else item) * geometry.strides[dim]
+            dim += 1
+    sizes += geometry.sizes[dim:]
+    strides += geometry.strides[dim:]
+    return make_view(self, regeometry(geometry, tuple(sizes), tuple(strides)), offset)
+
+
+def slice_bounds(item: slice, size: int) -> tuple[int, int, int]:
+    """Start, length and step of a slice over `size` parts, clamped. Raises ValueError for a step below 1."""
+    start, stop, step = item.indices(size)
+    if step <= 0:
+        raise ValueError("step must be greater than zero")
+    return start, max(0, (stop - start + step - 1) // step), step
+
+
+def _refuse(geometry: Geometry, items: tuple[Any, ...]) -> None:
+    if geometry.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {geometry.ndim}")
+    if any(type(item) is slice for item in items):
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number")

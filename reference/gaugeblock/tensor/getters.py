@@ -1,0 +1,178 @@
+"""What a tensor tells about itself, without dispatch."""
+
+from __future__ import annotations
+
+from ..core.errors import type_error, wrap_dim
+from ..core.memory_format import MemoryFormat, contiguous_format
+from ..core.size import Size
+from ..memory.untyped import UntypedStorage
+from .reshaping import has_memory_format
+from .tensor import Tensor
+from .versions import version_of
+
+
+def size(self: Tensor, dim: int | None = None) -> Size | int:
+    """The sizes, or the size of `dim`. Raises IndexError for a dim out of range."""
+    geometry = self.geometry
+    if dim is None:
+        return geometry.shape
+    return geometry.sizes[_real_dim("size", dim, geometry.ndim)]
+
+
+def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
+    """The strides in elements, or the stride of `dim`. Raises IndexError for a dim out of range."""
+    geometry = self.geometry
+    if dim is None:
+        return geometry.strides
+    return geometry.strides[_real_dim("stride", dim, geometry.ndim)]
+
+
+def _real_dim(operator: str, dim: int, ndim: int) -> int:
+    if not ndim:
+        raise IndexError(f"{operator}(): Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(operator, dim, ndim)
+
+
+def dim(self: Tensor) -> int:
+    """The number of dims."""
+    return self.geometry.ndim
+
+
+def numel(self: Tensor) -> int:
+    """The number of elements."""
+    return self.geometry.numel
+
+
+def storage_offset(self: Tensor) -> int:
+    """The place of the first element in the storage, in elements."""
+    return self.offset
+
+
+def element_size(self: Tensor) -> int:
+    """The bytes of one element."""
+    return self.geometry.dtype.itemsize
+
+
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element; 0 without elements."""
+    return self.pointer if self.geometry.numel else 0
+
+
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The handle of the storage."""
+    return UntypedStorage.of(self.storage)
+
+
+def is_contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> bool:
+    """Whether the elements lie in memory in the order of `memory_format`, without gaps."""
+    return has_memory_format(self, memory_format)
+
+
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether storage, offset, sizes and strides all agree."""
+    if not isinstance(tensor, Tensor):
+        type_error("is_set_to", "tensor", tensor, "Tensor")
+    mine, other = self.geometry, tensor.geometry
+    same_layout = mine.sizes == other.sizes and mine.strides == other.strides
+    return self.storage is tensor.storage and self.offset == tensor.offset and same_layout
+
+
+def is_floating_point(self: Tensor) -> bool:
+    """Whether the dtype is a floating one."""
+    return self.geometry.dtype.is_floating_point
+
+
+def is_complex(self: Tensor) -> bool:
+    """Whether the dtype is a complex one."""
+    return self.geometry.dtype.is_complex
+
+
+def is_signed(self: Tensor) -> bool:
+    """Whether the dtype has negative values."""
+    return self.geometry.dtype.is_signed
+
+
+def nbytes(self: Tensor) -> int:
+    """numel times element_size, also for expanded tensors."""
+    return self.geometry.nbytes
+
+
+def itemsize(self: Tensor) -> int:
+    """The bytes of one element."""
+    return self.geometry.dtype.itemsize
+
+
+def is_cpu(self: Tensor) -> bool:
+    """Whether the tensor is on the CPU."""
+    return self.geometry.device.type == "cpu"
+
+
+def is_meta(self: Tensor) -> bool:
+    """Whether the tensor is without data."""
+    return self.geometry.device.type == "meta"
+
+
+def is_cuda(self: Tensor) -> bool:
+    """Whether the tensor is on a CUDA device."""
+    return self.geometry.device.type == "cuda"
+
+
+def is_leaf(self: Tensor) -> bool:
+    """Whether no recorded operation made the tensor."""
+    return self.autograd is None
+
+
+def is_view(self: Tensor) -> bool:
+    """Whether the tensor is a view of another."""
+    return self.base is not None
+
+
+def base_of(self: Tensor) -> Tensor | None:
+    """The root tensor of a view; None for a tensor that is no view."""
+    return self.base
+
+
+def requires_grad(self: Tensor) -> bool:
+    """Whether gradients are asked for."""
+    return self.requires_grad_flag
+
+
+def set_requires_grad(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Ask for gradients, or stop it, and return self. Raises RuntimeError unless floating or complex."""
+    dtype = self.geometry.dtype
+    if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(f"only Tensors of floating point and complex dtype can require gradients, got {dtype}")
+    self.requires_grad_flag = bool(requires_grad)
+    return self
+
+
+METHODS = {
+    "size": size,
+    "stride": stride,
+    "dim": dim,
+    "ndimension": dim,
+    "numel": numel,
+    "nelement": numel,
+    "storage_offset": storage_offset,
+    "element_size": element_size,
+    "data_ptr": data_ptr,
+    "untyped_storage": untyped_storage,
+    "is_contiguous": is_contiguous,
+    "is_set_to": is_set_to,
+    "is_floating_point": is_floating_point,
+    "is_complex": is_complex,
+    "is_signed": is_signed,
+    "_is_view": is_view,
+    "requires_grad_": set_requires_grad,
+}
+
+PROPERTIES = {
+    "nbytes": nbytes,
+    "itemsize": itemsize,
+    "is_cpu": is_cpu,
+    "is_meta": is_meta,
+    "is_cuda": is_cuda,
+    "is_leaf": is_leaf,
+    "_base": base_of,
+    "_version": version_of,
+}

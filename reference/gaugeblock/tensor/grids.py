@@ -1,0 +1,68 @@
+"""Views of several tensors on one common shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .make_view import regeometry, view_at_same_place
+from .tensor import Tensor
+from .views import expand
+
+
+def broadcast_sizes(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The sizes that all `shapes` broadcast to. Raises RuntimeError when they do not."""
+    result: list[int] = [1] * max([len(shape) for shape in shapes], default=0)
+    for shape in shapes:
+        lead = len(result) - len(shape)
+        for dim, size in enumerate(shape, lead):
+            if size != 1 and result[dim] != size:
+                if result[dim] != 1:
+                    raise RuntimeError(
+                        f"{operator}(): The size of tensor a ({result[dim]}) must match the size of tensor b ({size}) "
+                        f"at non-singleton dimension {dim}"
+                    )
+                result[dim] = size
+    return tuple(result)
+
+
+def broadcast_tensors(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Each tensor expanded to the common sizes. Raises RuntimeError when there are none."""
+    sizes = broadcast_sizes("broadcast_tensors", [tensor.geometry.sizes for tensor in tensors])
+    return [expand(tensor, sizes) for tensor in tensors]
+
+
+def meshgrid(tensors: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
+    """Coordinate grids of 0-dim and 1-dim tensors as expanded views; "xy" swaps the first two dims.
+
+    Raises RuntimeError for no tensors, other ranks, mixed dtypes and another `indexing`.
+    """
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    lines = list(tensors)
+    for tensor in lines:
+        if tensor.geometry.ndim > 1:
+            raise RuntimeError(f"meshgrid: Expected 0D or 1D tensor in the tensor list but got {tensor.geometry.ndim}D")
+        if tensor.geometry.dtype is not lines[0].geometry.dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    swap = indexing == "xy" and len(lines) >= 2
+    if swap:
+        lines[0], lines[1] = lines[1], lines[0]
+    sizes = tuple([line.geometry.numel for line in lines])
+    grids = []
+    for place, line in enumerate(lines):
+        geometry = line.geometry
+        ones = (1,) * place, (1,) * (len(lines) - place - 1)
+        step = geometry.strides[0] if geometry.ndim else 1
+        column = regeometry(geometry, (*ones[0], sizes[place], *ones[1]), (*ones[0], step, *ones[1]))
+        grid = expand(view_at_same_place(line, column), sizes)
+        if swap:
+            other = grid.geometry
+            flipped = (other.sizes[1], other.sizes[0], *other.sizes[2:])
+            steps = (other.strides[1], other.strides[0], *other.strides[2:])
+            grid = view_at_same_place(grid, regeometry(other, flipped, steps))
+        grids.append(grid)
+    if swap:
+        grids[0], grids[1] = grids[1], grids[0]
+    return grids

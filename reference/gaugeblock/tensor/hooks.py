@@ -1,0 +1,48 @@
+"""What the tensor floor needs from floors above it; they fill these in when they are imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .array_view import array_of, array_of_lazy
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+def copy_with_numpy(destination: Tensor, source: Tensor) -> None:
+    """Write `source`, of the same sizes and dtype, into `destination`."""
+    array_of(destination)[...] = array_of_lazy(source)
+
+
+def no_advanced_indexing(tensor: Tensor, index: Any, *value: Any) -> Any:
+    """What stands in for advanced indexing while no floor provides it."""
+    raise NotImplementedError(f"advanced indexing with {index!r} is not available")
+
+
+class Hooks:
+    """`copy_into(destination, source)` copies equal sizes, resolving lazy sources; `advanced_getitem(tensor, index)`
+    and `advanced_setitem(tensor, index, value)` serve every index that is not basic; `assign(view, value)` is the
+    copy_ or fill_ behind basic assignment."""
+
+    __slots__ = ("advanced_getitem", "advanced_setitem", "assign", "copy_into")
+
+    copy_into: Callable[[Tensor, Tensor], object]
+    advanced_getitem: Callable[[Tensor, Any], Tensor]
+    advanced_setitem: Callable[[Tensor, Any, Any], object]
+    assign: Callable[[Tensor, Any], object]
+
+
+def assign_with_numpy(view: Tensor, value: Any) -> None:
+    """Write a number or a broadcastable tensor into `view`."""
+    source = array_of_lazy(value) if hasattr(value, "geometry") else value
+    array_of(view)[...] = source
+    view.storage.version += 1
+
+
+hooks = Hooks()
+hooks.copy_into = copy_with_numpy
+hooks.advanced_getitem = no_advanced_indexing
+hooks.advanced_setitem = no_advanced_indexing
+hooks.assign = assign_with_numpy

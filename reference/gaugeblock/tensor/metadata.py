@@ -1,0 +1,179 @@
+"""In-place changes of a tensor's own metadata: sizes, strides, offset, storage; the data stays where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.errors import check_ints, check_nbytes, check_sizes, type_error
+from ..core.memory_format import MemoryFormat, contiguous_format, preserve_format
+from ..memory.storage import Storage, allocate_storage, resize_storage
+from ..memory.untyped import UntypedStorage
+from .geometry import Geometry, geometry_of
+from .make_view import regeometry
+from .refresh import refresh_pointer
+from .strides import channels_last_strides, default_strides, extent
+from .tensor import Tensor, make_tensor
+from .versions import VersionCounter, bump_version, version_of
+from .views import squeezed_geometry, strided_geometry, t, transpose, unsqueezed_geometry
+
+
+def _become(self: Tensor, geometry: Geometry, offset: int) -> Tensor:
+    self.geometry = geometry
+    self.offset = offset
+    refresh_pointer(self)
+    bump_version(self)
+    return self
+
+
+def t_(self: Tensor) -> Tensor:
+    """t in place."""
+    return _become(self, t(self).geometry, self.offset)
+
+
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """transpose in place."""
+    return _become(self, transpose(self, dim0, dim1).geometry, self.offset)
+
+
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """swapaxes in place."""
+    return transpose_(self, axis0, axis1)
+
+
+def squeeze_(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """squeeze in place."""
+    return _become(self, squeezed_geometry(self.geometry, dim), self.offset)
+
+
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """unsqueeze in place."""
+    return _become(self, unsqueezed_geometry(self.geometry, dim), self.offset)
+
+
+def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """as_strided in place; a resizable storage is not grown for it."""
+    geometry, offset = strided_geometry("as_strided_", self, size, stride, storage_offset)
+    return _become(self, geometry, offset)
+
+
+def detach(self: Tensor) -> Tensor:
+    """A tensor on the same storage and version, outside any recorded history; not reported as a view."""
+    result = make_tensor(self.geometry, self.storage, self.offset, None)
+    result.counter = self.counter
+    return result
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Forget the recorded history, in place. Raises RuntimeError for a view that has one."""
+    if self.autograd is not None and self.base is not None:
+        raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+    self.autograd = None
+    self.requires_grad_flag = False
+    return self
+
+
+def resize_(self: Tensor, size: Sequence[int], memory_format: MemoryFormat | None = None) -> Tensor:
+    """Give `self` other sizes, row-major, growing the storage when needed; the storage never shrinks.
+
+    Raises RuntimeError for negative sizes, a storage that may not grow, and preserve_format.
+    """
+    geometry = self.geometry
+    sizes = check_ints("resize_", "size", size)
+    check_sizes("resize_", sizes)
+    if memory_format is preserve_format:
+        raise RuntimeError("resize_(): argument 'memory_format' preserve_format is unsupported")
+    if self.requires_grad_flag:
+        raise RuntimeError("cannot resize variables that require grad")
+    strides = default_strides(sizes)
+    if memory_format is not None and memory_format is not contiguous_format:
+        if memory_format.rank != len(sizes):
+            raise RuntimeError(f"required rank {memory_format.rank} tensor to use {memory_format.name} format")
+        strides = channels_last_strides(sizes, memory_format)
+    if sizes == geometry.sizes and memory_format is None:
+        strides = geometry.strides
+    _grow(self.storage, extent(sizes, strides), self.offset, geometry.dtype.itemsize)
+    return _become(self, regeometry(geometry, sizes, strides), self.offset)
+
+
+def _grow(storage: Storage, elements: int, offset: int, itemsize: int) -> None:
+    needed = check_nbytes("resize_", (elements + offset) * itemsize) if elements else 0
+    if needed > storage.nbytes:
+        resize_storage(storage, needed)
+
+
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+    """resize_ to the sizes of `the_template`; preserve_format also takes its strides."""
+    if memory_format is preserve_format:
+        template = the_template.geometry
+        resize_(self, template.sizes)
+        if template.dense:
+            self.geometry = regeometry(self.geometry, template.sizes, template.strides)
+        return self
+    return resize_(self, the_template.geometry.sizes, memory_format)
+
+
+def set_(
+    self: Tensor,
+    source: Tensor | UntypedStorage | None = None,
+    storage_offset: int = 0,
+    size: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+) -> Tensor:
+    """Make `self` share the storage of `source`: with a tensor's metadata, or with the given ones, row-major if none.
+
+    Without `source` it becomes an empty tensor. Raises RuntimeError for another dtype, illegal strides, or elements
+    outside a storage that may not grow.
+    """
+    geometry = self.geometry
+    version = version_of(self)
+    if source is None:
+        fresh = allocate_storage(0, geometry.device)
+        return _rebind(self, fresh, geometry_of((0,), (1,), geometry.dtype, geometry.device), 0, version)
+    if isinstance(source, Tensor):
+        if source.geometry.dtype is not geometry.dtype:
+            raise RuntimeError(
+                f"set_(): Could not set tensor of dtype {source.geometry.dtype} to a tensor of dtype {geometry.dtype}"
+            )
+        if size is None:
+            return _rebind(self, source.storage, source.geometry, source.offset, version)
+        storage = source.storage
+    elif isinstance(source, UntypedStorage):
+        storage = source.storage
+    else:
+        type_error("set_", "source", source, "Tensor or UntypedStorage")
+    if storage.device is not geometry.device:
+        raise RuntimeError(f"set_(): a storage on {storage.device} cannot serve a tensor on {geometry.device}")
+    itemsize = geometry.dtype.itemsize
+    sizes = (storage.nbytes // itemsize,) if size is None else check_ints("set_", "size", size)
+    strides = default_strides(sizes) if not stride and sizes else check_ints("set_", "stride", stride or ())
+    check_sizes("set_", sizes)
+    if len(strides) != len(sizes) or any(step < 0 for step in strides) or storage_offset < 0:
+        raise RuntimeError(
+            f"set_(): sizes {list(sizes)}, strides {list(strides)} and storage_offset {storage_offset} must have equal "
+            "lengths and no negative member"
+        )
+    _grow(storage, extent(sizes, strides), storage_offset, itemsize)
+    return _rebind(self, storage, geometry_of(sizes, strides, geometry.dtype, geometry.device), storage_offset, version)
+
+
+def _rebind(self: Tensor, storage: Storage, geometry: Geometry, offset: int, version: int) -> Tensor:
+    self.storage = storage
+    self.counter = VersionCounter(version)
+    self.base = None
+    return _become(self, geometry, offset)
+
+
+METHODS: dict[str, Any] = {
+    "t_": t_,
+    "transpose_": transpose_,
+    "swapaxes_": swapaxes_,
+    "swapdims_": swapaxes_,
+    "squeeze_": squeeze_,
+    "unsqueeze_": unsqueeze_,
+    "as_strided_": as_strided_,
+    "detach": detach,
+    "detach_": detach_,
+    "resize_as_": resize_as_,
+    "set_": set_,
+}

@@ -1,0 +1,170 @@
+"""Tensors as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.device import cpu
+from ..core.dtype import DEFAULTS, bfloat16, bool_, int64
+from .array_view import array_of_lazy
+from .scalars import item
+from .tensor import Tensor
+
+Formatter = Callable[[Any], str]
+
+
+@dataclass
+class PrintOptions:
+    """How tensors are printed: digits after the point, the numel above which the middle is left out, how many items
+    stay at each edge, the line width, and whether floats are in scientific notation (None: by their range)."""
+
+    precision: int = 4
+    threshold: int = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+OPTIONS = PrintOptions()
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: int | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Change the options that are given; `sci_mode` None means by the range of the values."""
+    OPTIONS.precision = OPTIONS.precision if precision is None else precision
+    OPTIONS.threshold = OPTIONS.threshold if threshold is None else threshold
+    OPTIONS.edgeitems = OPTIONS.edgeitems if edgeitems is None else edgeitems
+    OPTIONS.linewidth = OPTIONS.linewidth if linewidth is None else linewidth
+    OPTIONS.sci_mode = sci_mode
+
+
+def float_formatter(values: np.ndarray[Any, Any]) -> Formatter:
+    """One format for all `values`: integral ones as ``1.``, else fixed or scientific by their range."""
+    digits = OPTIONS.precision
+    telling = np.abs(values[np.isfinite(values) & (values != 0)]).astype(np.float64)
+    scientific = bool(OPTIONS.sci_mode)
+    if telling.size == 0:
+        return lambda value: f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
+    low, high = float(telling.min()), float(telling.max())
+    integral = bool((telling == np.ceil(telling)).all())
+    if OPTIONS.sci_mode is None:
+        scientific = high / low > 1000.0 or high > 1.0e8 or (not integral and low < 1.0e-4)
+    if scientific:
+        return lambda value: f"{value:.{digits}e}"
+    if integral:
+        return lambda value: f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
+    return lambda value: f"{value:.{digits}f}"
+
+
+def _width(values: np.ndarray[Any, Any], text: Formatter) -> int:
+    return max([len(text(value)) for value in values.tolist()], default=1)
+
+
+def formatter_of(values: np.ndarray[Any, Any]) -> tuple[Formatter, int]:
+    """How to write each of `values` (1-D, already the ones to be shown) and the width of the widest."""
+    kind = values.dtype.kind
+    if kind == "c":
+        real, imag = float_formatter(values.real), float_formatter(values.imag)
+        real_width, imag_width = _width(values.real, real), _width(values.imag, imag)
+
+        def write(value: complex) -> str:
+            second = imag(value.imag)
+            if second[0] in "+-":
+                return f"{real(value.real):>{real_width}}{second:>{imag_width}}j"
+            return f"{real(value.real):>{real_width}}+{second:>{imag_width}}j".replace("+ ", "+")
+
+        return write, real_width + imag_width + 2
+    text: Formatter = float_formatter(values) if kind == "f" else str
+    width = _width(values, text)
+    return (lambda value: f"{text(value):>{width}}"), width
+
+
+def _shown(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.size <= OPTIONS.threshold:
+        return array
+    edge = OPTIONS.edgeitems
+    for axis, size in enumerate(array.shape):
+        if size > 2 * edge:
+            array = np.take(array, [*range(edge), *range(size - edge, size)], axis)
+    return array
+
+
+def _lines(array: np.ndarray[Any, Any], write: Formatter, width: int, indent: int, short: bool) -> str:
+    if array.ndim == 0:
+        return write(array.tolist())
+    edge = OPTIONS.edgeitems
+    cut = short and array.shape[0] > 2 * edge
+    rows = [*array[:edge], *array[-edge:]] if cut else list(array)
+    if array.ndim > 1:
+        parts = [_lines(row, write, width, indent + 1, short) for row in rows]
+        if cut:
+            parts.insert(edge, "...")
+        return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
+    cells = [write(value) for value in array[:edge].tolist()] if cut else [write(value) for value in array.tolist()]
+    if cut:
+        cells += [" ...", *[write(value) for value in array[-edge:].tolist()]]
+    per_line = max(1, (OPTIONS.linewidth - indent) // (width + 2))
+    lines = [cells[start : start + per_line] for start in range(0, len(cells), per_line)] or [[]]
+    return "[" + (",\n" + " " * (indent + 1)).join([", ".join(line) for line in lines]) + "]"
+
+
+def to_text(self: Tensor, prefix: str = "tensor(") -> str:
+    """The repr: values as nested lists, then size, dtype, device and gradient facts where they are not the usual."""
+    geometry = self.geometry
+    notes: list[str] = []
+    if geometry.device is not cpu:
+        notes.append(f"device='{geometry.device}'")
+        notes.append(f"size={tuple(geometry.sizes)}")
+        usual = geometry.dtype is DEFAULTS.dtype
+        body = "..."
+    elif not geometry.numel:
+        body = "[]"
+        if geometry.ndim != 1:
+            notes.append(f"size={tuple(geometry.sizes)}")
+        usual = geometry.dtype is DEFAULTS.dtype
+    else:
+        usual = geometry.dtype in (DEFAULTS.dtype, DEFAULTS.complex_dtype, int64, bool_)
+        body = _body(self, len(prefix))
+    if not usual:
+        notes.append(f"dtype={geometry.dtype!r}")
+    if self.requires_grad_flag:
+        notes.append("requires_grad=True")
+    return _with_notes(prefix + body, notes, len(prefix))
+
+
+def _body(self: Tensor, indent: int) -> str:
+    array = array_of_lazy(self)
+    if self.geometry.dtype is bfloat16:
+        array = array.astype(np.float32)
+    short = array.size > OPTIONS.threshold
+    write, width = formatter_of(_shown(array).reshape(-1))
+    return _lines(array, write, width, indent, short)
+
+
+def _with_notes(text: str, notes: Sequence[str], indent: int) -> str:
+    used = len(text) - text.rfind("\n")
+    for note in notes:
+        if used + len(note) + 2 > OPTIONS.linewidth:
+            text += ",\n" + " " * indent + note
+            used = indent + len(note)
+        else:
+            text += ", " + note
+            used += len(note) + 2
+    return text + ")"
+
+
+def formatted(self: Tensor, spec: str) -> str:
+    """``format(tensor, spec)``: the number's for a 0-dim tensor, else the repr. Raises TypeError for a spec then."""
+    if not self.geometry.ndim and self.geometry.device is cpu:
+        return format(item(self), spec)
+    return object.__format__(self, spec)

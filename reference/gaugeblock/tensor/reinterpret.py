@@ -1,0 +1,190 @@
+"""Views that read the bytes as another dtype, or as conjugate or negative values."""
+
+from __future__ import annotations
+
+from ..core.dtype import DType, complex64, complex128, float32, float64
+from ..core.errors import type_error
+from .geometry import CONJUGATE, NEGATIVE, geometry_of
+from .hooks import hooks
+from .make_view import make_view, view_at_same_place
+from .strides import preserve_format_strides
+from .tensor import Tensor, new_like
+from .views import numpy_t, transpose
+
+_COMPLEX_OF = {float32: complex64, float64: complex128}
+
+
+def view_dtype(self: Tensor, dtype: DType) -> Tensor:
+    """The bytes of `self` as `dtype`; another itemsize scales the last dim.
+
+    Raises RuntimeError when the sizes, strides or offset do not divide, or a lazily conjugate tensor is given.
+    """
+    if not isinstance(dtype, DType):
+        type_error("view", "dtype", dtype, "a dtype")
+    geometry = self.geometry
+    old, new = geometry.dtype.itemsize, dtype.itemsize
+    if geometry.lazy:
+        raise RuntimeError(
+            "torch.Tensor.view is not supported for conjugate or negative view tensors when the dtype changes"
+        )
+    if old == new:
+        return view_at_same_place(self, geometry_of(geometry.sizes, geometry.strides, dtype, geometry.device))
+    names = f"view(): self.dtype {geometry.dtype} viewed as {dtype}: "
+    if not geometry.ndim:
+        raise RuntimeError(names + "self.dim() cannot be 0 when the element sizes differ")
+    if geometry.strides[-1] != 1:
+        raise RuntimeError(
+            names + f"self.stride(-1) must be 1 when the element sizes differ, got {geometry.strides[-1]}"
+        )
+    sizes, strides, offset = geometry.sizes, geometry.strides, self.offset
+    if old > new:
+        ratio = old // new
+        new_sizes = (*sizes[:-1], sizes[-1] * ratio)
+        new_strides = (*[stride * ratio for stride in strides[:-1]], 1)
+        return make_view(self, geometry_of(new_sizes, new_strides, dtype, geometry.device), offset * ratio)
+    ratio = new // old
+    if sizes[-1] % ratio:
+        raise RuntimeError(names + f"self.size(-1) must be divisible by {ratio}, got {sizes[-1]}")
+    if offset % ratio:
+        raise RuntimeError(names + f"self.storage_offset() must be divisible by {ratio}, got {offset}")
+    for dim, stride in enumerate(strides[:-1]):
+        if stride % ratio:
+            raise RuntimeError(names + f"self.stride({dim}) must be divisible by {ratio}, got {stride}")
+    new_sizes = (*sizes[:-1], sizes[-1] // ratio)
+    new_strides = (*[stride // ratio for stride in strides[:-1]], 1)
+    return make_view(self, geometry_of(new_sizes, new_strides, dtype, geometry.device), offset // ratio)
+
+
+def _component(self: Tensor, part: int, lazy: int) -> Tensor:
+    geometry = self.geometry
+    other = geometry_of(
+        geometry.sizes,
+        tuple([stride * 2 for stride in geometry.strides]),
+        geometry.dtype.to_real(),
+        geometry.device,
+        lazy,
+    )
+    return make_view(self, other, self.offset * 2 + part)
+
+
+def real(self: Tensor) -> Tensor:
+    """The real parts as a view with doubled strides; a real tensor itself."""
+    geometry = self.geometry
+    return _component(self, 0, geometry.lazy & NEGATIVE) if geometry.dtype.is_complex else self
+
+
+def imag(self: Tensor) -> Tensor:
+    """The imaginary parts as a view with doubled strides. Raises RuntimeError for a real tensor."""
+    geometry = self.geometry
+    if not geometry.dtype.is_complex:
+        raise RuntimeError(f"imag is not implemented for tensors with non-complex dtypes, got {geometry.dtype}.")
+    negative = (geometry.lazy & NEGATIVE) ^ (NEGATIVE if geometry.lazy & CONJUGATE else 0)
+    return _component(self, 1, negative)
+
+
+def view_as_real(self: Tensor) -> Tensor:
+    """A complex tensor as real pairs in a new last dim of size 2. Raises RuntimeError unless complex, resolved."""
+    geometry = self.geometry
+    if not geometry.dtype.is_complex:
+        raise RuntimeError(f"view_as_real is only supported for complex tensors, got {geometry.dtype}")
+    if geometry.lazy & CONJUGATE:
+        raise RuntimeError(
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
+            "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias "
+            "the original."
+        )
+    other = geometry_of(
+        (*geometry.sizes, 2),
+        (*[stride * 2 for stride in geometry.strides], 1),
+        geometry.dtype.to_real(),
+        geometry.device,
+        geometry.lazy,
+    )
+    return make_view(self, other, self.offset * 2)
+
+
+def view_as_complex(self: Tensor) -> Tensor:
+    """Real pairs in a last dim of size 2 as a complex tensor. Raises RuntimeError when dtype or layout forbid it."""
+    geometry = self.geometry
+    dtype = _COMPLEX_OF.get(geometry.dtype)
+    if dtype is None:
+        raise RuntimeError(
+            f"view_as_complex is only supported for float32 and float64 tensors, but got a tensor of {geometry.dtype}"
+        )
+    if not geometry.ndim:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    sizes, strides = geometry.sizes, geometry.strides
+    if sizes[-1] != 2:
+        raise RuntimeError(f"view_as_complex: Tensor must have a last dimension of size 2, got {sizes[-1]}")
+    if strides[-1] != 1:
+        raise RuntimeError(f"view_as_complex: Tensor must have a last dimension with stride 1, got {strides[-1]}")
+    for dim, stride in enumerate(strides[:-1]):
+        if stride % 2:
+            raise RuntimeError(
+                f"Tensor must have a stride divisible by 2 for all but last dimension, got stride {stride} at dim {dim}"
+            )
+    if self.offset % 2:
+        raise RuntimeError(f"Tensor must have a storage_offset divisible by 2, got {self.offset}")
+    halved = tuple([stride // 2 for stride in strides[:-1]])
+    return make_view(self, geometry_of(sizes[:-1], halved, dtype, geometry.device, geometry.lazy), self.offset // 2)
+
+
+def conj(self: Tensor) -> Tensor:
+    """The conjugate as a lazy view of a complex tensor; a real tensor itself."""
+    geometry = self.geometry
+    if not geometry.dtype.is_complex:
+        return self
+    other = geometry_of(geometry.sizes, geometry.strides, geometry.dtype, geometry.device, geometry.lazy ^ CONJUGATE)
+    return view_at_same_place(self, other)
+
+
+def adjoint(self: Tensor) -> Tensor:
+    """The last two dims swapped, conjugated when complex. Raises RuntimeError for one dim."""
+    ndim = self.geometry.ndim
+    if ndim == 1:
+        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    if not ndim:
+        return conj(self)
+    return conj(transpose(self, -2, -1))
+
+
+def matrix_h(self: Tensor) -> Tensor:
+    """``x.H``: the adjoint of a matrix or a 0-dim tensor. Raises RuntimeError for other ranks."""
+    if self.geometry.ndim not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.geometry.ndim}-D tensor. For batches of "
+            "matrices, consider using tensor.mH"
+        )
+    return conj(numpy_t(self))
+
+
+def is_conj(self: Tensor) -> bool:
+    """Whether the elements in memory stand for their conjugates."""
+    return bool(self.geometry.lazy & CONJUGATE)
+
+
+def is_neg(self: Tensor) -> bool:
+    """Whether the elements in memory stand for their negatives."""
+    return bool(self.geometry.lazy & NEGATIVE)
+
+
+def resolved(self: Tensor) -> Tensor:
+    """`self`, or a copy with the values in memory when they are lazily conjugate or negative."""
+    geometry = self.geometry
+    if not geometry.lazy:
+        return self
+    strides = preserve_format_strides(geometry.sizes, geometry.strides)
+    result = new_like(geometry_of(geometry.sizes, strides, geometry.dtype, geometry.device))
+    if geometry.numel:
+        hooks.copy_into(result, self)
+    return result
+
+
+def resolve_conj(self: Tensor) -> Tensor:
+    """`self` unless it is lazily conjugate, then a copy."""
+    return resolved(self) if is_conj(self) else self
+
+
+def resolve_neg(self: Tensor) -> Tensor:
+    """`self` unless it is lazily negative, then a copy."""
+    return resolved(self) if is_neg(self) else self

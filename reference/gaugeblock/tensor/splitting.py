@@ -1,0 +1,117 @@
+"""Views that cut a tensor into parts along one dim."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.errors import check_int, check_ints, wrap_dim
+from .tensor import Tensor
+from .views import select, sliced
+
+
+def _size_along(operator: str, self: Tensor, dim: int) -> tuple[int, int]:
+    geometry = self.geometry
+    if not geometry.ndim:
+        raise RuntimeError(f"{operator} expects at least a 1-dimensional tensor")
+    place = wrap_dim(operator, dim, geometry.ndim)
+    return place, geometry.sizes[place]
+
+
+def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> list[Tensor]:
+    """Parts of `split_size` along `dim`, the last one shorter, or parts of the given sizes. Raises RuntimeError."""
+    if isinstance(split_size, list | tuple):
+        return split_with_sizes(self, split_size, dim)
+    place, size = _size_along("split", self, dim)
+    step = check_int("split", "split_size", split_size)
+    if step < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
+    if step == 0:
+        if size:
+            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
+        return [sliced(self, place, 0, 0, 1)]
+    starts = range(0, size, step) if size else (0,)
+    return [sliced(self, place, start, min(step, size - start), 1) for start in starts]
+
+
+def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    """Parts of the given sizes, which add up to the size of `dim`. Raises RuntimeError when they do not."""
+    place, size = _size_along("split_with_sizes", self, dim)
+    lengths = check_ints("split_with_sizes", "split_sizes", split_sizes)
+    if any(length < 0 for length in lengths):
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(lengths)}"
+        )
+    if sum(lengths) != size:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension "
+            f"{dim}), but got split_sizes={list(lengths)}"
+        )
+    parts = []
+    start = 0
+    for length in lengths:
+        parts.append(sliced(self, place, start, length, 1))
+        start += length
+    return parts
+
+
+def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+    """At most `chunks` parts of equal size, the last one shorter. Raises RuntimeError unless chunks > 0."""
+    place, size = _size_along("chunk", self, dim)
+    chunks = check_int("chunk", "chunks", chunks)
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    step = (size + chunks - 1) // chunks
+    if not step:
+        return [sliced(self, place, 0, 0, 1) for _ in range(chunks)]
+    return split(self, step, place)
+
+
+def tensor_split(self: Tensor, indices_or_sections: int | Sequence[int], dim: int = 0) -> list[Tensor]:
+    """Exactly n parts whose sizes differ by at most one, or the parts between the given indices, clamped."""
+    place, size = _size_along("tensor_split", self, dim)
+    if isinstance(indices_or_sections, list | tuple):
+        cuts = check_ints("tensor_split", "indices", indices_or_sections)
+        bounds = [slice(start, stop).indices(size)[:2] for start, stop in zip((0, *cuts), (*cuts, size), strict=True)]
+        return [sliced(self, place, start, max(stop - start, 0), 1) for start, stop in bounds]
+    sections = check_int("tensor_split", "sections", indices_or_sections)
+    if sections <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    small, larger = divmod(size, sections)
+    return split_with_sizes(self, [small + 1] * larger + [small] * (sections - larger), place)
+
+
+def _split_along(operator: str, self: Tensor, parts: int | Sequence[int], dim: int, least: int) -> list[Tensor]:
+    if self.geometry.ndim < least:
+        raise RuntimeError(
+            f"{operator} requires a tensor with at least {least} dimension, but got a tensor with "
+            f"{self.geometry.ndim} dimensions!"
+        )
+    if isinstance(parts, int) and parts > 0 and self.geometry.sizes[dim] % parts:
+        raise RuntimeError(
+            f"{operator} attempted to split along dimension {dim}, but the size of the dimension "
+            f"{self.geometry.sizes[dim]} is not divisible by the split_size {parts}!"
+        )
+    return tensor_split(self, parts, dim)
+
+
+def hsplit(self: Tensor, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
+    """tensor_split by columns: along dim 1, or dim 0 of a 1-D tensor. Raises RuntimeError when not divisible."""
+    return _split_along("hsplit", self, indices_or_sections, 0 if self.geometry.ndim == 1 else 1, 1)
+
+
+def vsplit(self: Tensor, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
+    """tensor_split by rows: along dim 0 of at least two. Raises RuntimeError when not divisible."""
+    return _split_along("vsplit", self, indices_or_sections, 0, 2)
+
+
+def dsplit(self: Tensor, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
+    """tensor_split along dim 2 of at least three. Raises RuntimeError when not divisible."""
+    return _split_along("dsplit", self, indices_or_sections, 2, 3)
+
+
+def unbind(self: Tensor, dim: int = 0) -> list[Tensor]:
+    """All parts along `dim`, which is dropped. Raises IndexError for a 0-dim tensor."""
+    if not self.geometry.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    place = wrap_dim("unbind", dim, self.geometry.ndim)
+    return [select(self, place, index) for index in range(self.geometry.sizes[place])]

@@ -1,0 +1,37 @@
+"""Version counters: how often a tensor's data was changed in place."""
+
+from __future__ import annotations
+
+from .tensor import Tensor, make_tensor
+
+
+class VersionCounter:
+    """A counter of its own, for a tensor that shares storage but not history (`.data`)."""
+
+    __slots__ = ("value",)
+
+    value: int
+
+    def __init__(self, value: int = 0) -> None:
+        self.value = value
+
+
+def version_of(tensor: Tensor) -> int:
+    """The number of in-place changes that this tensor knows of."""
+    counter = tensor.counter
+    return tensor.storage.version if counter is None else int(counter.value)
+
+
+def bump_version(tensor: Tensor) -> None:
+    """Count one in-place change."""
+    if tensor.counter is None:
+        tensor.storage.version += 1
+    else:
+        tensor.counter.value += 1
+
+
+def data_of(tensor: Tensor) -> Tensor:
+    """A tensor over the same elements whose version counter starts at 0 and is its own."""
+    result = make_tensor(tensor.geometry, tensor.storage, tensor.offset, None)
+    result.counter = VersionCounter()
+    return result

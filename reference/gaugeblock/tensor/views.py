@@ -1,0 +1,340 @@
+"""Views that move, drop, add or repeat dims; named as the operators' schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.errors import check_int, check_ints, wrap_dim, wrap_dims
+from .geometry import Geometry, remember
+from .make_view import make_view, regeometry, view_at_same_place
+from .strides import broadcast_strides, extent, permuted
+from .tensor import Tensor
+
+
+def t(self: Tensor) -> Tensor:
+    """A matrix with its dims swapped; tensors of fewer dims as a view. Raises RuntimeError above two dims."""
+    geometry = self.geometry
+    other = geometry.transposed
+    if other is None:
+        if geometry.ndim > 2:
+            raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {geometry.ndim}D")
+        other = regeometry(geometry, geometry.sizes[::-1], geometry.strides[::-1])
+        geometry.transposed = other
+    return view_at_same_place(self, other)
+
+
+def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Dims `dim0` and `dim1` swapped. Raises IndexError for a dim out of range."""
+    geometry = self.geometry
+    key = ("transpose", dim0, dim1)
+    other = geometry.views.get(key)
+    if other is None:
+        first = wrap_dim("transpose", dim0, geometry.ndim, "dim0")
+        second = wrap_dim("transpose", dim1, geometry.ndim, "dim1")
+        order = list(range(geometry.ndim))
+        if order:
+            order[first], order[second] = second, first
+        other = _permuted_geometry(geometry, tuple(order))
+        remember(geometry.views, key, other)
+    return view_at_same_place(self, other)
+
+
+def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """transpose under NumPy's name."""
+    return transpose(self, axis0, axis1)
+
+
+def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
+    """Dim k of the result is dim ``dims[k]``. Raises RuntimeError unless `dims` names every dim once."""
+    geometry = self.geometry
+    dims = check_ints("permute", "dims", dims)
+    if len(dims) != geometry.ndim:
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {geometry.ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    return view_at_same_place(self, _permuted_geometry(geometry, wrap_dims("permute", dims, geometry.ndim)))
+
+
+def _permuted_geometry(geometry: Geometry, order: tuple[int, ...]) -> Geometry:
+    return regeometry(geometry, permuted(geometry.sizes, order), permuted(geometry.strides, order))
+
+
+def movedim(self: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """The dims `source` moved to the places `destination`, the others in order. Raises RuntimeError, IndexError."""
+    ndim = self.geometry.ndim
+    sources = check_ints("movedim", "source", source)
+    destinations = check_ints("movedim", "destination", destination)
+    if len(sources) != len(destinations):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same "
+            f"number of dims as destination ({list(destinations)} dims)"
+        )
+    places = dict(
+        zip(
+            wrap_dims("movedim", destinations, ndim, "destination"),
+            wrap_dims("movedim", sources, ndim, "source"),
+            strict=True,
+        )
+    )
+    if ndim == 0:
+        return view_at_same_place(self, self.geometry)
+    rest = iter([dim for dim in range(ndim) if dim not in places.values()])
+    order = tuple([places[place] if place in places else next(rest) for place in range(ndim)])
+    return view_at_same_place(self, _permuted_geometry(self.geometry, order))
+
+
+def numpy_t(self: Tensor) -> Tensor:
+    """``x.T``: all dims reversed."""
+    geometry = self.geometry
+    if geometry.ndim == 2:
+        return t(self)
+    return view_at_same_place(self, regeometry(geometry, geometry.sizes[::-1], geometry.strides[::-1]))
+
+
+def matrix_transpose(self: Tensor) -> Tensor:
+    """``x.mT``: the last two dims swapped. Raises RuntimeError for one dim."""
+    if self.geometry.ndim == 0:
+        return self
+    if self.geometry.ndim == 1:
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.geometry.ndim}-D tensor."
+        )
+    return transpose(self, -2, -1)
+
+
+def expand(self: Tensor, size: Sequence[int], implicit: bool = False) -> Tensor:
+    """Size-1 dims repeated, and new leading dims added, with stride 0; -1 keeps a size.
+
+    Raises RuntimeError for fewer dims, for a size other than the old one where that is not 1, and for -1 on a
+    new dim.
+    """
+    geometry = self.geometry
+    try:
+        other = geometry.views.get(size)
+    except TypeError:
+        size = check_ints("expand", "size", size)
+        other = geometry.views.get(size)
+    if other is None:
+        sizes = check_ints("expand", "size", size)
+        other = regeometry(geometry, *_expanded(geometry, sizes))
+        remember(geometry.views, sizes, other)
+    return view_at_same_place(self, other)
+
+
+def _expanded(geometry: Geometry, sizes: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    lead = len(sizes) - geometry.ndim
+    if lead < 0:
+        raise RuntimeError(
+            f"expand(): the number of sizes provided ({len(sizes)}) must be greater or equal to the number of "
+            f"dimensions in the tensor ({geometry.ndim})"
+        )
+    result = []
+    for place, new in enumerate(sizes):
+        old = geometry.sizes[place - lead] if place >= lead else 1
+        if new == -1 and place < lead:
+            raise RuntimeError(
+                f"expand(): The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension "
+                f"{place}"
+            )
+        if new < -1:
+            raise RuntimeError(f"expand(): argument 'size' must not be negative, got {list(sizes)}")
+        if new != -1 and new != old != 1:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({new}) must match the existing size ({old}) at non-singleton "
+                f"dimension {place}.  Target sizes: {list(sizes)}.  Tensor sizes: {list(geometry.sizes)}"
+            )
+        result.append(old if new == -1 else new)
+    new_sizes = tuple(result)
+    return new_sizes, broadcast_strides(geometry.sizes, geometry.strides, new_sizes)
+
+
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """expand to the sizes of `other`."""
+    return expand(self, other.geometry.sizes)
+
+
+def broadcast_to(self: Tensor, size: Sequence[int]) -> Tensor:
+    """expand under NumPy's name."""
+    return expand(self, size)
+
+
+def squeeze(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """Without its dims of size 1, or without those of them that `dim` names. Raises IndexError out of range."""
+    geometry = self.geometry
+    return view_at_same_place(self, squeezed_geometry(geometry, dim))
+
+
+def squeezed_geometry(geometry: Geometry, dim: int | Sequence[int] | None) -> Geometry:
+    """The geometry that squeeze gives."""
+    ndim = geometry.ndim
+    if dim is None:
+        dims: Sequence[int] = range(ndim)
+    else:
+        dims = wrap_dims("squeeze", check_ints("squeeze", "dim", dim), ndim, "dim")
+    kept = tuple([place for place in range(ndim) if geometry.sizes[place] != 1 or place not in dims])
+    return _permuted_geometry(geometry, kept)
+
+
+def unsqueeze(self: Tensor, dim: int) -> Tensor:
+    """With a dim of size 1 added at `dim`, in [-(ndim + 1), ndim]. Raises IndexError outside."""
+    return view_at_same_place(self, unsqueezed_geometry(self.geometry, dim))
+
+
+def unsqueezed_geometry(geometry: Geometry, dim: int) -> Geometry:
+    """The geometry that unsqueeze gives."""
+    sizes, strides = geometry.sizes, geometry.strides
+    place = wrap_dim("unsqueeze", dim, geometry.ndim + 1)
+    stride = sizes[place] * strides[place] if place < geometry.ndim else 1
+    return regeometry(geometry, (*sizes[:place], 1, *sizes[place:]), (*strides[:place], stride, *strides[place:]))
+
+
+def select(self: Tensor, dim: int, index: int) -> Tensor:
+    """The part at `index` along `dim`, which is dropped. Raises IndexError out of range and for 0-dim tensors."""
+    geometry = self.geometry
+    if not geometry.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    place = wrap_dim("select", dim, geometry.ndim)
+    size = geometry.sizes[place]
+    index = check_int("select", "index", index)
+    if not -size <= index < size:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(geometry.sizes)} at dimension {place}"
+        )
+    key = ("select", place)
+    other = geometry.views.get(key)
+    if other is None:
+        kept = tuple([other_dim for other_dim in range(geometry.ndim) if other_dim != place])
+        other = _permuted_geometry(geometry, kept)
+        remember(geometry.views, key, other)
+    return make_view(self, other, self.offset + (index if index >= 0 else index + size) * geometry.strides[place])
+
+
+def slice_dim(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """Every `step`-th part from `start` to before `end` along `dim`, clamped. Raises RuntimeError for step <= 0."""
+    geometry = self.geometry
+    if not geometry.ndim:
+        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+    if step <= 0:
+        raise RuntimeError(f"slice step must be positive, got {step}")
+    place = wrap_dim("slice", dim, geometry.ndim)
+    first, last, _ = slice(start, end, step).indices(geometry.sizes[place])
+    return sliced(self, place, first, max(0, (last - first + step - 1) // step), step)
+
+
+def sliced(self: Tensor, place: int, start: int, length: int, step: int) -> Tensor:
+    """`length` parts from `start` with `step` along dim `place`, all of them in range."""
+    geometry = self.geometry
+    key = ("slice", place, length, step)
+    other = geometry.views.get(key)
+    if other is None:
+        sizes, strides = list(geometry.sizes), list(geometry.strides)
+        sizes[place] = length
+        strides[place] *= step
+        other = regeometry(geometry, tuple(sizes), tuple(strides))
+        remember(geometry.views, key, other)
+    return make_view(self, other, self.offset + start * geometry.strides[place])
+
+
+def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """`length` parts from `start` along `dim`. Raises IndexError for start, RuntimeError for length out of range."""
+    geometry = self.geometry
+    if not geometry.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    place = wrap_dim("narrow", dim, geometry.ndim)
+    size = geometry.sizes[place]
+    start = check_int("narrow", "start", start)
+    length = check_int("narrow", "length", length)
+    if length < 0:
+        raise RuntimeError(f"narrow(): length must be non-negative, got {length}")
+    if not -size <= start <= size:
+        raise IndexError(
+            f"narrow(): start out of range (expected to be in range of [{-size}, {size}], but got {start})"
+        )
+    first = start + size if start < 0 else start
+    if first + length > size:
+        raise RuntimeError(f"narrow(): start ({first}) + length ({length}) exceeds dimension size ({size}).")
+    return sliced(self, place, first, length, 1)
+
+
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """All windows of `size`, `step` apart, along `dimension`; the window is a new last dim. Raises RuntimeError."""
+    geometry = self.geometry
+    place = wrap_dim("unfold", dimension, geometry.ndim, "dimension")
+    available, stride = (geometry.sizes[place], geometry.strides[place]) if geometry.ndim else (1, 1)
+    if size < 0:
+        raise RuntimeError(f"unfold(): size is {size} but must be >= 0")
+    if size > available:
+        raise RuntimeError(f"unfold(): maximum size for tensor at dimension {place} is {available} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"unfold(): step is {step} but must be > 0")
+    sizes, strides = [*geometry.sizes, size], [*geometry.strides, stride]
+    if geometry.ndim:
+        sizes[place] = (available - size) // step + 1
+        strides[place] = stride * step
+    return view_at_same_place(self, regeometry(geometry, tuple(sizes), tuple(strides)))
+
+
+def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal over `dim1` and `dim2`, `offset` above the main one, as a new last dim. Raises RuntimeError."""
+    geometry = self.geometry
+    first = wrap_dim("diagonal", dim1, geometry.ndim, "dim1")
+    second = wrap_dim("diagonal", dim2, geometry.ndim, "dim2")
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    sizes, strides = geometry.sizes, geometry.strides
+    rows, columns = sizes[first] + min(offset, 0), sizes[second] - max(offset, 0)
+    length = max(min(rows, columns), 0)
+    skip = (offset * strides[second] if offset >= 0 else -offset * strides[first]) if length else 0
+    kept = tuple([dim for dim in range(geometry.ndim) if dim not in (first, second)])
+    other = regeometry(
+        geometry,
+        (*permuted(sizes, kept), length),
+        (*permuted(strides, kept), strides[first] + strides[second]),
+    )
+    return make_view(self, other, self.offset + skip)
+
+
+def as_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """Any view inside the storage; without `storage_offset` it starts where `self` does.
+
+    Raises RuntimeError for other lengths, negative members, and elements outside the storage.
+    """
+    geometry, offset = strided_geometry("as_strided", self, size, stride, storage_offset)
+    return make_view(self, geometry, offset)
+
+
+def strided_geometry(
+    operator: str, self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
+) -> tuple[Geometry, int]:
+    """The checked geometry and offset of as_strided."""
+    sizes, strides = check_ints(operator, "size", size), check_ints(operator, "stride", stride)
+    offset = self.offset if storage_offset is None else check_int(operator, "storage_offset", storage_offset)
+    if len(sizes) != len(strides):
+        raise RuntimeError(
+            f"mismatch in length of strides and shape: {operator}() got {len(sizes)} sizes and {len(strides)} strides"
+        )
+    if any(item < 0 for item in sizes):
+        raise RuntimeError(f"{operator}(): argument 'size' must not be negative, got {list(sizes)}")
+    if any(item < 0 for item in strides):
+        raise RuntimeError(
+            f"{operator}(): Negative strides are not supported at the moment, got strides: {list(strides)}"
+        )
+    if offset < 0:
+        raise RuntimeError(f"{operator}(): Tensor: invalid storage offset {offset}")
+    geometry = self.geometry
+    needed = extent(sizes, strides)
+    nbytes = (offset + needed) * geometry.dtype.itemsize
+    if needed and nbytes > self.storage.nbytes:
+        raise RuntimeError(
+            f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {offset}, and itemsize "
+            f"{geometry.dtype.itemsize} requiring a storage size of {nbytes} are out of bounds for storage of size "
+            f"{self.storage.nbytes}"
+        )
+    return regeometry(geometry, sizes, strides), offset
+
+
+def alias(self: Tensor) -> Tensor:
+    """A view with the same metadata."""
+    return view_at_same_place(self, self.geometry)
