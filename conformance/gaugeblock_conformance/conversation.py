@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -154,10 +154,14 @@ class Conversation:
 
     def observe(self, what: str, x: Handle) -> Any:
         """What the backend's observer ``what`` says of ``x``."""
+        if self.trace_sink is not None:
+            self.trace_sink(self.snippet([self.dialect.observe(what, x.name)], {x.name}))
         return self.guard(what, lambda: getattr(self.backend, what)(x.raw))
 
     def read(self, x: Handle) -> Array:
         """The elements of ``x`` as an array."""
+        if self.trace_sink is not None:
+            self.trace_sink(self.snippet([self.dialect.element(x.name, ())], {x.name}))
         array: Array = self.guard("to_numpy", lambda: self.backend.to_numpy(x.raw))
         return array
 
@@ -173,9 +177,7 @@ class Conversation:
         cause: str | None = None,
     ) -> ConformanceError:  # fmt: skip
         """The error to raise: ``lines`` conclude the snippet, ``wanted`` are the variables that they mention."""
-        if not lines:
-            wanted = _last_names(self._steps)
-        snippet = self.snippet(lines, set(wanted))
+        snippet = self.snippet(lines, set(wanted)) if lines else self._up_to_last()
         key = cause or re.sub(r"\d+", "N", message)
         return ConformanceError(message, expected, got, self.drawn(), snippet, key)
 
@@ -210,7 +212,7 @@ class Conversation:
         self._steps.append(step)
         self.outcome.calls += 1
         if self.trace_sink is not None:
-            self.trace_sink(self.snippet([], {n for s in self._steps for n in _mentioned(s)}))
+            self.trace_sink(self._up_to_last())
         return step
 
     def _finish(self, step: Call, operator: str, args: Any, kwargs: Any, result: Any, raw: Any) -> Any:
@@ -268,11 +270,13 @@ class Conversation:
     def snippet(self, conclusion: list[str], wanted: set[str]) -> str:
         return render(self._steps, self.dialect, conclusion, wanted)
 
-
-def _mentioned(step: Step) -> set[str]:
-    if isinstance(step, Create):
-        return {step.target}
-    return {*step.targets, *names_in(step.args), *names_in(step.kwargs)}
+    def _up_to_last(self) -> str:
+        """A snippet that ends with the last step, even if that has not returned."""
+        last = self._steps[-1] if self._steps else None
+        if not isinstance(last, Call):
+            return self.snippet([], set() if last is None else {last.target})
+        used = {*names_in(last.args), *names_in(last.kwargs)}
+        return render(self._steps[:-1], self.dialect, [self.dialect.statement(last)], used)
 
 
 def _first_line(error: BaseException) -> str:
@@ -280,13 +284,3 @@ def _first_line(error: BaseException) -> str:
 
 
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None), list, tuple, dict, set})
-
-
-def _text_names(step: Any) -> list[str]:
-    return [*names_in(step.args), *names_in(step.kwargs)]
-
-
-def _last_names(steps: Sequence[Step]) -> set[str]:
-    if not steps or not isinstance(steps[-1], Call):
-        return set()
-    return {*_text_names(steps[-1]), *steps[-1].targets, *steps[-1].mutates}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from .backend import Backend
+from .dialect import Dialect
 from .problem import BackendProblem, one_line, unknown
 
 GROUP = "gaugeblock.backends"
@@ -77,7 +78,22 @@ def load(name: BackendName) -> Backend:
         raise BackendProblem(
             f"backend {name.text!r}: {name.attribute} lacks {', '.join(missing)}; see gaugeblock_conformance.backend"
         )
+    if getattr(backend, "dialect", None) is None:
+        backend.dialect = _adapter_dialect(name)
     return cast("Backend", backend)
+
+
+def _adapter_dialect(name: BackendName) -> Dialect:
+    """The dialect of a backend that brings none: snippets go through its adapter."""
+    arguments = "" if name.device is None else repr(name.device)
+    dialect = Dialect()
+    if name.module.endswith(".py"):
+        path = str(Path(name.module).resolve())
+        dialect.setup = f"import runpy; backend = runpy.run_path({path!r})[{name.attribute!r}]({arguments})"
+    else:
+        head = name.attribute.split(".")[0]
+        dialect.setup = f"from {name.module} import {head}; backend = {name.attribute}({arguments})"
+    return dialect
 
 
 def _module(address: str) -> Any:

@@ -140,6 +140,14 @@ def circumstances(record: Record) -> list[str]:
     ]
 
 
+def printed(failure: Failure, most: int = 4) -> list[str]:
+    """The lines of what a dying process printed that tell most: around Python's own last words, else the last ones."""
+    dull = ("Extension modules", "Current thread", "<no Python frame>")
+    found = [line for line in (failure["output"] or "").splitlines() if line.strip() and not line.startswith(dull)]
+    fatal = next((n for n, line in enumerate(found) if line.startswith("Fatal Python error")), None)
+    return found[-most:] if fatal is None else found[max(0, fatal - most + 2) : fatal + 2]
+
+
 def _failures(row: Row) -> Iterator[Failure]:
     if row["failure"] is not None:
         yield row["failure"]

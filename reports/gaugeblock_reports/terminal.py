@@ -94,8 +94,8 @@ class Report:
         if failure["snippet"]:
             yield f"    {'snippet':<10}{self._paint(_checked(failure), 'dim')}"
             yield from (f"        {line}" for line in failure["snippet"].rstrip().splitlines())
-        if failure["output"]:
-            yield f"    {'printed':<10}{textwrap.shorten(failure['output'].splitlines()[-1], WIDTH - 14)}"
+        for index, line in enumerate(summary.printed(failure)):
+            yield f"    {'' if index else 'printed':<10}{line.strip()[: WIDTH - 14]}"
         others = [f"{other['id']} ({other['level']})" for other in group.rows if other is not row]
         if others:
             yield from _wrapped("; ".join(others), "    also      ")

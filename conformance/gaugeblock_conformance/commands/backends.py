@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
+from typing import Any
 
 from .. import discovery
 from ..problem import UsageProblem
@@ -39,7 +40,7 @@ class Backends:
         return status
 
 
-def backend_facts(name: str) -> dict[str, object]:
+def backend_facts(name: str) -> dict[str, Any]:
     """Name, version, device, capabilities and packages of a backend, asked in a worker process.
 
     Raises:

@@ -87,7 +87,9 @@ class Items:
             pytest.skip(f"missing capability {absent.name}")
         except Unsupported as absent:
             pytest.skip(f"unsupported operator {absent.operator}")
-        outcome = pyfuncitem.funcargs["s"].outcome
+        session = pyfuncitem.funcargs["s"]
+        assert isinstance(session, Session)
+        outcome = session.outcome
         if not outcome.examples and outcome.unsupported:
             pytest.skip(f"unsupported operator {', '.join(sorted(outcome.unsupported))}")
         return result

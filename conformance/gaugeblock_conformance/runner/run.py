@@ -114,7 +114,7 @@ def validate(options: Options, reporter: Reporter) -> Record:
                 reporter.finish()
     elapsed = time.perf_counter() - clock
     if options.check_snippets:
-        check_rows(journal.rows, jobs)
+        check_rows(journal.rows, jobs, limits.memory)
     by_id = {row["id"]: manifest.judge(row) for row in journal.rows}
     rows = [by_id[identifier] for identifier in ids]
     environment = {

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from .environment import resident_memory
 from .rows import Failure, Row
 
 HANG = 20.0
 LIMIT = 120.0
+TICK = 0.02
+ENDLESS = "it did not end"
 _EXCEPTION = re.compile(r"^(?:\w+\.)*(\w+)(?::|$)")
 _NAMED = re.compile(r"\b([A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning|Iteration))\b")
 _DEATH = re.compile(r"the process ended with (signal \w+|exit status \d+)")
@@ -28,45 +33,62 @@ class SnippetResult:
     seen: str
 
 
-def check_snippet(failure: Failure) -> SnippetResult:
-    """Run ``failure``'s snippet with this Python, in an empty folder of its own."""
+def check_snippet(failure: Failure, memory: int = 0) -> SnippetResult:
+    """Run ``failure``'s snippet with this Python, in an empty folder, with at most ``memory`` bytes (0: no limit)."""
     if not failure["snippet"]:
         return SnippetResult(False, "there is no snippet")
     hangs = failure["verdict"] == "timeout"
-    with tempfile.TemporaryDirectory(prefix="gaugeblock-snippet-") as folder:
-        try:
-            done = subprocess.run(
-                [sys.executable, "-c", failure["snippet"]],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=HANG if hangs else LIMIT,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return SnippetResult(hangs, "it did not end")
-    seen = _seen(done.returncode, done.stderr)
+    status, seen = _execute(failure["snippet"], HANG if hangs else LIMIT, memory)
     if hangs:
-        return SnippetResult(False, seen)
+        return SnippetResult(seen == ENDLESS, seen)
     if failure["verdict"] == "crashed":
-        return SnippetResult(_same_death(failure["message"], done.returncode, seen), seen)
-    return SnippetResult(done.returncode == 1 and _same_exception(failure, seen), seen)
+        return SnippetResult(_same_death(failure["message"], status, seen), seen)
+    return SnippetResult(status == 1 and _same_exception(failure, seen), seen)
 
 
-def check_rows(rows: Iterable[Row], jobs: int) -> None:
-    """Check one snippet of each cause and note the result in every failure of that cause."""
+def check_rows(rows: Iterable[Row], jobs: int, memory: int = 0) -> None:
+    """Check one snippet of each cause and note the result in that failure."""
     by_cause: dict[tuple[str, str], list[Failure]] = {}
     for row in rows:
         for failure in [row["failure"], *row["further_failures"]]:
             if failure is not None and failure["snippet"]:
                 by_cause.setdefault((failure["verdict"], failure["cause"]), []).append(failure)
-    groups = list(by_cause.values())
+    first = [failures[0] for failures in by_cause.values()]
     with ThreadPoolExecutor(max(1, jobs)) as executor:
-        for failures, result in zip(groups, executor.map(lambda group: check_snippet(group[0]), groups), strict=True):
-            failures[0]["snippet_checked"] = result.same
-            failures[0]["snippet_result"] = result.seen
+        for failure, result in zip(first, executor.map(lambda f: check_snippet(f, memory), first), strict=True):
+            failure["snippet_checked"] = result.same
+            failure["snippet_result"] = result.seen
+
+
+def _execute(snippet: str, limit: float, memory: int) -> tuple[int, str]:
+    """Exit status (negative: signal) and what was seen, in one line."""
+    path = os.pathsep.join(filter(None, [os.getcwd(), os.getenv("PYTHONPATH")]))
+    with tempfile.TemporaryDirectory(prefix="gaugeblock-snippet-") as folder, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-c", snippet],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            start_new_session=True,
+        )
+        end = time.monotonic() + limit
+        stopped = None
+        while stopped is None:
+            try:
+                process.wait(TICK)
+                break
+            except subprocess.TimeoutExpired:
+                if time.monotonic() > end:
+                    stopped = ENDLESS
+                elif memory and resident_memory(process.pid) > memory:
+                    stopped = f"it held more than {memory >> 20} MiB of memory"
+        if stopped is not None:
+            os.killpg(process.pid, signal.SIGKILL)
+            return process.wait(), stopped
+        errors.seek(0)
+        return process.returncode, _seen(process.returncode, errors.read().decode(errors="replace"))
 
 
 def _seen(status: int, stderr: str) -> str:

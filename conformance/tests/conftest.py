@@ -1,0 +1,59 @@
+"""Fakes that worker processes can import."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gaugeblock_conformance.runner.run import Options, Record, validate
+
+FAKES = Path(__file__).parent / "fakes"
+
+
+class Silent:
+    """A reporter that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.decisions: list[Any] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def start(self, total: int, done: int) -> None:
+        self.notes.append(f"{done} of {total}")
+
+    def decided(self, row: Any) -> None:
+        self.decisions.append(row)
+
+    def finish(self) -> None:
+        self.notes.append("finished")
+
+
+@pytest.fixture
+def fakes(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Makes ``fake_suite`` and ``fake_backends`` importable here and in worker processes."""
+    monkeypatch.syspath_prepend(str(FAKES))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(FAKES), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep))
+    return FAKES
+
+
+@pytest.fixture
+def run_fake(fakes: Path, tmp_path: Path) -> Callable[..., Record]:
+    """``run_fake("Wrong", ...)`` runs the fake suite against a fake backend and returns the record."""
+
+    def run(backend: str, **options: Any) -> Record:
+        settings: dict[str, Any] = {
+            "backend": f"fake_backends:{backend}",
+            "out": tmp_path / "out",
+            "suite": "fake_suite:fake",
+            "budget": "quick",
+            "jobs": 1,
+            "check_snippets": False,
+        }
+        return validate(Options(**{**settings, **options}), Silent())
+
+    return run

@@ -1,0 +1,113 @@
+"""Backends that break in every way a process can break."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import time
+from typing import Any
+
+from gaugeblock_conformance.commands.backend_template import TemplateBackend
+
+
+class Healthy(TemplateBackend):
+    name = "healthy"
+    version = "1.2.3+local"
+
+
+class Wrong(Healthy):
+    """Forgets to negate from the second element on."""
+
+    name = "wrong"
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        result = super().call(operator, *args, **kwargs)
+        if operator == "neg" and result.size > 1:
+            result[1:] = args[0][1:]
+        return result
+
+
+class Breaks(Healthy):
+    """On operator ``bitwise_not`` does what ``how`` does."""
+
+    def how(self) -> None:
+        raise NotImplementedError
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        if operator == "bitwise_not":
+            print("about to break", flush=True)
+            self.how()
+        return super().call(operator, *args, **kwargs)
+
+
+class Segfaults(Breaks):
+    def how(self) -> None:
+        ctypes.string_at(0)
+
+
+class Aborts(Breaks):
+    def how(self) -> None:
+        os.abort()
+
+
+class Leaves(Breaks):
+    def how(self) -> None:
+        os._exit(0)
+
+
+class Exits(Breaks):
+    def how(self) -> None:
+        sys.exit(3)
+
+
+class Hangs(Breaks):
+    def how(self) -> None:
+        ctypes.PyDLL(None).sleep(600)
+
+
+class Explodes(Breaks):
+    def how(self) -> None:
+        hoard = []
+        while True:
+            hoard.append(b"\1" * (16 << 20))
+            time.sleep(0.002)
+
+
+class OutOfMemory(Breaks):
+    def how(self) -> None:
+        bytearray(1 << 62)
+
+
+class CrashesOnce(Breaks):
+    """Crashes in the first process that sees the flag file missing."""
+
+    def how(self) -> None:
+        flag = os.environ["GAUGEBLOCK_TEST_FLAG"]
+        if not os.path.exists(flag):
+            with open(flag, "w"):
+                os.abort()
+
+
+class Chatty(Healthy):
+    """Prints and reads where the protocol's pipes are."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        print('{"row": {"id": "forged"}}')
+        os.write(1, b"noise on fd 1\n")
+        assert sys.stdin.read() == ""
+        return super().call(operator, *args, **kwargs)
+
+
+class RaisesAtLoad(Healthy):
+    def __init__(self, device: str = "cpu") -> None:
+        raise RuntimeError("the driver\nis missing")
+
+
+class DiesAtLoad(Healthy):
+    def __init__(self, device: str = "cpu") -> None:
+        os.abort()
+
+
+class Incomplete:
+    name = "incomplete"

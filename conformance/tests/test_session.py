@@ -1,0 +1,169 @@
+"""The session's own checks, each against a backend that breaks just that."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from gaugeblock_conformance import strategies as st
+from gaugeblock_conformance.backend import MissingCapability
+from gaugeblock_conformance.backends.numpy import NumpyBackend
+from gaugeblock_conformance.budget import Budget
+from gaugeblock_conformance.case import TensorCase
+from gaugeblock_conformance.forall import forall
+from gaugeblock_conformance.session import ConformanceError, Session
+
+FEW = Budget("few", 200, 30.0)
+Change = Callable[[str, tuple[Any, ...], Any], Any]
+
+
+class Broken(NumpyBackend):
+    """NumPy with ``change(operator, args, result)`` applied after every call of ``operator``."""
+
+    def __init__(self, operator: str, change: Change) -> None:
+        super().__init__()
+        self.operator = operator
+        self.change = change
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        result = super().call(operator, *args, **kwargs)
+        return self.change(operator, args, result) if operator == self.operator else result
+
+
+@forall(xs=st.operands(2, ("float32", "int16"), same_dtype=True, kind="small"))
+def adds(s: Session, xs: tuple[TensorCase, ...]) -> None:
+    x, y = (s.build(case) for case in xs)
+    s.expect_values(s.call("add.Tensor", x, y), xs[0].array + xs[1].array, signed_zero=False)
+
+
+@forall(x=st.tensors("int32", min_dims=2, layouts=st.WRITABLE))
+def transposes(s: Session, x: TensorCase) -> None:
+    made = s.build(x)
+    s.expect_values(s.call("transpose.int", made, 0, 1), np.swapaxes(x.array, 0, 1))
+
+
+@forall(x=st.tensors("int32", layouts=st.WRITABLE))
+def fills(s: Session, x: TensorCase) -> None:
+    made = s.build(x)
+    s.expect_values(s.call("fill_.Scalar", made, 3), np.full(x.sizes, 3, np.int32))
+
+
+def drop_tail(operator: str, args: tuple[Any, ...], result: Any) -> Any:
+    if result.size > 16:
+        result.reshape(-1)[-1] = 0
+    return result
+
+
+def zero_input(operator: str, args: tuple[Any, ...], result: Any) -> Any:
+    args[0][...] = 0
+    return result
+
+
+def copy_result(operator: str, args: tuple[Any, ...], result: Any) -> Any:
+    return result.copy()
+
+
+def write_gap(operator: str, args: tuple[Any, ...], result: Any) -> Any:
+    owner = result if result.base is None else result.base
+    while owner.base is not None:
+        owner = owner.base
+    last = owner.reshape(-1)[-1:]
+    if not np.shares_memory(last, result):
+        last[...] = 7
+    return result
+
+
+BREAKS = [
+    (adds, "add.Tensor", drop_tail, "wrong value of add.Tensor's result"),
+    (adds, "add.Tensor", zero_input, "add.Tensor changed a tensor"),
+    (transposes, "transpose.int", copy_result, "not on the storage"),
+    (fills, "fill_.Scalar", write_gap, "fill_.Scalar wrote outside the tensor"),
+]
+
+
+@pytest.mark.parametrize(("check", "operator", "change", "says"), BREAKS)
+def test_break_is_told_with_a_snippet(check: Any, operator: str, change: Change, says: str) -> None:
+    with pytest.raises(ConformanceError) as caught:
+        check(Session(Broken(operator, change), FEW, 1))
+    assert says in caught.value.message
+    assert len(caught.value.snippet.strip().splitlines()) <= 10
+    assert "gaugeblock" not in caught.value.snippet
+
+
+@pytest.mark.parametrize("check", [adds, transposes, fills])
+def test_right_backend_is_not_accused(check: Any) -> None:
+    session = Session(NumpyBackend(), FEW, 2)
+    check(session)
+    assert session.outcome.examples == FEW.examples
+
+
+def test_a_third_of_the_tensors_is_strided() -> None:
+    session = Session(NumpyBackend(), FEW, 3)
+    adds(session)
+    assert session.outcome.noncontiguous * 3 >= session.outcome.tensors
+
+
+def test_same_seed_same_examples() -> None:
+    seen: list[list[TensorCase]] = [[], []]
+    for run in seen:
+
+        def note(s: Session, x: TensorCase, run: list[TensorCase] = run) -> None:
+            run.append(x)
+
+        forall(x=st.tensors())(note)(Session(NumpyBackend(), FEW, 5))
+    assert seen[0] == seen[1]
+    assert len({repr(x) for x in seen[0]}) > FEW.examples // 2
+
+
+def test_unrepeatable_call_is_caught() -> None:
+    noise = iter(range(10**6))
+
+    def jitter(operator: str, args: tuple[Any, ...], result: Any) -> Any:
+        return result + result.dtype.type(next(noise) // 2 % 2)
+
+    @forall(x=st.tensors("float32", kind="small", empty=False))
+    def negates(s: Session, x: TensorCase) -> None:
+        s.call("neg", s.build(x))
+
+    with pytest.raises(ConformanceError, match="another result"):
+        negates(Session(Broken("neg", jitter), FEW, 1))
+
+
+def test_missing_capability_skips() -> None:
+    with pytest.raises(MissingCapability, match="sparse_coo"):
+        Session(NumpyBackend()).require("core", "sparse_coo")
+
+
+def test_snippet_fails_the_same_way_in_a_fresh_process() -> None:
+    session = Session(NumpyBackend())
+    x = session.tensor([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(ConformanceError) as caught:
+        session.expect_values(session.call("transpose.int", x, 0, 1), [[1.0, 2.0], [3.0, 4.0]])
+    done = subprocess.run([sys.executable, "-c", caught.value.snippet], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "AssertionError: 3.0" in done.stderr
+
+
+def test_backend_exception_is_a_failure() -> None:
+    def explode(operator: str, args: tuple[Any, ...], result: Any) -> Any:
+        raise ValueError("boom")
+
+    session = Session(Broken("neg", explode))
+    with pytest.raises(ConformanceError, match="neg raised ValueError: boom"):
+        session.call("neg", session.tensor([1.0]))
+
+
+def test_refusal_must_come_and_be_of_the_class() -> None:
+    session = Session(NumpyBackend())
+    x = session.tensor([[1.0, 2.0]])
+    session.expect_raises(IndexError, "select.int", x, 0, 5)
+    with pytest.raises(ConformanceError, match="accepted what it must refuse"):
+        session.expect_raises(IndexError, "select.int", x, 0, 0)
+    with pytest.raises(ConformanceError, match="instead of RuntimeError"):
+        session.expect_raises(RuntimeError, "select.int", x, 0, 5)
+    with pytest.raises(ConformanceError, match="does not say"):
+        session.expect_raises(IndexError, "select.int", x, 0, 5, match="no such words")
