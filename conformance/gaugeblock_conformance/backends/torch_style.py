@@ -51,6 +51,7 @@ SPECIAL: dict[str, Function] = {
     "__hash__": hash,
     "__eq__": python.eq,
     "__setattr__": _setattr,
+    "__getattr__": getattr,
     "slice.Tensor": _slice,
     "T": _getter("T"),
     "mT": _getter("mT"),
@@ -160,7 +161,8 @@ class TorchStyleBackend:
             made = self.module.from_numpy(np.ascontiguousarray(array).view(np.int16)).view(self.module.bfloat16)
         else:
             made = self.module.from_numpy(np.ascontiguousarray(array))
-        made = made.reshape(array.shape).clone() if self.device == "cpu" else made.reshape(array.shape).to(self.device)
+        made = made.reshape(array.shape).to(self.device) if self.device != "cpu" else made.reshape(array.shape)
+        made = made.clone(memory_format=self.module.contiguous_format)
         return made.requires_grad_() if requires_grad else made
 
     def to_numpy(self, tensor: Any) -> Array:

@@ -78,8 +78,9 @@ def _lay_out(
         for k in range(rank):
             if chosen >> k & 1:
                 strides[k] = 0 if layout == "expanded" else min(strides[k], 1)
-    offset = draw(st.integers(0, 5)) if layout != "permuted" else 0
-    tail = draw(st.integers(0, 3)) if layout != "permuted" else 0
+    alone = layout == "permuted" and rank > 1
+    offset = 0 if alone else draw(st.integers(1 if rank < 2 or layout == "offset" else 0, 5))
+    tail = 0 if alone else draw(st.integers(0, 3))
     reach = extent(dims, tuple(strides))
     return TensorCase(dtype, dims, tuple(strides), offset, offset + reach + tail, kind, seed)
 
