@@ -43,4 +43,4 @@ class Session(Judge):
         """Run ``body(self, *row)`` for each row of a table, each an example of its own."""
         for row in rows:
             values = row if isinstance(row, tuple) else (row,)
-            self.run_example(lambda s, values=values: body(s, *values), {"row": row})
+            self.run_example(lambda s, row, values=values: body(s, *values), {"row": row})
