@@ -1,0 +1,1 @@
+"""Tensors from and to other libraries and files."""

@@ -1,0 +1,39 @@
+"""Tensors over foreign memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core.dtype import DEFAULTS, DType
+from ..core.errors import check_ints, check_sizes
+from ..memory.blob import blob_storage
+from ..tensor.geometry import geometry_of
+from ..tensor.strides import default_strides, extent
+from ..tensor.tensor import Tensor, make_tensor
+
+
+def from_blob(
+    pointer: int,
+    sizes: Sequence[int],
+    dtype: DType | None = None,
+    *,
+    strides: Sequence[int] | None = None,
+    deleter: Callable[[int], object] | None = None,
+    owner: Any = None,
+) -> Tensor:
+    """A tensor on the memory at `pointer`, row-major unless `strides` (in elements) are given.
+
+    ``deleter(pointer)`` runs exactly once, when the last tensor over it is gone. Raises RuntimeError for negative
+    sizes or strides and for a null pointer.
+    """
+    shape = check_ints("from_blob", "sizes", sizes)
+    check_sizes("from_blob", shape, "sizes")
+    steps = default_strides(shape) if strides is None else check_ints("from_blob", "strides", strides)
+    if len(steps) != len(shape) or any(step < 0 for step in steps):
+        raise RuntimeError(
+            f"from_blob(): argument 'strides' must have {len(shape)} non-negative members, got {list(steps)}"
+        )
+    kind = dtype or DEFAULTS.dtype
+    storage = blob_storage(pointer, extent(shape, steps) * kind.itemsize, deleter=deleter, owner=owner)
+    return make_tensor(geometry_of(shape, steps, kind), storage, 0, None)

@@ -1,0 +1,99 @@
+"""copy, deepcopy and pickle: tensors that share a storage share one afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.device import Device, cpu
+from ..core.dtype import DType
+from ..memory.elements import read_bytes, write_bytes
+from ..memory.pages import memmove
+from ..memory.storage import Storage, allocate_storage
+from ..tensor.geometry import geometry_of
+from ..tensor.strides import extent
+from ..tensor.tensor import Tensor, make_tensor
+
+
+def storage_bytes(storage: Storage) -> bytes:
+    """All bytes of a host storage; none for a device without data."""
+    return read_bytes(storage.pointer, storage.nbytes) if storage.device is cpu else b""
+
+
+def rebuild_storage(data: bytes, nbytes: int, device: Device) -> Storage:
+    """A storage of `nbytes` bytes with the given contents."""
+    storage = allocate_storage(nbytes, device)
+    if device is cpu:
+        if len(data) != nbytes:
+            raise RuntimeError(f"load(): a storage of {nbytes} bytes came with {len(data)} bytes")
+        write_bytes(storage.pointer, data)
+    return storage
+
+
+def rebuild_tensor(
+    storage: Storage,
+    offset: int,
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    dtype: DType,
+    lazy: int,
+    requires_grad: bool,
+) -> Tensor:
+    """A tensor over `storage`. Raises RuntimeError when it does not fit."""
+    needed = (offset + extent(sizes, strides)) * dtype.itemsize
+    if offset < 0 or any(item < 0 for item in (*sizes, *strides)) or (0 not in sizes and needed > storage.nbytes):
+        raise RuntimeError(
+            f"load(): sizes {sizes}, strides {strides} and offset {offset} do not fit a storage of {storage.nbytes} bytes"
+        )
+    result = make_tensor(geometry_of(sizes, strides, dtype, storage.device, lazy), storage, offset, None)
+    result.requires_grad_flag = requires_grad
+    return result
+
+
+def reduce_storage(self: Storage) -> tuple[Any, ...]:
+    """How pickle stores a storage: with all its bytes."""
+    return rebuild_storage, (storage_bytes(self), self.nbytes, self.device)
+
+
+def reduce_tensor(self: Tensor, protocol: int = 2) -> tuple[Any, ...]:
+    """How pickle stores a tensor: its storage and its metadata."""
+    geometry = self.geometry
+    return rebuild_tensor, (
+        self.storage,
+        self.offset,
+        geometry.sizes,
+        geometry.strides,
+        geometry.dtype,
+        geometry.lazy,
+        self.requires_grad_flag,
+    )
+
+
+def copied_storage(storage: Storage) -> Storage:
+    """A storage of its own with the same bytes."""
+    result = allocate_storage(storage.nbytes, storage.device)
+    if result.pointer:
+        memmove(result.pointer, storage.pointer, storage.nbytes)
+    return result
+
+
+def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """A tensor on a copy of the whole storage; tensors that shared it share the copy. Raises RuntimeError inside a
+    recorded history."""
+    if self.autograd is not None:
+        raise RuntimeError("Only Tensors created explicitly by the user support the deepcopy protocol at the moment")
+    storage = memo.get(id(self.storage))
+    if storage is None:
+        storage = memo[id(self.storage)] = copied_storage(self.storage)
+    result = make_tensor(self.geometry, storage, self.offset, None)
+    result.requires_grad_flag = self.requires_grad_flag
+    memo[id(self)] = result
+    return result
+
+
+def shallow_copy(self: Tensor) -> Tensor:
+    """A tensor object of its own on the same storage."""
+    result = make_tensor(self.geometry, self.storage, self.offset, self.base)
+    result.counter = self.counter
+    result.autograd = self.autograd
+    result.requires_grad_flag = self.requires_grad_flag
+    return result

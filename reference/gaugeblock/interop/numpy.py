@@ -1,0 +1,163 @@
+"""NumPy arrays and buffers as tensors and back, sharing memory."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..core.device import cpu
+from ..core.dtype import DType, bfloat16, dtype_from_numpy
+from ..memory.storage import Storage, foreign_storage
+from ..tensor.array_view import array_of, array_of_lazy
+from ..tensor.geometry import CONJUGATE, NEGATIVE, geometry_of
+from ..tensor.reinterpret import resolved
+from ..tensor.strides import default_strides, extent
+from ..tensor.tensor import Tensor, make_tensor
+
+__all__ = ["array_of", "as_array", "as_numpy_array", "from_numpy", "frombuffer", "numpy"]
+
+as_array = array_of_lazy
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor on the memory of an array, which stays alive; its storage is not resizable.
+
+    Raises TypeError for anything but an array of a known dtype, ValueError for negative strides, strides that are
+    no multiple of the itemsize, and foreign byte order. Warns once for a read-only array.
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"from_numpy(): argument 'ndarray' must be np.ndarray, got {type(ndarray).__name__}")
+    dtype = _dtype_of(ndarray)
+    itemsize = dtype.itemsize
+    if any(step < 0 for step in ndarray.strides):
+        raise ValueError(
+            "from_numpy(): At least one stride in the given numpy array is negative, and tensors with negative "
+            f"strides are not supported: {ndarray.strides}; make a copy with array.copy()"
+        )
+    if any(step % itemsize for step in ndarray.strides):
+        raise ValueError(
+            f"from_numpy(): given numpy array strides {ndarray.strides} are not a multiple of the element byte size "
+            f"{itemsize}; make a copy with array.copy()"
+        )
+    if not ndarray.flags.writeable:
+        warnings.warn(
+            "The given NumPy array is not writable; writing to the tensor is undefined behaviour. Copy the array to "
+            "protect its data",
+            UserWarning,
+            stacklevel=2,
+        )
+    sizes = ndarray.shape
+    strides = tuple([step // itemsize for step in ndarray.strides])
+    storage = foreign_storage(ndarray.ctypes.data, extent(sizes, strides) * itemsize, owner=ndarray)
+    return make_tensor(geometry_of(sizes, strides, dtype), storage, 0, None)
+
+
+def _dtype_of(array: np.ndarray[Any, Any]) -> DType:
+    dtype = dtype_from_numpy(array.dtype)
+    if dtype is not None:
+        return dtype
+    if not array.dtype.isnative and dtype_from_numpy(array.dtype.newbyteorder("=")) is not None:
+        raise ValueError(
+            f"from_numpy(): given numpy array has byte order different from the native byte order: {array.dtype.str}"
+        )
+    raise TypeError(f"can't convert np.ndarray of type {array.dtype.type.__module__}.{array.dtype.type.__name__}")
+
+
+class _Lender:
+    """Lends a storage's memory to NumPy and keeps the storage alive meanwhile."""
+
+    __slots__ = ("__array_interface__", "storage")
+
+    def __init__(self, tensor: Tensor, dtype: np.dtype[Any]) -> None:
+        geometry = tensor.geometry
+        self.storage: Storage = tensor.storage
+        self.__array_interface__ = {
+            "shape": geometry.sizes,
+            "typestr": dtype.str,
+            "data": (tensor.pointer, False),
+            "strides": tuple([stride * dtype.itemsize for stride in geometry.strides]),
+            "version": 3,
+        }
+
+
+def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
+    """An array on the memory of `self`, which may not be resized afterwards; `force` detaches and resolves first.
+
+    Raises TypeError for bfloat16 and for tensors without data, RuntimeError when gradients or lazy bits forbid it.
+    """
+    geometry = self.geometry
+    if geometry.dtype is bfloat16:
+        raise TypeError("numpy(): Got unsupported ScalarType BFloat16")
+    if geometry.device is not cpu:
+        raise TypeError(f"numpy(): can't convert {geometry.device} device type tensor to numpy, it has no host data")
+    if force:
+        self = resolved(self)
+    elif self.requires_grad_flag or self.autograd is not None:
+        _refuse("requires grad. Use tensor.detach().numpy() instead.")
+    elif geometry.lazy & CONJUGATE:
+        _refuse("has conjugate bit set. Use tensor.resolve_conj().numpy() instead.")
+    elif geometry.lazy & NEGATIVE:
+        _refuse("has negative bit set. Use tensor.resolve_neg().numpy() instead.")
+    geometry = self.geometry
+    if not geometry.numel:
+        return np.empty(geometry.sizes, geometry.dtype.numpy)
+    self.storage.resizable = False
+    return np.asarray(_Lender(self, geometry.dtype.numpy))
+
+
+def _refuse(why: str) -> NoReturn:
+    raise RuntimeError(f"Can't call numpy() on Tensor that {why}")
+
+
+def as_numpy_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    """``np.asarray(tensor)``: shares memory unless `dtype` or `copy` asks for a copy. Raises as numpy()."""
+    array = numpy(self)
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError(f"__array__(): a tensor of {array.dtype} cannot be given as {dtype} without a copy")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A 1-D tensor on the memory of an object with the buffer protocol, from byte `offset`, `count` elements or all.
+
+    Raises ValueError when the buffer is empty or too short, or its length is no multiple of the itemsize.
+    """
+    try:
+        plain = np.frombuffer(buffer, np.uint8) if len(memoryview(buffer)) else np.empty(0, np.uint8)
+    except TypeError:
+        raise ValueError("frombuffer(): object does not implement Python buffer protocol.") from None
+    length, itemsize = plain.nbytes, dtype.itemsize
+    if not length or not count:
+        raise ValueError(f"frombuffer(): both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"frombuffer(): offset ({offset} bytes) must be non-negative and no greater than buffer length "
+            f"({length} bytes) minus 1"
+        )
+    if count < 0 and (length - offset) % itemsize:
+        raise ValueError(
+            f"frombuffer(): buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple "
+            f"of element size ({itemsize})"
+        )
+    elements = (length - offset) // itemsize if count < 0 else count
+    if offset + elements * itemsize > length:
+        raise ValueError(
+            f"frombuffer(): requested buffer length ({elements} * {itemsize} bytes) after offset ({offset} bytes) must "
+            f"not be greater than actual buffer length ({length} bytes)"
+        )
+    if not plain.flags.writeable:
+        warnings.warn(
+            "The given buffer is not writable; writing to the tensor is undefined behaviour. Copy the buffer to "
+            "protect its data",
+            UserWarning,
+            stacklevel=2,
+        )
+    sizes = (elements,)
+    storage = foreign_storage(plain.ctypes.data + offset, elements * itemsize, owner=plain)
+    result = make_tensor(geometry_of(sizes, default_strides(sizes), dtype), storage, 0, None)
+    result.requires_grad_flag = requires_grad
+    return result
