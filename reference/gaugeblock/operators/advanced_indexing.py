@@ -1,0 +1,193 @@
+"""``x[index]`` and ``x[index] = value`` for every index that is not basic, and index, index_put on lists of tensors."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.memory_format import preserve_format
+from ..iteration.overlap import PARTIAL_OVERLAP, Extent, Overlap, internal_overlap, pair_overlap
+from ..iteration.types import UPSTREAM_NAMES
+from ..tensor.array_view import array_of
+from ..tensor.geometry import CONJUGATE
+from ..tensor.reshaping import copy_of
+from ..tensor.scalars import item
+from ..tensor.tensor import Tensor, empty_tensor
+from ..tensor.versions import bump_version
+from .arrays import Array, filled, number_as, values
+from .index_key import Key, key_of, split_index, tensor_index_array
+
+
+def advanced_getitem(self: Tensor, index: Any) -> Tensor:
+    """A copy of the indexed elements. Raises IndexError for bad indices, ValueError for a slice step below 1."""
+    view, arrays = split_index(self, index)
+    return _pick(view, key_of(view, arrays))
+
+
+def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
+    """Write a number or a tensor of equal dtype into the indexed elements; leading size-1 dims are dropped.
+
+    Raises as advanced_getitem, and RuntimeError when value and destination differ in dtype or do not broadcast.
+    """
+    view, arrays = split_index(self, index)
+    _put(view, key_of(view, arrays), value, accumulate=False)
+
+
+def index(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """The elements named by one index tensor (or None) per dim, as a copy. Raises IndexError."""
+    return _pick(self, _key_of_tensors(self, indices))
+
+
+def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """Write `values` into the elements that index would give; with `accumulate` add them, repeats included."""
+    _put(self, _key_of_tensors(self, indices), values, accumulate)
+    return self
+
+
+def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy of `self` after index_put_."""
+    return index_put_(copy_of(self, preserve_format), indices, values, accumulate)
+
+
+def _key_of_tensors(self: Tensor, indices: Sequence[Tensor | None]) -> Key:
+    arrays: dict[int, Array] = {}
+    dim = 0
+    for tensor in indices:
+        if tensor is None:
+            dim += 1
+            continue
+        arrays[dim] = array = tensor_index_array(tensor)
+        dim += max(array.ndim, 1) if array.dtype == np.bool_ else 1
+    if dim > self.geometry.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {self.geometry.ndim} (got {dim})")
+    return key_of(self, arrays)
+
+
+def _pick(view: Tensor, key: Key) -> Tensor:
+    array = values(view)
+    dtype = view.geometry.dtype
+    single = [dim for dim, part in enumerate(key) if not isinstance(part, slice)]
+    if len(single) == 1 and key[single[0]].dtype != np.bool_:
+        return take_along(view, single[0], key[single[0]])
+    sizes = _result_shape(array.shape, key)
+    with _renamed_index_errors():
+        return filled(sizes, dtype, array[key])
+
+
+def take_along(self: Tensor, dim: int, index: Array) -> Tensor:
+    """The parts of `self` at `index` along `dim`; negative indices count from the end. Raises IndexError."""
+    sizes = self.geometry.sizes
+    check_bounds(index, dim, sizes[dim])
+    result = empty_tensor(sizes[:dim] + index.shape + sizes[dim + 1 :], self.geometry.dtype)
+    if result.geometry.numel:
+        values(self).take(index, axis=dim, out=array_of(result), mode="wrap")
+    return result
+
+
+def check_bounds(index: Array, dim: int, size: int) -> None:
+    """Raise IndexError unless every index lies in [-size, size)."""
+    if index.size:
+        low, high = int(index.min()), int(index.max())
+        if low < -size or high >= size:
+            bad = high if high >= size else low
+            raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+
+
+@contextlib.contextmanager
+def _renamed_index_errors() -> Iterator[None]:
+    try:
+        yield
+    except IndexError as error:
+        raise IndexError(str(error).replace("axis", "dimension")) from None
+
+
+def _put(view: Tensor, key: Key, value: Any, accumulate: bool) -> None:
+    geometry = view.geometry
+    if isinstance(value, Tensor) and value.geometry.dtype is not geometry.dtype:
+        mask_only = bool(key) and not isinstance(key[-1], slice) and key[-1].dtype == np.bool_
+        if not mask_only or value.geometry.numel != 1 or accumulate:
+            raise RuntimeError(
+                f"Index put requires the source and destination dtypes match, got "
+                f"{UPSTREAM_NAMES[geometry.dtype.name]} for the destination and "
+                f"{UPSTREAM_NAMES[value.geometry.dtype.name]} for the source."
+            )
+        value = item(value)
+    if internal_overlap(geometry.sizes, geometry.strides) is Overlap.YES:
+        warnings.warn(
+            "Use of index_put_ on expanded tensors is deprecated; clone() the tensor before writing to it", stacklevel=5
+        )
+    source = _source_array(view, value)
+    if geometry.lazy:
+        source = np.conjugate(source) if geometry.lazy & CONJUGATE else source
+        source = source if geometry.lazy <= CONJUGATE else np.negative(source)
+    _write(array_of(view), key, source, accumulate)
+    bump_version(view)
+
+
+def _source_array(view: Tensor, value: Any) -> Array:
+    dtype = view.geometry.dtype
+    if not isinstance(value, Tensor):
+        return np.asarray(number_as(dtype, value)).astype(dtype.numpy)
+    if value.storage is view.storage:
+        verdict = pair_overlap(_extent(view), _extent(value))
+        if verdict is Overlap.PARTIAL or verdict is Overlap.FULL:
+            raise RuntimeError(PARTIAL_OVERLAP)
+        return values(value).copy()
+    return values(value)
+
+
+def _extent(tensor: Tensor) -> Extent:
+    geometry = tensor.geometry
+    return Extent(id(tensor.storage), tensor.offset, geometry.sizes, geometry.strides, geometry.dtype.itemsize)
+
+
+def _write(target: Array, key: Key, source: Array, accumulate: bool) -> None:
+    shape = _result_shape(target.shape, key)
+    drop = max(0, source.ndim - len(shape))
+    if any(size != 1 for size in source.shape[:drop]) or not _fits(source.shape[drop:], shape):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(source.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(shape)}"
+        )
+    source = source.reshape(source.shape[drop:])
+    with _renamed_index_errors(), np.errstate(all="ignore"):
+        if not accumulate:
+            target[key] = source
+        elif target.dtype == np.bool_:
+            np.logical_or.at(target, key, source)
+        else:
+            np.add.at(target, key, source)
+
+
+def _result_shape(sizes: tuple[int, ...], key: Key) -> tuple[int, ...]:
+    """The sizes of an array of `sizes` indexed with `key`."""
+    places = [dim for dim, part in enumerate(key) if not isinstance(part, slice)]
+    if not places:
+        return sizes
+    first, last = places[0], places[-1]
+    if key[first].dtype == np.bool_:
+        covered = key[first].ndim
+        return (*sizes[:first], int(np.count_nonzero(key[first])), *sizes[first + covered :])
+    try:
+        common = np.broadcast_shapes(*[key[dim].shape for dim in places])
+    except ValueError:
+        shapes = ", ".join(str(list(key[dim].shape)) for dim in places)
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
+    if last - first + 1 == len(places):
+        return sizes[:first] + common + sizes[last + 1 :]
+    return common + tuple([size for dim, size in enumerate(sizes) if dim not in places])
+
+
+def _fits(sizes: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    trailing = shape[len(shape) - len(sizes) :]
+    return all(size in (1, wanted) for size, wanted in zip(sizes, trailing, strict=True))
+
+
+INDEXING_OPERATORS = {"index.Tensor": index, "index_put": index_put, "index_put_": index_put_}
+"""Schema name -> implementation."""

@@ -1,0 +1,140 @@
+"""An index expression taken apart: its basic part as a view, its index arrays by dim of that view."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.dtype import DType, bool_, dtype_from_numpy, int32, int64, uint8
+from ..memory.elements import read_element
+from ..tensor.basic_indexing import basic_view
+from ..tensor.tensor import Tensor
+from .arrays import Array, values
+
+LEGACY_TUPLE_LIMIT = 32
+INDEX_DTYPES = (int32, int64)
+MASK_DTYPES = (bool_, uint8)
+
+Key = tuple[Any, ...]
+"""What NumPy indexes the view's array with: an array or slice(None) for each dim, or one mask."""
+
+
+def split_index(self: Tensor, index: Any) -> tuple[Tensor, dict[int, Array]]:
+    """The view that the basic part of `index` gives, and the advanced members by the first dim they apply to.
+
+    Python ints and 0-dim integer tensors are applied as selects before anything else; a bool adds a dim of size 1
+    and indexes it. Raises IndexError, and ValueError for a slice step below 1.
+    """
+    basic: list[Any] = []
+    arrays: list[tuple[int, Array]] = []
+    for item in _members(index):
+        if item is None or item is Ellipsis or isinstance(item, slice):
+            basic.append(item)
+            continue
+        array = item if isinstance(item, int) and not isinstance(item, bool) else _index_array(item)
+        if isinstance(array, int):
+            basic.append(array)
+        elif array.ndim == 0 and array.dtype == np.bool_:
+            arrays.append((len(basic), np.zeros(int(array), np.int64)))
+            basic.append(None)
+        else:
+            arrays.append((len(basic), array))
+            basic += [slice(None)] * (array.ndim if array.dtype == np.bool_ else 1)
+    view = basic_view(self, tuple(basic))
+    used = sum(item is not None and item is not Ellipsis for item in basic)
+    dims, dim = [], 0
+    for item in basic:
+        dims.append(dim)
+        if item is Ellipsis:
+            dim += self.geometry.ndim - used
+        elif not isinstance(item, int):
+            dim += 1
+    return view, {dims[place]: array for place, array in arrays}
+
+
+def _members(index: Any) -> Sequence[Any]:
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and len(index) < LEGACY_TUPLE_LIMIT:
+        special = (list, tuple, slice, Tensor, type(Ellipsis), type(None))
+        if any(isinstance(item, special) for item in index):
+            warnings.warn(
+                "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of "
+                "x[seq], or x[tensor(seq)] when an index array is meant",
+                UserWarning,
+                stacklevel=6,
+            )
+            return index
+    return (index,)
+
+
+def _index_array(item: Any) -> Array | int:
+    """An int64 array, a boolean mask, or an int for a 0-dim integer."""
+    if isinstance(item, Tensor):
+        geometry = item.geometry
+        if not geometry.ndim and geometry.dtype.category == "int" and geometry.dtype is not uint8:
+            return int(read_element(item.pointer, geometry.dtype))
+        return tensor_index_array(item)
+    array = np.asarray(_plain(item) if isinstance(item, list | tuple | range) else item)
+    if array.size == 0 and isinstance(item, list | tuple | range):
+        return array.astype(np.int64)
+    dtype = dtype_from_numpy(array.dtype)
+    if not array.ndim and dtype is not None and dtype.category == "int":
+        return int(array)
+    if dtype is None or array.dtype == object:
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+            f"(got {type(item).__name__})"
+        )
+    if isinstance(item, list | tuple | range) and dtype.category == "int":
+        return array.astype(np.int64)
+    _check_index_dtype(dtype)
+    return array.astype(np.bool_) if dtype is uint8 else array
+
+
+def _plain(item: Any) -> Any:
+    if isinstance(item, list | tuple):
+        return [_plain(part) for part in item]
+    return values(item) if isinstance(item, Tensor) else item
+
+
+def tensor_index_array(tensor: Tensor) -> Array:
+    """The values of an index tensor: int32 or int64, or a mask of bool or (deprecated) uint8. Raises IndexError."""
+    dtype = tensor.geometry.dtype
+    _check_index_dtype(dtype)
+    array = values(tensor)
+    if dtype is uint8:
+        if array.ndim:
+            warnings.warn("indexing with dtype uint8 is deprecated, use a bool tensor instead", stacklevel=6)
+        return array.astype(np.bool_)
+    return array
+
+
+def _check_index_dtype(dtype: DType) -> None:
+    if dtype not in INDEX_DTYPES and dtype not in MASK_DTYPES:
+        raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {dtype.name}")
+
+
+def key_of(view: Tensor, arrays: dict[int, Array]) -> Key:
+    """The NumPy index for `arrays` by dim of `view`; masks become one int64 array per dim they cover.
+
+    Raises IndexError for a mask whose sizes differ from those of its dims.
+    """
+    sizes = view.geometry.sizes
+    key: list[Any] = [slice(None)] * len(sizes)
+    for dim, array in arrays.items():
+        if array.dtype != np.bool_:
+            key[dim] = array
+            continue
+        if array.shape != sizes[dim : dim + array.ndim]:
+            raise IndexError(
+                f"The shape of the mask {list(array.shape)} at index {dim} does not match the shape of the indexed "
+                f"tensor {list(sizes)} at index {dim}"
+            )
+        if len(arrays) == 1:
+            return (*key[:dim], array)
+        key[dim : dim + array.ndim] = array.nonzero()
+    return tuple(key)
