@@ -12,7 +12,7 @@ from .conversion import convert, from_storage, lane_type, storage_type, to_stora
 from .expression import Lane
 from .isa import Level
 from .lower import SCALAR_ONLY, reachable
-from .operand import Immediate, Memory, immediate_value, memory, raw_types
+from .operand import Immediate, Memory, Raw, immediate_value, memory, raw_types
 
 Formula = Callable[..., Any]
 
@@ -65,7 +65,7 @@ def _argument(type_of: Lane) -> Lane:
 
 def record(
     formula: Formula,
-    operands: Sequence[DType | Immediate],
+    operands: Sequence[DType | Raw | Immediate],
     compute: DType,
     results: Sequence[DType],
     level: Level,
@@ -85,11 +85,13 @@ def record(
             order.append(parameter)
             values.append(rebuild(parameter.lanes))
         else:
-            place = memory(f"i{len(inputs)}", operand)
+            dtype = operand.dtype if isinstance(operand, Raw) else operand
+            place = memory(f"i{len(inputs)}", dtype)
             inputs.append(place)
             order.append(place)
             arguments.append(tuple(Lane("argument", place.storage) for _ in range(place.components)))
-            values.append(_computed(from_storage(arguments[-1], operand, level.half_hardware), operand, compute, level))
+            value = from_storage(arguments[-1], dtype, level.half_hardware)
+            values.append(value if isinstance(operand, Raw) else _computed(value, dtype, compute, level))
     outcome = formula(*values)
     outcomes = outcome if isinstance(outcome, tuple) else (outcome,)
     if len(outcomes) != len(results):

@@ -85,7 +85,8 @@ class Compiler:
 LIBM = tuple(
     "acos acosh asin asinh atan atan2 atanh cbrt ceil ceilf cos cosh erf erfc exp exp2 expm1 floor floorf fma fmaf "
     "fmod fmodf hypot ldexp lgamma log log10 log1p log2 nearbyint nearbyintf pow rint rintf round roundeven roundevenf "
-    "sin sinh sqrt sqrtf tan tanh tgamma trunc truncf".split()
+    "sin sinh sqrt sqrtf tan tanh tgamma trunc truncf cexp clog csin ccos ctan casin cacos catan csinh ccosh ctanh "
+    "casinh cacosh catanh csqrt cpow".split()
 )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from .expression import BOOL, F32, Lane, LaneType
 from .runtime import ROUTINES
 
-SCALAR_ONLY = frozenset({"call", "sdiv", "udiv", "srem", "urem"})
+SCALAR_ONLY = frozenset({"call", "pair_call", "sdiv", "udiv", "srem", "urem"})
 
 _BINARY = frozenset("add sub mul fadd fsub fmul fdiv and or xor shl ashr lshr sdiv udiv srem urem".split())
 _CASTS = frozenset("trunc sext zext sitofp uitofp fpext fptrunc bitcast".split())
@@ -102,8 +102,10 @@ class Emitter:
             return arguments[0]
         if opcode == "intrinsic":
             return self._intrinsic(lane, arguments)
-        if opcode == "call":
-            return self._call(lane, arguments)
+        if opcode in ("call", "pair_call"):
+            return self._call(lane, arguments, "{double, double}" if opcode == "pair_call" else lane.type.ir)
+        if opcode == "part":
+            return self.register(f"extractvalue {{double, double}} {arguments[0]}, {lane.attribute}")
         source = self.type(lane.arguments[0].type)
         if opcode in ("fcmp", "icmp"):
             return self.register(f"{opcode} {lane.attribute} {source} {arguments[0]}, {arguments[1]}")
@@ -139,7 +141,7 @@ class Emitter:
         self.declarations[name] = f"declare {type} {name}({', '.join([type] * len(arguments))})"
         return self.register(f"call {type} {name}({', '.join(f'{type} {value}' for value in arguments)})")
 
-    def _call(self, lane: Lane, arguments: list[str]) -> str:
+    def _call(self, lane: Lane, arguments: list[str], result: str) -> str:
         if self.width != 1:
             raise ValueError(f"lower: {lane.attribute} is a scalar routine and has no vector form")
         types = [argument.type.ir for argument in lane.arguments]
@@ -147,9 +149,9 @@ class Emitter:
         if lane.attribute in ROUTINES:
             self.declarations[name] = ROUTINES[lane.attribute]
         else:
-            self.declarations[name] = f"declare {lane.type.ir} {name}({', '.join(types)})"
+            self.declarations[name] = f"declare {result} {name}({', '.join(types)})"
         given = ", ".join(f"{type} {value}" for type, value in zip(types, arguments, strict=True))
-        return self.register(f"call {lane.type.ir} {name}({given})")
+        return self.register(f"call {result} {name}({given})")
 
     def splat(self, value: str, type: LaneType) -> str:
         """A scalar register repeated over all lanes."""

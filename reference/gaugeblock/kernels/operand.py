@@ -19,6 +19,13 @@ class Immediate:
 
 
 @dataclass(frozen=True, slots=True)
+class Raw:
+    """A memory operand that the formula takes in its own dtype, not converted to the compute dtype."""
+
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """An operand in memory: name in the IR, dtype, storage lane type, components per element (2 for complex)."""
 

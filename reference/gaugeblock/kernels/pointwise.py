@@ -18,7 +18,7 @@ from .body import Body, Formula, record
 from .compiler import NAME, Builtin, compiler
 from .isa import Level, current_level
 from .loops import RowWriter
-from .operand import Immediate, number_kind
+from .operand import Immediate, Raw, number_kind
 from .pointwise_entry import Signature, entries
 
 
@@ -34,7 +34,7 @@ class PointwiseKernel:
         self,
         name: str,
         formula: Formula,
-        operands: tuple[DType | Immediate, ...],
+        operands: tuple[DType | Raw | Immediate, ...],
         compute: DType,
         results: tuple[DType, ...],
         level: Level,
@@ -52,7 +52,7 @@ class PointwiseKernel:
     @property
     def title(self) -> str:
         """Name with dtypes, used in messages."""
-        kinds = [o.dtype.name + "!" if isinstance(o, Immediate) else o.name for o in self.operands]
+        kinds = [o.name if isinstance(o, DType) else o.dtype.name for o in self.operands]
         return f"{self.name}({', '.join(kinds)})"
 
     def body(self) -> Body:
@@ -70,7 +70,7 @@ class PointwiseKernel:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
         body = self.body()
         row = compiler().load(self.text(body))
-        kinds = ["m" if isinstance(o, DType) else number_kind(o.dtype) for o in self.operands]
+        kinds = [number_kind(o.dtype) if isinstance(o, Immediate) else "m" for o in self.operands]
         signature = Signature(len(self.results), "".join(kinds))
         descriptor = [row, *(operand.itemsize for operand in body.memory)]
         contiguous, strided = _entries(signature)
@@ -93,7 +93,7 @@ _KERNELS: dict[tuple[object, ...], PointwiseKernel] = {}
 def pointwise_kernel(
     name: str,
     formula: Formula,
-    operands: Sequence[DType | Immediate],
+    operands: Sequence[DType | Raw | Immediate],
     compute: DType,
     results: Sequence[DType],
 ) -> PointwiseKernel:

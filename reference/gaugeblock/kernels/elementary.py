@@ -1,0 +1,166 @@
+"""Elementary functions of lanes, real and complex.
+
+float32 lanes are evaluated in double precision (own polynomials where `approximation` has one, else the C library) and
+rounded once; float64 lanes and complex numbers use the C library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from . import approximation
+from .complex_lanes import Complex, Value, choose
+from .complex_lanes import divide as smith_divide
+from .expression import F32, F64, Lane, constant, select
+from .functions import convert_lane, fabs, floor, fused, libm, sqrt
+
+
+def one_like(x: Value) -> Value:
+    """1 of the type of x."""
+    one = constant(1, x.type)
+    return Complex(one, constant(0, x.type)) if isinstance(x, Complex) else one
+
+
+def complex_call(name: str, *arguments: Value) -> Complex:
+    """The C99 complex function `name`, evaluated in double precision."""
+    first = next(z for z in arguments if isinstance(z, Complex))
+    lifted = [first.lift(z) for z in arguments]
+    flat = tuple(convert_lane(part, F64) for z in lifted for part in (z.re, z.im))
+    pair = Lane("pair_call", F64, flat, name)
+    re, im = (Lane("part", F64, (pair,), index) for index in (0, 1))
+    return Complex(convert_lane(re, first.type), convert_lane(im, first.type))
+
+
+def function(self: Value, name: str) -> Value:
+    """The elementary function `name` of a real or complex lane."""
+    if isinstance(self, Complex):
+        return complex_call(f"c{name}", self)
+    fast = getattr(approximation, name, None)
+    if self.type is F32 and fast is not None:
+        return convert_lane(fast(convert_lane(self, F64)), F32)
+    return libm(name, self)
+
+
+def _widened(z: Complex) -> Complex:
+    return Complex(convert_lane(z.re, F64), convert_lane(z.im, F64))
+
+
+def _in_double(self: Complex, compute: Callable[[Complex], Complex]) -> Complex:
+    wide = compute(_widened(self))
+    return Complex(convert_lane(wide.re, self.type), convert_lane(wide.im, self.type))
+
+
+def _scaled(z: Complex, factor: float) -> Complex:
+    return Complex(z.re * factor, z.im * factor)
+
+
+def exp2(self: Value) -> Value:
+    """2**self."""
+    if isinstance(self, Complex):
+        return _in_double(self, lambda z: complex_call("cexp", _scaled(z, math.log(2.0))))
+    return function(self, "exp2")
+
+
+def log2(self: Value) -> Value:
+    """Logarithm to base 2."""
+    if isinstance(self, Complex):
+        return _in_double(self, lambda z: _scaled(complex_call("clog", z), 1.0 / math.log(2.0)))
+    return function(self, "log2")
+
+
+def log10(self: Value) -> Value:
+    """Logarithm to base 10."""
+    if isinstance(self, Complex):
+        return _in_double(self, lambda z: _scaled(complex_call("clog", z), 1.0 / math.log(10.0)))
+    return function(self, "log10")
+
+
+def _complex_expm1(z: Complex) -> Complex:
+    half = libm("sin", z.im * 0.5)
+    re = libm("expm1", z.re) * libm("cos", z.im) - half * half * 2.0
+    return Complex(re, libm("exp", z.re) * libm("sin", z.im))
+
+
+def expm1(self: Value) -> Value:
+    """e**self - 1."""
+    return _in_double(self, _complex_expm1) if isinstance(self, Complex) else function(self, "expm1")
+
+
+def _complex_log1p(z: Complex) -> Complex:
+    square = fused(z.im, z.im, z.re * (z.re + 2.0))
+    near = libm("log1p", square) * 0.5
+    far = complex_call("clog", z + 1.0)
+    small = (fabs(z.re) < 0.5) & (fabs(z.im) < 0.5)
+    return Complex(select(small, near, far.re), far.im)
+
+
+def log1p(self: Value) -> Value:
+    """log(1 + self)."""
+    return _in_double(self, _complex_log1p) if isinstance(self, Complex) else function(self, "log1p")
+
+
+def sigmoid(self: Value) -> Value:
+    """1 / (1 + e**-self)."""
+    if isinstance(self, Complex):
+        return smith_divide(self.lift(1.0), complex_call("cexp", -self) + 1.0)
+    if self.type is F32:
+        return function(self, "sigmoid")
+    return 1.0 / (libm("exp", -self) + 1.0)
+
+
+def power(self: Value, exponent: Value) -> Value:
+    """C's pow; complex powers by the C library, with z**0 = 1."""
+    if isinstance(self, Complex) or isinstance(exponent, Complex):
+        first = self if isinstance(self, Complex) else exponent
+        assert isinstance(first, Complex)
+        base, wanted = first.lift(self), first.lift(exponent)
+        zero = (wanted.re == 0.0) & (wanted.im == 0.0)
+        return choose(zero, first.lift(1.0), complex_call("cpow", base, wanted))
+    return libm("pow", self, exponent)
+
+
+def divide(self: Value, other: Value) -> Value:
+    """Quotient; complex64 is divided in double precision."""
+    if isinstance(self, Lane) and isinstance(other, Lane):
+        return self / other
+    first = self if isinstance(self, Complex) else other
+    assert isinstance(first, Complex)
+    divisor = first.lift(other)
+    return _in_double(first.lift(self), lambda z: smith_divide(z, _widened(divisor)))
+
+
+def hypot(x: Lane, y: Lane) -> Lane:
+    """sqrt(x*x + y*y) without overflow; infinite when any operand is."""
+    if x.type is not F32:
+        return libm("hypot", x, y)
+    a, b = convert_lane(x, F64), convert_lane(y, F64)
+    infinite = (fabs(x) == float("inf")) | (fabs(y) == float("inf"))
+    return select(infinite, float("inf"), convert_lane(sqrt(a * a + b * b), F32))
+
+
+def atan2(y: Lane, x: Lane) -> Lane:
+    """Angle of the point (x, y)."""
+    return libm("atan2", y, x)
+
+
+def fmod(a: Lane, b: Lane) -> Lane:
+    """Remainder with the sign of a."""
+    return libm("fmod", a, b)
+
+
+def remainder(a: Lane, b: Lane) -> Lane:
+    """Remainder with the sign of b."""
+    rest = fmod(a, b)
+    return select((rest != 0.0) & ((b < 0.0) ^ (rest < 0.0)), rest + b, rest)
+
+
+def floor_divide(a: Lane, b: Lane) -> Lane:
+    """floor(a / b) as Python defines it: from the exact remainder, NaN for infinite a, a / b for zero b."""
+    rest = fmod(a, b)
+    exact = (a - rest) / b
+    quotient = select((rest != 0.0) & ((b < 0.0) ^ (rest < 0.0)), exact - 1.0, exact)
+    below = floor(quotient)
+    nearest = select(quotient - below > 0.5, below + 1.0, below)
+    zero = Lane("intrinsic", a.type, (constant(0.0, a.type), a / b), "copysign")
+    return select(b == 0.0, a / b, select(quotient != 0.0, nearest, zero))

@@ -1,0 +1,101 @@
+"""Threads inside one operator: a persistent pool, disjoint chunks, results in call order.
+
+Kernels release the interpreter lock, so Python threads run them side by side.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+GRAIN = 32768
+
+
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+class _Pool:
+    def __init__(self) -> None:
+        self.threads = _processors()
+        self.executor: ThreadPoolExecutor | None = None
+        self.size = 0
+        self.lock = threading.Lock()
+        self.local = threading.local()
+
+    def get(self, workers: int) -> ThreadPoolExecutor:
+        with self.lock:
+            if self.executor is None or self.size < workers:
+                if self.executor is not None:
+                    self.executor.shutdown(wait=False)
+                self.executor = ThreadPoolExecutor(workers, "gaugeblock", self.enter_worker)
+                self.size = workers
+            return self.executor
+
+    def enter_worker(self) -> None:
+        self.local.inside = True
+
+    def forget(self) -> None:
+        self.executor = None
+        self.size = 0
+        self.lock = threading.Lock()
+        self.local = threading.local()
+
+
+_POOL = _Pool()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_POOL.forget)
+
+
+def get_num_threads() -> int:
+    """Threads that one operator may use."""
+    return _POOL.threads
+
+
+def set_num_threads(n: int) -> None:
+    """Set the number of threads an operator may use. Raises RuntimeError unless n is positive, TypeError for non-ints."""
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(f"set_num_threads(): argument 'n' must be an int, got {type(n).__name__}")
+    if n <= 0:
+        raise RuntimeError(f"set_num_threads(): expected a positive number of threads, got {n}")
+    _POOL.threads = n
+
+
+def chunks(n: int, grain: int = GRAIN) -> list[tuple[int, int]]:
+    """Disjoint ranges (begin, end) that cover range(n): one per thread, none shorter than the grain but the last."""
+    if n <= 0:
+        return []
+    workers = min(_POOL.threads, -(-n // max(1, grain)))
+    step = -(-n // workers)
+    step = -(-step // 64) * 64 if step > 64 else step
+    return [(begin, min(begin + step, n)) for begin in range(0, n, step)]
+
+
+def parallel_for(n: int, grain: int, body: Callable[[int, int], object]) -> None:
+    """Call body(begin, end) on disjoint ranges covering range(n), in several threads when n exceeds the grain.
+
+    Inside a worker thread everything runs in that thread. The first exception of a chunk reaches the caller after all
+    chunks have ended.
+    """
+    if n <= 0:
+        return
+    if n <= grain or _POOL.threads == 1 or getattr(_POOL.local, "inside", False):
+        body(0, n)
+        return
+    ranges = chunks(n, grain)
+    executor = _POOL.get(len(ranges) - 1) if len(ranges) > 1 else None
+    pending: list[Future[object]] = [executor.submit(body, *r) for r in ranges[1:]] if executor else []
+    error: BaseException | None = None
+    try:
+        body(*ranges[0])
+    except BaseException as caught:
+        error = caught
+    for future in pending:
+        error = future.exception() if error is None else (future.exception(), error)[1]
+    if error is not None:
+        raise error

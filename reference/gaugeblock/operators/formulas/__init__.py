@@ -1,0 +1,12 @@
+"""Formula tables by operator base name; variants carry a suffix ("add.alpha", "div.floor")."""
+
+from __future__ import annotations
+
+from . import arithmetic, bitwise, comparison, elementary, rounding, ternary
+from .table import Formula, table
+
+FORMULAS: dict[str, Formula] = table(
+    row
+    for module in (arithmetic, comparison, bitwise, rounding, elementary, ternary)
+    for row in module.FORMULAS.values()
+)

@@ -1,0 +1,182 @@
+"""Formulas of arithmetic: sums, products, the division family, powers, signs and roots."""
+
+from __future__ import annotations
+
+from ...kernels import elementary
+from ...kernels.complex_lanes import Complex, Value
+from ...kernels.expression import BOOL, Lane, constant, select
+from ...kernels.functions import call, convert_lane, fabs, fused, sqrt, truncate
+from ...kernels.integer import floor_divide_int, remainder_int, trunc_divide_int
+from .table import Formula, table
+
+
+def add(self: Value, other: Value) -> Value:
+    """Sum; OR for bool."""
+    return self + other
+
+
+def add_alpha(self: Value, other: Value, alpha: Value) -> Value:
+    """self + alpha * other, fused for floats."""
+    if isinstance(self, Lane) and isinstance(other, Lane) and isinstance(alpha, Lane) and self.type.is_float:
+        return fused(other, alpha, self)
+    return self + alpha * other
+
+
+def sub(self: Value, other: Value) -> Value:
+    """Difference."""
+    return self - other
+
+
+def sub_alpha(self: Value, other: Value, alpha: Value) -> Value:
+    """self - alpha * other, fused for floats."""
+    return add_alpha(self, other, -alpha)
+
+
+def rsub(self: Value, other: Value) -> Value:
+    """other - self."""
+    return other - self
+
+
+def rsub_alpha(self: Value, other: Value, alpha: Value) -> Value:
+    """other - alpha * self, fused for floats."""
+    return add_alpha(other, self, -alpha)
+
+
+def mul(self: Value, other: Value) -> Value:
+    """Product; AND for bool."""
+    return self * other
+
+
+def true_divide(self: Value, other: Value) -> Value:
+    """Quotient of floats or complex numbers."""
+    return elementary.divide(self, other)
+
+
+def trunc_divide(self: Lane, other: Lane) -> Lane:
+    """Quotient rounded toward zero."""
+    if self.type.is_float:
+        return truncate(self / other)
+    return trunc_divide_int(self, other)
+
+
+def floor_divide(self: Lane, other: Lane) -> Lane:
+    """Quotient rounded toward minus infinity, as Python's // for infinities and NaN too."""
+    return elementary.floor_divide(self, other) if self.type.is_float else floor_divide_int(self, other)
+
+
+def remainder(self: Lane, other: Lane) -> Lane:
+    """Remainder with the divisor's sign."""
+    return elementary.remainder(self, other) if self.type.is_float else remainder_int(self, other)
+
+
+def fmod(self: Lane, other: Lane) -> Lane:
+    """Remainder with the dividend's sign."""
+    if self.type.is_float:
+        return elementary.fmod(self, other)
+    return self - trunc_divide_int(self, other) * other
+
+
+def power(self: Value, exponent: Value) -> Value:
+    """Power: C's pow for floats, wrapping for ints; negative int exponents give the truncated reciprocal."""
+    if isinstance(self, Complex) or isinstance(exponent, Complex) or self.type.is_float:
+        return elementary.power(self, exponent)
+    if self.type is BOOL:
+        return self | ~exponent
+    result = call(f"gb_power_{self.type.bits}", self, exponent)
+    if self.type.kind == "uint":
+        return result
+    sign = select((exponent & 1) == 0, constant(1, self.type), -1)
+    reciprocal = select(self == 1, constant(1, self.type), select(self == -1, sign, 0))
+    return select(exponent < 0, reciprocal, result)
+
+
+def neg(self: Value) -> Value:
+    """Negative."""
+    return -self
+
+
+def absolute(self: Value) -> Value:
+    """Magnitude; the real modulus of complex numbers; int_min stays."""
+    if isinstance(self, Complex):
+        return elementary.hypot(self.re, self.im)
+    if self.type.is_float:
+        return fabs(self)
+    return select(self < 0, -self, self) if self.type.kind == "int" else self
+
+
+def sign(self: Lane) -> Lane:
+    """-1, 0 or 1; 0 for NaN."""
+    if self.type.kind in ("bool", "uint"):
+        return convert_lane(self != constant(0, self.type), self.type)
+    one = constant(1, self.type)
+    return select(self > 0, one, select(self < 0, constant(-1, self.type), 0))
+
+
+def sgn(self: Value) -> Value:
+    """sign, and z / |z| (0 for 0) of complex numbers."""
+    if not isinstance(self, Complex):
+        return sign(self)
+    size = elementary.hypot(self.re, self.im)
+    zero = size == 0.0
+    return Complex(select(zero, 0.0, self.re / size), select(zero, 0.0, self.im / size))
+
+
+def reciprocal(self: Value) -> Value:
+    """1 / self."""
+    return elementary.divide(elementary.one_like(self), self)
+
+
+def square(self: Value) -> Value:
+    """self * self."""
+    return self * self
+
+
+def cube(self: Value) -> Value:
+    """self * self * self."""
+    return self * self * self
+
+
+def square_root(self: Value) -> Value:
+    """Square root."""
+    return elementary.complex_call("csqrt", self) if isinstance(self, Complex) else sqrt(self)
+
+
+def reciprocal_root(self: Value) -> Value:
+    """1 / sqrt(self)."""
+    return reciprocal(square_root(self))
+
+
+def conjugate(self: Value) -> Value:
+    """Complex conjugate; real numbers are returned as they are."""
+    return Complex(self.re, -self.im) if isinstance(self, Complex) else self
+
+
+FORMULAS = table(
+    (
+        Formula("add", add, 2),
+        Formula("add.alpha", add_alpha, 3),
+        Formula("sub", sub, 2),
+        Formula("sub.alpha", sub_alpha, 3),
+        Formula("rsub", rsub, 2),
+        Formula("rsub.alpha", rsub_alpha, 3),
+        Formula("mul", mul, 2),
+        Formula("div", true_divide, 2, compute="float"),
+        Formula("div.floor", floor_divide, 2),
+        Formula("div.trunc", trunc_divide, 2),
+        Formula("floor_divide", floor_divide, 2),
+        Formula("remainder", remainder, 2),
+        Formula("fmod", fmod, 2),
+        Formula("pow", power, 2),
+        Formula("float_power", power, 2, compute="float"),
+        Formula("neg", neg, 1),
+        Formula("abs", absolute, 1, result="real"),
+        Formula("sign", sign, 1),
+        Formula("sgn", sgn, 1),
+        Formula("reciprocal", reciprocal, 1, compute="float"),
+        Formula("square", square, 1),
+        Formula("cube", cube, 1),
+        Formula("sqrt", square_root, 1, compute="float"),
+        Formula("rsqrt", reciprocal_root, 1, compute="float"),
+        Formula("conj_physical", conjugate, 1),
+    )
+)

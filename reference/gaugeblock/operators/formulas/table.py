@@ -1,0 +1,35 @@
+"""Rows of the formula tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A pointwise formula and its dtype rules.
+
+    `function` takes one lane per operand. `compute`: "common" (promoted dtype of the operands) or "float" (the same,
+    with bool and ints replaced by the default float dtype). `result`: "compute", "bool" or "real" (the component dtype
+    of a complex compute dtype). `raw` lists operands that the formula takes in their own dtype, unconverted. The 16-bit
+    float dtypes are computed in float32 and rounded once.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    operands: int
+    compute: str = "common"
+    result: str = "compute"
+    raw: tuple[int, ...] = ()
+
+
+def table(rows: Iterable[Formula]) -> dict[str, Formula]:
+    """Rows by name. Raises ValueError for a name given twice."""
+    found: dict[str, Formula] = {}
+    for row in rows:
+        if row.name in found:
+            raise ValueError(f"formula table: {row.name!r} is given twice")
+        found[row.name] = row
+    return found
