@@ -23,7 +23,7 @@ class BackendProblem(UsageProblem):
 
 def unknown(kind: str, given: str, known: Collection[str], see: str = "") -> UsageProblem:
     """The problem of a name that is not among ``known``: near matches first, all names when they are few."""
-    near = difflib.get_close_matches(given, known, n=3, cutoff=0.5) or [name for name in known if given in name][:3]
+    near = difflib.get_close_matches(given, known, n=3, cutoff=0.6) or [name for name in known if given in name][:3]
     text = f"unknown {kind} {given!r}"
     if near:
         text += f"; did you mean {' or '.join(near)}?"

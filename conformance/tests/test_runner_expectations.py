@@ -1,0 +1,104 @@
+"""Expected failures: judged rows, and every way in which a file can be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from gaugeblock_conformance import expectations
+from gaugeblock_conformance.problem import UsageProblem
+from gaugeblock_conformance.runner.run import Record, exit_status
+
+Run = Callable[..., Record]
+
+ENTRY = """
+[[expected]]
+requirement = "{id}"
+reason = "a known deviation"
+evidence = "seen"
+upstream = "https://example.org/1"
+"""
+
+
+def statuses(record: Record) -> dict[str, str]:
+    return {row["id"]: row["status"] for row in record["requirements"]}
+
+
+def test_expected_failure_and_crash(run_fake: Run, tmp_path: Path) -> None:
+    file = tmp_path / "expected.toml"
+    file.write_text(ENTRY.format(id="dtypes/negation"))
+    record = run_fake("Wrong", expect=str(file))
+    row = next(row for row in record["requirements"] if row["id"] == "dtypes/negation")
+    assert (row["status"], row["reason"]) == ("xfailed", "a known deviation")
+    assert row["upstream"] == "https://example.org/1"
+    assert row["failure"]["snippet"]
+    assert exit_status(record) == 0
+    assert record["environment"]["expectations"] == str(file)
+
+    file.write_text(ENTRY.format(id="views/bitwise-not"))
+    record = run_fake("Segfaults", expect=str(file))
+    assert statuses(record)["views/bitwise-not"] == "xfailed"
+    assert exit_status(record) == 0
+
+
+def test_unexpected_pass(run_fake: Run, tmp_path: Path) -> None:
+    file = tmp_path / "expected.toml"
+    file.write_text(ENTRY.format(id="views/neg"))
+    record = run_fake("Healthy", expect=str(file))
+    assert statuses(record)["views/neg"] == "xpassed"
+    assert exit_status(record) == 1
+
+
+def test_failing_in_another_way(run_fake: Run, tmp_path: Path) -> None:
+    file = tmp_path / "expected.toml"
+    file.write_text(ENTRY.format(id="dtypes/negation") + 'match = "wrong dtype"\n')
+    record = run_fake("Wrong", expect=str(file))
+    assert statuses(record)["dtypes/negation"] == "failed"
+    assert exit_status(record) == 1
+    file.write_text(ENTRY.format(id="dtypes/negation") + 'match = "wrong value"\n')
+    assert statuses(run_fake("Wrong", expect=str(file)))["dtypes/negation"] == "xfailed"
+
+
+def test_other_device(run_fake: Run, tmp_path: Path) -> None:
+    file = tmp_path / "expected.toml"
+    file.write_text(ENTRY.format(id="dtypes/negation") + 'devices = ["meta"]\n')
+    assert statuses(run_fake("Wrong", expect=str(file)))["dtypes/negation"] == "failed"
+
+
+def test_none(run_fake: Run) -> None:
+    assert run_fake("Healthy", expect="none")["environment"]["expectations"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[[expected]\n", "line 1"),
+        ("\n" + ENTRY.format(id="views/nag"), r":3: unknown requirement 'views/nag'; did you mean views/neg"),
+        (ENTRY.format(id="views/neg") + "colour = 1\n", r":2: unknown field 'colour'; allowed: requirement, reason"),
+        ('[[expected]]\nrequirement = "views/neg"\n', ":1: field 'reason' is missing"),
+        (ENTRY.format(id="views/neg") + "match = 3\n", ":2: field 'match' must be a non-empty str, not 3"),
+        (ENTRY.format(id="views/neg") + 'match = "("\n', ":2: field 'match' is no regular expression"),
+        (ENTRY.format(id="views/neg") * 2, ":8: 'views/neg' is expected twice"),
+        ("backend = 'torch'\n", "unknown key 'backend'"),
+        ("expected = 3\n", "must be tables"),
+        ("expected = [3]\n", "must be a table"),
+    ],
+)
+def test_malformed_file(tmp_path: Path, text: str, problem: str) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text(text)
+    with pytest.raises(UsageProblem, match=problem) as error:
+        expectations.read(file, ["views/neg", "views/clone"], "cpu")
+    assert str(file) in str(error.value)
+    assert error.value.exit_status == 2
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match="No such file"):
+        expectations.read(tmp_path / "absent.toml", [], "cpu")
+
+
+def test_no_shipped_file_for_an_unknown_version() -> None:
+    assert expectations.shipped("torch", "0.0.1") is None
+    assert expectations.shipped("nothing", "1") is None
