@@ -16,10 +16,12 @@ from .. import discovery
 from ..budget import BUDGETS
 from ..journal import write_atomically
 from ..problem import unknown
+from ..runner import suite as suites
 from ..runner.progress import reporter
 from ..runner.run import RECORD, Options, Record, exit_status, validate
 from ..runner.selection import Selection
 
+SUITE = suites.STANDARD
 FORMATS_GROUP = "gaugeblock.reports"
 FILES = {"markdown": "report.md", "junit": "junit.xml", "html": "report.html"}
 
@@ -68,6 +70,7 @@ class Validate:
             timeout=args.timeout,
             memory=args.memory,
             check_snippets=not args.no_snippet_check,
+            suite=SUITE,
         )
         record = validate(options, reporter())
         written = [out / RECORD]

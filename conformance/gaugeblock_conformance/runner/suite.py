@@ -11,6 +11,7 @@ from gaugeblock_spec import requirements as spec
 from gaugeblock_spec.requirements import Requirement
 
 from .. import requirement as registry
+from ..problem import UsageProblem, one_line
 from ..requirement import TestCase
 
 STANDARD = "gaugeblock_conformance.runner.suite:standard"
@@ -36,9 +37,12 @@ def standard() -> Suite:
 
 
 def load(address: str) -> Suite:
-    """The suite that ``package.module:function`` returns."""
+    """The suite that ``package.module:function`` returns. Raises UsageProblem if it cannot be imported or made."""
     module, _, name = address.partition(":")
-    return cast("Suite", getattr(importlib.import_module(module), name)())
+    try:
+        return cast("Suite", getattr(importlib.import_module(module), name)())
+    except Exception as error:
+        raise UsageProblem(f"the suite {address} cannot be loaded: {one_line(error)}") from error
 
 
 def empty() -> Suite:

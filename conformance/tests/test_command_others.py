@@ -1,0 +1,96 @@
+"""``requirements``, ``backends``, ``new-backend`` and ``report``."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from gaugeblock_conformance import command, discovery
+from gaugeblock_spec import requirements as spec
+
+KNOWN = next(iter(spec.load().values()))
+
+
+def test_requirement_in_full(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["requirements", KNOWN.id]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(KNOWN.id)
+    assert " ".join(KNOWN.sentence.split()) in " ".join(out.split())
+    for word in (KNOWN.level, *KNOWN.capabilities, *KNOWN.origin):
+        assert word in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_list_of_requirements(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["requirements", "--area", KNOWN.area]) == 0
+    out = capsys.readouterr().out
+    own = [requirement for requirement in spec.load().values() if requirement.area == KNOWN.area]
+    assert out.startswith(f"{KNOWN.area} ({len(own)})\n")
+    assert len(out.splitlines()) == len(own) + 1
+
+
+def test_unknown_requirement(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["requirements", KNOWN.id[:-1]]) == 2
+    assert f"did you mean {KNOWN.id}" in capsys.readouterr().err
+    assert command.main(["requirements", "--area", "nonesuch"]) == 2
+    assert "unknown area 'nonesuch'; known: " in capsys.readouterr().err
+
+
+def test_backends(fakes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["backends", "fake_backends:Healthy", "fake_backends:RaisesAtLoad"]) == 3
+    out = capsys.readouterr().out
+    assert "  healthy 1.2.3+local on cpu\n" in out
+    assert "capabilities: core" in out
+    assert "  does not load: RuntimeError: the driver is missing\n" in out
+
+
+def test_new_backend_runs_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["new-backend", "my-chip", "--dir", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    path = tmp_path / "my_chip_backend.py"
+    assert f"gaugeblock validate {path}:MyChipBackend --budget quick" in out
+    assert "TEMPLATE" not in path.read_text()
+    backend = discovery.load(discovery.resolve(f"{path}:MyChipBackend"))
+    assert backend.name == "my-chip"
+    done = subprocess.run(
+        [sys.executable, "-m", "gaugeblock_conformance", "validate", f"{path}:MyChipBackend", "--budget", "quick"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "conforming: " in done.stdout
+
+
+def test_new_backend_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["new-backend", "chip", "--dir", str(tmp_path)]) == 0
+    assert command.main(["new-backend", "chip", "--dir", str(tmp_path)]) == 2
+    assert "exists already; nothing was written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["3d", "a.b", "Chip", "class", "ü", ""])
+def test_new_backend_name(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert command.main(["new-backend", name, "--dir", str(tmp_path)]) == 2
+    assert f"backend name {name!r}: allowed are" in capsys.readouterr().err
+
+
+def test_new_backend_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["new-backend", "chip", "--dir", "/dev/null/x"]) == 2
+    assert "--dir /dev/null/x: cannot write there" in capsys.readouterr().err
+
+
+def test_resolve_prefers_installed_names() -> None:
+    resolved = discovery.resolve("torch:meta")
+    assert (resolved.attribute, resolved.device, resolved.slug) == ("TorchBackend", "meta", "torch-meta")
+    resolved = discovery.resolve("my.package:Chip:1")
+    assert (resolved.module, resolved.attribute, resolved.device) == ("my.package", "Chip", "1")
+
+
+def test_the_command_line_does_not_import_backends() -> None:
+    code = "import sys, gaugeblock_conformance.commands.validate; sys.exit('torch' in sys.modules)"
+    assert importlib.util.find_spec("gaugeblock_conformance") is not None
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
