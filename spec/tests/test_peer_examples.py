@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import pytest
-
 from gaugeblock_spec import examples, requirements
 
 torch = pytest.importorskip("torch")
