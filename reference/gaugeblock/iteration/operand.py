@@ -14,13 +14,17 @@ Number = bool | int | float | complex
 
 @dataclass(slots=True, eq=False)
 class Operand:
-    """State of one operand while the steps run; `strides` are in bytes, over the iterator's current shape."""
+    """State of one operand while the steps run; `strides` are in bytes, over the iterator's current shape.
+
+    An input with `promotes` false (the condition of where) has no say in the common dtype.
+    """
 
     tensor: Tensor | None
     number: Number | None
     is_output: bool
     geometry: Geometry | None
     dtype: DType | None
+    promotes: bool = True
     is_read_write: bool = False
     will_resize: bool = False
     strides: tuple[int, ...] | None = None

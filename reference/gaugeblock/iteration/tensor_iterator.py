@@ -140,16 +140,20 @@ class TensorIterator:
             tensors, check=self.config.check_all_same_device, allow_cpu_scalars=self.config.allow_cpu_scalars
         )
 
+    def find_common_dtype(self) -> DType:
+        """The dtype that the inputs meet in, by the configuration; found once."""
+        if self.common_dtype is None:
+            given = [(o.dtype, o.priority) for o in self.inputs if o.dtype is not None and o.promotes]
+            self.common_dtype = common_dtype(given) if self.config.promote_inputs_to_common_dtype else given[0][0]
+            if self.config.promote_integer_inputs_to_float:
+                self.common_dtype = floating(self.common_dtype)
+        return self.common_dtype
+
     def _find_types(self) -> None:
         config = self.config
-        given = [(o.dtype, o.priority) for o in self.inputs if o.dtype is not None]
-        if config.promote_inputs_to_common_dtype:
-            self.common_dtype = common_dtype(given)
-            if config.promote_integer_inputs_to_float:
-                self.common_dtype = floating(self.common_dtype)
-        elif given:
-            self.common_dtype = given[0][0]
-            if config.check_all_same_dtype:
+        if self.inputs:
+            self.find_common_dtype()
+            if config.check_all_same_dtype and not config.promote_inputs_to_common_dtype:
                 self._check_same_dtype()
         for output in self.outputs:
             if output.dtype is None:
@@ -169,8 +173,6 @@ class TensorIterator:
     def _fast_setup(self) -> bool:
         config = self.config
         if config.is_reduction or config.enforce_linear_iteration or config.static_shape is not None:
-            return False
-        if any(o.number is not None for o in self.operands) and self.logical_shape == ():
             return False
         geometries = [o.geometry for o in self.operands if o.geometry is not None and not o.will_resize]
         self.setup = fast_setup(geometries)

@@ -1,0 +1,178 @@
+"""Changing dtype, device or layout: to() with its overloads, and the methods named after dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.device import Device, as_device
+from ..core.dtype import BY_NAME, DType
+from ..core.errors import type_error
+from ..core.memory_format import MemoryFormat, preserve_format
+from ..tensor.geometry import geometry_of
+from ..tensor.tensor import Tensor, new_like
+from .copy import copy_values, format_strides, warn_of_lost_imaginary_part
+from .registration import kernel
+
+METHOD_DTYPES = {
+    "float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "int": "int32",
+    "long": "int64", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool", "cfloat": "complex64",
+    "cdouble": "complex128",
+}  # fmt: skip
+"""Tensor method -> the dtype that it converts to."""
+
+
+def converted(
+    self: Tensor,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """`self` when dtype, device and format agree and no copy is asked for, else a fresh tensor."""
+    geometry = self.geometry
+    target_dtype = geometry.dtype if dtype is None else dtype
+    target_device = geometry.device if device is None else device
+    if target_dtype is geometry.dtype and target_device is geometry.device and not copy:
+        if memory_format is None or memory_format is preserve_format:
+            return self
+        if format_strides(geometry, memory_format) == geometry.strides:
+            return self
+    target = geometry_of(geometry.sizes, format_strides(geometry, memory_format), target_dtype, target_device)
+    if geometry.device.type == "meta" and target_device.type != "meta":
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    warn_of_lost_imaginary_part(geometry, target)
+    result = new_like(target)
+    copy_values(result, self)
+    return result
+
+
+@kernel("to.dtype")
+def to_dtype(
+    self: Tensor,
+    dtype: DType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Conversion to `dtype`."""
+    return converted(self, dtype, None, copy, memory_format)
+
+
+@kernel("to.device")
+def to_device(
+    self: Tensor,
+    device: Device | str,
+    dtype: DType | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Conversion to `device` and `dtype`."""
+    return converted(self, dtype, as_device(device), copy, memory_format)
+
+
+@kernel("to.other")
+def to_other(
+    self: Tensor,
+    other: Tensor,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Conversion to the dtype and device of `other`."""
+    return converted(self, other.geometry.dtype, other.geometry.device, copy, memory_format)
+
+
+@kernel("to.dtype_layout")
+def to_dtype_layout(
+    self: Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Conversion to what is given by keyword."""
+    return converted(self, dtype, None if device is None else as_device(device), copy, memory_format)
+
+
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """``to(dtype)``, ``to(device[, dtype])``, ``to(other)``, each with non_blocking, copy and memory_format=.
+
+    Returns self when nothing changes and copy is false. Raises TypeError for any other arguments.
+    """
+    names = ["non_blocking", "copy"]
+    values: dict[str, Any] = {}
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        other = rest.pop(0)
+        values = {"dtype": other.geometry.dtype, "device": other.geometry.device}
+    elif rest and isinstance(rest[0], DType):
+        values["dtype"] = rest.pop(0)
+    else:
+        names = ["device", "dtype", *names]
+    if len(rest) > len(names):
+        most = len(args) - len(rest) + len(names)
+        raise TypeError(f"to() takes from 0 to {most} positional arguments but {len(args)} were given")
+    values.update(zip(names, rest, strict=False))
+    for name, value in kwargs.items():
+        if name == "other" and isinstance(value, Tensor) and not args:
+            values.update(dtype=value.geometry.dtype, device=value.geometry.device)
+        elif name in values:
+            raise TypeError(f"to() got multiple values for argument '{name}'")
+        elif name not in ("dtype", "device", "non_blocking", "copy", "memory_format"):
+            raise TypeError(f"to() got an unexpected keyword argument '{name}'")
+        else:
+            values[name] = value
+    _check_kinds(values)
+    device = values.get("device")
+    return converted(
+        self,
+        values.get("dtype"),
+        None if device is None else as_device(device),
+        values.get("copy", False),
+        values.get("memory_format"),
+    )
+
+
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "dtype": ((DType,), "dtype"),
+    "device": ((Device, str), "device or str"),
+    "non_blocking": ((bool,), "bool"),
+    "copy": ((bool,), "bool"),
+    "memory_format": ((MemoryFormat,), "memory_format"),
+}
+
+
+def _check_kinds(values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        kinds, allowed = _KINDS[name]
+        if value is not None and not isinstance(value, kinds):
+            type_error("to", name, value, allowed)
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """Conversion to the dtype of `other`."""
+    return converted(self, other.geometry.dtype)
+
+
+def conversion_method(dtype_name: str) -> Any:
+    """The method that converts to one dtype, such as ``x.float()``."""
+    dtype = BY_NAME[dtype_name]
+
+    def convert(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
+        return converted(self, dtype, None, False, memory_format)
+
+    convert.__doc__ = f"`self` as {dtype_name}; self itself when it has that dtype."
+    return convert
+
+
+METHODS: dict[str, Any] = {"to": to, "type_as": type_as}
+for _method, _dtype in METHOD_DTYPES.items():
+    METHODS[_method] = conversion_method(_dtype)
+    METHODS[_method].__name__ = METHODS[_method].__qualname__ = _method
+
+kernel("type_as")(type_as)

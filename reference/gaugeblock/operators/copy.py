@@ -1,0 +1,117 @@
+"""Copies: copy_, clone and what fills the tensor floor's copy hooks; any strides, any dtypes, lazy bits resolved."""
+
+from __future__ import annotations
+
+import warnings
+
+from ..core.device import cpu
+from ..core.memory_format import MemoryFormat, contiguous_format, preserve_format
+from ..iteration.broadcast import broadcast_shapes
+from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
+from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry, geometry_of, remember
+from ..tensor.hooks import hooks
+from ..tensor.strides import channels_last_strides, default_strides, preserve_format_strides
+from ..tensor.tensor import Tensor, new_like
+from ..tensor.versions import bump_version
+from .element_loop import element_launch
+from .extents import extent_of
+from .launch import Launch
+from .registration import kernel
+
+FORMULA_OF_LAZY = {0: "identity", CONJUGATE: "conj_physical", NEGATIVE: "neg", CONJUGATE | NEGATIVE: "neg_conj"}
+
+
+def copy_values(destination: Tensor, source: Tensor) -> None:
+    """Write `source`, broadcast and converted, into `destination`; no checks, no version change."""
+    key = ("copy", source.geometry)
+    plans = destination.geometry.plans
+    try:
+        launch: Launch | None = plans[key]
+    except KeyError:
+        launch = _plan(destination.geometry, source.geometry)
+        remember(plans, key, launch)
+    if launch is not None:
+        launch.run([destination.pointer, source.pointer])
+
+
+def _plan(destination: Geometry, source: Geometry) -> Launch | None:
+    if destination.device is not cpu:
+        return None
+    if source.device is not cpu:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    compute = source.dtype
+    return element_launch(FORMULA_OF_LAZY[destination.lazy ^ source.lazy], destination, [source], compute)
+
+
+@kernel("copy_")
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Write `src`, broadcast and converted to self's dtype, into self; RuntimeError when it does not broadcast."""
+    geometry, source = self.geometry, src.geometry
+    if self is src:
+        return self
+    check_no_internal_overlap(geometry.sizes, geometry.strides)
+    if self.storage is src.storage:
+        check_no_partial_overlap(extent_of(self), extent_of(src))
+    if source.sizes != geometry.sizes and broadcast_shapes((geometry.sizes, source.sizes)) != geometry.sizes:
+        raise RuntimeError(
+            f"copy_(): output with shape {list(geometry.sizes)} doesn't match the broadcast shape "
+            f"{list(broadcast_shapes((geometry.sizes, source.sizes)))}"
+        )
+    warn_of_lost_imaginary_part(source, geometry)
+    copy_values(self, src)
+    bump_version(self)
+    return self
+
+
+def warn_of_lost_imaginary_part(source: Geometry, destination: Geometry) -> None:
+    """UserWarning when complex values go into a real dtype other than bool."""
+    if source.dtype.is_complex and not destination.dtype.is_complex and destination.dtype.kind:
+        warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=4)
+
+
+def format_strides(geometry: Geometry, memory_format: MemoryFormat | None) -> tuple[int, ...]:
+    """Strides of a copy of `geometry` in a memory format (None and preserve_format keep the layout).
+
+    RuntimeError when the rank does not go with the format.
+    """
+    if memory_format is None or memory_format is preserve_format:
+        return preserve_format_strides(geometry.sizes, geometry.strides)
+    if memory_format is contiguous_format:
+        return default_strides(geometry.sizes)
+    if memory_format.rank != geometry.ndim:
+        raise RuntimeError(f"required rank {memory_format.rank} tensor to use {memory_format.name} format")
+    return channels_last_strides(geometry.sizes, memory_format)
+
+
+@kernel("clone")
+def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    """A fresh tensor with the same values; the layout is kept unless a memory format is given."""
+    geometry = self.geometry
+    strides = format_strides(geometry, memory_format)
+    result = new_like(geometry_of(geometry.sizes, strides, geometry.dtype, geometry.device))
+    copy_values(result, self)
+    return result
+
+
+def assign(view: Tensor, value: object) -> None:
+    """What stands behind basic assignment: copy_ of a tensor, fill_ of a number."""
+    from .fill import fill_scalar, number_from
+
+    if isinstance(value, Tensor):
+        if view.geometry.ndim < value.geometry.ndim:
+            value = _without_leading_ones(value, view.geometry.ndim)
+        copy_(view, value)
+    else:
+        fill_scalar(view, number_from("__setitem__", "value", value))
+
+
+def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
+    from ..tensor.views import squeeze
+
+    while value.geometry.ndim > ndim and value.geometry.sizes[0] == 1:
+        value = squeeze(value, 0)
+    return value
+
+
+hooks.copy_into = copy_values
+hooks.assign = assign

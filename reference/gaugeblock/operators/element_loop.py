@@ -1,0 +1,50 @@
+"""A launch over an output's shape for given formula and dtypes: the common part of copies, fills and casts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.dtype import DType
+from ..iteration.broadcast import iteration_strides
+from ..iteration.coalesce import coalesce_dimensions
+from ..iteration.reorder import permute, reorder_dimensions
+from ..kernels.operand import Immediate, Raw
+from ..kernels.pointwise import PointwiseKernel, pointwise_kernel
+from ..tensor.geometry import Geometry
+from .launch import Launch
+
+Ints = tuple[int, ...]
+
+
+def element_launch(
+    formula: str, out: Geometry, inputs: Sequence[Geometry | Immediate], compute: DType
+) -> Launch | None:
+    """The launch that writes `formula` of the inputs, broadcast, to `out`; None when there is nothing to write.
+
+    Dims that `out` repeats (stride 0) are written once.
+    """
+    if out.numel == 0:
+        return None
+    shape = tuple([1 if step == 0 else size for size, step in zip(out.sizes, out.strides, strict=True)])
+    memory = [out, *(value for value in inputs if not isinstance(value, Immediate))]
+    strides = [iteration_strides(g.sizes, g.strides, out.sizes, g.dtype.itemsize) for g in memory]
+    order = reorder_dimensions(shape, strides)
+    merged, steps = coalesce_dimensions(permute(shape, order), [permute(operand, order) for operand in strides])
+    operands = [v if isinstance(v, Immediate) else v.dtype for v in inputs]
+    slots = [0, *(index + 1 for index, value in enumerate(inputs) if not isinstance(value, Immediate))]
+    kernel = formula_kernel(formula, operands, compute, out.dtype)
+    return Launch(kernel, merged, steps, [g.dtype.itemsize for g in memory], slots)
+
+
+def formula_kernel(
+    name: str, operands: Sequence[DType | Immediate], compute: DType, result: DType
+) -> PointwiseKernel:
+    """The kernel of a formula from the tables; operands that the formula wants unconverted are handed over so."""
+    from .formulas import FORMULAS
+
+    formula = FORMULAS[name]
+    kinds: list[DType | Raw | Immediate] = [
+        Raw(operand) if index in formula.raw and isinstance(operand, DType) else operand
+        for index, operand in enumerate(operands)
+    ]
+    return pointwise_kernel(name, formula.function, kinds, compute, (result,))

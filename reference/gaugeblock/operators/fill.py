@@ -1,0 +1,175 @@
+"""Writing one value to many elements: fill_, zero_, masked_fill."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+from ..core.device import cpu
+from ..core.dtype import DType
+from ..iteration.broadcast import broadcast_shapes
+from ..iteration.operand import Number
+from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
+from ..iteration.types import UPSTREAM_NAMES
+from ..kernels.operand import Immediate
+from ..tensor.geometry import CONJUGATE, NEGATIVE, geometry_of, remember
+from ..tensor.strides import preserve_format_strides
+from ..tensor.tensor import Tensor, new_like
+from ..tensor.versions import bump_version
+from .copy import clone, copy_values
+from .element_loop import element_launch
+from .extents import extent_of
+from .launch import Launch
+from .number_limits import check_fits
+from .registration import kernel
+
+NUMBERS = (bool, int, float, complex)
+
+
+def number_from(operator: str, argument: str, value: Any) -> Number:
+    """A Python number for a number or a NumPy scalar. Raises TypeError naming the argument for anything else."""
+    if isinstance(value, NUMBERS):
+        return value
+    item = getattr(value, "item", None)
+    if item is not None and getattr(value, "ndim", None) == 0:
+        found: Number = item()
+        return found
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(
+            f"{operator}(): argument '{argument}' must be a number, not {type(value).__name__}"
+        ) from None
+
+
+def stored_number(operator: str, value: Number, dtype: DType, lazy: int = 0) -> Number:
+    """`value` as it goes into memory of `dtype`: checked to fit, truncated for ints, truth for bool."""
+    check_fits(operator, value, dtype)
+    if lazy & CONJUGATE and isinstance(value, complex):
+        value = value.conjugate()
+    if lazy & NEGATIVE:
+        value = -value
+    if dtype.kind == 0:
+        return bool(value)
+    if dtype.kind == 1:
+        whole = int(value.real)
+        return whole - (1 << 64) if whole >= 1 << 63 else whole
+    return value.real if dtype.kind == 2 and isinstance(value, complex) else value
+
+
+@kernel("fill_.Scalar")
+def fill_scalar(self: Tensor, value: Number) -> Tensor:
+    """Write a number to every element, once per memory location; RuntimeError when it does not fit the dtype."""
+    geometry = self.geometry
+    number = stored_number("fill_", value, geometry.dtype, geometry.lazy)
+    if geometry.device is cpu:
+        plans = geometry.plans
+        try:
+            launch: Launch | None = plans["fill"]
+        except KeyError:
+            launch = element_launch("identity", geometry, [Immediate(geometry.dtype)], geometry.dtype)
+            remember(plans, "fill", launch)
+        if launch is not None:
+            launch.run([self.pointer, number])
+    bump_version(self)
+    return self
+
+
+@kernel("fill_.Tensor")
+def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
+    """Write the value of a 0-dim tensor to every element. Raises RuntimeError for a tensor with dims."""
+    if value.geometry.ndim:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.geometry.ndim} dimensions."
+        )
+    if value.storage is self.storage:
+        value = clone(value)
+    copy_values(self, value)
+    bump_version(self)
+    return self
+
+
+@kernel("zero_")
+def zero_(self: Tensor) -> Tensor:
+    """Write 0 to every element."""
+    return fill_scalar(self, 0)
+
+
+def _check_mask(operator: str, self: Tensor, mask: Tensor) -> None:
+    dtype = mask.geometry.dtype
+    if dtype.kind != 0:
+        raise RuntimeError(
+            f"{operator} only supports boolean masks, but got mask with dtype {UPSTREAM_NAMES[dtype.name]}"
+        )
+    if mask.geometry.device is not self.geometry.device:
+        raise RuntimeError(
+            f"{operator}: expected self and mask to be on the same device, got {self.geometry.device} and "
+            f"{mask.geometry.device}"
+        )
+
+
+def _masked_into(out: Tensor, self: Tensor, mask: Tensor, value: Number | Tensor) -> None:
+    """out = where(mask, value, self), converted to out's dtype."""
+    if out.geometry.device is not cpu:
+        return
+    dtype = out.geometry.dtype
+    is_tensor = isinstance(value, Tensor)
+    other = value.geometry if isinstance(value, Tensor) else Immediate(dtype)
+    key = ("masked_fill", self.geometry, mask.geometry, value.geometry if isinstance(value, Tensor) else None)
+    plans = out.geometry.plans
+    try:
+        launch: Launch | None = plans[key]
+    except KeyError:
+        launch = element_launch("where", out.geometry, [mask.geometry, other, self.geometry], dtype)
+        remember(plans, key, launch)
+    if launch is not None:
+        given = value.pointer if is_tensor else value  # type: ignore[union-attr]
+        launch.run([out.pointer, mask.pointer, given, self.pointer])
+
+
+def _masked_value(operator: str, self: Tensor, value: Number | Tensor) -> Number | Tensor:
+    if not isinstance(value, Tensor):
+        return stored_number(operator, value, self.geometry.dtype, self.geometry.lazy)
+    if value.geometry.ndim:
+        raise RuntimeError(
+            f"{operator} only supports a 0-dimensional value tensor, but got tensor with {value.geometry.ndim} "
+            f"dimension(s)."
+        )
+    return value
+
+
+@kernel("masked_fill_.Scalar")
+@kernel("masked_fill_.Tensor")
+def masked_fill_(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
+    """Write `value` where `mask`, which broadcasts to self, is true."""
+    geometry = self.geometry
+    _check_mask("masked_fill_", self, mask)
+    check_no_internal_overlap(geometry.sizes, geometry.strides)
+    if broadcast_shapes((geometry.sizes, mask.geometry.sizes)) != geometry.sizes:
+        raise RuntimeError(
+            f"masked_fill_(): output with shape {list(geometry.sizes)} doesn't match the broadcast shape "
+            f"{list(broadcast_shapes((geometry.sizes, mask.geometry.sizes)))}"
+        )
+    if mask.storage is self.storage:
+        check_no_partial_overlap(extent_of(self), extent_of(mask))
+    _masked_into(self, self, mask, _masked_value("masked_fill_", self, value))
+    bump_version(self)
+    return self
+
+
+@kernel("masked_fill.Scalar")
+@kernel("masked_fill.Tensor")
+def masked_fill(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
+    """A tensor with `value` where `mask` is true, else self's values; both broadcast."""
+    _check_mask("masked_fill", self, mask)
+    geometry = self.geometry
+    sizes = broadcast_shapes((geometry.sizes, mask.geometry.sizes))
+    if sizes == geometry.sizes:
+        strides = preserve_format_strides(geometry.sizes, geometry.strides)
+    else:
+        from ..tensor.strides import default_strides
+
+        strides = default_strides(sizes)
+    result = new_like(geometry_of(sizes, strides, geometry.dtype, geometry.device))
+    _masked_into(result, self, mask, _masked_value("masked_fill", self, value))
+    return result

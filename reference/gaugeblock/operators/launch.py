@@ -1,0 +1,75 @@
+"""Running a compiled kernel over an iteration space: one contiguous run, nested strides, or shares of it on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ..iteration.split import GRAIN_SIZE
+from ..kernels.parallel import get_num_threads, parallel_for
+from ..kernels.pointwise import PointwiseKernel
+
+
+class Launch:
+    """A kernel with its shape and byte strides (innermost first, outputs first).
+
+    `slots` are the positions among the call's values (outputs first) that are addresses, in the order of `strides`.
+    """
+
+    __slots__ = ("contiguous", "count", "kernel", "shape", "slots", "steps", "strides", "tail")
+
+    def __init__(
+        self,
+        kernel: PointwiseKernel,
+        shape: tuple[int, ...],
+        strides: Sequence[tuple[int, ...]],
+        itemsizes: Sequence[int],
+        slots: Sequence[int],
+    ) -> None:
+        self.kernel = kernel
+        self.count = prod(shape)
+        self.contiguous = self.count == 1 or (
+            len(shape) <= 1 and all(steps == (size,) for steps, size in zip(strides, itemsizes, strict=True))
+        )
+        self.shape = shape or (1,)
+        self.strides = [steps or (0,) for steps in strides]
+        self.slots = tuple(slots)
+        self.steps = tuple(itemsizes)
+        self.tail = (len(self.shape), *self.shape, *(step for steps in self.strides for step in steps))
+
+    def run(self, values: list[Any]) -> None:
+        """Run over everything; `values` are addresses and numbers, outputs first."""
+        if self.count > GRAIN_SIZE and get_num_threads() > 1:
+            self._run_parallel(values)
+        elif self.contiguous:
+            self.kernel.contiguous(*values, self.count)
+        else:
+            self.kernel.strided(*values, *self.tail)
+
+    def _run_parallel(self, values: list[Any]) -> None:
+        if self.contiguous:
+            call = self.kernel.contiguous
+
+            def run_flat(begin: int, end: int) -> None:
+                call(*self._moved(values, self.steps, begin), end - begin)
+
+            parallel_for(self.count, GRAIN_SIZE, run_flat)
+            return
+        dim = max(range(len(self.shape)), key=lambda d: (self.shape[d] >= get_num_threads(), d, self.shape[d]))
+        rest = max(self.count // self.shape[dim], 1)
+        strided = self.kernel.strided
+        steps = tuple(operand[dim] for operand in self.strides)
+        head, flat = self.shape[:dim], tuple(step for operand in self.strides for step in operand)
+
+        def run_box(begin: int, end: int) -> None:
+            sizes = (*head, end - begin, *self.shape[dim + 1 :])
+            strided(*self._moved(values, steps, begin), len(sizes), *sizes, *flat)
+
+        parallel_for(self.shape[dim], max(GRAIN_SIZE // rest, 1), run_box)
+
+    def _moved(self, values: list[Any], steps: tuple[int, ...], begin: int) -> list[Any]:
+        moved = list(values)
+        for slot, step in zip(self.slots, steps, strict=True):
+            moved[slot] += begin * step
+        return moved

@@ -1,0 +1,64 @@
+"""Pointwise operators: a kernel for every form of every pointwise row, on CPU and Meta."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..dispatch.registry import REGISTRY
+from ..tensor.tensor import Tensor
+from .pointwise_call import call_builder
+from .pointwise_rule import PointwiseRule
+from .pointwise_run import run_functional, run_into
+from .rows import Row, rows
+
+RULES: dict[str, PointwiseRule] = {}
+"""Rule of each pointwise row by name."""
+
+
+def register_row(row: Row) -> None:
+    """Register the functional, in-place and out= kernels of one row."""
+    rule = RULES[row.name] = PointwiseRule(row)
+    for key in ("CPU", "Meta"):
+        REGISTRY.register(row.name, key, functional(rule))
+        if row.inplace_name is not None:
+            REGISTRY.register(row.inplace_name, key, inplace(rule))
+        if row.out_name is not None:
+            REGISTRY.register(row.out_name, key, into(rule))
+
+
+def functional(rule: PointwiseRule) -> Callable[..., Tensor]:
+    """The form with a new result."""
+    build = call_builder(rule.name)
+
+    def run(*args: Any, **kwargs: Any) -> Tensor:
+        return run_functional(rule, build(*args, **kwargs))
+
+    return run
+
+
+def inplace(rule: PointwiseRule) -> Callable[..., Tensor]:
+    """The form that writes into its first argument."""
+    build = call_builder(rule.name)
+
+    def run(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return run_into(rule, build(self, *args, **kwargs), self, inplace=True)
+
+    return run
+
+
+def into(rule: PointwiseRule) -> Callable[..., Tensor]:
+    """The form that writes into `out`."""
+    build = call_builder(rule.name)
+
+    def run(*args: Any, out: Tensor, **kwargs: Any) -> Tensor:
+        return run_into(rule, build(*args, **kwargs), out, inplace=False)
+
+    return run
+
+
+def register_pointwise() -> None:
+    """Register every pointwise row of the spec."""
+    for row in rows().values():
+        if row.family == "pointwise":
+            register_row(row)

@@ -1,0 +1,206 @@
+"""What one call of a pointwise operator computes: which formula, on which operands."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..core.dtype import DType
+from ..iteration.operand import Number
+from ..iteration.types import UPSTREAM_NAMES
+from ..tensor.tensor import Tensor
+
+
+class Call(NamedTuple):
+    """A formula name and its arguments.
+
+    `operands` (tensors and numbers) broadcast and promote; `extras` are numbers converted to the computation dtype
+    that do not promote; `condition` is read as bool before the operands; `weights` are numbers that promote only.
+    With `fit` a number that the computation dtype cannot hold is an error instead of wrapping.
+    """
+
+    formula: str
+    operands: tuple[Tensor | Number, ...]
+    extras: tuple[Number, ...] = ()
+    condition: Tensor | None = None
+    weights: tuple[Number, ...] = ()
+    fit: bool = False
+
+
+def check_alpha(operator: str, alpha: Number, common: DType) -> None:
+    """RuntimeError when alpha's kind exceeds that of the computation, or is bool for anything but bool."""
+    if isinstance(alpha, bool):
+        if common.kind != 0:
+            raise RuntimeError(
+                f"{operator}(): Boolean alpha only supported for Boolean results, not for {UPSTREAM_NAMES[common.name]}"
+            )
+    elif isinstance(alpha, float) and common.kind < 2:
+        raise RuntimeError(
+            f"{operator}(): For integral input tensors, argument alpha must not be a floating point number, got {alpha}"
+        )
+    elif isinstance(alpha, complex) and common.kind < 3:
+        raise RuntimeError(
+            f"{operator}(): For non-complex input tensors, argument alpha must not be a complex number, got {alpha}"
+        )
+
+
+def _with_alpha(formula: str, self: Any, other: Any, alpha: Number) -> Call:
+    if alpha == 1 and type(alpha) is int:
+        return Call(formula, (self, other))
+    return Call(formula + ".alpha", (self, other), (alpha,))
+
+
+def add(self: Any, other: Any, alpha: Number = 1) -> Call:
+    return _with_alpha("add", self, other, alpha)
+
+
+def sub(self: Any, other: Any, alpha: Number = 1) -> Call:
+    return _with_alpha("sub", self, other, alpha)
+
+
+def rsub(self: Any, other: Any, alpha: Number = 1) -> Call:
+    return _with_alpha("sub", other, self, alpha)
+
+
+def div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Call:
+    if rounding_mode is None:
+        return Call("div", (self, other))
+    if rounding_mode == "floor":
+        return Call("div.floor", (self, other))
+    if rounding_mode == "trunc":
+        return Call("div.trunc", (self, other))
+    raise RuntimeError(
+        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
+    )
+
+
+def where(condition: Tensor, self: Any, other: Any) -> Call:
+    if condition.dtype.name not in ("bool", "uint8"):
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{UPSTREAM_NAMES[condition.dtype.name]}"
+        )
+    return Call("where", (self, other), condition=condition)
+
+
+def clamp(self: Tensor, min: Any = None, max: Any = None) -> Call:
+    if min is None and max is None:
+        raise RuntimeError("clamp(): At least one of 'min' or 'max' must not be None")
+    if max is None:
+        return Call("clamp_min", (self, min), fit=True)
+    if min is None:
+        return Call("clamp_max", (self, max), fit=True)
+    return Call("clamp", (self, min, max), fit=True)
+
+
+def clamp_min(self: Tensor, min: Any) -> Call:
+    return Call("clamp_min", (self, min), fit=True)
+
+
+def clamp_max(self: Tensor, max: Any) -> Call:
+    return Call("clamp_max", (self, max), fit=True)
+
+
+def addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Call:
+    return Call("addcmul", (self, tensor1, tensor2), (value,))
+
+
+def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Call:
+    if tensor1.dtype.kind < 2 and tensor2.dtype.kind < 2:
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported: tensor1 and tensor2 are integral; convert one of "
+            "them to a floating dtype"
+        )
+    return Call("addcdiv", (self, tensor1, tensor2), (value,))
+
+
+def lerp(self: Tensor, end: Tensor, weight: Any) -> Call:
+    _same_dtype("lerp", self, {"end": end, "weight": weight})
+    if isinstance(weight, Tensor):
+        return Call("lerp", (self, end, weight))
+    return Call("lerp", (self, end), (weight,))
+
+
+def _same_dtype(operator: str, self: Tensor, others: dict[str, Any]) -> None:
+    for name, other in others.items():
+        if isinstance(other, Tensor) and other.dtype is not self.dtype:
+            raise RuntimeError(
+                f"{operator}(): expected dtype {self.dtype.name} for `{name}` but got dtype {other.dtype.name}"
+            )
+
+
+def heaviside(self: Tensor, values: Tensor) -> Call:
+    if values.dtype is not self.dtype:
+        raise RuntimeError(
+            f"heaviside is not yet implemented for tensors with different dtypes: self is {self.dtype.name}, "
+            f"values is {values.dtype.name}"
+        )
+    return Call("heaviside", (self, values))
+
+
+def isclose(self: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Call:
+    if other.dtype is not self.dtype:
+        raise RuntimeError(
+            f"isclose(): {UPSTREAM_NAMES[self.dtype.name]} of self did not match {UPSTREAM_NAMES[other.dtype.name]} of "
+            f"other"
+        )
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(f"isclose(): rtol and atol must be greater than or equal to zero, got {rtol} and {atol}")
+    return Call("isclose.equal_nan" if equal_nan else "isclose", (self, other), (rtol, atol))
+
+
+def logit(self: Tensor, eps: float | None = None) -> Call:
+    return Call("logit", (self,)) if eps is None or eps < 0 else Call("logit.eps", (self,), (eps,))
+
+
+def pow(self: Any, exponent: Any) -> Call:
+    if isinstance(exponent, int) and exponent < 0 and self.dtype.kind < 2:
+        raise RuntimeError(
+            f"pow(): Integers to negative integer powers are not allowed: argument 'exponent' is {exponent} and self "
+            f"is {self.dtype.name}"
+        )
+    return Call("pow", (self, exponent))
+
+
+def square(self: Tensor) -> Call:
+    return Call("square", (self,), weights=(2,))
+
+
+def nan_to_num(
+    self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Call:
+    dtype = self.dtype.to_real()
+    if dtype.kind < 2:
+        return Call("identity", (self,))
+    from ..core.limits import finfo
+
+    limits = finfo(dtype)
+    replacements = (
+        0.0 if nan is None else nan,
+        limits.max if posinf is None else posinf,
+        limits.min if neginf is None else neginf,
+    )
+    return Call("nan_to_num", (self,), replacements)
+
+
+def round_decimals(self: Tensor, *, decimals: int = 0) -> Call:
+    if decimals > 0:
+        return Call("round.decimals", (self,), (10.0**decimals,))
+    return Call("round.tens", (self,), (10.0**-decimals,)) if decimals else Call("round", (self,))
+
+
+CALLS: dict[str, Any] = {
+    "add": add, "sub": sub, "rsub": rsub, "div": div, "where": where, "clamp": clamp, "clamp_min": clamp_min,
+    "clamp_max": clamp_max, "addcmul": addcmul, "addcdiv": addcdiv, "lerp": lerp, "heaviside": heaviside,
+    "isclose": isclose, "logit": logit, "pow": pow, "square": square, "nan_to_num": nan_to_num,
+    "round.decimals": round_decimals,
+}  # fmt: skip
+"""Operators whose arguments are not simply the formula's operands; by row name first, then by base name."""
+
+
+def call_builder(row_name: str) -> Any:
+    """The function that turns an operator's arguments into a Call."""
+    base = row_name.partition(".")[0]
+    found = CALLS.get(row_name) or CALLS.get(base)
+    if found is not None:
+        return found
+    return lambda *operands: Call(base, operands)

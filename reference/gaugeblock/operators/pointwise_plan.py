@@ -1,0 +1,122 @@
+"""Plans: everything about a pointwise call that follows from geometries and number types alone, worked out once.
+
+A plan sits in the `plans` of the first tensor's geometry. Running it only needs addresses, numbers and, where an
+output exists already, the check that it does not partly overlap an input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..core.device import cpu
+from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, float16
+from ..iteration.operand import Number
+from ..iteration.tensor_iterator import TensorIterator, planned_geometry
+from ..kernels.operand import Immediate
+from ..kernels.pointwise import PointwiseKernel
+from ..tensor.geometry import Geometry, remember
+from ..tensor.tensor import Tensor
+from .element_loop import formula_kernel
+from .launch import Launch
+from .number_limits import check_fits
+from .pointwise_call import Call, check_alpha
+from .pointwise_rule import PointwiseRule
+
+HALF = (float16, bfloat16)
+
+
+@dataclass(slots=True, eq=False)
+class Plan:
+    """`geometry` of the output; `resize` when a given output has to take it; `launch` None when nothing is to run."""
+
+    geometry: Geometry
+    common: DType
+    resize: bool
+    through_copy: bool
+    launch: Launch | None
+
+
+def plan_call(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Plan:
+    """The plan of a call, remembered; every check on shapes, dtypes and devices is made here."""
+    anchor: Geometry | None = None
+    read_write = False
+    parts: list[Any] = []
+    for operand in call.operands:
+        if isinstance(operand, Tensor):
+            parts.append(operand.geometry)
+            anchor = anchor or operand.geometry
+            read_write = read_write or operand is out
+        else:
+            parts.append(type(operand))
+    condition = None if call.condition is None else call.condition.geometry
+    anchor = anchor or condition
+    if anchor is None:
+        raise TypeError(f"{rule.base}(): at least one argument must be a tensor")
+    key = (
+        rule, call.formula, inplace, read_write, None if out is None else out.geometry, condition, *parts,
+        *map(type, call.extras), DEFAULTS.dtype,
+    )  # fmt: skip
+    plan: Plan | None = anchor.plans.get(key)
+    if plan is None:
+        plan = _build(rule, call, out, inplace=inplace)
+        remember(anchor.plans, key, plan)
+    if call.fit:
+        for number in call.operands:
+            if not isinstance(number, Tensor):
+                check_fits(rule.base, number, plan.common)
+    return plan
+
+
+def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Plan:
+    config = replace(rule.config, check_mem_overlap=True, resize_outputs=not inplace)
+    conditions = () if call.condition is None else (call.condition,)
+    iterator = TensorIterator((out,), (*conditions, *call.operands, *call.weights), config)
+    for index in range(len(conditions)):
+        iterator.inputs[index].promotes = False
+    operands = iterator.inputs[len(conditions) : len(iterator.inputs) - len(call.weights)]
+    common = iterator.find_common_dtype()
+    given = [o.dtype for o in operands if o.geometry is not None and o.dtype is not None]
+    rule.check_inputs(common, given)
+    for extra in call.extras if call.formula.endswith(".alpha") or rule.base.startswith("addc") else ():
+        check_alpha(rule.base, extra, common)
+    result = rule.result_dtype(common, given[0] if given else common)
+    iterator.config = replace(config, static_dtype=result)
+    iterator.build(allocate=False)
+    if out is not None:
+        rule.check_output(common, result, out.geometry.dtype, inplace=inplace)
+    geometry = planned_geometry(iterator)
+    through_copy = geometry.dtype is not result and common in HALF and result is not bool_
+    launch: Launch | None = None
+    if iterator.device is cpu and iterator.numel and not through_copy:
+        memory = [*iterator.inputs[: len(conditions)], *operands]
+        kernel = _kernel(call, [o.dtype if o.number is None else None for o in memory], common, geometry.dtype)
+        strides = [iterator.outputs[0].strides or (), *(o.strides or () for o in memory if o.number is None)]
+        sizes = [geometry.dtype.itemsize, *(o.dtype.itemsize for o in memory if o.number is None and o.dtype)]
+        slots = [0, *(index + 1 for index, o in enumerate(memory) if o.number is None)]
+        launch = Launch(kernel, iterator.shape, strides, sizes, slots)
+    return Plan(geometry, common, iterator.outputs[0].will_resize, through_copy, launch)
+
+
+def _kernel(call: Call, dtypes: Sequence[DType | None], common: DType, output: DType) -> PointwiseKernel:
+    operands: list[DType | Immediate] = [Immediate(common) if dtype is None else dtype for dtype in dtypes]
+    operands.extend(Immediate(common) for _ in call.extras)
+    return formula_kernel(call.formula, operands, common, output)
+
+
+def arguments(call: Call) -> list[Any]:
+    """Addresses and numbers in the order of the kernel's operands."""
+    values: list[Any] = [] if call.condition is None else [call.condition.pointer]
+    for operand in call.operands:
+        values.append(operand.pointer if isinstance(operand, Tensor) else operand)
+    values.extend(call.extras)
+    return values
+
+
+def tensors_of(call: Call) -> list[Tensor]:
+    """The tensors that the call reads."""
+    found: list[Tensor | Number] = [*call.operands]
+    if call.condition is not None:
+        found.append(call.condition)
+    return [value for value in found if isinstance(value, Tensor)]

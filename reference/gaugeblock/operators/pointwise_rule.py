@@ -1,0 +1,82 @@
+"""The dtype rules of one pointwise operator, from its row: what it computes in, what it returns, what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from ..core.dtype import BY_NAME, DType, bool_
+from ..iteration.config import COMPARISON, FLOAT, IteratorConfig
+from ..iteration.types import UPSTREAM_NAMES, check_castable
+from .rows import Row
+
+NOT_FOR_BOOL = {
+    "sub": (
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
+        "the `~` or `logical_not()` operator instead."
+    ),
+    "neg": (
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+        "`~` or `logical_not()` operator instead."
+    ),
+    "relu": "Boolean inputs not supported for relu",
+}
+NOT_FOR_BOOL["rsub"] = NOT_FOR_BOOL["sub"]
+COMPLEX_HINTS = {"sign": "use sgn() instead", "clamp": "", "floor": "", "ceil": "", "trunc": "", "round": ""}
+
+
+class PointwiseRule:
+    """Rules of one row; compared by identity, since it is part of the plans' keys."""
+
+    def __init__(self, row: Row) -> None:
+        self.row = row
+        self.name = row.name
+        self.base = row.base
+        self.config: IteratorConfig = FLOAT_RULES if row.promotion == "int_to_float" else PLAIN_RULES
+
+    @cached_property
+    def dtypes(self) -> frozenset[DType]:
+        return frozenset(BY_NAME[name] for name in self.row.dtypes)
+
+    def check_inputs(self, common: DType, given: Sequence[DType]) -> None:
+        """Raise for dtypes that the operator does not compute in; before anything is allocated."""
+        message = NOT_FOR_BOOL.get(self.base)
+        if message is not None and bool_ in given:
+            raise RuntimeError(message)
+        if common in self.dtypes:
+            return
+        if common.is_complex and self.base in COMPLEX_HINTS:
+            hint = COMPLEX_HINTS[self.base]
+            raise NotImplementedError(f"{self.base} is not supported for complex inputs{'; ' if hint else ''}{hint}")
+        allowed = ", ".join(self.row.dtypes)
+        raise NotImplementedError(
+            f"\"{self.base}\" not implemented for '{UPSTREAM_NAMES[common.name]}'; it computes in {allowed}"
+        )
+
+    def result_dtype(self, common: DType, self_dtype: DType) -> DType:
+        """The dtype of a fresh result."""
+        kind = self.row.result
+        if kind == "bool":
+            return bool_
+        if kind == "real":
+            return common.to_real()
+        return self_dtype if kind == "input" else common
+
+    def check_output(self, common: DType, result: DType, output: DType, *, inplace: bool) -> None:
+        """RuntimeError when out=, or self of an in-place call, may not take the result."""
+        if result is output or self.row.out_cast == "any" or (inplace and self.row.result == "bool"):
+            return
+        if self.row.result == "real" and common.is_complex and output is common:
+            if inplace:
+                raise RuntimeError(f"In-place {self.base} is not supported for complex tensors.")
+            return
+        if self.row.out_cast == "exact" and not inplace:
+            raise RuntimeError(
+                f"{self.base}(): Found dtype {UPSTREAM_NAMES[output.name]} for argument 'out' but expected "
+                f"{UPSTREAM_NAMES[result.name]}"
+            )
+        check_castable(result, output)
+
+
+PLAIN_RULES = COMPARISON
+FLOAT_RULES = FLOAT

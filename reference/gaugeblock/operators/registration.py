@@ -1,0 +1,151 @@
+"""Registering operators: declaration from the spec's rows, kernels by key, and forms derived from the functional one.
+
+    @kernel("index_select")
+    def index_select(self, dim, index): ...
+
+A kernel takes the schema's arguments: positional ones by position, keyword-only ones by keyword. From a functional
+kernel `derive` makes the in-place form (copy the result into self) and the out= form (resize, cast, copy), with the
+checks that the row's `out_cast` asks for; an operator that writes in place natively registers those forms itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..core.dtype import DType
+from ..dispatch.registry import REGISTRY
+from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
+from ..iteration.resize import resize_output
+from ..iteration.types import UPSTREAM_NAMES, check_castable
+from ..tensor.geometry import contiguous_geometry
+from ..tensor.tensor import Tensor
+from ..tensor.versions import bump_version
+from .extents import extent_of
+from .rows import Row, rows
+
+F = TypeVar("F", bound=Callable[..., Any])
+BACKENDS = ("CPU", "Meta")
+
+
+def declare() -> None:
+    """Declare every operator form of the spec that is not declared yet."""
+    for row in rows().values():
+        for text in (row.schema, row.inplace, row.out):
+            if text is not None and text.partition("(")[0] not in REGISTRY.operators:
+                REGISTRY.define(text)
+
+
+def kernel(name: str, *keys: str, derive: bool = True) -> Callable[[F], F]:
+    """Register the decorated function as the kernel of operator `name` under `keys` (default: CPU and Meta).
+
+    With `derive`, the row's in-place and out= forms that have no kernel yet get derived ones. KeyError for no such row.
+    """
+
+    def register(function: F) -> F:
+        used = keys or BACKENDS
+        for key in used:
+            REGISTRY.register(name, key, function)
+        row = rows().get(name)
+        if derive and row is not None:
+            _derive(row, function, used)
+        return function
+
+    return register
+
+
+def _derive(row: Row, function: Callable[..., Any], keys: tuple[str, ...]) -> None:
+    if row.inplace_name is not None:
+        _register_once(row.inplace_name, keys, derived_inplace(row, function))
+    if row.out_name is not None:
+        _register_once(row.out_name, keys, derived_out(row, function))
+
+
+def _register_once(name: str, keys: tuple[str, ...], function: Callable[..., Any]) -> None:
+    operator = REGISTRY.find(name)
+    for key in keys:
+        if not operator.has_kernel(key):
+            REGISTRY.register(name, key, function)
+
+
+def derived_inplace(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The in-place form: the functional result written into self."""
+
+    @functools.wraps(function)
+    def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+        result = function(self, *args, **kwargs)
+        if result.geometry.sizes != self.geometry.sizes:
+            raise RuntimeError(
+                f"{row.base}_(): output with shape {list(self.geometry.sizes)} doesn't match the broadcast shape "
+                f"{list(result.geometry.sizes)}"
+            )
+        check_castable(result.geometry.dtype, self.geometry.dtype)
+        return _store(self, result)
+
+    return inplace
+
+
+def derived_out(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The out= form: the functional result, or tuple of results, written into the given tensors."""
+
+    @functools.wraps(function)
+    def into(*args: Any, out: Any, **kwargs: Any) -> Any:
+        outs = out if isinstance(out, (tuple, list)) else (out,)
+        for tensor in outs:
+            check_out_overlap(tensor, [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)])
+        results = function(*args, **kwargs)
+        parts = results if isinstance(results, tuple) else (results,)
+        for tensor, result in zip(outs, parts, strict=True):
+            check_out_dtype(row, result.geometry.dtype, tensor.geometry.dtype)
+        for tensor, result in zip(outs, parts, strict=True):
+            write_out(tensor, result)
+        if not isinstance(results, tuple):
+            return out
+        named = getattr(type(results), "_make", tuple)
+        return named(outs)
+
+    return into
+
+
+def check_out_overlap(out: Tensor, inputs: list[Tensor]) -> None:
+    """RuntimeError when `out` meets itself, or part of an input, in memory."""
+    check_no_internal_overlap(out.geometry.sizes, out.geometry.strides)
+    for tensor in inputs:
+        if tensor.storage is out.storage and tensor is not out:
+            check_no_partial_overlap(extent_of(out), extent_of(tensor))
+
+
+def check_out_dtype(row: Row, result: DType, output: DType) -> None:
+    """RuntimeError when out= of this dtype may not take the result, by the row's `out_cast`."""
+    if result is output or row.out_cast == "any":
+        return
+    if row.out_cast == "exact":
+        raise RuntimeError(
+            f"{row.base}(): Expected out tensor to have dtype {UPSTREAM_NAMES[result.name]}, but got "
+            f"{UPSTREAM_NAMES[output.name]} instead"
+        )
+    check_castable(result, output)
+
+
+def write_out(out: Tensor, result: Tensor) -> Tensor:
+    """Copy `result` into `out`, resized to its shape (with a warning when it had elements), and count the change."""
+    geometry = out.geometry
+    if geometry.device is not result.geometry.device:
+        raise RuntimeError(
+            f"Expected out tensor to be on device {result.geometry.device}, but it is on {geometry.device}"
+        )
+    if geometry.sizes != result.geometry.sizes:
+        target = contiguous_geometry(result.geometry.sizes, geometry.dtype, geometry.device)
+        resize_output(out, target, warn=warnings.warn)
+    return _store(out, result)
+
+
+def _store(out: Tensor, result: Tensor) -> Tensor:
+    from .copy import copy_values
+
+    copy_values(out, result)
+    bump_version(out)
+    return out
