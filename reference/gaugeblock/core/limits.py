@@ -10,6 +10,8 @@ import numpy as np
 
 from .dtype import DEFAULTS, DType
 
+_float_facts: Any = ml_dtypes.finfo
+
 
 class FloatLimits:
     """Limits of a floating dtype, as Python floats."""
@@ -17,7 +19,7 @@ class FloatLimits:
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
     def __init__(self, dtype: DType) -> None:
-        facts: Any = ml_dtypes.finfo(dtype.numpy)
+        facts: Any = _float_facts(dtype.numpy)
         self.bits = dtype.itemsize * 8
         self.dtype = dtype.name
         self.eps = float(facts.eps)

@@ -42,7 +42,8 @@ def rebuild_tensor(
     needed = (offset + extent(sizes, strides)) * dtype.itemsize
     if offset < 0 or any(item < 0 for item in (*sizes, *strides)) or (0 not in sizes and needed > storage.nbytes):
         raise RuntimeError(
-            f"load(): sizes {sizes}, strides {strides} and offset {offset} do not fit a storage of {storage.nbytes} bytes"
+            f"load(): sizes {sizes}, strides {strides} and offset {offset} do not fit the storage of "
+            f"{storage.nbytes} bytes"
         )
     result = make_tensor(geometry_of(sizes, strides, dtype, storage.device, lazy), storage, offset, None)
     result.requires_grad_flag = requires_grad

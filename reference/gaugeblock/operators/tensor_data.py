@@ -1,0 +1,196 @@
+"""tensor(): data written down in Python becomes a tensor."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.device import Device, as_device, cpu
+from ..core.dtype import DType, bool_, dtype_from_numpy, dtype_of_number
+from ..core.errors import type_error
+from ..core.limits import iinfo
+from ..core.promotion import promote_types
+from ..tensor.array_view import array_of, array_of_lazy
+from ..tensor.getters import set_requires_grad
+from ..tensor.scalars import item
+from ..tensor.splitting import unbind
+from ..tensor.tensor import Tensor, empty_tensor
+from .arguments import dtype_argument
+
+_SEQUENCES = (list, tuple, range)
+_NUMBERS = (bool, int, float, complex)
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A fresh tensor with the values of nested sequences, a number, an array or a tensor.
+
+    Without `dtype`: bool, int64, the default float or complex dtype, whichever kind is the widest present; arrays,
+    tensors and NumPy scalars bring their own. Raises ValueError for ragged sequences and ints beyond 64 bits,
+    RuntimeError for a number that the dtype cannot hold, TypeError for complex data and a real dtype.
+    """
+    if isinstance(data, Tensor):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()",
+            UserWarning,
+            stacklevel=2,
+        )
+    place = as_device(device)
+    values, kind = values_of(data, dtype_argument("tensor", dtype))
+    result = empty_tensor(values.shape, kind, place)
+    if place is cpu and values.size:
+        array_of(result)[...] = values
+    return set_requires_grad(result, True) if requires_grad else result
+
+
+def values_of(data: Any, dtype: DType | None = None) -> tuple[np.ndarray[Any, Any], DType]:
+    """The data as an array that can be assigned to memory of the dtype that comes with it."""
+    if isinstance(data, Tensor):
+        return _converted(array_of_lazy(data), data.geometry.dtype, dtype)
+    if isinstance(data, np.ndarray | np.generic):
+        found = dtype_from_numpy(data.dtype.newbyteorder("="))
+        if found is None:
+            raise TypeError(f"tensor(): can't convert an array of type {data.dtype.type.__name__}")
+        return _converted(np.asarray(data), found, dtype)
+    if isinstance(data, _NUMBERS):
+        return _from_leaves([data], (), dtype)
+    if isinstance(data, str | bytes):
+        raise TypeError(f"tensor(): invalid data type '{type(data).__name__}' for argument 'data'")
+    if not isinstance(data, _SEQUENCES):
+        raise RuntimeError(f"tensor(): Could not infer dtype of {type(data).__name__}")
+    sizes = _sizes(data)
+    leaves: list[Any] = []
+    _collect(data, sizes, 0, leaves)
+    return _from_leaves(leaves, sizes, dtype)
+
+
+def _converted(array: np.ndarray[Any, Any], found: DType, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
+    if dtype is None or dtype is found:
+        return array, found
+    if found.is_complex and not dtype.is_complex:
+        array = array.real
+    with np.errstate(all="ignore"):
+        return array.astype(dtype.numpy), dtype
+
+
+def _sizes(data: Any) -> tuple[int, ...]:
+    sizes = []
+    while isinstance(data, _SEQUENCES):
+        sizes.append(len(data))
+        if not data:
+            break
+        data = data[0]
+    if isinstance(data, np.ndarray) or (isinstance(data, Tensor) and data.geometry.numel != 1):
+        sizes += data.shape
+    return tuple(sizes)
+
+
+def _collect(data: Any, sizes: tuple[int, ...], depth: int, leaves: list[Any]) -> None:
+    if depth == len(sizes):
+        leaves.append(data)
+        return
+    if isinstance(data, Tensor):
+        data = unbind(data)
+    elif isinstance(data, np.ndarray):
+        data = list(data)
+    elif not isinstance(data, _SEQUENCES):
+        raise TypeError(f"tensor(): argument 'data' is not a sequence at dim {depth}: {type(data).__name__}")
+    if len(data) != sizes[depth]:
+        raise ValueError(f"tensor(): expected sequence of length {sizes[depth]} at dim {depth} (got {len(data)})")
+    if depth + 1 == len(sizes):
+        leaves.extend(data)
+    else:
+        for part in data:
+            _collect(part, sizes, depth + 1, leaves)
+
+
+def _from_leaves(leaves: list[Any], sizes: tuple[int, ...], dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
+    kinds = set(map(type, leaves))
+    if not kinds <= set(_NUMBERS):
+        found = inferred_dtype(leaves)
+        leaves = [_number(leaf) for leaf in leaves]
+    else:
+        found = _widest(kinds)
+    target = found if dtype is None else dtype
+    return _as_array(leaves, target).reshape(sizes), target
+
+
+def _widest(kinds: Iterable[type]) -> DType:
+    kinds = set(kinds)
+    for kind, example in ((complex, 0j), (float, 0.0), (int, 0), (bool, False)):
+        if kind in kinds:
+            return dtype_of_number(example)
+    return dtype_of_number(0.0)
+
+
+def inferred_dtype(leaves: Sequence[Any]) -> DType:
+    """The dtype in which numbers, NumPy scalars and one-element tensors meet."""
+    result: DType | None = None
+    for leaf in leaves:
+        if isinstance(leaf, Tensor):
+            found = leaf.geometry.dtype
+        elif isinstance(leaf, np.generic | np.ndarray):
+            known = dtype_from_numpy(leaf.dtype)
+            if known is None:
+                raise TypeError(f"tensor(): can't convert a NumPy scalar of type {type(leaf).__name__}")
+            found = known
+        elif isinstance(leaf, _NUMBERS):
+            found = dtype_of_number(leaf)
+        elif isinstance(leaf, str | bytes):
+            raise ValueError(f"tensor(): too many dimensions '{type(leaf).__name__}'")
+        elif isinstance(leaf, _SEQUENCES):
+            raise TypeError(f"tensor(): '{type(leaf).__name__}' object cannot be interpreted as a number")
+        else:
+            raise RuntimeError(f"tensor(): Could not infer dtype of {type(leaf).__name__}")
+        result = found if result is None else promote_types(result, found)
+    return dtype_of_number(0.0) if result is None else result
+
+
+def _number(leaf: Any) -> Any:
+    if isinstance(leaf, Tensor):
+        if leaf.geometry.numel != 1:
+            type_error("tensor", "data", leaf, "made of one-element tensors where it holds tensors")
+        return item(leaf)
+    return leaf.item() if isinstance(leaf, np.generic | np.ndarray) else leaf
+
+
+def _as_array(leaves: list[Any], dtype: DType) -> np.ndarray[Any, Any]:
+    if dtype.kind < 3 and any(isinstance(leaf, complex) for leaf in leaves):
+        raise TypeError(f"tensor(): data must be real numbers for dtype {dtype}, not complex")
+    if dtype is bool_:
+        return np.array([bool(leaf) for leaf in leaves], np.bool_)
+    if dtype.kind == 1:
+        return _int_array(leaves, dtype)
+    wide = np.complex128 if dtype.is_complex else np.float64
+    with np.errstate(all="ignore"):
+        return np.array(leaves, wide).astype(dtype.numpy)
+
+
+def _int_array(leaves: list[Any], dtype: DType) -> np.ndarray[Any, Any]:
+    limits = iinfo(dtype)
+    if any(isinstance(leaf, float) for leaf in leaves):
+        for leaf in leaves:
+            if isinstance(leaf, float) and not math.isfinite(leaf):
+                raise RuntimeError(f"tensor(): value cannot be converted to type {dtype.name} without overflow: {leaf}")
+        leaves = [int(leaf) for leaf in leaves]
+    low, high = min(leaves, default=0), max(leaves, default=0)
+    if high > max(limits.max, (1 << 63) - 1) or low < -(1 << 63):
+        raise ValueError(f"tensor(): Overflow when unpacking long long: {high if high > limits.max else low}")
+    if high > limits.max or low < (limits.min if dtype.is_signed else -limits.max):
+        raise RuntimeError(
+            f"tensor(): value cannot be converted to type {dtype.name} without overflow: "
+            f"{high if high > limits.max else low}"
+        )
+    if low < 0 and not dtype.is_signed:
+        leaves = [leaf % (limits.max + 1) for leaf in leaves]
+    return np.array(leaves, dtype.numpy)
