@@ -1,4 +1,4 @@
-"""What the errata say about PyTorch was seen on PyTorch: each run of the tables on storage, views, dtypes and iteration."""
+"""What the errata on storage, views, dtypes and iteration say about PyTorch was seen on PyTorch, and is still."""
 
 from __future__ import annotations
 
