@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 
 from ..core.memory_format import preserve_format
-from ..iteration.overlap import PARTIAL_OVERLAP, Extent, Overlap, internal_overlap, pair_overlap
+from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, internal_overlap, pair_overlap
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
 from ..tensor.geometry import CONJUGATE
+from ..tensor.hooks import hooks
 from ..tensor.reshaping import copy_of
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.versions import bump_version
 from .arrays import Array, filled, number_as, values
+from .extents import extent_of
 from .index_key import Key, key_of, split_index, tensor_index_array
+from .registration import kernel
 
 
 def advanced_getitem(self: Tensor, index: Any) -> Tensor:
@@ -37,17 +40,20 @@ def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
     _put(view, key_of(view, arrays), value, accumulate=False)
 
 
+@kernel("index.Tensor", "CPU")
 def index(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """The elements named by one index tensor (or None) per dim, as a copy. Raises IndexError."""
     return _pick(self, _key_of_tensors(self, indices))
 
 
+@kernel("index_put_", "CPU")
 def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """Write `values` into the elements that index would give; with `accumulate` add them, repeats included."""
     _put(self, _key_of_tensors(self, indices), values, accumulate)
     return self
 
 
+@kernel("index_put", "CPU", derive=False)
 def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of `self` after index_put_."""
     return index_put_(copy_of(self, preserve_format), indices, values, accumulate)
@@ -131,18 +137,13 @@ def _put(view: Tensor, key: Key, value: Any, accumulate: bool) -> None:
 def _source_array(view: Tensor, value: Any) -> Array:
     dtype = view.geometry.dtype
     if not isinstance(value, Tensor):
-        return np.asarray(number_as(dtype, value)).astype(dtype.numpy)
+        return number_as("index_put_", dtype, value)
     if value.storage is view.storage:
-        verdict = pair_overlap(_extent(view), _extent(value))
+        verdict = pair_overlap(extent_of(view), extent_of(value))
         if verdict is Overlap.PARTIAL or verdict is Overlap.FULL:
             raise RuntimeError(PARTIAL_OVERLAP)
         return values(value).copy()
     return values(value)
-
-
-def _extent(tensor: Tensor) -> Extent:
-    geometry = tensor.geometry
-    return Extent(id(tensor.storage), tensor.offset, geometry.sizes, geometry.strides, geometry.dtype.itemsize)
 
 
 def _write(target: Array, key: Key, source: Array, accumulate: bool) -> None:
@@ -189,5 +190,5 @@ def _fits(sizes: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     return all(size in (1, wanted) for size, wanted in zip(sizes, trailing, strict=True))
 
 
-INDEXING_OPERATORS = {"index.Tensor": index, "index_put": index_put, "index_put_": index_put_}
-"""Schema name -> implementation."""
+hooks.advanced_getitem = advanced_getitem
+hooks.advanced_setitem = advanced_setitem

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isinf, isnan
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.geometry import CONJUGATE
 from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.versions import bump_version
+from .number_limits import check_fits
 
 Array = np.ndarray[Any, Any]
 
@@ -70,41 +70,16 @@ def widened(array: Array, dtype: DType) -> Array:
     return array.astype(np.float32) if dtype is float16 or dtype is bfloat16 else array
 
 
-def number_as(dtype: DType, value: Any) -> Any:
-    """A Python number that `dtype` can hold, from `value`. Raises RuntimeError when it does not fit.
+def number_as(operator: str, dtype: DType, value: Any) -> Array:
+    """A 0-dim array of `dtype` holding the Python number `value`. Raises RuntimeError when it does not fit.
 
     Floats lose their fraction on the way to integers; a negative number wraps into an unsigned dtype.
     """
     if isinstance(value, np.generic):
         value = value.item()
+    check_fits(operator, value, dtype)
     if isinstance(value, complex) and not dtype.is_complex:
-        if value.imag:
-            raise _does_not_fit(dtype, value)
         value = value.real
-    if dtype.kind == 0:
-        return bool(value)
-    if dtype.is_complex:
-        return complex(value)
-    if dtype.is_floating_point:
-        value = float(value)
-        if not isinf(value) and not isnan(value) and abs(value) > _largest(dtype):
-            raise _does_not_fit(dtype, value)
-        return value
-    if isinstance(value, float) and (isnan(value) or isinf(value)):
-        raise _does_not_fit(dtype, value)
-    limits = np.iinfo(dtype.numpy)
-    low, high = (int(limits.min) if dtype.is_signed else -int(limits.max)), int(limits.max)
-    whole = int(value)
-    if not low <= whole <= high:
-        raise _does_not_fit(dtype, value)
-    return whole if dtype.is_signed else whole % (high + 1)
-
-
-def _largest(dtype: DType) -> float:
-    if dtype is bfloat16:
-        return 3.3895313892515355e38
-    return float(np.finfo(dtype.numpy).max)
-
-
-def _does_not_fit(dtype: DType, value: Any) -> RuntimeError:
-    return RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {value}")
+    if dtype.kind == 1:
+        return np.asarray(int(value)).astype(dtype.numpy)
+    return np.asarray(value).astype(dtype.numpy)

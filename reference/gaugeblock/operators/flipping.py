@@ -1,0 +1,126 @@
+"""Moving elements around within the same sizes: roll, flip, rot90 and the triangles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.device import cpu
+from ..core.errors import wrap_dim
+from ..tensor.array_view import array_of
+from ..tensor.geometry import geometry_of
+from ..tensor.strides import preserve_format_strides
+from ..tensor.tensor import Tensor, new_like
+from ..tensor.views import transpose
+from .arrays import Array, outline, values
+from .registration import kernel
+
+
+@kernel("roll")
+def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+    """Each dim of `dims` shifted cyclically towards higher indices; without `dims` the flattened elements.
+
+    Raises RuntimeError unless there are as many shifts as dims, IndexError for a dim out of range.
+    """
+    shifts, dims = _ints(shifts), _ints(dims)
+    geometry = self.geometry
+    if not shifts:
+        raise RuntimeError("`shifts` required")
+    if len(dims) != len(shifts) and not (not dims and len(shifts) == 1):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if dims and not geometry.ndim:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+    places = tuple([wrap_dim("roll", dim, geometry.ndim) for dim in dims])
+    result, target = outline(geometry.sizes, geometry.dtype, geometry.device)
+    if target is not None:
+        target[...] = np.roll(values(self), shifts if places else shifts[0], places or None)
+    return result
+
+
+@kernel("flip")
+def flip(self: Tensor, dims: Sequence[int]) -> Tensor:
+    """A copy with the order along `dims` reversed, in strides like the input's.
+
+    Raises RuntimeError for a repeated dim, IndexError for one out of range.
+    """
+    geometry = self.geometry
+    places = [wrap_dim("flip", dim, geometry.ndim) for dim in _ints(dims)]
+    for place in places:
+        if places.count(place) > 1:
+            raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
+    strides = preserve_format_strides(geometry.sizes, geometry.strides)
+    result = new_like(geometry_of(geometry.sizes, strides, geometry.dtype, geometry.device))
+    if geometry.device is cpu:
+        array_of(result)[...] = np.flip(values(self), tuple(places) if geometry.ndim else ())
+    return result
+
+
+@kernel("fliplr")
+def fliplr(self: Tensor) -> Tensor:
+    """flip along dim 1. Raises RuntimeError below 2-D."""
+    if self.geometry.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(self, (1,))
+
+
+@kernel("flipud")
+def flipud(self: Tensor) -> Tensor:
+    """flip along dim 0. Raises RuntimeError for a 0-dim tensor."""
+    if self.geometry.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(self, (0,))
+
+
+@kernel("rot90")
+def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """A copy turned `k` times by 90 degrees from the first of two dims towards the second.
+
+    Raises RuntimeError unless `dims` are two different dims of a tensor of at least 2-D.
+    """
+    geometry = self.geometry
+    dims = _ints(dims)
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if geometry.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {geometry.ndim}")
+    first, second = (wrap_dim("rot90", dim, geometry.ndim) for dim in dims)
+    if first == second:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    if k % 4 == 1:
+        return transpose(flip(self, (second,)), first, second)
+    if k % 4 == 3:
+        return transpose(flip(self, (first,)), first, second)
+    return flip(self, (first, second) if k % 4 else ())
+
+
+def _triangle(operator: str, self: Tensor, diagonal: int, keep: Any) -> Tensor:
+    geometry = self.geometry
+    if geometry.ndim < 2:
+        raise RuntimeError(f"{operator}: input tensor must have at least 2 dimensions")
+    result, target = outline(geometry.sizes, geometry.dtype, geometry.device)
+    if target is not None:
+        rows, columns = np.ogrid[: geometry.sizes[-2], : geometry.sizes[-1]]
+        target[...] = np.where(keep(columns - rows, diagonal), values(self), _zero(target))
+    return result
+
+
+def _zero(array: Array) -> Array:
+    return np.zeros((), array.dtype)
+
+
+@kernel("tril")
+def tril(self: Tensor, diagonal: int = 0) -> Tensor:
+    """The elements on and below a diagonal of the last two dims, zero elsewhere. Raises RuntimeError below 2-D."""
+    return _triangle("tril", self, diagonal, np.less_equal)
+
+
+@kernel("triu")
+def triu(self: Tensor, diagonal: int = 0) -> Tensor:
+    """The elements on and above a diagonal of the last two dims, zero elsewhere. Raises RuntimeError below 2-D."""
+    return _triangle("triu", self, diagonal, np.greater_equal)
+
+
+def _ints(value: int | Sequence[int]) -> tuple[int, ...]:
+    return (value,) if isinstance(value, int) else tuple(value)

@@ -1,0 +1,130 @@
+"""Joining tensors along a dim: cat, stack and the NumPy-named ones built on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from ..core.device import cpu
+from ..core.dtype import DType
+from ..core.errors import wrap_dim
+from ..core.memory_format import channels_last, channels_last_3d
+from ..core.promotion import promote_types
+from ..tensor.array_view import array_of
+from ..tensor.geometry import geometry_of
+from ..tensor.strides import channels_last_strides, default_strides, is_channels_last
+from ..tensor.tensor import Tensor, new_like
+from ..tensor.views import unsqueeze
+from .arrays import check_same_device, values
+from .registration import kernel
+
+Ints = tuple[int, ...]
+
+
+@kernel("cat")
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """The tensors one after another along `dim`, in their promoted dtype; 1-D tensors without elements are skipped.
+
+    Raises ValueError for an empty list, RuntimeError for 0-dim tensors and for sizes that differ outside `dim`.
+    """
+    if not tensors:
+        raise ValueError("cat(): expected a non-empty list of Tensors")
+    for position, tensor in enumerate(tensors):
+        if not tensor.geometry.ndim:
+            raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
+    device = check_same_device("cat", *tensors)
+    joined = [tensor for tensor in tensors if tensor.geometry.sizes != (0,)]
+    first = (joined or tensors)[0].geometry.sizes
+    place = wrap_dim("cat", dim, len(first))
+    for position, tensor in enumerate(joined):
+        _check_sizes(first, tensor.geometry.sizes, place, position)
+    length = sum(tensor.geometry.sizes[place] for tensor in joined)
+    sizes = (*first[:place], length, *first[place + 1 :])
+    dtype = _common(tensors)
+    result = new_like(geometry_of(sizes, _strides(joined, sizes), dtype, device))
+    if device is cpu:
+        target, begin = array_of(result), 0
+        for tensor in joined:
+            end = begin + tensor.geometry.sizes[place]
+            target[(slice(None),) * place + (slice(begin, end),)] = values(tensor)
+            begin = end
+    return result
+
+
+def _check_sizes(first: Ints, sizes: Ints, dim: int, position: int) -> None:
+    if len(first) != len(sizes):
+        raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(sizes)}")
+    for other, (wanted, given) in enumerate(zip(first, sizes, strict=True)):
+        if other != dim and wanted != given:
+            raise RuntimeError(
+                f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got size {given} "
+                f"for tensor number {position} in the list."
+            )
+
+
+def _common(tensors: Sequence[Tensor]) -> DType:
+    return reduce(promote_types, [tensor.geometry.dtype for tensor in tensors])
+
+
+def _strides(tensors: Sequence[Tensor], sizes: Ints) -> Ints:
+    for ndim, memory_format in ((4, channels_last), (5, channels_last_3d)):
+        if len(sizes) == ndim and all(_suggests(tensor, memory_format) for tensor in tensors):
+            return channels_last_strides(sizes, memory_format)
+    return default_strides(sizes)
+
+
+def _suggests(tensor: Tensor, memory_format: object) -> bool:
+    geometry = tensor.geometry
+    return not geometry.contiguous and is_channels_last(geometry.sizes, geometry.strides, memory_format)  # type: ignore[arg-type]
+
+
+@kernel("stack")
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors of equal sizes along a new dim. Raises RuntimeError for an empty list or sizes that differ."""
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    sizes = tensors[0].geometry.sizes
+    place = wrap_dim("stack", dim, len(sizes) + 1)
+    for position, tensor in enumerate(tensors):
+        if tensor.geometry.sizes != sizes:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(sizes)} at entry 0 and "
+                f"{list(tensor.geometry.sizes)} at entry {position}"
+            )
+    return cat([unsqueeze(tensor, place) for tensor in tensors], place)
+
+
+def at_least(tensor: Tensor, ndim: int) -> Tensor:
+    """`tensor` with as many dims as NumPy's atleast_1d, _2d and _3d give."""
+    missing = ndim - tensor.geometry.ndim
+    if ndim == 3 and missing > 0:
+        tensor = unsqueeze(at_least(tensor, 2), 2)
+    elif missing > 0:
+        for _ in range(missing):
+            tensor = unsqueeze(tensor, 0)
+    return tensor
+
+
+def _joined(operator: str, tensors: Sequence[Tensor], ndim: int, dim: int) -> Tensor:
+    if not tensors:
+        raise RuntimeError(f"{operator} expects a non-empty TensorList")
+    parts = [at_least(tensor, ndim) for tensor in tensors]
+    return cat(parts, 0 if dim == 1 and parts[0].geometry.ndim == 1 else dim)
+
+
+@kernel("hstack")
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """cat along dim 1, or along dim 0 for 1-D tensors. Raises RuntimeError as cat."""
+    return _joined("hstack", tensors, 1, 1)
+
+
+@kernel("vstack")
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """cat along dim 0 of tensors made at least 2-D. Raises RuntimeError as cat."""
+    return _joined("vstack", tensors, 2, 0)
+
+
+@kernel("dstack")
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """cat along dim 2 of tensors made at least 3-D. Raises RuntimeError as cat."""
+    return _joined("dstack", tensors, 3, 2)

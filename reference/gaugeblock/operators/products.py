@@ -1,0 +1,224 @@
+"""Sums of products: mm, bmm, matmul, dot and their kin, through NumPy's BLAS on the operands' own strides.
+
+Half precision is multiplied in float32 and rounded once; integers wrap in their own dtype.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.device import cpu
+from ..core.dtype import DType, bfloat16, bool_, float16
+from ..core.promotion import promote_types
+from ..iteration.broadcast import broadcast_shapes
+from ..iteration.types import UPSTREAM_NAMES
+from ..tensor.array_view import array_of
+from ..tensor.tensor import Tensor, empty_tensor
+from .arrays import Array, check_same_device, values, widened
+from .registration import kernel
+
+HALF = (float16, bfloat16)
+
+
+def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """NumPy's matmul of two tensors of one dtype, whose result has `sizes`."""
+    dtype = self.geometry.dtype
+    result = empty_tensor(sizes, dtype, self.geometry.device)
+    if self.geometry.device is not cpu:
+        return result
+    target = array_of(result)
+    with np.errstate(all="ignore"):
+        if dtype in HALF:
+            target[...] = np.matmul(widened(values(self), dtype), widened(values(other), dtype))
+        elif target.ndim:
+            np.matmul(values(self), values(other), out=target)
+        else:
+            target[...] = np.matmul(values(self), values(other))
+    return result
+
+
+def check_dtypes(operator: str, *tensors: Tensor) -> DType:
+    """The one dtype of `tensors`. Raises RuntimeError when two differ, NotImplementedError for bool."""
+    check_same_device(operator, *tensors)
+    dtype = tensors[0].geometry.dtype
+    for tensor in tensors:
+        if tensor.geometry.dtype is not dtype:
+            raise RuntimeError(
+                f"{operator}(): expected m1 and m2 to have the same dtype, but got: {dtype.name} != "
+                f"{tensor.geometry.dtype.name}"
+            )
+    if dtype is bool_:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    return dtype
+
+
+def check_matrices(mat1: Tensor, mat2: Tensor, names: tuple[str, str]) -> tuple[int, int]:
+    """Rows and columns of the product of two matrices. Raises RuntimeError unless they are 2-D and fit."""
+    for tensor, name in ((mat1, names[0]), (mat2, names[1])):
+        if tensor.geometry.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {tensor.geometry.ndim} dims")
+    (rows, inner), (other, columns) = mat1.geometry.sizes, mat2.geometry.sizes
+    if inner != other:
+        raise _cannot_multiply(mat1, mat2)
+    return rows, columns
+
+
+def _cannot_multiply(mat1: Tensor, mat2: Tensor) -> RuntimeError:
+    shapes = " and ".join("x".join(map(str, _as_matrix(mat.geometry.sizes))) for mat in (mat1, mat2))
+    return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({shapes})")
+
+
+def _as_matrix(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    return (1, *sizes) if len(sizes) == 1 else sizes
+
+
+@kernel("mm")
+def mm(self: Tensor, mat2: Tensor) -> Tensor:
+    """[n, k] times [k, m]. Raises RuntimeError unless both are matrices of one dtype that fit."""
+    sizes = check_matrices(self, mat2, ("self", "mat2"))
+    check_dtypes("mm", self, mat2)
+    return product(self, mat2, sizes)
+
+
+def check_batches(batch1: Tensor, batch2: Tensor) -> tuple[int, int, int]:
+    """Sizes of the product of two batches of matrices. Raises RuntimeError unless they are 3-D and fit."""
+    for tensor, name in ((batch1, "batch1"), (batch2, "batch2")):
+        if tensor.geometry.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor, got {tensor.geometry.ndim} dims")
+    (batch, rows, inner), other = batch1.geometry.sizes, batch2.geometry.sizes
+    if other[:2] != (batch, inner):
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {inner}] but got: "
+            f"{list(other[:2])}."
+        )
+    return batch, rows, other[2]
+
+
+@kernel("bmm")
+def bmm(self: Tensor, mat2: Tensor) -> Tensor:
+    """[b, n, k] times [b, k, m]. Raises RuntimeError unless both are 3-D of one dtype that fit."""
+    sizes = check_batches(self, mat2)
+    check_dtypes("bmm", self, mat2)
+    return product(self, mat2, sizes)
+
+
+def _check_vectors(operator: str, self: Tensor, other: Tensor) -> None:
+    if self.geometry.ndim != 1 or other.geometry.ndim != 1:
+        raise RuntimeError(
+            f"{operator}: 1D tensors expected, but got {self.geometry.ndim}D and {other.geometry.ndim}D tensors"
+        )
+    mine, theirs = self.geometry.numel, other.geometry.numel
+    if self.geometry.dtype is not other.geometry.dtype:
+        raise RuntimeError(
+            f"{operator} : expected both vectors to have same dtype, but found "
+            f"{UPSTREAM_NAMES[self.geometry.dtype.name]} and {UPSTREAM_NAMES[other.geometry.dtype.name]}"
+        )
+    if mine != theirs:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{mine}] and src [{theirs}] to have the same number of "
+            f"elements, but got {mine} and {theirs} elements respectively"
+        )
+
+
+@kernel("dot")
+def dot(self: Tensor, tensor: Tensor) -> Tensor:
+    """The sum of products of two vectors, nothing conjugated. Raises RuntimeError unless sizes and dtypes agree."""
+    _check_vectors("dot", self, tensor)
+    check_dtypes("dot", self, tensor)
+    return product(self, tensor, ())
+
+
+@kernel("vdot")
+def vdot(self: Tensor, other: Tensor) -> Tensor:
+    """dot with the first vector conjugated. Raises RuntimeError as dot."""
+    _check_vectors("vdot", self, other)
+    dtype = check_dtypes("vdot", self, other)
+    if not dtype.is_complex or self.geometry.device is not cpu:
+        return product(self, other, ())
+    result = empty_tensor((), dtype)
+    with np.errstate(all="ignore"):
+        array_of(result)[...] = np.vdot(values(self), values(other))
+    return result
+
+
+@kernel("mv")
+def mv(self: Tensor, vec: Tensor) -> Tensor:
+    """[n, k] times [k]. Raises RuntimeError unless sizes and dtypes fit."""
+    rows = check_matrix_vector(self, vec)
+    check_dtypes("mv", self, vec)
+    return product(self, vec, (rows,))
+
+
+def check_matrix_vector(matrix: Tensor, vector: Tensor) -> int:
+    """The number of rows of a matrix that fits a vector. Raises RuntimeError."""
+    if matrix.geometry.ndim != 2 or vector.geometry.ndim != 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got matrix with {matrix.geometry.ndim} dims and vector with "
+            f"{vector.geometry.ndim} dims"
+        )
+    rows, columns = matrix.geometry.sizes
+    if columns != vector.geometry.numel:
+        raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({vector.geometry.numel})")
+    return rows
+
+
+@kernel("matmul")
+def matmul(self: Tensor, other: Tensor) -> Tensor:
+    """dot, mv, mm or bmm by the numbers of dims; leading dims broadcast, vectors get a dim that is dropped again.
+
+    Raises RuntimeError for 0-dim operands, dtypes that differ and sizes that do not fit.
+    """
+    left, right = self.geometry.sizes, other.geometry.sizes
+    if not left or not right:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {len(left)}D and {len(right)}D"
+        )
+    if len(left) == 1 and len(right) == 1:
+        return dot(self, other)
+    if len(left) == 2 and len(right) == 1:
+        return mv(self, other)
+    check_dtypes("matmul", self, other)
+    if left[-1] != (right[-2] if len(right) > 1 else right[0]):
+        raise _cannot_multiply(self, other)
+    batch = broadcast_shapes((left[:-2], right[:-2]))
+    return product(self, other, batch + left[-2:-1] + (right[-1:] if len(right) > 1 else ()))
+
+
+@kernel("outer")
+def outer(self: Tensor, vec2: Tensor) -> Tensor:
+    """All products of two vectors, in their promoted dtype. Raises RuntimeError unless both are 1-D."""
+    for tensor, name in ((self, "self"), (vec2, "vec2")):
+        if tensor.geometry.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {tensor.geometry.ndim}-D")
+    dtype = promote_types(self.geometry.dtype, vec2.geometry.dtype)
+    device = check_same_device("outer", self, vec2)
+    result = empty_tensor((self.geometry.numel, vec2.geometry.numel), dtype, device)
+    if device is cpu:
+        with np.errstate(all="ignore"):
+            columns, rows = values(self).astype(dtype.numpy), values(vec2).astype(dtype.numpy)
+            np.multiply(columns[:, None], rows[None, :], out=array_of(result))
+    return result
+
+
+@kernel("inner")
+def inner(self: Tensor, other: Tensor) -> Tensor:
+    """Sums of products over the last dims of both; a 0-dim operand scales. Raises RuntimeError unless they fit."""
+    left, right = self.geometry, other.geometry
+    dtype = check_dtypes("inner", self, other)
+    if left.ndim and right.ndim and left.sizes[-1] != right.sizes[-1]:
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(left.sizes)} and "
+            f"{list(right.sizes)}"
+        )
+    sizes = left.sizes[:-1] + right.sizes[:-1] if left.ndim and right.ndim else left.sizes + right.sizes
+    result = empty_tensor(sizes, dtype, left.device)
+    if left.device is cpu:
+        with np.errstate(all="ignore"):
+            array_of(result)[...] = _inner(widened(values(self), dtype), widened(values(other), dtype))
+    return result
+
+
+def _inner(left: Array, right: Array) -> Any:
+    return np.inner(left, right) if left.ndim and right.ndim else np.multiply(left, right)

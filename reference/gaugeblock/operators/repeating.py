@@ -1,0 +1,143 @@
+"""Repeating elements and blocks, diagonals and differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..core.dtype import bool_, int32, int64
+from ..core.errors import wrap_dim
+from ..iteration.types import common_dtype
+from ..tensor.tensor import Tensor
+from ..tensor.views import diagonal as diagonal_view
+from .arrays import filled, from_array, outline, values
+from .joining import cat
+from .registration import kernel
+
+
+@kernel("repeat")
+def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
+    """The tensor copied ``repeats[k]`` times along each dim; additional leading repeats add dims.
+
+    Raises RuntimeError for fewer repeats than dims or a negative one.
+    """
+    geometry = self.geometry
+    repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
+    if len(repeats) < geometry.ndim:
+        raise RuntimeError(
+            f"Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: "
+            f"{len(repeats)} < {geometry.ndim}"
+        )
+    sizes = (1,) * (len(repeats) - geometry.ndim) + geometry.sizes
+    total = tuple([size * count for size, count in zip(sizes, repeats, strict=True)])
+    result, target = outline(total, geometry.dtype, geometry.device)
+    if target is not None and target.size:
+        split = [part for count, size in zip(repeats, sizes, strict=True) for part in (count, size)]
+        block = [part for size in sizes for part in (1, size)]
+        target.reshape(split)[...] = values(self).reshape(block)
+    return result
+
+
+@kernel("tile")
+def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
+    """repeat with 1 for the leading dims that `dims` leaves out."""
+    dims = (dims,) if isinstance(dims, int) else tuple(dims)
+    return repeat(self, (1,) * (self.geometry.ndim - len(dims)) + dims)
+
+
+@kernel("repeat_interleave.self_int", "CPU")
+def repeat_interleave_int(
+    self: Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Every part along `dim` (of the flattened tensor without `dim`) `repeats` times in a row. RuntimeError below 0."""
+    if repeats < 0:
+        raise RuntimeError(f"Repeats must be non-negative, got {repeats}")
+    return _interleaved(self, np.asarray(repeats), dim)
+
+
+@kernel("repeat_interleave.self_Tensor", "CPU")
+def repeat_interleave_tensor(
+    self: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Part k along `dim` ``repeats[k]`` times in a row.
+
+    Raises RuntimeError for negative repeats or a wrong number of them, NotImplementedError unless they are integers.
+    """
+    counts = _counts(repeats)
+    size = self.geometry.numel if dim is None else self.geometry.sizes[wrap_dim("repeat_interleave", dim, self.ndim)]
+    if counts.size not in (1, size):
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and "
+            f"input.size({0 if dim is None else dim}) = {size}"
+        )
+    return _interleaved(self, counts, dim)
+
+
+@kernel("repeat_interleave.Tensor", "CPU", derive=False)
+def repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
+    """Index k ``repeats[k]`` times in a row, as int64."""
+    counts = _counts(repeats)
+    return from_array(np.repeat(np.arange(counts.size), counts), int64)
+
+
+def _counts(repeats: Tensor) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    if repeats.geometry.dtype not in (int32, int64):
+        raise NotImplementedError(
+            f'"repeat_interleave" not implemented for {repeats.geometry.dtype.name} repeats; allowed: int32, int64'
+        )
+    if repeats.geometry.ndim > 1:
+        raise RuntimeError(f"repeats must be 0-dim or 1-dim tensor, got {repeats.geometry.ndim} dims")
+    counts = values(repeats).astype(np.int64).reshape(-1)
+    if (counts < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    return counts
+
+
+def _interleaved(self: Tensor, repeats: np.ndarray[tuple[int, ...], np.dtype[np.int64]], dim: int | None) -> Tensor:
+    array = values(self)
+    if dim is None:
+        return from_array(np.repeat(array.reshape(-1), repeats), self.geometry.dtype)
+    place = wrap_dim("repeat_interleave", dim, self.geometry.ndim)
+    return from_array(np.repeat(array, repeats, place), self.geometry.dtype)
+
+
+@kernel("diag", "CPU")
+def diag(self: Tensor, diagonal: int = 0) -> Tensor:
+    """A square matrix with a vector on one diagonal, or a copy of a diagonal of a matrix. RuntimeError otherwise."""
+    geometry = self.geometry
+    if geometry.ndim == 2:
+        view = diagonal_view(self, diagonal)
+        return filled(view.geometry.sizes, geometry.dtype, values(view))
+    if geometry.ndim != 1:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {geometry.ndim}D")
+    size = geometry.sizes[0] + abs(diagonal)
+    result = filled((size, size), geometry.dtype, np.zeros((), geometry.dtype.numpy))
+    target = diagonal_view(result, diagonal)
+    from ..tensor.array_view import array_of
+
+    array_of(target)[...] = values(self)
+    return result
+
+
+@kernel("diff", "CPU")
+def diff(
+    self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The n-th difference of neighbours along `dim`; booleans by exclusive or. Raises RuntimeError for a 0-dim tensor
+    or a negative `n`."""
+    if not self.geometry.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    parts = [part for part in (prepend, self, append) if part is not None]
+    joined = cat(parts, dim) if len(parts) > 1 else self
+    dtype = common_dtype([(part.geometry.dtype, 2) for part in parts])
+    place = wrap_dim("diff", dim, joined.geometry.ndim)
+    array = values(joined)
+    with np.errstate(all="ignore"):
+        for _ in range(min(n, array.shape[place])):
+            upper = array[(slice(None),) * place + (slice(1, None),)]
+            lower = array[(slice(None),) * place + (slice(None, -1),)]
+            array = np.not_equal(upper, lower) if dtype is bool_ else np.subtract(upper, lower)
+    return from_array(array, dtype)

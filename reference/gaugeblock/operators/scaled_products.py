@@ -1,0 +1,69 @@
+"""beta * self + alpha * (matrix product): addmm, addmv and baddbmm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.device import cpu
+from ..core.dtype import DType
+from ..iteration.operand import Number
+from ..iteration.types import UPSTREAM_NAMES
+from ..tensor.array_view import array_of
+from ..tensor.tensor import Tensor, empty_tensor
+from ..tensor.views import expand
+from .arrays import Array, values, widened
+from .products import HALF, check_batches, check_dtypes, check_matrices, check_matrix_vector
+from .registration import kernel
+
+
+def _scaled(
+    operator: str, self: Tensor, left: Tensor, right: Tensor, sizes: tuple[int, ...], beta: Number, alpha: Number
+) -> Tensor:
+    dtype = check_dtypes(operator, left, right)
+    if self.geometry.dtype is not dtype:
+        raise RuntimeError(
+            f"{operator}(): self and mat2 must have the same dtype, but got {UPSTREAM_NAMES[self.geometry.dtype.name]} "
+            f"and {UPSTREAM_NAMES[dtype.name]}"
+        )
+    addend = expand(self, sizes)
+    result = empty_tensor(sizes, dtype, left.geometry.device)
+    if left.geometry.device is not cpu:
+        return result
+    with np.errstate(all="ignore"):
+        total: Array = np.matmul(widened(values(left), dtype), widened(values(right), dtype))
+        if alpha != 1:
+            total = total * _factor(alpha, dtype, total)
+        if beta != 0:
+            term = widened(values(addend), dtype)
+            total = total + (term if beta == 1 else term * _factor(beta, dtype, total))
+        array_of(result)[...] = total
+    return result
+
+
+def _factor(number: Number, dtype: DType, like: Array) -> Any:
+    """`number` in the dtype that the product is computed in; integers wrap, fractions are dropped."""
+    return np.asarray(number if dtype in HALF or dtype.kind > 1 else int(number.real)).astype(like.dtype)
+
+
+@kernel("addmm")
+def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * self + alpha * mat1 @ mat2``; `self` broadcasts, and is ignored, NaN included, when beta is 0.
+
+    Raises RuntimeError unless sizes and dtypes fit.
+    """
+    sizes = check_matrices(mat1, mat2, ("mat1", "mat2"))
+    return _scaled("addmm", self, mat1, mat2, sizes, beta, alpha)
+
+
+@kernel("addmv")
+def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * self + alpha * mat @ vec``, as addmm."""
+    return _scaled("addmv", self, mat, vec, (check_matrix_vector(mat, vec),), beta, alpha)
+
+
+@kernel("baddbmm")
+def baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * self + alpha * batch1 @ batch2`` per batch, as addmm."""
+    return _scaled("baddbmm", self, batch1, batch2, check_batches(batch1, batch2), beta, alpha)
