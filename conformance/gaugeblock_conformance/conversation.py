@@ -81,8 +81,8 @@ class Conversation:
 
     def tensor(self, data: Any, dtype: str | None = None, name: str | None = None) -> Handle:
         """A fresh contiguous tensor of nested lists or an array, of ``dtype`` (default: float32 or the array's)."""
-        if isinstance(data, np.ndarray):
-            array = data if dtype is None else data.astype(numpy_dtype(dtype))
+        if isinstance(data, np.ndarray | np.generic):
+            array = np.asarray(data) if dtype is None else np.asarray(data).astype(numpy_dtype(dtype))
         else:
             array = np.array(data, dtype=numpy_dtype(dtype or "float32"))
         name = name or self._fresh("x")
@@ -133,6 +133,8 @@ class Conversation:
         except Unsupported:
             raise
         except Exception as error:
+            if not self._inside:
+                self.outcome.examples += 1
             self._purity.check_failed_call(self, operator)
             return None, error
         return self._finish(step, operator, args, kwargs, result, (raw_args, raw_kwargs)), None

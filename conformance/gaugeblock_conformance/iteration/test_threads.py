@@ -1,0 +1,109 @@
+"""Threads: exact operators do not notice them, reductions repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from hypothesis import strategies as hs
+
+from .. import strategies as st
+from ..backend import Array
+from ..case import TensorCase
+from ..forall import forall
+from ..requirement import requirement
+from ..session import Session
+
+_LENGTHS = (32767, 32768, 32769, 65535, 65536, 65537, 100003)
+
+
+@contextmanager
+def _threads(s: Session, count: int) -> Iterator[None]:
+    """The number of threads, put back afterwards."""
+    before = s.call("get_num_threads")
+    s.call("set_num_threads", count)
+    try:
+        yield
+    finally:
+        s.call("set_num_threads", before)
+
+
+def _wave(count: int, dtype: str = "float32") -> Array:
+    return np.sin(np.arange(count)).astype(dtype)
+
+
+@requirement("iteration/elementwise-ignores-thread-count")
+def test_elementwise_at_the_grain(s: Session) -> None:
+    def row(s: Session, count: int) -> None:
+        data = _wave(count)
+        x = s.tensor(data)
+        for operator in ("neg", "exp", "sqrt", "add.Tensor", "gt.Tensor"):
+            arguments = (x, x) if "." in operator else (x,)
+            with _threads(s, 1):
+                alone = s.call(operator, *arguments)
+            with _threads(s, 3):
+                together = s.call(operator, *arguments)
+            s.expect_values(together, s.read(alone).copy())
+        s.expect_values(s.call("add.Tensor", x, x), data + data)
+
+    s.table(_LENGTHS, row)
+
+
+@requirement("iteration/elementwise-ignores-thread-count")
+@forall(
+    count=hs.sampled_from(_LENGTHS),
+    step=hs.integers(1, 3),
+    threads=hs.integers(2, 4),
+    operator=hs.sampled_from(["mul.Tensor", "abs", "tanh", "lt.Tensor"]),
+    weight=0.1,
+)
+def test_strided_ranges(s: Session, count: int, step: int, threads: int, operator: str) -> None:
+    x = s.build(TensorCase("float32", (count,), (step,), offset=1, kind="hard", seed=count))
+    arguments = (x, x) if "." in operator else (x,)
+    with _threads(s, 1):
+        alone = s.call(operator, *arguments)
+    with _threads(s, threads):
+        together = s.call(operator, *arguments)
+    s.expect_values(together, s.read(alone).copy())
+
+
+@requirement("iteration/chunks-cover-the-range-once")
+@forall(count=hs.sampled_from(_LENGTHS), threads=hs.integers(1, 4), weight=0.1)
+def test_every_element_once(s: Session, count: int, threads: int) -> None:
+    data = np.arange(count, dtype=np.int32)
+    x = s.tensor(data)
+    with _threads(s, threads):
+        s.expect_values(s.call("add.Tensor", x, x), data + data)
+        s.call("add_.Scalar", x, 1)
+    s.expect_values(x, data + 1)
+
+
+@requirement("iteration/reductions-repeat-exactly")
+def test_sums_repeat(s: Session) -> None:
+    def row(s: Session, count: int) -> None:
+        data = _wave(count)
+        x = s.tensor(data)
+        exact = data.astype(np.longdouble).sum()
+        steps = 64 + 4 * count.bit_length()
+        bound = np.asarray(steps * np.finfo(np.float32).eps * np.abs(data).sum(dtype=np.float64))
+        for threads in (1, 2, 3):
+            with _threads(s, threads):
+                first = s.call("sum", x)
+                s.expect_close(first, np.asarray(exact), bound)
+                for _ in range(5):
+                    s.expect_values(s.call("sum", x), s.read(first).copy())
+
+    s.table((10, 1000, *_LENGTHS), row)
+
+
+@requirement("iteration/reductions-repeat-exactly")
+@forall(
+    x=st.tensors(("float32", "float64"), kind="finite", long=True, min_dims=1, max_dims=2, empty=False),
+    operator=hs.sampled_from(["sum", "mean", "prod", "amax", "var"]),
+    weight=0.3,
+)
+def test_any_reduction_repeats(s: Session, x: TensorCase, operator: str) -> None:
+    made = s.build(x)
+    first = s.call(operator, made)
+    s.expect_values(s.call(operator, made), s.read(first).copy())
