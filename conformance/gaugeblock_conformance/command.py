@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -36,6 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run ``gaugeblock`` with ``argv`` (default: the process's arguments) and return its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     points = {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         return _run(arguments, points)
     except BrokenPipeError:

@@ -47,7 +47,7 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     if HOME in module_path.parents and not manager.has_plugin("gaugeblock-items"):
         from .runner import items
 
-        manager.register(items.Items(parent.config), "gaugeblock-items")
+        manager.register(items.make(parent.config), "gaugeblock-items")
 
 
 def _ours(argument: str) -> bool:

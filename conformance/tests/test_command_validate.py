@@ -71,7 +71,11 @@ def test_filters(fake_suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["fake_backends:Healthy", "--budget", "huge"], 2, "unknown budget 'huge'; known: quick, standard, thorough"),
         (["fake_backends:Healthy", "--format", "pdf"], 2, "unknown format 'pdf'"),
         (["fake_backends:Healthy", "--expect", "absent.toml"], 2, "expectation file absent.toml: No such file"),
-        (["fake_backends:Healthy", "--out", "/dev/null/x"], 2, "--out /dev/null/x: cannot write there: Not a directory"),
+        (
+            ["fake_backends:Healthy", "--out", "/dev/null/x"],
+            2,
+            "--out /dev/null/x: cannot write there: Not a directory",
+        ),
         (["fake_backends:Healthy", "--resume"], 2, "nothing to resume: no journal at runs/fake_backends-Healthy"),
     ],
 )

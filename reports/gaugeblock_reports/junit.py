@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from . import summary
-from .record import Record, Row
-
-# What XML 1.0 cannot hold, even escaped.
-_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+from .record import Record, Row, printable
 
 
 def render(records: Sequence[Record], colour: bool = False) -> str:
     """The document of all ``records`` (``colour`` has no meaning here)."""
     root = ET.Element("testsuites")
-    for record in records:
+    for record in map(printable, records):
         areas = dict.fromkeys(row["area"] for row in record["requirements"])
         for area in areas:
             _suite(root, record, area)
-    for name in ("tests", "failures", "errors", "skipped"):
+    for name in ("tests", "failures", "errors"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
     ET.indent(root)
     return "<?xml version='1.0' encoding='utf-8'?>\n" + ET.tostring(root, encoding="unicode") + "\n"
@@ -29,7 +25,7 @@ def render(records: Sequence[Record], colour: bool = False) -> str:
 def _suite(root: ET.Element, record: Record, area: str) -> None:
     environment = record["environment"]
     rows = [row for row in record["requirements"] if row["area"] == area]
-    suite = ET.SubElement(root, "testsuite", name=_clean(f"gaugeblock.{environment['backend']}.{area}"))
+    suite = ET.SubElement(root, "testsuite", name=f"gaugeblock.{environment['backend']}.{area}")
     counts = {
         "tests": len(rows),
         "failures": sum(row["status"] in ("failed", "xpassed") for row in rows),
@@ -42,7 +38,7 @@ def _suite(root: ET.Element, record: Record, area: str) -> None:
     suite.set("timestamp", environment["started"])
     properties = ET.SubElement(suite, "properties")
     for name in ("name", "version", "device", "budget", "seed", "spec_version", "suite_version", "platform", "python"):
-        ET.SubElement(properties, "property", name=name, value=_clean(str(environment[name])))
+        ET.SubElement(properties, "property", name=name, value=str(environment[name]))
     for row in rows:
         _case(suite, environment["backend"], row)
 
@@ -51,20 +47,20 @@ def _case(suite: ET.Element, backend: str, row: Row) -> None:
     case = ET.SubElement(
         suite,
         "testcase",
-        classname=_clean(f"gaugeblock.{backend}.{row['area']}"),
-        name=_clean(row["id"]),
+        classname=f"gaugeblock.{backend}.{row['area']}",
+        name=row["id"],
         time=f"{row['seconds']:.3f}",
     )
     status, failure = row["status"], row["failure"]
     if status in summary.BROKEN and failure is not None:
         tag = "failure" if status == "failed" else "error"
-        element = ET.SubElement(case, tag, type=f"{row['level']} {status}", message=_clean(failure["message"]))
-        element.text = _clean(_details(row, failure))
+        element = ET.SubElement(case, tag, type=f"{row['level']} {status}", message=failure["message"])
+        element.text = _details(row, failure)
     elif status == "xpassed":
-        ET.SubElement(case, "failure", type="xpassed", message=_clean(f"unexpectedly held; {row['reason']}"))
+        ET.SubElement(case, "failure", type="xpassed", message=f"unexpectedly held; {row['reason']}")
     elif status in ("skipped", "xfailed"):
         word = "expected failure: " if status == "xfailed" else ""
-        ET.SubElement(case, "skipped", message=_clean(f"{word}{row['reason']}"))
+        ET.SubElement(case, "skipped", message=f"{word}{row['reason']}")
 
 
 def _details(row: Row, failure: summary.Failure) -> str:
@@ -77,7 +73,3 @@ def _details(row: Row, failure: summary.Failure) -> str:
     if failure["output"]:
         lines += ["printed:", failure["output"]]
     return "\n".join(lines)
-
-
-def _clean(text: str) -> str:
-    return _FORBIDDEN.sub("\ufffd", text)

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from . import summary
-from .record import Record
+from .record import Record, printable
 from .summary import CauseGroup
 
 
 def render(records: Sequence[Record], colour: bool = False) -> str:
     """The text of all ``records``, one after the other (``colour`` has no meaning here)."""
-    return "\n".join("\n".join(_record(record)) + "\n" for record in records)
+    return "\n".join("\n".join(_record(printable(record))) + "\n" for record in records)
 
 
 def _record(record: Record) -> Iterator[str]:

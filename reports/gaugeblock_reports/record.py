@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -12,6 +13,8 @@ import jsonschema
 
 Record = dict[str, Any]
 Row = dict[str, Any]
+
+_UNPRINTABLE = re.compile("[^\t\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 SCHEMA = "gaugeblock-run/1"
 FILE = "record.json"
@@ -58,6 +61,17 @@ def check(record: Any, source: str = "run record") -> None:
     error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema()).iter_errors(record))
     if error is not None:
         raise RecordError(f"{source}: {error.json_path}: {' '.join(error.message.split())[:300]}")
+
+
+def printable(value: Any) -> Any:
+    """A copy of a record in which no text holds what a terminal would obey or XML and UTF-8 cannot hold."""
+    if isinstance(value, str):
+        return _UNPRINTABLE.sub(lambda match: ascii(match.group())[1:-1], value)
+    if isinstance(value, dict):
+        return {printable(key): printable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [printable(item) for item in value]
+    return value
 
 
 def level_rank(level: str) -> int:

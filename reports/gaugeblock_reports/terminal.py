@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tabulate import tabulate
 
 from . import summary
-from .record import Record
+from .record import Record, printable
 from .summary import CauseGroup
 
 WIDTH = 100
@@ -17,7 +17,7 @@ COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
 def render(records: Sequence[Record], colour: bool = False) -> str:
     """The text of all ``records``, one after the other."""
-    return "\n".join(Report(record, colour).text() for record in records)
+    return "\n".join(Report(printable(record), colour).text() for record in records)
 
 
 class Report:
@@ -61,10 +61,9 @@ class Report:
         ]
         headers = ["area", "level", *statuses, "examples", "seconds"]
         align = ["left", "left", *["right"] * (len(statuses) + 2)]
-        table = tabulate(rows, headers, tablefmt="simple", colalign=align, disable_numparse=True).splitlines()
-        yield from table[:-1]
-        yield table[1]
-        yield table[-1]
+        table = tabulate([headers, *rows], tablefmt="plain", colalign=align, disable_numparse=True).splitlines()
+        rule = "─" * max(map(len, table))
+        yield from (self._title(table[0]), rule, *table[1:-1], rule, table[-1])
 
     def _failures(self) -> Iterator[str]:
         groups = summary.failures(self.record)

@@ -14,30 +14,48 @@ from ..backend import MissingCapability, Unsupported
 from ..expectations.manifest import NOTHING, Manifest
 from ..problem import UsageProblem
 from ..requirement import TestCase
-from ..session import Session
+from ..session import ConformanceError, Session
 
 IDS = "requirement_ids"
 
 
+class Refusal:
+    """Stands for :class:`Items` when there is no backend: ends the run after collection, with the reason."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self) -> None:
+        raise pytest.UsageError(self.problem)
+
+
+def make(config: pytest.Config) -> Items | Refusal:
+    """The plugin to register once the first test module of the suite is collected."""
+    if not config.getoption("gaugeblock_backend"):
+        known = ", ".join(discovery.installed())
+        return Refusal(f"the conformance tests need --backend NAME[:DEVICE]; known: {known}")
+    try:
+        return Items(config)
+    except UsageProblem as problem:
+        return Refusal(str(problem))
+
+
 class Items:
-    """Registered once the first test module of the suite is collected.
+    """Gives the suite's tests their session, ids, skips and expected failures.
 
     Raises:
-        pytest.UsageError: no backend was named, or it does not load.
+        UsageProblem: a bad option, or a backend that does not load.
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        named = config.getoption("gaugeblock_backend")
-        if not named:
-            known = ", ".join(discovery.installed())
-            raise pytest.UsageError(f"the conformance tests need --backend NAME[:DEVICE]; known: {known}")
-        try:
-            self.budget = budget.named(config.getoption("gaugeblock_budget") or "quick")
-            self.seed = int(config.getoption("gaugeblock_seed") or 0)
-            self.backend = discovery.load(discovery.resolve(named))
-            self.manifest = self._manifest(config.getoption("gaugeblock_expect"))
-        except (UsageProblem, ValueError) as error:
-            raise pytest.UsageError(str(error)) from error
+        self.budget = budget.named(config.getoption("gaugeblock_budget") or "quick")
+        seed = config.getoption("gaugeblock_seed") or "0"
+        if not seed.lstrip("-").isdecimal():
+            raise UsageProblem(f"--gaugeblock-seed must be a whole number, not {seed!r}")
+        self.seed = int(seed)
+        self.backend = discovery.load(discovery.resolve(config.getoption("gaugeblock_backend")))
+        self.manifest = self._manifest(config.getoption("gaugeblock_expect"))
         config.addinivalue_line("markers", "requirement(*ids): the requirements of the spec that a test checks")
 
     def _manifest(self, expect: str | None) -> Manifest:
@@ -76,6 +94,16 @@ class Items:
             expectation = self.manifest.expected.get(identifier)
             if expectation is not None:
                 item.add_marker(pytest.mark.xfail(reason=f"{identifier}: {expectation.reason}", strict=False))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """A broken requirement tells itself; where in the suite it was noticed says nothing more."""
+        report = yield
+        if call.excinfo is not None and isinstance(call.excinfo.value, ConformanceError):
+            report.longrepr = str(call.excinfo.value)
+        return report
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:

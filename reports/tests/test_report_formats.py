@@ -1,0 +1,219 @@
+"""Records with everything awkward in them, rendered in every format."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gaugeblock_reports import junit, markdown, record, summary, terminal
+
+AWKWARD = 'a <b> & "c" ]]> | `d` *e* \x00\x1b[31m ü\ud800'
+
+
+def failure(verdict: str = "failed", cause: str = "one cause", **facts: Any) -> dict[str, Any]:
+    return {
+        "verdict": verdict,
+        "message": AWKWARD,
+        "cause": cause,
+        "test": "test_it",
+        "example": {"x": "Tensor(float32, sizes=(2, 3))", "k": "3"},
+        "expected": "(1, 2)",
+        "got": AWKWARD,
+        "snippet": "import torch\nx = torch.ones(3)\nassert x.sum() == 4  # ```\n",
+        "snippet_checked": True,
+        "snippet_result": "AssertionError",
+        "output": None,
+        **facts,
+    }
+
+
+def row(identifier: str, status: str, level: str = "MUST", **facts: Any) -> dict[str, Any]:
+    return {
+        "id": identifier,
+        "area": identifier.split("/")[0],
+        "level": level,
+        "status": status,
+        "reason": None,
+        "upstream": None,
+        "support": None,
+        "sentence": f"A sentence about {identifier}, long enough to be wrapped over more than one line of a report.",
+        "source": "Tensor Views",
+        "origin": ["VIEW-001"],
+        "capabilities": ["core"],
+        "tests": ["module:3 test_it"],
+        "examples": 1000,
+        "seconds": 1.5,
+        "calls": 2000,
+        "tensors": 100,
+        "noncontiguous": 40,
+        "unsupported": {},
+        "failure": None,
+        "further_failures": [],
+        **facts,
+    }
+
+
+@pytest.fixture
+def run() -> dict[str, Any]:
+    return {
+        "schema": "gaugeblock-run/1",
+        "environment": {
+            "backend": "torch:cpu",
+            "name": "torch",
+            "version": "2.13.0",
+            "device": "cpu",
+            "capabilities": ["core"],
+            "packages": {"numpy": "2.0"},
+            "platform": "Linux",
+            "python": "3.11.0",
+            "cpu": "A CPU",
+            "cores": 2,
+            "seed": 0,
+            "budget": "standard",
+            "jobs": 2,
+            "timeout": 60.0,
+            "memory_limit": 0,
+            "selection": {"areas": [], "level": "may", "requirements": []},
+            "expectations": None,
+            "spec_version": "1",
+            "suite_version": "1",
+            "started": "2026-01-01T00:00:00+00:00",
+            "finished": "2026-01-01T00:01:00+00:00",
+            "resumed": False,
+            "seconds": 60.0,
+            "examples": 9000,
+            "examples_per_second": 150.0,
+            "calls": 18000,
+            "tensors": 900,
+            "noncontiguous_share": 0.4,
+        },
+        "requirements": [
+            row("views/a", "passed"),
+            row("views/b", "failed", failure=failure()),
+            row("views/c", "failed", "SHOULD", failure=failure(snippet=None, snippet_checked=None)),
+            row("views/d", "crashed", failure=failure("crashed", "signal", output="Fatal Python error: Aborted\nx")),
+            row("dtypes/e", "timeout", "MAY", failure=failure("timeout", "hang", snippet_checked=False)),
+            row("dtypes/f", "skipped", reason="missing capability sort"),
+            row("dtypes/g", "xfailed", failure=failure(), reason="known", upstream="https://example.org/1"),
+            row("dtypes/h", "xpassed", reason="expected to fail: known"),
+            row("dtypes/i", "passed", reason="1 of 2 tests skipped: missing capability half"),
+            row("dtypes/j", "skipped", reason="unsupported operator q", unsupported={"q": "not offered"}),
+        ],
+    }
+
+
+def test_the_example_is_a_valid_record(run: dict[str, Any]) -> None:
+    record.check(run)
+
+
+def test_grouping(run: dict[str, Any]) -> None:
+    groups = summary.failures(run)
+    assert [(group.cause, [row["id"] for row in group.rows]) for group in groups] == [
+        ("one cause", ["views/b", "views/c"]),
+        ("signal", ["views/d"]),
+        ("hang", ["dtypes/e"]),
+    ]
+    assert summary.verdict(run) == "not conforming: 2 MUST broken, 1 unexpectedly held"
+
+
+def test_counts(run: dict[str, Any]) -> None:
+    lines = summary.lines(run)
+    assert [(line.area, line.level) for line in lines] == [
+        ("views", "MUST"),
+        ("views", "SHOULD"),
+        ("dtypes", "MUST"),
+        ("dtypes", "MAY"),
+        (None, None),
+    ]
+    assert sum(lines[-1].counts.values()) == len(run["requirements"])
+
+
+def test_terminal(run: dict[str, Any]) -> None:
+    text = terminal.render([run])
+    assert max(len(line) for line in text.splitlines()) <= 100
+    assert "\x1b" not in text
+    assert r"\x00\x1b[31m ü\ud800" in text
+    for words in ("A sentence about views/b", "expected  (1, 2)", "x = torch.ones(3)", "also      views/c (SHOULD)",
+                  "1  missing capability sort", "dtypes/h: expected to fail: known", "https://example.org/1",
+                  "9,000 examples in 60.0 s (150 a second)", "40% not", "Operators not offered: 1",
+                  "1 of 2 tests skipped"):  # fmt: skip
+        assert words in text, words
+    assert "A sentence about views/c" not in text
+    coloured = terminal.render([run], True)
+    assert "\x1b[31mfailed\x1b[0m" in coloured
+
+
+def test_terminal_of_a_conforming_run(run: dict[str, Any]) -> None:
+    run["requirements"] = run["requirements"][:1]
+    text = terminal.render([run])
+    assert text.endswith("conforming: 1 MUST held\n")
+    assert "Broken" not in text
+
+
+def test_several_records(run: dict[str, Any]) -> None:
+    assert terminal.render([run, run]).count("not conforming: ") == 2
+    assert markdown.render([run, run]).count("# torch 2.13.0 on cpu") == 2
+
+
+def test_junit_is_well_formed_and_counts_add_up(run: dict[str, Any]) -> None:
+    text = junit.render([run]).encode("utf-8")
+    root = ET.fromstring(text)
+    assert root.tag == "testsuites"
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("10", "3", "2")
+    for suite in root:
+        cases = suite.findall("testcase")
+        assert int(suite.get("tests", "")) == len(cases)
+        assert int(suite.get("failures", "")) == sum(case.find("failure") is not None for case in cases)
+        assert int(suite.get("errors", "")) == sum(case.find("error") is not None for case in cases)
+        assert int(suite.get("skipped", "")) == sum(case.find("skipped") is not None for case in cases)
+    broken = root.find(".//testcase[@name='views/b']/failure")
+    assert broken is not None
+    assert broken.text is not None and 'a <b> & "c" ]]>' in broken.text
+    assert "x = torch.ones(3)" in broken.text
+
+
+def test_markdown(run: dict[str, Any]) -> None:
+    text = markdown.render([run])
+    assert "**not conforming: 2 MUST broken, 1 unexpectedly held**" in text
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in rows}) == 1
+    assert text.count("````python") == text.count("\n````\n")
+    assert 'a \\<b\\> & "c" \\]\\]\\> \\| \\`d\\` \\*e\\*' in text
+    text.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda run: run.update(schema="other/2"), "schema is 'other/2'; allowed: 'gaugeblock-run/1'"),
+        (lambda run: run["environment"].pop("seed"), "$.environment: 'seed' is a required property"),
+        (lambda run: run["requirements"][1].update(status="odd"), "$.requirements[1].status: 'odd' is not one of"),
+        (lambda run: run["requirements"][2].update(examples=-1), "$.requirements[2].examples: -1 is less than"),
+        (lambda run: run["requirements"][0].update(extra=1), "$.requirements[0]: Additional properties"),
+    ],
+)
+def test_invalid_record(run: dict[str, Any], change: Any, problem: str, tmp_path: Path) -> None:
+    broken = copy.deepcopy(run)
+    change(broken)
+    path = tmp_path / "record.json"
+    path.write_text(json.dumps(broken))
+    with pytest.raises(record.RecordError, match=re.escape(problem)) as error:
+        record.load(tmp_path)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_unreadable_record(tmp_path: Path) -> None:
+    with pytest.raises(record.RecordError, match="No such file"):
+        record.load(tmp_path)
+    (tmp_path / "record.json").write_text("{\n nonsense")
+    with pytest.raises(record.RecordError, match=r"record\.json:2: not JSON"):
+        record.load(tmp_path)
+    (tmp_path / "record.json").write_text("[]")
+    with pytest.raises(record.RecordError, match="schema is None"):
+        record.load(tmp_path)
