@@ -149,12 +149,13 @@ def basic_view(self: Tensor, items: tuple[Any, ...]) -> Tensor:
     offset = self.offset
     dim = 0
     for item in items:
+        if item is not Ellipsis and dim + (item is not None) > geometry.ndim:
+            raise IndexError(f"index {item!r} stands after an Ellipsis that took all {geometry.ndim} dims")
         if item is None:
             sizes.append(1)
             strides.append(geometry.sizes[dim] * geometry.strides[dim] if dim < geometry.ndim else 1)
         elif item is Ellipsis:
             skip = geometry.ndim - used
-            used = geometry.ndim
             sizes += geometry.sizes[dim : dim + skip]
             strides += geometry.strides[dim : dim + skip]
             dim += skip

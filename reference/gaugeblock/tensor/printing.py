@@ -48,13 +48,25 @@ def set_printoptions(
     OPTIONS.sci_mode = sci_mode
 
 
-def float_formatter(values: np.ndarray[Any, Any]) -> Formatter:
-    """One format for all `values`: integral ones as ``1.``, else fixed or scientific by their range."""
+def _integral(value: float) -> str:
+    return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
+
+
+def float_formatter(values: np.ndarray[Any, Any]) -> tuple[Formatter, int]:
+    """One format for all `values`, and its width: integral ones as ``1.``, else fixed or scientific by their range.
+
+    Zeros, infinities and NaN have no say in it.
+    """
+    shown = values[np.isfinite(values) & (values != 0)].astype(np.float64)
+    if shown.size == 0:
+        return _integral, 1
+    text = _format_of(np.abs(shown))
+    return text, _width(shown, text)
+
+
+def _format_of(telling: np.ndarray[Any, Any]) -> Formatter:
     digits = OPTIONS.precision
-    telling = np.abs(values[np.isfinite(values) & (values != 0)]).astype(np.float64)
     scientific = bool(OPTIONS.sci_mode)
-    if telling.size == 0:
-        return lambda value: f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
     low, high = float(telling.min()), float(telling.max())
     integral = bool((telling == np.ceil(telling)).all())
     if OPTIONS.sci_mode is None:
@@ -62,7 +74,7 @@ def float_formatter(values: np.ndarray[Any, Any]) -> Formatter:
     if scientific:
         return lambda value: f"{value:.{digits}e}"
     if integral:
-        return lambda value: f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
+        return _integral
     return lambda value: f"{value:.{digits}f}"
 
 
@@ -74,8 +86,8 @@ def formatter_of(values: np.ndarray[Any, Any]) -> tuple[Formatter, int]:
     """How to write each of `values` (1-D, already the ones to be shown) and the width of the widest."""
     kind = values.dtype.kind
     if kind == "c":
-        real, imag = float_formatter(values.real), float_formatter(values.imag)
-        real_width, imag_width = _width(values.real, real), _width(values.imag, imag)
+        real, real_width = float_formatter(values.real)
+        imag, imag_width = float_formatter(values.imag)
 
         def write(value: complex) -> str:
             second = imag(value.imag)
@@ -84,8 +96,7 @@ def formatter_of(values: np.ndarray[Any, Any]) -> tuple[Formatter, int]:
             return f"{real(value.real):>{real_width}}+{second:>{imag_width}}j".replace("+ ", "+")
 
         return write, real_width + imag_width + 2
-    text: Formatter = float_formatter(values) if kind == "f" else str
-    width = _width(values, text)
+    text, width = float_formatter(values) if kind == "f" else (str, _width(values, str))
     return (lambda value: f"{text(value):>{width}}"), width
 
 
