@@ -42,6 +42,7 @@ class Outcome:
     tensors: int = 0
     noncontiguous: int = 0
     unsupported: dict[str, str] = field(default_factory=dict)
+    operators: set[str] = field(default_factory=set)
 
 
 class Conversation:
@@ -213,6 +214,7 @@ class Conversation:
         step = Call((), operator, self._named(args), self._named(kwargs), mutates)
         self._steps.append(step)
         self.outcome.calls += 1
+        self.outcome.operators.add(operator)
         if self.trace_sink is not None:
             self.trace_sink(self._up_to_last())
         return step

@@ -9,6 +9,7 @@ import pytest
 from gaugeblock_conformance.runner import snippets
 from gaugeblock_conformance.runner.run import Record, exit_status
 from gaugeblock_reports import record as run_record
+from gaugeblock_reports import terminal
 
 Run = Callable[..., Record]
 
@@ -111,6 +112,14 @@ def test_printing_and_reading_backends_do_not_disturb(run_fake: Run) -> None:
     record = run_fake("Chatty")
     assert others_passed(record)
     assert exit_status(record) == 0
+
+
+def test_native_and_fallback(run_fake: Run) -> None:
+    record = run_fake("Fallback")
+    assert row_of(record, "views/clone")["support"] == "fallback"
+    assert row_of(record, "views/neg")["support"] == "native"
+    assert row_of(record, "dtypes/needs-sort")["support"] is None
+    assert "6 ran natively and 1 by fallback" in terminal.render([record])
 
 
 def test_two_workers_decide_everything_once(run_fake: Run) -> None:

@@ -23,6 +23,9 @@ def _record(record: Record) -> Iterator[str]:
     for line in summary.circumstances(record):
         yield f"- {_escaped(line)}"
     yield f"- {_escaped(summary.totals(record))}"
+    support = summary.support(record)
+    if support is not None:
+        yield f"- {support}"
     yield ""
     yield from _table(record)
     groups = summary.failures(record)

@@ -121,6 +121,14 @@ def totals(record: Record) -> str:
     )
 
 
+def support(record: Record) -> str | None:
+    """How the backend says that it ran the operators of the requirements that held, if it says."""
+    counts = Counter(row["support"] for row in with_status(record, "passed"))
+    if not counts["native"] and not counts["fallback"]:
+        return None
+    return f"of the requirements that held, {counts['native']} ran natively and {counts['fallback']} by fallback"
+
+
 def heading(record: Record) -> str:
     """Backend, version and device."""
     environment = record["environment"]

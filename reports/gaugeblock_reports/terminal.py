@@ -135,6 +135,9 @@ class Report:
 
     def _foot(self) -> Iterator[str]:
         yield from _wrapped(summary.totals(self.record), "")
+        support = summary.support(self.record)
+        if support is not None:
+            yield from _wrapped(support, "")
         verdict = summary.verdict(self.record)
         yield self._paint(verdict, "green" if verdict.startswith("conforming") else "red")
 

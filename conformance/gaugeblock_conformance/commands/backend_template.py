@@ -80,6 +80,8 @@ class TemplateBackend:
         """The spec's name of the dtype, such as ``"float32"``."""
         return dtype_name(tensor.dtype)
 
+    # Optional: def support(self, operator) -> "native" or "fallback", shown in the report for every requirement.
+
     # Needed by capability "strided": strides and offset count elements, not bytes.
 
     def strides(self, tensor: Array) -> Sequence[int]:

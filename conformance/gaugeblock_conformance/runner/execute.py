@@ -101,6 +101,7 @@ def _run_case(
     row["tensors"] += outcome.tensors
     row["noncontiguous"] += outcome.noncontiguous
     row["unsupported"].update(outcome.unsupported)
+    row["support"] = _support(backend, outcome.operators - outcome.unsupported.keys(), row["support"])
     tried = outcome.examples
     if failure is None and reason is None and not tried:
         if outcome.unsupported:
@@ -111,6 +112,15 @@ def _run_case(
             failure = new_failure("failed", f"{case.name} tried no example at all", test=case.name)
     row["examples"] += tried
     return reason, failure
+
+
+def _support(backend: Backend, operators: set[str], before: str | None) -> str | None:
+    """``fallback`` if the backend says so of any operator called, ``native`` if of none, None if it does not say."""
+    ask = getattr(backend, "support", None)
+    if ask is None or not operators:
+        return before
+    answers = {before, *(ask(operator) for operator in operators)}
+    return "fallback" if "fallback" in answers else "native" if "native" in answers else None
 
 
 def _failure(case: TestCase, error: ConformanceError) -> Failure:

@@ -89,6 +89,13 @@ class CrashesOnce(Breaks):
                 os.abort()
 
 
+class Fallback(Healthy):
+    """Says how it runs its operators."""
+
+    def support(self, operator: str) -> str:
+        return "fallback" if operator == "clone" else "native"
+
+
 class Chatty(Healthy):
     """Prints and reads where the protocol's pipes are."""
 
