@@ -1,0 +1,1 @@
+"""Bindings: functions, methods, in-place and out= forms, generated from the spec's schemas."""

@@ -1,0 +1,101 @@
+"""Making one binding: source chosen by the group's shape, general path prepared, both compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..operators.direct import DIRECT
+from . import source
+from .caller import Caller
+from .dunders import REVERSED_ROWS
+from .generate import compile_function
+from .groups import Group
+from .shapes import Shape, shape_of
+from .slow import slow_binary, slow_dunder, slow_inplace_unary, slow_reversed, slow_unary
+
+
+def make_function(group: Group) -> Any:
+    """The module function, such as ``gaugeblock.add``."""
+    caller = Caller(group, is_method=False)
+    shape = shape_of(group)
+    return _make(group, shape, caller, label=group.name, self="input", suffix="function")
+
+
+def make_method(group: Group) -> Any:
+    """The Tensor method, such as ``Tensor.add`` or ``Tensor.add_``."""
+    caller = Caller(group, is_method=True)
+    shape = shape_of(group)
+    shape = shape._replace(options=tuple(option for option in shape.options if option != "out"))
+    return _make(group, shape, caller, label=f"Tensor.{group.name}", self="self", suffix="method")
+
+
+def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, suffix: str) -> Any:
+    name = f"{group.name}_{suffix}"
+    function = group.name
+    run: Callable[..., Any] = caller
+    if shape.kind == "unary":
+        if group.inplace:
+            run = slow_inplace_unary(caller, shape.tensor_row, shape.tensor_key)
+            text = source.inplace_unary(name, function, shape.tensor_key)
+        else:
+            run = slow_unary(caller, shape.tensor_row)
+            text = source.unary(name, function, self, shape.tensor_row, options=shape.options)
+    elif shape.kind == "binary":
+        run, text = _binary(shape, caller, function, name, self, inplace=group.inplace)
+    elif shape.kind == "reduction":
+        text = source.full_reduction(group.name, function, self).replace(f"slow_{group.name}(", f"slow_{name}(")
+    else:
+        implementation = DIRECT.get(group.name)
+        if implementation is not None:
+            spread = suffix == "method" and _spreads(group)
+            text = source.direct(name, function, self, spread=spread)
+            return compile_function(
+                label, function, text, document(group), **{f"slow_{name}": caller, f"direct_{name}": implementation}
+            )
+        text = source.general(name, function)
+    return compile_function(label, function, text, document(group), **{f"slow_{name}": run})
+
+
+def _binary(
+    shape: Shape, caller: Caller, function: str, name: str, self: str, *, inplace: bool
+) -> tuple[Callable[..., Any], str]:
+    slow = f"slow_{name}"
+    if inplace:
+        keys = (shape.tensor_key, shape.number_key or "")
+        run = slow_binary(caller, shape.tensor_row, shape.number_row, inplace_keys=keys)
+        text = source.inplace_binary(
+            function, shape.operand, (shape.tensor_key, shape.number_key), options=shape.options, slow=slow
+        )
+        return run, text
+    run = slow_binary(caller, shape.tensor_row, shape.number_row)
+    rows = (shape.tensor_row, shape.number_row)
+    return run, source.binary(function, self, shape.operand, rows, options=shape.options, slow=slow)
+
+
+def make_dunder(dunder: str, group: Group) -> Any:
+    """``__add__``, ``__eq__`` or ``__iadd__`` for the method group behind it."""
+    caller = Caller(group, is_method=True)
+    shape = shape_of(group)._replace(options=())
+    run, text = _binary(shape, caller, dunder, dunder, "self", inplace=group.inplace)
+    return compile_function(
+        f"Tensor.{dunder}", dunder, text, document(group), **{f"slow_{dunder}": slow_dunder(run)}
+    )
+
+
+def make_reversed(dunder: str, group: Group) -> Any:
+    """``__radd__`` and the like."""
+    row = REVERSED_ROWS.get(group.name, shape_of(group).tensor_row)
+    text = source.reversed_binary(dunder, row, f"slow_{dunder}")
+    return compile_function(f"Tensor.{dunder}", dunder, text, document(group), **{f"slow_{dunder}": slow_reversed(row)})
+
+
+def _spreads(group: Group) -> bool:
+    return any("(Tensor self, SymInt[] " in o.schema or "(Tensor self, int[] " in o.schema for o in group.overloads) or any(
+        ") self, SymInt[] " in o.schema or ") self, int[] " in o.schema for o in group.overloads
+    )
+
+
+def document(group: Group) -> str:
+    """The docstring of a binding: its schemas."""
+    return "\n".join(dict.fromkeys(overload.schema for overload in group.overloads))

@@ -1,0 +1,200 @@
+"""The general path of a binding: overload resolution by the schemas, then the dispatcher."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gaugeblock_spec.schema import Argument, parse
+
+from ..dispatch.dispatcher import call
+from ..dispatch.registry import REGISTRY, Operator
+from ..tensor.tensor import Tensor
+from .converters import NO, NUMBERS_AS_TENSORS, converter_of, number, optional, shown_type
+from .groups import Group, Overload
+
+SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "self", "input": "self", "x1": "self", "x2": "other"}
+"""Keyword spellings that are accepted beside the schema's own."""
+EXTRA = {"out", "names"}
+
+
+class Parameter:
+    """One declared argument with its converter."""
+
+    __slots__ = ("argument", "convert", "default", "int_list", "keyword", "name", "required")
+
+    def __init__(self, argument: Argument, numbers_too: bool) -> None:
+        self.argument = argument
+        self.name = argument.name
+        self.keyword = argument.kwarg_only or argument.name == "alpha"
+        self.required = argument.default is None
+        self.default = None if self.required else argument.default_value
+        self.convert = converter_of(argument.type)
+        self.int_list = argument.base_type in ("int", "SymInt") and argument.is_list
+        if numbers_too and argument.base_type == "Tensor" and not argument.is_list:
+            tensor_or_none = optional(self.convert) if argument.optional else self.convert
+
+            def convert(value: Any) -> Any:
+                found = tensor_or_none(value)
+                return number(value) if found is NO else found
+
+            self.convert = convert
+
+
+class Signature:
+    """The parameters of one overload, and the operators of its plain and out= forms."""
+
+    def __init__(self, overload: Overload, public_name: str) -> None:
+        schema = parse(overload.schema)
+        self.overload = overload
+        numbers_too = public_name.rstrip("_") in NUMBERS_AS_TENSORS or public_name in NUMBERS_AS_TENSORS
+        self.parameters = [Parameter(argument, numbers_too and i > -1) for i, argument in enumerate(schema.arguments)]
+        self.positional = [p for p in self.parameters if not p.keyword]
+        self.names = {p.name for p in self.parameters}
+        self.operator: Operator = REGISTRY.find(overload.operator)
+        self.out_operator = None if overload.out is None else REGISTRY.find(overload.out.partition("(")[0])
+        self.out_names = (
+            [a.name for a in parse(overload.out).keyword_only if a.written] if overload.out is not None else []
+        )
+
+    def shown(self) -> str:
+        parts = []
+        starred = False
+        for parameter in self.parameters:
+            if parameter.keyword and not starred:
+                parts.append("*")
+                starred = True
+            name = "input" if parameter.name == "self" else parameter.name
+            default = "" if parameter.required else f" = {parameter.default}"
+            parts.append(f"{shown_type(parameter.argument.type)} {name}{default}")
+        return f"({', '.join(parts)})"
+
+
+class Mismatch(Exception):
+    """Why an overload does not take the arguments."""
+
+
+class Caller:
+    """Callable that picks the first overload whose types fit, in the order of the group."""
+
+    __slots__ = ("_signatures", "group", "is_method", "name")
+
+    def __init__(self, group: Group, *, is_method: bool) -> None:
+        self.group = group
+        self.name = group.name
+        self.is_method = is_method
+        self._signatures: list[Signature] | None = None
+
+    def signatures(self) -> list[Signature]:
+        """Parsed on the first use."""
+        if self._signatures is None:
+            self._signatures = [Signature(overload, self.name) for overload in self.group.overloads]
+        return self._signatures
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None)
+        reasons: list[str] = []
+        for signature in self.signatures():
+            try:
+                values, options = self._match(signature, args, kwargs)
+            except Mismatch as mismatch:
+                reasons.append(str(mismatch))
+                continue
+            if out is None:
+                return call(signature.operator, *values, **options)
+            return self._call_out(signature, values, options, out)
+        raise self._error(args, kwargs, reasons)
+
+    def _call_out(self, signature: Signature, values: list[Any], options: dict[str, Any], out: Any) -> Any:
+        if signature.out_operator is None:
+            for other in self.signatures():
+                if other.out_operator is not None and other.names == signature.names:
+                    signature = other
+                    break
+            else:
+                raise TypeError(f"{self.name}() got an unexpected keyword argument 'out'")
+        count = len(signature.out_names)
+        given = out if isinstance(out, (tuple, list)) else (out,)
+        if len(given) != count or not all(isinstance(tensor, Tensor) for tensor in given):
+            allowed = "Tensor" if count == 1 else f"tuple of {count} Tensors"
+            shown = type(out).__name__ if not isinstance(out, (tuple, list)) else f"{type(out).__name__} of {len(out)}"
+            raise TypeError(f"{self.name}(): argument 'out' must be {allowed}, not {shown}")
+        assert signature.out_operator is not None
+        return call(signature.out_operator, *values, out=given[0] if count == 1 else tuple(given), **options)
+
+    def _match(
+        self, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        positional = signature.positional
+        first = 1 if self.is_method else 0
+        if len(args) > len(positional) and len(positional) == first + 1 and positional[first].int_list:
+            args = (*args[:first], args[first:])
+        elif len(args) == first + 1 == len(positional) and positional[first].int_list and _is_int(args[first]):
+            args = (*args[:first], args[first:])
+        if len(args) > len(positional):
+            least, most = sum(p.required for p in positional) - first, len(positional) - first
+            span = str(most) if least == most else f"from {least} to {most}"
+            raise Mismatch(f"takes {span} positional arguments but {len(args) - first} were given")
+        named = self._named(signature, kwargs)
+        values: list[Any] = []
+        options: dict[str, Any] = {}
+        place = 0
+        for parameter in signature.parameters:
+            if parameter.keyword:
+                given = named.pop(parameter.name, NO)
+            elif place < len(args):
+                given = args[place]
+                place += 1
+                if parameter.name in named:
+                    raise Mismatch(f"got multiple values for argument '{parameter.name}'")
+            else:
+                given = named.pop(parameter.name, NO)
+            if given is NO:
+                if parameter.required:
+                    raise Mismatch(f'missing 1 required positional argument: "{parameter.name}"')
+                found = parameter.default
+            else:
+                found = parameter.convert(given)
+                if found is NO:
+                    raise Mismatch(self._wrong_type(parameter, given, place))
+            if parameter.keyword and parameter.argument.kwarg_only:
+                if given is not NO:
+                    options[parameter.name] = found
+            else:
+                values.append(found)
+        if named:
+            raise Mismatch(f"got an unexpected keyword argument '{next(iter(named))}'")
+        return values, options
+
+    def _named(self, signature: Signature, kwargs: dict[str, Any]) -> dict[str, Any]:
+        named: dict[str, Any] = {}
+        for name, value in kwargs.items():
+            if name not in signature.names:
+                name = SYNONYMS.get(name, name)
+            if name in named:
+                raise Mismatch(f"got multiple values for argument '{name}'")
+            named[name] = value
+        return named
+
+    def _wrong_type(self, parameter: Parameter, given: Any, place: int) -> str:
+        name = "input" if parameter.name == "self" and not self.is_method else parameter.name
+        where = "" if parameter.keyword else f" (position {place - (1 if self.is_method else 0)})"
+        kind = shown_type(parameter.argument.type)
+        return f"argument '{name}'{where} must be {kind}, not {type(given).__name__}"
+
+    def _error(self, args: tuple[Any, ...], kwargs: dict[str, Any], reasons: list[str]) -> TypeError:
+        if len(set(reasons)) == 1:
+            separator = "" if not reasons[0].startswith("argument") else ":"
+            return TypeError(f"{self.name}(){separator} {reasons[0]}")
+        given = [type(value).__name__ for value in args[1 if self.is_method else 0 :]]
+        given += [f"{name}={type(value).__name__}" for name, value in kwargs.items()]
+        lines = [
+            f"{signature.shown()}: {reason}" for signature, reason in zip(self.signatures(), reasons, strict=True)
+        ]
+        return TypeError(
+            f"{self.name}() received an invalid combination of arguments - got ({', '.join(given)}), but expected one "
+            f"of:\n * " + "\n * ".join(lines)
+        )
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,144 @@
+"""From a Python argument to what a schema type takes: one converter per type; `NO` says that it does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import index
+from typing import Any
+
+from ..core.device import Device
+from ..core.dtype import DEFAULTS, DType, bool_, float64, int64
+from ..core.layout import Layout
+from ..core.memory_format import MemoryFormat
+from ..tensor.tensor import Tensor
+
+NO: Any = object()
+Converter = Callable[[Any], Any]
+PYTHON_DTYPES: dict[Any, Any] = {bool: bool_, int: int64, float: float64}
+NUMBERS_AS_TENSORS = frozenset(
+    {"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "copy_", "rsub"}
+)
+"""Functions whose Tensor arguments also take Python numbers, as upstream."""
+
+
+def tensor(value: Any) -> Any:
+    return value if isinstance(value, Tensor) else NO
+
+
+def number(value: Any) -> Any:
+    kind = value.__class__
+    if kind is float or kind is int or kind is bool or kind is complex:
+        return value
+    if isinstance(value, Tensor):
+        return value.item() if value.geometry.ndim == 0 else NO  # type: ignore[attr-defined]
+    if isinstance(value, bool):
+        return bool(value)
+    for builtin in (float, complex):
+        if isinstance(value, builtin):
+            return builtin(value)
+    item = getattr(value, "item", None)
+    if item is not None and getattr(value, "ndim", None) == 0:
+        found = item()
+        return found if isinstance(found, (int, float, complex)) else NO
+    return NO if isinstance(value, str) else integer(value)
+
+
+def integer(value: Any) -> Any:
+    if value.__class__ is int:
+        return value
+    if isinstance(value, bool):
+        return NO
+    if isinstance(value, Tensor):
+        if value.geometry.ndim or value.geometry.dtype.kind != 1:
+            return NO
+        return value.item()  # type: ignore[attr-defined]
+    try:
+        return index(value)
+    except TypeError:
+        return NO
+
+
+def real(value: Any) -> Any:
+    found = number(value)
+    return float(found) if found is not NO and not isinstance(found, complex) else NO
+
+
+def truth(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    return bool(value) if type(value).__name__ in ("bool_", "bool") and hasattr(value, "item") else NO
+
+
+def dtype(value: Any) -> Any:
+    if isinstance(value, DType):
+        return value
+    if value is complex:
+        return DEFAULTS.complex_dtype
+    return PYTHON_DTYPES.get(value, NO) if isinstance(value, type) else NO
+
+
+def device(value: Any) -> Any:
+    return Device(value) if isinstance(value, (Device, str)) else NO
+
+
+def instance(*kinds: type) -> Converter:
+    def check(value: Any) -> Any:
+        return value if isinstance(value, kinds) else NO
+
+    return check
+
+
+def anything(value: Any) -> Any:
+    return value
+
+
+SCALARS: dict[str, Converter] = {
+    "Tensor": tensor, "Scalar": number, "int": integer, "SymInt": integer, "float": real, "bool": truth,
+    "str": instance(str), "ScalarType": dtype, "Device": device, "Layout": instance(Layout),
+    "MemoryFormat": instance(MemoryFormat), "Dimname": instance(str),
+}  # fmt: skip
+SHOWN = {
+    "Scalar": "Number", "SymInt": "int", "ScalarType": "dtype", "Device": "device", "Layout": "layout",
+    "MemoryFormat": "memory_format",
+}  # fmt: skip
+"""Schema types as error messages name them."""
+
+
+def sequence(item: Converter, single: bool) -> Converter:
+    """A list or tuple of items; with `single` one item stands for a list of it."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            found = [item(part) for part in value]
+            return NO if any(part is NO for part in found) else tuple(found)
+        if single:
+            one = item(value)
+            return NO if one is NO else (one,)
+        return NO
+
+    return convert
+
+
+def optional(inner: Converter) -> Converter:
+    def convert(value: Any) -> Any:
+        return None if value is None else inner(value)
+
+    return convert
+
+
+def converter_of(text: str) -> Converter:
+    """The converter of a schema type such as ``int[2]?`` or ``Tensor?[]``."""
+    if text.endswith("?"):
+        return optional(converter_of(text[:-1]))
+    if text.endswith("]"):
+        base, _, size = text[:-1].rpartition("[")
+        return sequence(converter_of(base), single=bool(size))
+    return SCALARS.get(text, anything)
+
+
+def shown_type(text: str) -> str:
+    """A schema type in the words of an error message."""
+    base = text.rstrip("?")
+    if base.endswith("]"):
+        return f"tuple of {SHOWN.get(base.partition('[')[0], base.partition('[')[0])}s"
+    return SHOWN.get(base, base)

@@ -1,0 +1,61 @@
+"""Entries of the fast paths: written into a geometry's `plans` by the general path once it has run a call.
+
+Under a binding's key stands either a tuple for the generated code or False, which says "not this geometry":
+
+    "add.Tensor"                       (contiguous builtin, result geometry, count)   both operands of this geometry
+    ("add.Tensor", other geometry)     (strided builtin, result geometry, tail)       operands of two geometries
+    "add.Tensor float"                 (contiguous builtin, result geometry, count)   a number as the other operand
+    "add.Tensor reversed float"        the same with the number first
+    "add_.Tensor"                      (contiguous builtin, count)                    in place
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..iteration.split import GRAIN_SIZE
+from ..operators.pointwise import RULES
+from ..operators.pointwise_call import call_builder
+from ..operators.pointwise_plan import Plan, plan_call
+from ..operators.pointwise_rule import PointwiseRule
+from ..tensor.geometry import Geometry, remember
+from ..tensor.tensor import Tensor
+
+
+def learn(row_name: str, key: Any, *operands: Any, inplace: bool = False) -> None:
+    """Find out whether calls like this one may take the fast path, and note the entry under `key`."""
+    tensors = [operand for operand in operands if isinstance(operand, Tensor)]
+    plans = tensors[0].geometry.plans
+    if key in plans:
+        return
+    rule = RULES[row_name]
+    plan: Plan | None = None
+    if all(_plain(tensor.geometry) for tensor in tensors) and _independent_of_default_dtype(rule, operands):
+        call = call_builder(row_name)(*operands)
+        plan = plan_call(rule, call, tensors[0] if inplace else None, inplace=inplace)
+        if call.fit or call.extras or call.weights:
+            plan = None
+    remember(plans, key, _entry(plan, key, inplace))
+
+
+def _entry(plan: Plan | None, key: Any, inplace: bool) -> Any:
+    if plan is None or plan.launch is None or plan.through_copy or plan.launch.count > GRAIN_SIZE:
+        return False
+    launch = plan.launch
+    if isinstance(key, tuple):
+        return (launch.kernel.strided, plan.geometry, launch.tail)
+    if not launch.contiguous:
+        return False
+    return (launch.kernel.contiguous, launch.count) if inplace else (launch.kernel.contiguous, plan.geometry, launch.count)
+
+
+def _plain(geometry: Geometry) -> bool:
+    return geometry.lazy == 0 and geometry.numel > 0
+
+
+def _independent_of_default_dtype(rule: PointwiseRule, operands: tuple[Any, ...]) -> bool:
+    kind = max(operand.geometry.dtype.kind for operand in operands if isinstance(operand, Tensor))
+    if kind >= 2:
+        return True
+    numbers = [operand for operand in operands if not isinstance(operand, Tensor)]
+    return rule.row.promotion != "int_to_float" and not any(isinstance(n, (float, complex)) for n in numbers)

@@ -1,0 +1,51 @@
+"""Putting the bindings on Tensor: each is made when it is first used, until then a short stand-in is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..tensor.tensor import Tensor
+from .build import make_dunder, make_method, make_reversed
+from .dunders import BINARY, COMPARISONS, UNARY
+from .groups import methods
+
+PENDING: dict[str, Callable[[], Any]] = {}
+"""Methods that are not made yet, with what makes them."""
+
+
+def install() -> None:
+    """Add a stand-in for every operator method and dunder that Tensor does not define itself."""
+    groups = methods()
+    for name, group in groups.items():
+        if name not in Tensor.__dict__:
+            _pending(name, lambda group=group: make_method(group))
+    for name, function in BINARY.items():
+        _pending(f"__{name}__", lambda d=f"__{name}__", g=groups[function]: make_dunder(d, g))
+        _pending(f"__r{name}__", lambda d=f"__r{name}__", g=groups[function]: make_reversed(d, g))
+        if function + "_" in groups:
+            _pending(f"__i{name}__", lambda d=f"__i{name}__", g=groups[function + "_"]: make_dunder(d, g))
+    for name in COMPARISONS:
+        _pending(f"__{name}__", lambda d=f"__{name}__", g=groups[name]: make_dunder(d, g))
+    for name, function in UNARY.items():
+        _pending(f"__{name}__", lambda g=groups[function]: make_method(g))
+    Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+
+def _pending(name: str, make: Callable[[], Any]) -> None:
+    PENDING[name] = make
+
+    def stand_in(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return method(name)(self, *args, **kwargs)
+
+    stand_in.__name__ = name
+    stand_in.__qualname__ = f"Tensor.{name}"
+    setattr(Tensor, name, stand_in)
+
+
+def method(name: str) -> Any:
+    """The finished method, made now if it is still pending; KeyError when Tensor has none of that name."""
+    make = PENDING.pop(name, None)
+    if make is not None:
+        setattr(Tensor, name, make())
+    return Tensor.__dict__[name]

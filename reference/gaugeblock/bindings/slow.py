@@ -1,0 +1,96 @@
+"""General paths of the bindings that have a fast one: run the call, then note whether the next may be fast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..dispatch.dispatcher import call
+from ..dispatch.registry import REGISTRY
+from ..tensor.tensor import Tensor
+from .caller import Caller
+from .converters import NO, number
+from .fast import learn
+
+OPTION_DEFAULTS: dict[str, Any] = {"alpha": 1, "rounding_mode": None, "decimals": None, "out": None}
+"""What the generated code passes for options that were not given."""
+NUMBER_KEYS: dict[type, str] = {float: " float", int: " int"}
+
+
+def slow_unary(caller: Caller, row: str) -> Callable[..., Any]:
+    """For ``exp(x)``."""
+
+    def run(self: Any, **options: Any) -> Any:
+        options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
+        result = caller(self, **options)
+        if self.__class__ is Tensor and not options:
+            learn(row, row, self)
+        return result
+
+    return run
+
+
+def slow_inplace_unary(caller: Caller, row: str, key: str) -> Callable[..., Any]:
+    """For ``x.exp_()``."""
+
+    def run(self: Any) -> Any:
+        result = caller(self)
+        if self.__class__ is Tensor:
+            learn(row, key, self, inplace=True)
+        return result
+
+    return run
+
+
+def slow_binary(
+    caller: Caller, tensor_row: str, number_row: str | None, *, inplace_keys: tuple[str, str] | None = None
+) -> Callable[..., Any]:
+    """For ``add(x, y)`` and, with `inplace_keys` (one for tensors, one for numbers), ``x.add_(y)``."""
+    tensor_key, number_key = inplace_keys or (tensor_row, number_row or "")
+
+    def run(self: Any, other: Any, **options: Any) -> Any:
+        options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
+        result = caller(self, other, **options)
+        if not options and self.__class__ is Tensor:
+            kind = other.__class__
+            if kind is Tensor:
+                if self.geometry is other.geometry:
+                    learn(tensor_row, tensor_key, self, other, inplace=inplace_keys is not None)
+                elif inplace_keys is None:
+                    learn(tensor_row, (tensor_key, other.geometry), self, other)
+            elif number_row is not None and kind in NUMBER_KEYS:
+                learn(number_row, number_key + NUMBER_KEYS[kind], self, other, inplace=inplace_keys is not None)
+        return result
+
+    return run
+
+
+def operand_of(other: Any) -> Any:
+    """`other` as an operand of Python's operators: a tensor or a Python number, else NO."""
+    return other if isinstance(other, Tensor) else number(other)
+
+
+def slow_dunder(run: Callable[..., Any]) -> Callable[..., Any]:
+    """The general path of ``x + y``: NotImplemented for what is neither tensor nor number."""
+
+    def operator(self: Any, other: Any) -> Any:
+        found = operand_of(other)
+        return NotImplemented if found is NO else run(self, found)
+
+    return operator
+
+
+def slow_reversed(row: str) -> Callable[..., Any]:
+    """The general path of ``number + x``."""
+    operator = REGISTRY.find(row)
+
+    def run(self: Any, other: Any) -> Any:
+        found = operand_of(other)
+        if found is NO:
+            return NotImplemented
+        result = call(operator, found, self)
+        if found.__class__ in NUMBER_KEYS and self.__class__ is Tensor:
+            learn(row, row + " reversed" + NUMBER_KEYS[found.__class__], found, self)
+        return result
+
+    return run

@@ -1,0 +1,217 @@
+"""Python source of the specialised bindings: fast path first, the general path behind it.
+
+All generated functions share one globals dictionary (`FAST_GLOBALS`): Tensor, Storage, new (object.__new__), SPECIAL,
+ONE, new_like, bump_version, and per binding the general path ``slow_NAME`` and, for operators, ``operator_NAME``.
+"""
+
+from __future__ import annotations
+
+ALLOCATE = '''\
+try:
+    pointer = result_geometry.pool.pop()
+except (IndexError, AttributeError):
+    result = new_like(result_geometry)
+    pointer = result.pointer
+    {call}
+    return result
+storage = new(Storage)
+storage.pointer = pointer
+storage.pool = result_geometry.pool
+storage.nbytes = result_geometry.nbytes
+storage.device = cpu
+storage.resizable = True
+storage.version = 0
+storage.allocator = storage.deleter = storage.owner = None
+result = new(Tensor)
+result.geometry = result_geometry
+result.storage = storage
+result.offset = 0
+result.pointer = pointer
+result.base = result.counter = result.autograd = None
+result.requires_grad_flag = False
+{call}
+return result
+'''
+"""Give `result_geometry` a block from its pool, run the kernel into it and return the tensor."""
+
+
+def indent(text: str, levels: int) -> str:
+    """`text` moved right by `levels` steps of four."""
+    margin = "    " * levels
+    return "".join(margin + line if line.strip() else line for line in text.splitlines(keepends=True))
+
+
+def unary(name: str, function: str, self: str, row: str, *, options: tuple[str, ...]) -> str:
+    """A function of one tensor: ``exp(self)``; `options` are keyword arguments that only the general path serves."""
+    untouched, rest, signature = _options(options)
+    return (
+        f"def {function}({self}{signature}):\n"
+        f"    if {self}.__class__ is Tensor and not SPECIAL{untouched}:\n"
+        f"        plan = {self}.geometry.plans.get({row!r})\n"
+        f"        if plan:\n"
+        f"            kernel, result_geometry, count = plan\n"
+        + indent(ALLOCATE.format(call=f"kernel(pointer, {self}.pointer, count)"), 3)
+        + f"    return slow_{name}({self}{rest})\n"
+    )
+
+
+def _options(options: tuple[str, ...]) -> tuple[str, str, str]:
+    """The condition that no option is given, how they are passed on, how they are declared."""
+    defaults = {option: "ONE" if option == "alpha" else "None" for option in options}
+    untouched = "".join(f" and {option} is {default}" for option, default in defaults.items())
+    rest = "".join(f", {option}={option}" for option in options)
+    signature = ", *, " + ", ".join(f"{option}={default}" for option, default in defaults.items()) if options else ""
+    return untouched, rest, signature
+
+
+def inplace_unary(name: str, function: str, row: str) -> str:
+    """An in-place method without operands: ``x.exp_()``."""
+    return (
+        f"def {function}(self):\n"
+        f"    if not SPECIAL:\n"
+        f"        plan = self.geometry.plans.get({row!r})\n"
+        f"        if plan:\n"
+        f"            kernel, count = plan\n"
+        f"            pointer = self.pointer\n"
+        f"            kernel(pointer, pointer, count)\n"
+        + indent(_BUMP, 3)
+        + f"    return slow_{name}(self)\n"
+    )
+
+
+_BUMP = """\
+if self.counter is None:
+    self.storage.version += 1
+else:
+    bump_version(self)
+return self
+"""
+
+
+def binary(
+    function: str, self: str, other: str, rows: tuple[str, str | None], *, options: tuple[str, ...], slow: str
+) -> str:
+    """A function of a tensor and a tensor or number; `rows` are the keys of the two overloads."""
+    tensor_row, number_row = rows
+    untouched, rest, signature = _options(options)
+    head = f"def {function}({self}, {other}{signature}):\n"
+    body = (
+        f"    if {self}.__class__ is Tensor and not SPECIAL{untouched}:\n"
+        f"        geometry = {self}.geometry\n"
+        f"        kind = {other}.__class__\n"
+        f"        if kind is Tensor:\n"
+        f"            other_geometry = {other}.geometry\n"
+        f"            if geometry is other_geometry:\n"
+        f"                plan = geometry.plans.get({tensor_row!r})\n"
+        f"                if plan:\n"
+        f"                    kernel, result_geometry, tail = plan\n"
+        + indent(ALLOCATE.format(call=f"kernel(pointer, {self}.pointer, {other}.pointer, tail)"), 5)
+        + f"            plan = geometry.plans.get(({tensor_row!r}, other_geometry))\n"
+        f"            if plan:\n"
+        f"                kernel, result_geometry, tail = plan\n"
+        + indent(ALLOCATE.format(call=f"kernel(pointer, {self}.pointer, {other}.pointer, *tail)"), 4)
+    )
+    if number_row is not None:
+        body += _number_branch(number_row, self, other, reverse=False)
+    return head + body + f"    return {slow}({self}, {other}{rest})\n"
+
+
+def _number_branch(row: str, self: str, other: str, *, reverse: bool) -> str:
+    mark = " reversed" if reverse else ""
+    a, b = (f"{self}.pointer", other) if not reverse else (other, f"{self}.pointer")
+    return (
+        f"        else:\n"
+        f"            if kind is float:\n"
+        f"                plan = geometry.plans.get({row + mark + ' float'!r})\n"
+        f"            elif kind is int:\n"
+        f"                plan = geometry.plans.get({row + mark + ' int'!r})\n"
+        f"            else:\n"
+        f"                plan = None\n"
+        f"            if plan:\n"
+        f"                kernel, result_geometry, count = plan\n"
+        + indent(ALLOCATE.format(call=f"kernel(pointer, {a}, {b}, count)"), 4)
+    )
+
+
+def reversed_binary(function: str, row: str, slow: str) -> str:
+    """A reflected operator such as ``__rsub__``: only numbers stand on the left."""
+    return (
+        f"def {function}(self, other):\n"
+        f"    if not SPECIAL:\n"
+        f"        geometry = self.geometry\n"
+        f"        kind = other.__class__\n"
+        f"        if kind is Tensor:\n"
+        f"            plan = None\n"
+        + _number_branch(row, "self", "other", reverse=True)
+        + f"    return {slow}(self, other)\n"
+    )
+
+
+def inplace_binary(
+    function: str, other: str, rows: tuple[str, str | None], *, options: tuple[str, ...], slow: str
+) -> str:
+    """An in-place method with one operand: ``x.add_(y)``, ``x += y``."""
+    tensor_row, number_row = rows
+    untouched, rest, signature = _options(options)
+    body = (
+        f"def {function}(self, {other}{signature}):\n"
+        f"    if not SPECIAL{untouched}:\n"
+        f"        geometry = self.geometry\n"
+        f"        kind = {other}.__class__\n"
+        f"        if kind is Tensor:\n"
+        f"            if geometry is {other}.geometry and (self.storage is not {other}.storage or self is {other}):\n"
+        f"                plan = geometry.plans.get({tensor_row!r})\n"
+        f"                if plan:\n"
+        f"                    kernel, count = plan\n"
+        f"                    pointer = self.pointer\n"
+        f"                    kernel(pointer, pointer, {other}.pointer, count)\n"
+        + indent(_BUMP, 5)
+    )
+    if number_row is not None:
+        body += (
+            f"        else:\n"
+            f"            if kind is float:\n"
+            f"                plan = geometry.plans.get({number_row + ' float'!r})\n"
+            f"            elif kind is int:\n"
+            f"                plan = geometry.plans.get({number_row + ' int'!r})\n"
+            f"            else:\n"
+            f"                plan = None\n"
+            f"            if plan:\n"
+            f"                kernel, count = plan\n"
+            f"                pointer = self.pointer\n"
+            f"                kernel(pointer, pointer, {other}, count)\n"
+            + indent(_BUMP, 4)
+        )
+    return body + f"    return {slow}(self, {other}{rest})\n"
+
+
+def general(name: str, function: str) -> str:
+    """A binding without a fast path."""
+    return f"def {function}(*args, **kwargs):\n    return slow_{name}(*args, **kwargs)\n"
+
+
+def direct(name: str, function: str, self: str, *, spread: bool) -> str:
+    """A binding that goes straight to one implementation; with `spread` its sizes may be given one by one."""
+    gather = (
+        "    if len(args) > 1 or (args and args[0].__class__ is int):\n        args = (args,)\n" if spread else ""
+    )
+    return (
+        f"def {function}({self}, *args, **kwargs):\n"
+        f"    if SPECIAL or {self}.__class__ is not Tensor:\n"
+        f"        return slow_{name}({self}, *args, **kwargs)\n"
+        + gather
+        + f"    return direct_{name}({self}, *args, **kwargs)\n"
+    )
+
+
+def full_reduction(name: str, function: str, self: str) -> str:
+    """A reduction that is fast without arguments: ``x.sum()``."""
+    return (
+        f"def {function}({self}, *args, **kwargs):\n"
+        f"    if {self}.__class__ is Tensor and not SPECIAL and not args and not kwargs:\n"
+        f"        plan = {self}.geometry.plans.get({name!r})\n"
+        f"        if plan:\n"
+        f"            kernel, result_geometry, count = plan\n"
+        + indent(ALLOCATE.format(call=f"kernel(pointer, {self}.pointer, count)"), 3)
+        + f"    return slow_{name}({self}, *args, **kwargs)\n"
+    )
