@@ -38,6 +38,8 @@ def _random_call(rng: random.Random) -> tuple[str, Call]:
         rng.choice((None, Ellipsis, n, slice(a, b), slice(None), slice(None, None, 2), slice(n, None, 3), m))
         for _ in range(rng.randint(0, 4))
     )
+    while index.count(Ellipsis) > 1:
+        index = index[1:]
     calls: list[tuple[str, Call]] = [
         (f"view{sizes}", lambda x: x.view(tuple(sizes))),
         (f"expand{sizes}", lambda x: x.expand(tuple(sizes))),

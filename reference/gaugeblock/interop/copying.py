@@ -10,6 +10,7 @@ from ..memory.elements import read_bytes, write_bytes
 from ..memory.pages import memmove
 from ..memory.storage import Storage, allocate_storage
 from ..tensor.geometry import geometry_of
+from ..tensor.make_view import view_at_same_place
 from ..tensor.strides import extent
 from ..tensor.tensor import Tensor, make_tensor
 
@@ -85,16 +86,24 @@ def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     storage = memo.get(id(self.storage))
     if storage is None:
         storage = memo[id(self.storage)] = copied_storage(self.storage)
-    result = make_tensor(self.geometry, storage, self.offset, None)
-    result.requires_grad_flag = self.requires_grad_flag
+    geometry = self.geometry
+    result = rebuild_tensor(
+        storage,
+        self.offset,
+        geometry.sizes,
+        geometry.strides,
+        geometry.dtype,
+        geometry.lazy,
+        self.requires_grad_flag,
+    )
     memo[id(self)] = result
     return result
 
 
 def shallow_copy(self: Tensor) -> Tensor:
     """A tensor object of its own on the same storage."""
-    result = make_tensor(self.geometry, self.storage, self.offset, self.base)
-    result.counter = self.counter
+    result = view_at_same_place(self, self.geometry)
+    result.base = self.base
     result.autograd = self.autograd
     result.requires_grad_flag = self.requires_grad_flag
     return result

@@ -37,7 +37,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             other = geometry.views.get((length, step))
             if other is None:
                 return _new_slice(self, start, length, step)
-            offset = self.offset + start * geometry.strides[0]
+            step = start * geometry.strides[0]
         elif kind is int:
             other = geometry.views.get("row")
             size = geometry.sizes[0]
@@ -48,14 +48,14 @@ def getitem(self: Tensor, index: Any) -> Tensor:
                 index += size
             if not 0 <= index < size:
                 raise _out_of_range(index, 0, size)
-            offset = self.offset + index * geometry.strides[0]
+            step = index * geometry.strides[0]
         else:
             return _general_getitem(self, index)
         view = new_object(Tensor)
         view.geometry = other
-        view.storage = storage = self.storage
-        view.offset = offset
-        view.pointer = storage.pointer + offset * geometry.dtype.itemsize
+        view.storage = self.storage
+        view.offset = self.offset + step
+        view.pointer = self.pointer + step * geometry.dtype.itemsize
         base = self.base
         view.base = self if base is None else base
         view.counter = self.counter

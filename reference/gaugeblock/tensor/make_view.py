@@ -8,12 +8,15 @@ from .tensor import Tensor
 
 
 def make_view(self: Tensor, geometry: Geometry, offset: int) -> Tensor:
-    """The view of `self` with `geometry` at `offset`; it shares the storage, the version and the root tensor."""
+    """The view of `self` with `geometry` at `offset`; it shares the storage, the version and the root tensor.
+
+    Raises RuntimeError when the storage of `self` was resized under it.
+    """
     view = new_object(Tensor)
     view.geometry = geometry
     view.storage = storage = self.storage
     view.offset = offset
-    view.pointer = storage.pointer + offset * geometry.dtype.itemsize
+    view.pointer = self.pointer and storage.pointer + offset * geometry.dtype.itemsize
     base = self.base
     view.base = self if base is None else base
     view.counter = self.counter

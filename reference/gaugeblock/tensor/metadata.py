@@ -10,10 +10,10 @@ from ..core.memory_format import MemoryFormat, contiguous_format, preserve_forma
 from ..memory.storage import Storage, allocate_storage, resize_storage
 from ..memory.untyped import UntypedStorage
 from .geometry import Geometry, geometry_of
-from .make_view import regeometry
+from .make_view import regeometry, view_at_same_place
 from .refresh import refresh_pointer
 from .strides import channels_last_strides, default_strides, extent
-from .tensor import Tensor, make_tensor
+from .tensor import Tensor
 from .versions import VersionCounter, bump_version, version_of
 from .views import squeezed_geometry, strided_geometry, t, transpose, unsqueezed_geometry
 
@@ -59,8 +59,8 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 def detach(self: Tensor) -> Tensor:
     """A tensor on the same storage and version, outside any recorded history; not reported as a view."""
-    result = make_tensor(self.geometry, self.storage, self.offset, None)
-    result.counter = self.counter
+    result = view_at_same_place(self, self.geometry)
+    result.base = None
     return result
 
 

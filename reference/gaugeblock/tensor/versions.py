@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .tensor import Tensor, make_tensor
+from .make_view import view_at_same_place
+from .tensor import Tensor
 
 
 class VersionCounter:
@@ -32,6 +33,7 @@ def bump_version(tensor: Tensor) -> None:
 
 def data_of(tensor: Tensor) -> Tensor:
     """A tensor over the same elements whose version counter starts at 0 and is its own."""
-    result = make_tensor(tensor.geometry, tensor.storage, tensor.offset, None)
+    result = view_at_same_place(tensor, tensor.geometry)
+    result.base = None
     result.counter = VersionCounter()
     return result
