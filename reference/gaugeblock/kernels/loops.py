@@ -140,7 +140,7 @@ class RowWriter:
                 emitter.bind(lanes[0], loaded)
                 continue
             for part, lane in enumerate(lanes):
-                emitter.bind(lane, _part(emitter, loaded, whole, part))
+                emitter.bind(lane, deinterleave(emitter, loaded, whole, part))
 
     def _store(self, emitter: Emitter) -> None:
         width = emitter.width
@@ -197,7 +197,8 @@ class RowWriter:
         return lines
 
 
-def _part(emitter: Emitter, loaded: str, whole: str, part: int) -> str:
+def deinterleave(emitter: Emitter, loaded: str, whole: str, part: int) -> str:
+    """The real (part 0) or imaginary (part 1) components of loaded complex elements."""
     if emitter.width == 1:
         return emitter.register(f"extractelement {whole} {loaded}, i32 {part}")
     mask = ", ".join(f"i32 {2 * k + part}" for k in range(emitter.width))

@@ -142,16 +142,27 @@ class Emitter:
         return self.register(f"call {type} {name}({', '.join(f'{type} {value}' for value in arguments)})")
 
     def _call(self, lane: Lane, arguments: list[str], result: str) -> str:
-        if self.width != 1:
-            raise ValueError(f"lower: {lane.attribute} is a scalar routine and has no vector form")
         types = [argument.type.ir for argument in lane.arguments]
         name = f"@{lane.attribute}"
         if lane.attribute in ROUTINES:
             self.declarations[name] = ROUTINES[lane.attribute]
         else:
             self.declarations[name] = f"declare {result} {name}({', '.join(types)})"
-        given = ", ".join(f"{type} {value}" for type, value in zip(types, arguments, strict=True))
-        return self.register(f"call {result} {name}({given})")
+        if self.width == 1:
+            given = ", ".join(f"{type} {value}" for type, value in zip(types, arguments, strict=True))
+            return self.register(f"call {result} {name}({given})")
+        if result != lane.type.ir:
+            raise ValueError(f"lower: {lane.attribute} returns a pair and has no vector form")
+        vector = "poison"
+        for k in range(self.width):
+            parts = [
+                self.register(f"extractelement <{self.width} x {type}> {value}, i32 {k}")
+                for type, value in zip(types, arguments, strict=True)
+            ]
+            given = ", ".join(f"{type} {value}" for type, value in zip(types, parts, strict=True))
+            single = self.register(f"call {result} {name}({given})")
+            vector = self.register(f"insertelement {self.type(lane.type)} {vector}, {result} {single}, i32 {k}")
+        return vector
 
     def splat(self, value: str, type: LaneType) -> str:
         """A scalar register repeated over all lanes."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 GRAIN = 32768
+MAX_WORKERS = 256
 
 
 def _processors() -> int:
@@ -24,17 +25,13 @@ class _Pool:
     def __init__(self) -> None:
         self.threads = _processors()
         self.executor: ThreadPoolExecutor | None = None
-        self.size = 0
         self.lock = threading.Lock()
         self.local = threading.local()
 
-    def get(self, workers: int) -> ThreadPoolExecutor:
+    def get(self) -> ThreadPoolExecutor:
         with self.lock:
-            if self.executor is None or self.size < workers:
-                if self.executor is not None:
-                    self.executor.shutdown(wait=False)
-                self.executor = ThreadPoolExecutor(workers, "gaugeblock", self.enter_worker)
-                self.size = workers
+            if self.executor is None:
+                self.executor = ThreadPoolExecutor(MAX_WORKERS, "gaugeblock", self.enter_worker)
             return self.executor
 
     def enter_worker(self) -> None:
@@ -42,7 +39,6 @@ class _Pool:
 
     def forget(self) -> None:
         self.executor = None
-        self.size = 0
         self.lock = threading.Lock()
         self.local = threading.local()
 
@@ -58,7 +54,7 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(n: int) -> None:
-    """Set the number of threads an operator may use. Raises RuntimeError unless n is positive, TypeError for non-ints."""
+    """Set the number of threads an operator may use. RuntimeError unless n is positive, TypeError for non-ints."""
     if isinstance(n, bool) or not isinstance(n, int):
         raise TypeError(f"set_num_threads(): argument 'n' must be an int, got {type(n).__name__}")
     if n <= 0:
@@ -88,14 +84,15 @@ def parallel_for(n: int, grain: int, body: Callable[[int, int], object]) -> None
         body(0, n)
         return
     ranges = chunks(n, grain)
-    executor = _POOL.get(len(ranges) - 1) if len(ranges) > 1 else None
-    pending: list[Future[object]] = [executor.submit(body, *r) for r in ranges[1:]] if executor else []
-    error: BaseException | None = None
+    pending: list[Future[object]] = [_POOL.get().submit(body, *r) for r in ranges[1:]]
+    failures: list[BaseException] = []
     try:
         body(*ranges[0])
     except BaseException as caught:
-        error = caught
+        failures.append(caught)
     for future in pending:
-        error = future.exception() if error is None else (future.exception(), error)[1]
-    if error is not None:
-        raise error
+        failure = future.exception()
+        if failure is not None:
+            failures.append(failure)
+    if failures:
+        raise failures[0]

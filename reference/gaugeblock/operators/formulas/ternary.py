@@ -6,12 +6,18 @@ from ...kernels import elementary
 from ...kernels.complex_lanes import Complex, Value, choose
 from ...kernels.expression import Lane, select
 from ...kernels.functions import fabs, fused, maximum, minimum
+from .comparison import truth
 from .table import Formula, table
 
 
 def identity(self: Value) -> Value:
     """The operand itself: copies, casts and fills."""
     return self
+
+
+def where(condition: Value, self: Value, other: Value) -> Value:
+    """self where the condition is nonzero, else other."""
+    return choose(truth(condition), self, other)
 
 
 def clamp(self: Lane, min: Lane, max: Lane) -> Lane:
@@ -43,7 +49,7 @@ def addcdiv(self: Value, tensor1: Value, tensor2: Value, value: Value) -> Value:
 FORMULAS = table(
     (
         Formula("identity", identity, 1),
-        Formula("where", choose, 3, raw=(0,)),
+        Formula("where", where, 3, raw=(0,)),
         Formula("clamp", clamp, 3),
         Formula("clamp_min", maximum, 2),
         Formula("clamp_max", minimum, 2),

@@ -1,0 +1,121 @@
+"""Folds: what a reduction does to each element, recorded as lanes.
+
+A fold is one or more phases over the same elements. Each phase has a state of lanes with an identity, a step, a way to
+combine two states, and a finish that gives either the results or the parameters of the next phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ..core.dtype import DType
+from .body import components
+from .complex_lanes import Value
+from .conversion import convert, from_storage, to_storage
+from .expression import F64, INT, Lane, LaneType, constant
+from .isa import Level
+from .operand import Memory, memory
+
+State = tuple[Lane, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What steps and finishes may use besides the state: element count, numbers of the call, earlier results."""
+
+    count: Lane
+    numbers: State
+    earlier: State
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """`identity` gives the neutral state for the compute dtype's lane types of one element."""
+
+    identity: Callable[[Value], State]
+    step: Callable[[State, Value, Lane, Context], State]
+    combine: Callable[[State, State], State]
+    finish: Callable[[State, Context], tuple[Value, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Phases in order, and how many Python floats the call takes."""
+
+    phases: tuple[Phase, ...]
+    numbers: int = 0
+
+
+@dataclass(slots=True)
+class RecordedPhase:
+    """The lanes of one phase: arguments (`state`, `other`, `element`, `index`) and what is computed from them."""
+
+    element: tuple[Lane, ...]
+    index: Lane
+    state: State
+    other: State
+    identity: State
+    stepped: State
+    combined: State
+    finished: tuple[Lane, ...]
+
+
+@dataclass(slots=True)
+class FoldBody:
+    """A fold recorded for an input dtype, a compute dtype and result dtypes."""
+
+    input: Memory
+    outputs: tuple[Memory, ...]
+    context: Context
+    phases: list[RecordedPhase] = field(default_factory=list)
+    width: int = 1
+
+
+def arguments(types: Sequence[LaneType]) -> State:
+    """Fresh argument lanes."""
+    return tuple(Lane("argument", type) for type in types)
+
+
+def record_fold(fold: Fold, input: DType, compute: DType, results: Sequence[DType], level: Level) -> FoldBody:
+    """Call the phases' functions once with symbolic lanes."""
+    place = memory("x", input)
+    outputs = tuple(memory(f"o{index}", dtype) for index, dtype in enumerate(results))
+    context = Context(Lane("argument", INT[64]), arguments([F64] * fold.numbers), ())
+    body = FoldBody(place, outputs, context)
+    widest = place.storage.bits
+    for number, phase in enumerate(fold.phases):
+        element = arguments([place.storage] * place.components)
+        index = Lane("argument", INT[64])
+        value = convert(from_storage(element, input, level.half_hardware), compute)
+        identity = phase.identity(value)
+        state, other = (arguments([lane.type for lane in identity]) for _ in range(2))
+        finished = phase.finish(state, context)
+        if number == len(fold.phases) - 1:
+            stored = [to_storage(v, dtype, level.half_hardware) for v, dtype in zip(finished, results, strict=True)]
+            lanes = tuple(lane for parts in stored for lane in parts)
+        else:
+            lanes = tuple(lane for v in finished for lane in components(v))
+        body.phases.append(
+            RecordedPhase(
+                element,
+                index,
+                state,
+                other,
+                identity,
+                phase.step(state, value, index, context),
+                phase.combine(state, other),
+                lanes,
+            )
+        )
+        widest = max([widest, *(lane.type.bits for lane in (*identity, *lanes))])
+        context = Context(context.count, context.numbers, arguments([lane.type for lane in lanes]))
+        if number < len(fold.phases) - 1:
+            body.context = context
+    body.width = 2 * max(1, level.vector_bytes * 8 // widest)
+    return body
+
+
+def zero(type: LaneType) -> Lane:
+    """The constant 0 of a lane type."""
+    return constant(0, type)

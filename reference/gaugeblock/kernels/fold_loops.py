@@ -1,0 +1,136 @@
+"""IR text of a fold's loops over one run of elements.
+
+    @along_P(state, in, n, stride, index, parameters)   elements of one output; vector lanes are partial results
+    @across_P(state, in, n, stride, index, parameters)  each vector lane belongs to another of W adjacent outputs
+
+P is the phase. Both have one signature, so that one odometer walks the other reduced dims for either.
+"""
+
+from __future__ import annotations
+
+from .fold import FoldBody, RecordedPhase
+from .fold_memory import load_lanes, load_slot, store_slot
+from .loops import deinterleave
+from .lower import Emitter
+
+SIGNATURE = "ptr %state, ptr %in, i64 %n, i64 %stride, i64 %index, ptr %parameters"
+
+
+class LoopWriter:
+    """Writes the run loops of a recorded fold."""
+
+    def __init__(self, body: FoldBody, declarations: dict[str, str]) -> None:
+        self.body = body
+        self.declarations = declarations
+
+    def parameters(self, emitter: Emitter, *, shared: bool) -> None:
+        """Bind count, numbers and earlier results; `shared` ones are scalars repeated over the lanes."""
+        context = self.body.context
+        fixed = (context.count, *context.numbers)
+        single = (*fixed, *context.earlier) if shared else fixed
+        for slot, lane in enumerate(single):
+            scalar = Emitter(1, f"{emitter.prefix}p{slot}", self.declarations)
+            value = load_slot(scalar, "%parameters", slot, lane.type)
+            emitter.lines += scalar.lines
+            emitter.bind(lane, emitter.splat(value, lane.type))
+        if not shared:
+            load_lanes(emitter, "%parameters", context.earlier, len(fixed))
+
+    def along(self, number: int) -> str:
+        """@along_P."""
+        phase, width, itemsize = self.body.phases[number], self.body.width, self.body.input.itemsize
+        vector, scalar = Emitter(width, "v", self.declarations), Emitter(1, "s", self.declarations)
+        lines = [f"define internal void @along_{number}({SIGNATURE}) #0 {{", "entry:"]
+        lines += [
+            f"  %packed = icmp eq i64 %stride, {itemsize}",
+            f"  %long = icmp sge i64 %n, {width}",
+            "  %fast = and i1 %packed, %long",
+            "  br i1 %fast, label %prepare, label %rest",
+            "prepare:",
+            f"  %stop = and i64 %n, {-width}",
+        ]
+        self.parameters(vector, shared=True)
+        lanes = ", ".join(f"i64 {k}" for k in range(width))
+        start = vector.splat("%index", phase.index.type)
+        origin = vector.register(f"add {vector.type('i64')} {start}, <{lanes}>")
+        lines += self._loop(vector, phase, "vector", "prepare", "rest", "0", "%stop", width, origin)
+        lines += [
+            "rest:",
+            "  %done = phi i64 [0, %entry], [%stop, %v_out]",
+            "  %jump = mul i64 %done, %stride",
+            "  %rest_in = getelementptr i8, ptr %in, i64 %jump",
+            "  %left = icmp slt i64 %done, %n",
+            "  br i1 %left, label %tail, label %end",
+            "tail:",
+        ]
+        self.parameters(scalar, shared=True)
+        lines += self._loop(scalar, phase, "scalar", "tail", "end", "%done", "%n", 1, "%index")
+        return "\n".join([*lines, "end:", "  ret void", "}"])
+
+    def across(self, number: int) -> str:
+        """@across_P."""
+        phase, width = self.body.phases[number], self.body.width
+        vector = Emitter(width, "v", self.declarations)
+        lines = [f"define internal void @across_{number}({SIGNATURE}) #0 {{", "entry:"]
+        self.parameters(vector, shared=False)
+        lines += self._loop(vector, phase, "vector", "entry", "end", "0", "%n", 1, "")
+        return "\n".join([*lines, "end:", "  ret void", "}"])
+
+    def _loop(
+        self, emitter: Emitter, phase: RecordedPhase, label: str, before: str, after: str,
+        first: str, stop: str, step: int, origin: str,
+    ) -> list[str]:  # fmt: skip
+        initial = [load_slot(emitter, "%state", slot, lane.type) for slot, lane in enumerate(phase.state)]
+        prefix = emitter.prefix
+        inner = Emitter(emitter.width, f"{prefix}l", self.declarations)
+        inner.names = emitter.names
+        for slot, lane in enumerate(phase.state):
+            inner.bind(lane, f"%{prefix}_s{slot}")
+        self._element(inner, phase, f"%{prefix}_at")
+        self._index(inner, phase, f"%{prefix}_i", origin)
+        stepped = inner.emit(phase.stepped)
+        source = "%in" if first == "0" else "%rest_in"
+        lines = [
+            *emitter.lines,
+            f"  br label %{label}",
+            f"{label}:",
+            f"  %{prefix}_i = phi i64 [{first}, %{before}], [%{prefix}_next, %{label}]",
+            f"  %{prefix}_at = phi ptr [{source}, %{before}], [%{prefix}_ahead, %{label}]",
+        ]
+        for slot, (lane, old, new) in enumerate(zip(phase.state, initial, stepped, strict=True)):
+            lines.append(f"  %{prefix}_s{slot} = phi {inner.type(lane.type)} [{old}, %{before}], [{new}, %{label}]")
+        lines += inner.lines
+        lines += [
+            f"  %{prefix}_next = add i64 %{prefix}_i, {step}",
+            f"  %{prefix}_move = mul i64 %stride, {step}",
+            f"  %{prefix}_ahead = getelementptr i8, ptr %{prefix}_at, i64 %{prefix}_move",
+            f"  %{prefix}_more = icmp slt i64 %{prefix}_next, {stop}",
+            f"  br i1 %{prefix}_more, label %{label}, label %{prefix}_out",
+            f"{prefix}_out:",
+        ]
+        closing = Emitter(inner.width, f"{prefix}c", self.declarations)
+        for slot, lane in enumerate(phase.state):
+            store_slot(closing, "%state", slot, lane.type, stepped[slot])
+        return [*lines, *closing.lines, f"  br label %{after}"]
+
+    def _element(self, emitter: Emitter, phase: RecordedPhase, at: str) -> None:
+        operand, width = self.body.input, emitter.width
+        align = operand.itemsize // operand.components
+        count = operand.components * width
+        type = operand.storage.ir if count == 1 else f"<{count} x {operand.storage.ir}>"
+        loaded = emitter.register(f"load {type}, ptr {at}, align {align}")
+        if operand.components == 1:
+            emitter.bind(phase.element[0], loaded)
+            return
+        for part, lane in enumerate(phase.element):
+            emitter.bind(lane, deinterleave(emitter, loaded, type, part))
+
+    def _index(self, emitter: Emitter, phase: RecordedPhase, i: str, origin: str) -> None:
+        if not origin:
+            base = emitter.register(f"add i64 %index, {i}")
+            emitter.bind(phase.index, emitter.splat(base, phase.index.type))
+        elif emitter.width == 1:
+            emitter.bind(phase.index, emitter.register(f"add i64 {origin}, {i}"))
+        else:
+            moved = emitter.splat(i, phase.index.type)
+            emitter.bind(phase.index, emitter.register(f"add {emitter.type('i64')} {origin}, {moved}"))

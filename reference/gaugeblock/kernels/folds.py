@@ -1,0 +1,284 @@
+"""The folds of the reductions: sums, products, extremes, their positions, truth, counts, variance and norms.
+
+Each builder takes the compute dtype and is cached, so that kernels can be memoised by fold.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from ..core.dtype import DType
+from .complex_lanes import Complex, Value
+from .conversion import lane_type
+from .elementary import hypot
+from .expression import BOOL, F64, INT, Lane, LaneType, constant, select
+from .fold import Context, Fold, Phase, State
+from .functions import convert_lane, fabs, isnan, libm, maximum, minimum, sqrt
+from .sum_state import SumState
+
+Map = Callable[[Value], Value]
+Finish = Callable[[Value, Context], tuple[Value, ...]]
+
+
+def _sum_phase(compute: DType, element: Callable[[Value, Context], Value], finish: Finish, *, real: bool) -> Phase:
+    state = SumState(lane_type(compute), 1 if real or not compute.is_complex else 2)
+    return Phase(
+        lambda x: state.identity(),
+        lambda lanes, x, index, context: state.add(lanes, element(x, context)),
+        state.merge,
+        lambda lanes, context: finish(state.total(lanes), context),
+    )
+
+
+def _plain(x: Value, context: Context) -> Value:
+    return x
+
+
+def _without_nan(x: Value, context: Context) -> Value:
+    if isinstance(x, Complex):
+        bad = isnan(x.re) | isnan(x.im)
+        return Complex(select(bad, 0.0, x.re), select(bad, 0.0, x.im))
+    return select(isnan(x), 0.0, x) if x.type.is_float else x
+
+
+def _whole(total: Value, context: Context) -> tuple[Value, ...]:
+    return (total,)
+
+
+def _divided(total: Value, by: Lane) -> Value:
+    return Complex(total.re / by, total.im / by) if isinstance(total, Complex) else total / by
+
+
+def _average(total: Value, context: Context) -> tuple[Value, ...]:
+    return (_divided(total, convert_lane(context.count, F64)),)
+
+
+@functools.cache
+def sum_fold(compute: DType) -> Fold:
+    """Sum: ints wrap in int64, floats are summed in float64, float64 with compensation."""
+    return Fold((_sum_phase(compute, _plain, _whole, real=False),))
+
+
+@functools.cache
+def nansum_fold(compute: DType) -> Fold:
+    """Sum with NaN counted as 0."""
+    return Fold((_sum_phase(compute, _without_nan, _whole, real=False),))
+
+
+@functools.cache
+def mean_fold(compute: DType) -> Fold:
+    """Sum divided by the count, rounded once."""
+    return Fold((_sum_phase(compute, _plain, _average, real=False),))
+
+
+def _moment(x: Value, mean: tuple[Lane, ...]) -> Lane:
+    lanes = (x.re, x.im) if isinstance(x, Complex) else (x,)
+    total: Lane | None = None
+    for lane, center in zip(lanes, mean, strict=True):
+        distance = convert_lane(lane, F64) - center
+        total = distance * distance if total is None else total + distance * distance
+    assert total is not None
+    return total
+
+
+def _spread(root: bool, with_mean: bool) -> Finish:
+    def finish(total: Value, context: Context) -> tuple[Value, ...]:
+        assert isinstance(total, Lane)
+        degrees = convert_lane(context.count, F64) - context.numbers[0]
+        variance = total / select(degrees > 0.0, degrees, 0.0)
+        value = sqrt(variance) if root else variance
+        mean = context.earlier
+        return (value, Complex(mean[0], mean[1]) if len(mean) == 2 else mean[0]) if with_mean else (value,)
+
+    return finish
+
+
+@functools.cache
+def variance_fold(compute: DType, root: bool, with_mean: bool) -> Fold:
+    """Variance or standard deviation in two passes, optionally with the mean; takes the correction as a number."""
+    second = _sum_phase(compute, lambda x, context: _moment(x, context.earlier), _spread(root, with_mean), real=True)
+    return Fold((_sum_phase(compute, _plain, _average, real=False), second), numbers=1)
+
+
+@functools.cache
+def prod_fold(compute: DType) -> Fold:
+    """Product: ints wrap in int64, floats in float64."""
+    type = lane_type(compute)
+    wide = INT[64] if not type.is_float else F64
+
+    def widen(x: Value) -> Value:
+        if isinstance(x, Complex):
+            return Complex(convert_lane(x.re, wide), convert_lane(x.im, wide))
+        return convert_lane(x, wide)
+
+    def pack(x: Value) -> State:
+        return (x.re, x.im) if isinstance(x, Complex) else (x,)
+
+    def unpack(lanes: State) -> Value:
+        return Complex(lanes[0], lanes[1]) if len(lanes) == 2 else lanes[0]
+
+    one = pack(Complex(constant(1, wide), constant(0, wide)) if compute.is_complex else constant(1, wide))
+    return Fold(
+        (
+            Phase(
+                lambda x: one,
+                lambda state, x, index, context: pack(unpack(state) * widen(x)),
+                lambda a, b: pack(unpack(a) * unpack(b)),
+                lambda state, context: (unpack(state),),
+            ),
+        )
+    )
+
+
+def lowest(type: LaneType) -> Lane:
+    """The value below all others."""
+    if type.is_float:
+        return constant(float("-inf"), type)
+    return constant(-(1 << (type.bits - 1)) if type.kind == "int" else 0, type)
+
+
+def highest(type: LaneType) -> Lane:
+    """The value above all others."""
+    if type.is_float:
+        return constant(float("inf"), type)
+    if type is BOOL:
+        return constant(True, type)
+    return constant((1 << (type.bits - (type.kind == "int"))) - 1, type)
+
+
+@functools.cache
+def extreme_fold(compute: DType, largest: bool) -> Fold:
+    """Largest or smallest element; NaN wins."""
+    type, choose = lane_type(compute), maximum if largest else minimum
+    return Fold(
+        (
+            Phase(
+                lambda x: (lowest(type) if largest else highest(type),),
+                lambda state, x, index, context: (choose(state[0], _real(x)),),
+                lambda a, b: (choose(a[0], b[0]),),
+                lambda state, context: (state[0],),
+            ),
+        )
+    )
+
+
+def _real(x: Value) -> Lane:
+    if isinstance(x, Complex):
+        raise TypeError("complex numbers have no order")
+    return x
+
+
+def _before(a: Lane, b: Lane, largest: bool) -> Lane:
+    """a comes strictly before b as an extreme."""
+    better = a > b if largest else a < b
+    return better | (isnan(a) & ~isnan(b)) if a.type.is_float else better
+
+
+@functools.cache
+def position_fold(compute: DType, largest: bool) -> Fold:
+    """(extreme, index of its first occurrence); NaN comes before everything."""
+    type = lane_type(compute)
+
+    def step(state: State, x: Value, index: Lane, context: Context) -> State:
+        better = _before(_real(x), state[0], largest) | (state[1] < 0)
+        return select(better, _real(x), state[0]), select(better, index, state[1])
+
+    def combine(a: State, b: State) -> State:
+        tied = ~_before(a[0], b[0], largest) & (b[1] < a[1])
+        take = (b[1] >= 0) & ((a[1] < 0) | _before(b[0], a[0], largest) | tied)
+        return select(take, b[0], a[0]), select(take, b[1], a[1])
+
+    start = (lowest(type) if largest else highest(type), constant(-1, INT[64]))
+    return Fold((Phase(lambda x: start, step, combine, lambda state, context: (state[0], state[1])),))
+
+
+def _truth(x: Value) -> Lane:
+    return (x.re != 0.0) | (x.im != 0.0) if isinstance(x, Complex) else convert_lane(x, BOOL)
+
+
+@functools.cache
+def truth_fold(every: bool) -> Fold:
+    """Whether all (every) or any elements are nonzero."""
+    return Fold(
+        (
+            Phase(
+                lambda x: (constant(every, BOOL),),
+                lambda state, x, index, context: (state[0] & _truth(x) if every else state[0] | _truth(x),),
+                lambda a, b: (a[0] & b[0] if every else a[0] | b[0],),
+                lambda state, context: (state[0],),
+            ),
+        )
+    )
+
+
+@functools.cache
+def count_fold(of_nan: bool) -> Fold:
+    """How many elements are nonzero, or (of_nan) are not NaN."""
+
+    def counted(x: Value) -> Lane:
+        if not of_nan:
+            return _truth(x)
+        return ~(isnan(x.re) | isnan(x.im)) if isinstance(x, Complex) else ~isnan(x)
+
+    return Fold(
+        (
+            Phase(
+                lambda x: (constant(0, INT[64]),),
+                lambda state, x, index, context: (state[0] + convert_lane(counted(x), INT[64]),),
+                lambda a, b: (a[0] + b[0],),
+                lambda state, context: (state[0],),
+            ),
+        )
+    )
+
+
+@functools.cache
+def norm_fold(compute: DType, order: str) -> Fold:
+    """Vector norm: order "0", "1", "2", "inf", "-inf", or "p" with the order as a number."""
+    if order in ("inf", "-inf"):
+        choose = maximum if order == "inf" else minimum
+        start = constant(0.0 if order == "inf" else float("inf"), lane_type(compute))
+        return Fold(
+            (
+                Phase(
+                    lambda x: (start,),
+                    lambda state, x, index, context: (choose(state[0], _size(x)),),
+                    lambda a, b: (choose(a[0], b[0]),),
+                    lambda state, context: (state[0],),
+                ),
+            )
+        )
+    phase = _sum_phase(compute, _POWERS[order], _ROOTS.get(order, _whole), real=True)
+    return Fold((phase,), numbers=1 if order == "p" else 0)
+
+
+def _size(x: Value) -> Lane:
+    return hypot(x.re, x.im) if isinstance(x, Complex) else fabs(x)
+
+
+def _squared(x: Value, context: Context) -> Lane:
+    if isinstance(x, Complex):
+        re, im = convert_lane(x.re, F64), convert_lane(x.im, F64)
+        return re * re + im * im
+    wide = convert_lane(x, F64)
+    return wide * wide
+
+
+_POWERS: dict[str, Callable[[Value, Context], Value]] = {
+    "0": lambda x, context: convert_lane(_truth(x), F64),
+    "1": lambda x, context: convert_lane(_size(x), F64),
+    "2": _squared,
+    "p": lambda x, context: libm("pow", convert_lane(_size(x), F64), context.numbers[0]),
+}
+
+
+def _square_root(total: Value, context: Context) -> tuple[Value, ...]:
+    return (sqrt(_real(total)),)
+
+
+def _general_root(total: Value, context: Context) -> tuple[Value, ...]:
+    return (libm("pow", _real(total), 1.0 / context.numbers[0]),)
+
+
+_ROOTS: dict[str, Finish] = {"2": _square_root, "p": _general_root}
