@@ -1,0 +1,68 @@
+"""Whole tensors compared: equal, allclose, is_nonzero, is_same_size."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.promotion import promote_types
+from ..iteration.broadcast import broadcast_shapes
+from ..iteration.types import UPSTREAM_NAMES
+from ..tensor.scalars import to_bool
+from ..tensor.tensor import Tensor
+from .arrays import check_same_device, values, widened
+from .registration import kernel
+
+
+@kernel("equal", "CPU")
+def equal(self: Tensor, other: Tensor) -> bool:
+    """Whether sizes and, after promotion, all values are the same; NaN equals nothing. Raises RuntimeError."""
+    check_same_device("equal", self, other)
+    left, right = self.geometry, other.geometry
+    if left.sizes != right.sizes:
+        return False
+    if left.dtype is right.dtype:
+        return bool(np.array_equal(values(self), values(other)))
+    wide = promote_types(left.dtype, right.dtype).numpy
+    return bool(np.array_equal(values(self).astype(wide), values(other).astype(wide)))
+
+
+@kernel("is_same_size", "CPU", "Meta")
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether the sizes are the same."""
+    return self.geometry.sizes == other.geometry.sizes
+
+
+@kernel("is_nonzero", "CPU")
+def is_nonzero(self: Tensor) -> bool:
+    """Whether the only element is not zero; NaN is not. Raises RuntimeError unless there is exactly one."""
+    return to_bool(self)
+
+
+@kernel("allclose", "CPU")
+def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether ``|self - other| <= atol + rtol * |other|`` everywhere; infinities only match themselves.
+
+    NaN matches NaN only with `equal_nan`. Raises RuntimeError for dtypes that differ and negative tolerances.
+    """
+    check_same_device("allclose", self, other)
+    dtype = self.geometry.dtype
+    if dtype is not other.geometry.dtype:
+        raise RuntimeError(
+            f"{UPSTREAM_NAMES[dtype.name]} did not match {UPSTREAM_NAMES[other.geometry.dtype.name]}: allclose() wants "
+            f"self and other of one dtype"
+        )
+    for value, name in ((rtol, "rtol"), (atol, "atol")):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
+    broadcast_shapes((self.geometry.sizes, other.geometry.sizes))
+    left, right = widened(values(self), dtype), widened(values(other), dtype)
+    with np.errstate(all="ignore"):
+        close = left == right
+        if equal_nan:
+            close = close | (np.isnan(left) & np.isnan(right))
+        if dtype.kind < 2:
+            left, right = left.astype(np.float64), right.astype(np.float64)
+        allowed = atol + np.abs(rtol * right)
+        distance = np.abs(left - right)
+        close = close | (np.isfinite(distance) & (distance <= allowed))
+    return bool(close.all())

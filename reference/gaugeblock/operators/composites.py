@@ -1,0 +1,47 @@
+"""Public functions that choose an operator by their options: unique, nonzero with as_tuple."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.dtype import int64
+from ..tensor.splitting import unbind
+from ..tensor.tensor import Tensor
+from ..tensor.views import unsqueeze
+from .gathering import nonzero as nonzero_operator
+from .searching import unique2, unique_dim
+
+
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The distinct elements (or parts along `dim`) in order; a tuple with the inverse and the counts when asked for.
+
+    Raises IndexError for a dim out of range.
+    """
+    if dim is None:
+        results = unique2(input, sorted, return_inverse, return_counts)
+    else:
+        results = unique_dim(input, dim, sorted, return_inverse, return_counts)
+    wanted = (results[0], *results[1:2] * return_inverse, *results[2:] * return_counts)
+    return wanted if len(wanted) > 1 else wanted[0]
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """Indices of the elements that are not zero, as (count, ndim), or as one vector per dim with `as_tuple`."""
+    if not as_tuple:
+        return nonzero_operator(input)
+    found = nonzero_operator(input if input.geometry.ndim else unsqueeze(input, 0))
+    assert found.geometry.dtype is int64
+    return tuple(unbind(found, 1))
+
+
+FUNCTIONS = {"unique": unique, "nonzero": nonzero}
+"""Functions of the public module."""
+
+METHODS = {"unique": unique, "nonzero": nonzero}
+"""Methods of the tensor."""

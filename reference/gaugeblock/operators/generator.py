@@ -1,0 +1,143 @@
+"""Generators of random bits: Philox counters by NumPy, seeded and saved as PyTorch's are.
+
+The numbers drawn for a seed are this engine's own; no other backend gives the same ones.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+
+from ..core.device import Device, as_device, cpu
+from ..core.dtype import uint8
+from ..core.errors import type_error
+from ..tensor.array_view import array_of_lazy
+from ..tensor.tensor import Tensor
+from .arrays import from_array
+
+DEFAULT_SEED = 67280421310721
+WORD = 1 << 64
+STATE_WORDS = 14
+
+
+class Generator:
+    """A stream of random bits on the CPU, reproducible from its seed or a saved state.
+
+    Raises RuntimeError for another device.
+    """
+
+    __slots__ = ("_seed", "bits", "draw")
+
+    bits: np.random.Philox
+    draw: np.random.Generator
+
+    def __init__(self, device: Device | str | None = None) -> None:
+        if as_device(device) is not cpu:
+            raise RuntimeError(f"Generator(): argument 'device' must be cpu, got {str(device)!r}")
+        self.manual_seed(DEFAULT_SEED)
+
+    @property
+    def device(self) -> Device:
+        """Where the numbers are made."""
+        return cpu
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the stream of `seed`, 64 bits or their negative. Raises ValueError when it has more."""
+        number = int(seed)
+        if not -(WORD >> 1) <= number < WORD:
+            raise ValueError(f"manual_seed(): argument 'seed' must fit 64 bits, got {seed}")
+        self._seed = number % WORD
+        self.bits = np.random.Philox(key=self._seed)
+        self.draw = np.random.Generator(self.bits)
+        return self
+
+    def seed(self) -> int:
+        """Start a stream that nobody can predict and return its seed."""
+        self.manual_seed(secrets.randbits(64))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed that the stream was started with."""
+        return self._seed
+
+    def get_state(self) -> Tensor:
+        """The whole state as a uint8 tensor."""
+        state: dict[str, Any] = dict(self.bits.state)
+        words = [*state["state"]["counter"], *state["state"]["key"], *state["buffer"]]
+        words += [state["buffer_pos"], state["has_uint32"], state["uinteger"], self._seed]
+        return from_array(np.array(words, np.uint64).view(np.uint8), uint8)
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Continue from a saved state. Raises TypeError unless it is a uint8 tensor, RuntimeError for another size."""
+        if not isinstance(new_state, Tensor) or new_state.geometry.dtype is not uint8:
+            raise TypeError("set_state(): argument 'new_state' must be a uint8 tensor")
+        if new_state.geometry.sizes != (STATE_WORDS * 8,):
+            raise RuntimeError(
+                f"set_state(): argument 'new_state' must have {STATE_WORDS * 8} bytes, got sizes "
+                f"{list(new_state.geometry.sizes)}"
+            )
+        words = np.ascontiguousarray(array_of_lazy(new_state)).view(np.uint64)
+        state: dict[str, Any] = {
+            "bit_generator": "Philox",
+            "state": {"counter": words[:4].copy(), "key": words[4:6].copy()},
+            "buffer": words[6:10].copy(),
+            "buffer_pos": int(words[10]),
+            "has_uint32": int(words[11]),
+            "uinteger": int(words[12]),
+        }
+        self.bits.state = state
+        self._seed = int(words[13])
+        return self
+
+    def clone_state(self) -> Generator:
+        """A generator of its own in the same state."""
+        return Generator().set_state(self.get_state())
+
+
+default_generator = Generator()
+
+
+def generator_of(operator: str, generator: Generator | None) -> np.random.Generator:
+    """NumPy's view of `generator`, the default one for None. Raises TypeError for anything else."""
+    if generator is None:
+        return default_generator.draw
+    if not isinstance(generator, Generator):
+        type_error(operator, "generator", generator, "Generator")
+    return generator.draw
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the default generator's stream of `seed` and return the generator. Raises ValueError above 64 bits."""
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Start an unpredictable stream in the default generator and return its seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed of the default generator's stream."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator as a uint8 tensor."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Continue the default generator from a saved state. Raises TypeError, RuntimeError as Generator.set_state."""
+    default_generator.set_state(new_state)
+
+
+FUNCTIONS = {
+    "manual_seed": manual_seed,
+    "seed": seed,
+    "initial_seed": initial_seed,
+    "get_rng_state": get_rng_state,
+    "set_rng_state": set_rng_state,
+}
+"""Functions of the public module."""

@@ -1,0 +1,197 @@
+"""Filling a tensor with random numbers in place: uniform_, normal_, random_, bernoulli_, exponential_."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.device import cpu
+from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
+from ..core.limits import finfo, iinfo
+from ..iteration.overlap import check_no_internal_overlap
+from ..tensor.array_view import array_of
+from ..tensor.reinterpret import view_as_real
+from ..tensor.tensor import Tensor
+from ..tensor.versions import bump_version
+from ..tensor.views import expand
+from .arrays import Array, values
+from .generator import Generator, generator_of
+from .registration import kernel
+
+MANTISSA_BITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
+WIDE = (float32, float64)
+INT64_END = 1 << 63
+
+
+def _refuse(operator: str, dtype: DType) -> NotImplementedError:
+    return NotImplementedError(f"\"{operator}\" not implemented for '{dtype.name}'")
+
+
+def store(self: Tensor, array: Any) -> Tensor:
+    """Write `array` into `self` and count the change."""
+    if self.geometry.device is cpu:
+        array_of(self)[...] = array
+    bump_version(self)
+    return self
+
+
+def real_parts(self: Tensor) -> Tensor:
+    """`self`, or its real view when it is complex."""
+    return view_as_real(self) if self.geometry.dtype.is_complex else self
+
+
+def unit_values(draw: np.random.Generator, sizes: tuple[int, ...], dtype: DType) -> Array:
+    """Multiples of the dtype's spacing below 1, uniform in [0, 1)."""
+    if dtype in WIDE:
+        return draw.random(sizes, dtype.numpy.type)
+    steps = 1 << MANTISSA_BITS[dtype]
+    return (draw.integers(0, steps, sizes) / steps).astype(dtype.numpy)
+
+
+def normal_values(draw: np.random.Generator, sizes: tuple[int, ...], dtype: DType) -> Array:
+    """Numbers of the standard normal distribution; float32 for half precision."""
+    return draw.standard_normal(sizes, np.float64 if dtype is float64 else np.float32)
+
+
+@kernel("uniform_", derive=False)
+def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fill with numbers uniform in [from, to), for complex each component.
+
+    Raises RuntimeError when `to` is below `from` or does not fit, NotImplementedError for integers and bool.
+    """
+    dtype = self.geometry.dtype.to_real()
+    if not dtype.is_floating_point:
+        raise _refuse("uniform_", dtype)
+    if from_ > to:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
+    largest = finfo(dtype).max
+    for name, value in (("from", from_), ("to", to)):
+        if not abs(value) <= largest:
+            raise RuntimeError(f"uniform_(): {name} is out of bounds for {dtype.name}: {value}")
+    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    drawn = unit_values(generator_of("uniform_", generator), real_parts(self).geometry.sizes, dtype)
+    if (from_, to) != (0, 1):
+        wide = drawn.astype(np.float64 if dtype is float64 else np.float32) * (to - from_) + from_
+        drawn = wide.astype(dtype.numpy)
+        below = np.nextafter(np.asarray(to, dtype.numpy), np.asarray(from_, dtype.numpy))
+        drawn = np.minimum(drawn, below) if to > from_ else drawn
+    store(real_parts(self), drawn)
+    return self
+
+
+@kernel("normal_", derive=False)
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill with numbers of the normal distribution; a complex one has independent components of variance std**2 / 2.
+
+    Raises RuntimeError for a negative `std`, NotImplementedError for integers and bool.
+    """
+    dtype = self.geometry.dtype
+    if dtype.kind < 2:
+        raise _refuse("normal_", dtype)
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    parts = real_parts(self)
+    drawn = normal_values(generator_of("normal_", generator), parts.geometry.sizes, dtype.to_real())
+    if dtype.is_complex:
+        drawn = drawn * drawn.dtype.type(std / 2**0.5)
+        drawn[..., 0] += mean
+    elif (mean, std) != (0, 1):
+        drawn = drawn * drawn.dtype.type(std) + drawn.dtype.type(mean)
+    store(parts, drawn)
+    return self
+
+
+def check_range(low: int, high: int, dtype: DType) -> None:
+    """Raise RuntimeError unless [low, high) has a number and all of them fit, NotImplementedError for complex."""
+    if dtype.is_complex:
+        raise _refuse("random_", dtype)
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if dtype.is_floating_point:
+        return
+    least, most = (0, 1) if dtype is bool_ else (iinfo(dtype).min, iinfo(dtype).max)
+    if low < least or low > most:
+        raise RuntimeError(f"from is out of bounds for {dtype.name}: {low}")
+    if high - 1 > most:
+        raise RuntimeError(f"to - 1 is out of bounds for {dtype.name}: {high - 1}")
+
+
+def integer_values(draw: np.random.Generator, low: int, high: int, sizes: tuple[int, ...]) -> Array:
+    """Integers uniform in [low, high)."""
+    if high > INT64_END:
+        return draw.integers(low, high, sizes, np.uint64)
+    return draw.integers(low, high, sizes, np.int64)
+
+
+@kernel("random_.from", derive=False)
+def random_from(self: Tensor, from_: int, to: int | None, *, generator: Generator | None = None) -> Tensor:
+    """Fill with integers uniform in [from, to), up to the dtype's largest for None. Raises RuntimeError."""
+    dtype = self.geometry.dtype
+    high = _largest(dtype) + 1 if to is None else to
+    check_range(from_, high, dtype)
+    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    return store(self, integer_values(generator_of("random_", generator), from_, high, self.geometry.sizes))
+
+
+@kernel("random_.to", derive=False)
+def random_to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
+    """Fill with integers uniform in [0, to). Raises RuntimeError."""
+    return random_from(self, 0, to, generator=generator)
+
+
+@kernel("random_", derive=False)
+def random_(self: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Fill with integers uniform from 0 to the dtype's largest (of a float: the last with all smaller ones exact)."""
+    return random_from(self, 0, None, generator=generator)
+
+
+def _largest(dtype: DType) -> int:
+    if dtype.is_floating_point:
+        return 1 << MANTISSA_BITS[dtype]
+    return 1 if dtype is bool_ else 0 if dtype.is_complex else int(iinfo(dtype).max)
+
+
+@kernel("bernoulli_.float", derive=False)
+def bernoulli_float(self: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Fill with 1 of probability `p`, else 0. Raises RuntimeError outside [0, 1], NotImplementedError for complex."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    if self.geometry.dtype.is_complex:
+        raise _refuse("bernoulli_", self.geometry.dtype)
+    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    return store(self, generator_of("bernoulli_", generator).random(self.geometry.sizes) < p)
+
+
+@kernel("bernoulli_.Tensor", derive=False)
+def bernoulli_tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Fill with 1 of the probability in `p`, which expands to `self`. Raises as bernoulli_."""
+    if self.geometry.dtype.is_complex or not p.geometry.dtype.is_floating_point:
+        raise _refuse("bernoulli_", self.geometry.dtype if self.geometry.dtype.is_complex else p.geometry.dtype)
+    chances = values(expand(p, self.geometry.sizes))
+    check_chances(chances)
+    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    return store(self, generator_of("bernoulli_", generator).random(self.geometry.sizes) < chances)
+
+
+def check_chances(chances: Array) -> None:
+    """Raise RuntimeError unless every number lies in [0, 1]."""
+    if not ((chances >= 0) & (chances <= 1)).all():
+        raise RuntimeError("bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true for every probability")
+
+
+@kernel("exponential_", derive=False)
+def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill with numbers of the exponential distribution. Raises RuntimeError unless `lambd` > 0 and dtype is real."""
+    dtype = self.geometry.dtype
+    if not dtype.is_floating_point:
+        raise RuntimeError(
+            f"Exponential distribution is a continuous probability distribution. dtype must be a floating point but "
+            f"you specified {dtype.name}"
+        )
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    drawn = generator_of("exponential_", generator).standard_exponential(self.geometry.sizes)
+    return store(self, drawn / lambd)

@@ -1,0 +1,245 @@
+"""Writing at computed places, in place and on a copy: scatter, index_add, index_copy, index_fill, put, masked_scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.dtype import bool_, int64
+from ..core.errors import wrap_dim
+from ..core.memory_format import preserve_format
+from ..iteration.broadcast import broadcast_shapes
+from ..iteration.operand import Number
+from ..iteration.overlap import check_no_internal_overlap
+from ..iteration.types import UPSTREAM_NAMES
+from ..tensor.array_view import array_of
+from ..tensor.reshaping import copy_of
+from ..tensor.tensor import Tensor
+from ..tensor.versions import bump_version
+from .arrays import Array, number_as, values
+from .gathering import check_take, check_within, gather_places, index_values
+from .registration import F, derived_out, kernel
+from .rows import rows
+
+
+def writing(name: str, inplace: str) -> Callable[[F], F]:
+    """Register the decorated in-place function as `inplace`, and as `name` on a copy of its first argument."""
+
+    def register(function: F) -> F:
+        def functional(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            return function(copy_of(self, preserve_format), *args, **kwargs)
+
+        functional.__name__, functional.__doc__ = name.partition(".")[0], function.__doc__
+        kernel(inplace, "CPU", derive=False)(function)
+        kernel(name, "CPU", derive=False)(functional)
+        row = rows()[name]
+        if row.out_name is not None:
+            kernel(row.out_name, "CPU", derive=False)(derived_out(row, functional))
+        return function
+
+    return register
+
+
+def _target(self: Tensor) -> Array:
+    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    array = array_of(self)
+    return array if array.ndim else array.reshape(1)
+
+
+def _same_dtype(operator: str, self: Tensor, source: Tensor, name: str) -> None:
+    if self.geometry.dtype is not source.geometry.dtype:
+        raise RuntimeError(
+            f"{operator}(): Expected self.dtype to be equal to {name}.dtype: self "
+            f"({UPSTREAM_NAMES[self.geometry.dtype.name]}) and {name} ({UPSTREAM_NAMES[source.geometry.dtype.name]}) "
+            f"must have the same scalar type"
+        )
+
+
+def _along(places: Array, dim: int) -> tuple[Any, ...]:
+    """The NumPy index of every place of `places` with the index along `dim` replaced by its value."""
+    grid: list[Any] = list(np.ogrid[tuple([slice(size) for size in places.shape])])
+    grid[dim] = places
+    return tuple(grid)
+
+
+def _add_at(target: Array, key: tuple[Any, ...], source: Any) -> None:
+    with np.errstate(all="ignore"):
+        (np.logical_or if target.dtype == np.bool_ else np.add).at(target, key, source)
+
+
+def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Any, add: bool) -> Tensor:
+    dim, places = gather_places(operator, self, dim, index)
+    target = _target(self)
+    if places.size:
+        places = places.reshape(index.geometry.sizes or (1,))
+        given = source.shape or (1,) if isinstance(source, np.ndarray) and source.ndim else None
+        for other, size in enumerate(places.shape):
+            if (other != dim and size > target.shape[other]) or (given is not None and size > given[other]):
+                raise RuntimeError(
+                    f"Expected index {list(places.shape)} to be no larger than self {list(target.shape)} apart from "
+                    f"dimension {dim} and to be no larger size than src {list(given or ())}"
+                )
+        if given is not None:
+            source = source[tuple([slice(size) for size in places.shape])]
+        key = _along(places, dim)
+        if add:
+            _add_at(target, key, source)
+        else:
+            target[key] = source
+    bump_version(self)
+    return self
+
+
+def _source(operator: str, self: Tensor, index: Tensor, src: Tensor) -> Array:
+    _same_dtype(operator, self, src, "src")
+    if index.geometry.numel and max(src.geometry.ndim, 1) != max(index.geometry.ndim, 1):
+        raise RuntimeError(
+            f"{operator}(): Index tensor must have the same number of dimensions as src tensor, got "
+            f"{index.geometry.ndim} and {src.geometry.ndim}"
+        )
+    array = values(src).reshape(src.geometry.sizes or (1,))
+    return array.copy() if src.storage is self.storage else array
+
+
+@writing("scatter.src", "scatter_.src")
+def scatter_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """``self[index[i][j]][j] = src[i][j]`` (for dim 0); repeated places keep the last value.
+
+    Raises RuntimeError for an index out of [0, size), sizes that do not fit and dtypes that differ.
+    """
+    return _scatter("scatter", self, dim, index, _source("scatter", self, index, src), add=False)
+
+
+@writing("scatter.value", "scatter_.value")
+def scatter_value_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
+    """scatter of one number. Raises RuntimeError as scatter, and for a number that does not fit the dtype."""
+    return _scatter("scatter", self, dim, index, number_as("scatter", self.geometry.dtype, value), add=False)
+
+
+@writing("scatter_add", "scatter_add_")
+def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """scatter that adds, repeated places included. Raises RuntimeError as scatter."""
+    return _scatter("scatter_add", self, dim, index, _source("scatter_add", self, index, src), add=True)
+
+
+def _vector(operator: str, self: Tensor, dim: int, index: Tensor) -> tuple[int, Array]:
+    place = wrap_dim(operator, dim, self.geometry.ndim)
+    if index.geometry.ndim > 1:
+        raise IndexError(f"{operator}(): Index is supposed to be a vector, got {index.geometry.ndim} dims")
+    return place, index_values(operator, index).reshape(-1)
+
+
+def _part(dim: int, places: Array) -> tuple[Any, ...]:
+    return (slice(None),) * dim + (places,)
+
+
+def _check_source(operator: str, target: Array, dim: int, places: Array, source: Array) -> None:
+    wanted = target.shape[:dim] + places.shape + target.shape[dim + 1 :]
+    if source.shape != wanted:
+        raise RuntimeError(
+            f"{operator}(): source/destination slices must have same sizes: expected source {list(wanted)}, got "
+            f"{list(source.shape)}"
+        )
+
+
+@writing("index_add", "index_add_")
+def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+    """Add ``alpha * source`` to the parts at `index` along `dim`, repeated places included.
+
+    Raises IndexError out of range, RuntimeError for dtypes or sizes that do not fit.
+    """
+    dim, places = _vector("index_add_", self, dim, index)
+    _same_dtype("index_add_", self, source, "source")
+    target = _target(self)
+    added = values(source).reshape(source.geometry.sizes or (1,))
+    _check_source("index_add_", target, dim, places, added)
+    check_within("index_add_", places, target.shape[dim], IndexError)
+    with np.errstate(all="ignore"):
+        scaled = added if alpha == 1 else added * number_as("index_add_", self.geometry.dtype, alpha)
+    _add_at(target, _part(dim, places), scaled)
+    bump_version(self)
+    return self
+
+
+@writing("index_copy", "index_copy_")
+def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Write `source` into the parts at `index` along `dim`; repeated places keep the last. Raises as index_add."""
+    dim, places = _vector("index_copy_", self, dim, index)
+    _same_dtype("index_copy_", self, source, "source")
+    target = _target(self)
+    given = values(source).reshape(source.geometry.sizes or (1,))
+    _check_source("index_copy_", target, dim, places, given)
+    check_within("index_copy_", places, target.shape[dim], IndexError)
+    target[_part(dim, places)] = given.copy() if source.storage is self.storage else given
+    bump_version(self)
+    return self
+
+
+@writing("index_fill.int_Scalar", "index_fill_.int_Scalar")
+def index_fill_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
+    """Fill the parts at `index` (negative from the end) along `dim`. Raises IndexError out of range."""
+    dim, places = _vector("index_fill_", self, dim, index)
+    target = _target(self)
+    size = target.shape[dim]
+    if places.size and (int(places.min()) < -size or int(places.max()) >= size):
+        bad = int(places.max()) if int(places.max()) >= size else int(places.min())
+        raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+    target[_part(dim, places)] = number_as("index_fill_", self.geometry.dtype, value)
+    bump_version(self)
+    return self
+
+
+@writing("put", "put_")
+def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Write `source` at positions `index` (int64) of the flattened tensor; with `accumulate` add.
+
+    Raises IndexError out of range, RuntimeError for dtypes or counts that differ.
+    """
+    places = index_values("put_", index, allowed=(int64,)).reshape(-1)
+    _same_dtype("put_", self, source, "source")
+    if places.size != source.geometry.numel:
+        raise RuntimeError(
+            f"put_(): Expected source and index to have the same number of elements, but got "
+            f"{source.geometry.numel} and {places.size}"
+        )
+    check_take("put_", places, self.geometry.numel)
+    target = _target(self)
+    if places.size:
+        key = np.unravel_index(places % target.size, target.shape)
+        given = values(source).reshape(-1).copy()
+        if accumulate:
+            _add_at(target, key, given)
+        else:
+            target[key] = given
+    bump_version(self)
+    return self
+
+
+@writing("masked_scatter", "masked_scatter_")
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Write the first elements of `source` where `mask` is true, in row-major order.
+
+    Raises RuntimeError for a mask that is not bool, dtypes that differ and too few elements.
+    """
+    if mask.geometry.dtype is not bool_:
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.geometry.dtype}"
+        )
+    _same_dtype("masked_scatter_", self, source, "source")
+    if broadcast_shapes((self.geometry.sizes, mask.geometry.sizes)) != self.geometry.sizes:
+        raise RuntimeError(
+            f"masked_scatter_(): mask of shape {list(mask.geometry.sizes)} does not broadcast to self "
+            f"{list(self.geometry.sizes)}"
+        )
+    target = _target(self)
+    chosen = np.broadcast_to(values(mask), self.geometry.sizes).reshape(target.shape)
+    count = int(np.count_nonzero(chosen))
+    if count > source.geometry.numel:
+        raise RuntimeError(
+            f"masked_scatter_: Number of elements of source < number of ones in mask: {source.geometry.numel} < {count}"
+        )
+    target[chosen] = values(source).reshape(-1)[:count].copy()
+    bump_version(self)
+    return self

@@ -1,0 +1,106 @@
+"""Distinct values and binary search: unique, searchsorted, bucketize, isin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.dtype import bfloat16, bool_, int32, int64
+from ..core.errors import wrap_dim
+from ..core.promotion import promote_types
+from ..tensor.tensor import Tensor
+from .arrays import Array, filled, from_array, values
+from .registration import kernel
+from .sorting import sortable
+
+
+@kernel("_unique2", "CPU")
+def unique2(
+    self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The distinct values in order, the place of each element among them, and how often each occurs.
+
+    NaNs are all distinct. Results that are not asked for have no elements.
+    """
+    flat = sortable(values(self).reshape(-1))
+    found, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True, equal_nan=False)
+    return (
+        from_array(found, self.geometry.dtype),
+        filled(self.geometry.sizes, int64, inverse.reshape(self.geometry.sizes)) if return_inverse else _nothing(),
+        from_array(counts, int64) if return_counts else _nothing(),
+    )
+
+
+def _nothing() -> Tensor:
+    return filled((0,), int64, 0)
+
+
+@kernel("unique_dim", "CPU")
+def unique_dim(
+    self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The distinct parts along `dim` in lexicographic order, with inverse and counts. Raises IndexError."""
+    place = wrap_dim("unique_dim", dim, self.geometry.ndim)
+    array = sortable(values(self).reshape(self.geometry.sizes or (1,)))
+    found, inverse, counts = np.unique(array, return_inverse=True, return_counts=True, axis=place, equal_nan=False)
+    sizes = found.shape if self.geometry.ndim else (found.size,)
+    return (
+        filled(sizes, self.geometry.dtype, found),
+        from_array(inverse.reshape(-1), int64),
+        from_array(counts, int64),
+    )
+
+
+@kernel("searchsorted.Tensor", "CPU")
+def searchsorted(
+    sorted_sequence: Tensor,
+    self: Tensor,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where each value would be inserted into the ascending sequence (row by row when it has more than one dim).
+
+    Raises RuntimeError when leading sizes differ or `side` contradicts `right`.
+    """
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side!r}")
+    if side == "left" and right:
+        raise RuntimeError("searchsorted(): side and right can't be set to opposites, got side of left while right")
+    boundaries, wanted = sortable(values(sorted_sequence)), sortable(values(self))
+    if boundaries.ndim != 1 and boundaries.shape[:-1] != wanted.shape[:-1]:
+        raise RuntimeError(
+            f"searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
+            f"and input value tensor must match, but we got boundaries tensor {list(boundaries.shape)} and input value "
+            f"tensor {list(wanted.shape)}"
+        )
+    if sorter is not None:
+        boundaries = np.take_along_axis(boundaries, values(sorter), -1)
+    places = _insertion(boundaries, wanted, "right" if right or side == "right" else "left")
+    return filled(wanted.shape, int32 if out_int32 else int64, places)
+
+
+def _insertion(boundaries: Array, wanted: Array, side: str) -> Array:
+    if boundaries.ndim == 1:
+        return np.asarray(np.searchsorted(boundaries, wanted, side))  # type: ignore[call-overload]
+    rows = zip(boundaries.reshape(-1, boundaries.shape[-1]), wanted.reshape(-1, wanted.shape[-1]), strict=True)
+    found = [np.searchsorted(row, part, side) for row, part in rows]  # type: ignore[call-overload]
+    return np.stack(found).reshape(wanted.shape) if found else np.empty(wanted.shape, np.int64)
+
+
+@kernel("bucketize.Tensor", "CPU")
+def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """searchsorted with the sequence second. Raises RuntimeError unless `boundaries` is 1-D."""
+    if boundaries.geometry.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.geometry.ndim})")
+    return searchsorted(boundaries, self, out_int32=out_int32, right=right)
+
+
+@kernel("isin.Tensor_Tensor", "CPU")
+def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Whether each element equals one of `test_elements`; with `invert` whether it equals none."""
+    dtype = promote_types(elements.geometry.dtype, test_elements.geometry.dtype)
+    wide = np.dtype(np.float32) if dtype is bfloat16 else dtype.numpy
+    found = np.isin(values(elements).astype(wide), values(test_elements).astype(wide), invert=invert)
+    return filled(elements.geometry.sizes, bool_, found)
