@@ -45,6 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except KeyboardInterrupt:
+        print("gaugeblock: interrupted", file=sys.stderr)
+        return 1
     except Exception as error:
         status = getattr(error, "exit_status", None)
         if not isinstance(status, int):

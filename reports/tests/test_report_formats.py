@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from gaugeblock_reports import junit, markdown, record, summary, terminal
 
@@ -109,6 +110,10 @@ def run() -> dict[str, Any]:
 
 def test_the_example_is_a_valid_record(run: dict[str, Any]) -> None:
     record.check(run)
+
+
+def test_the_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(record.schema())
 
 
 def test_grouping(run: dict[str, Any]) -> None:

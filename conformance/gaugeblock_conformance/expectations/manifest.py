@@ -77,7 +77,7 @@ class Manifest:
         return judged
 
 
-NOTHING = Manifest("none", {})
+NOTHING = Manifest("no file", {})
 
 
 def read(path: Path | Traversable, known: Collection[str], device: str) -> Manifest:

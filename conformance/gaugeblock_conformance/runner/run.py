@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -83,7 +83,7 @@ def validate(options: Options, reporter: Reporter) -> Record:
     with Pool(suite.requirements, jobs, limits, **setup) as pool:
         backend = pool.backend()
         manifest = _manifest(options.expect, backend, set(suite.requirements))
-        reporter.note(f"expectations: {manifest.source} ({len(manifest.expected)})")
+        reporter.note(f"expected failures: {len(manifest.expected)} ({manifest.source})")
         configuration = {
             "backend": name.text,
             "backend version": backend["version"],
@@ -157,7 +157,9 @@ def _manifest(expect: str | None, backend: dict[str, Any], known: set[str]) -> M
     if expect is not None:
         return expectations.read(Path(expect), known, backend["device"])
     found = expectations.shipped(backend["name"], backend["version"])
-    return NOTHING if found is None else expectations.read(found, known, backend["device"])
+    if found is None:
+        return NOTHING
+    return replace(expectations.read(found, known, backend["device"]), source=f"{found.name}, shipped with the suite")
 
 
 def _memory(asked: int | None, jobs: int) -> int:
