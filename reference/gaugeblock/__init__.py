@@ -1,0 +1,85 @@
+"""gaugeblock: a tensor engine whose names and semantics are PyTorch's, written to be read.
+
+Operator functions are made from the spec when they are first asked for; `show_binding` shows what they became.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import iteration
+from .bindings.build import make_function as _make_function
+from .bindings.groups import functions as _functions
+from .bindings.install import install as _install
+from .bindings.show import show_binding
+from .core.device import Device as device
+from .core.dtype import ALIASES as _DTYPE_ALIASES
+from .core.dtype import BY_NAME as _DTYPES
+from .core.dtype import DType as dtype
+from .core.dtype import get_default_dtype, set_default_dtype
+from .core.layout import Layout as layout
+from .core.layout import strided
+from .core.limits import finfo, iinfo
+from .core.memory_format import MemoryFormat as memory_format
+from .core.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
+from .core.promotion import can_cast, promote_types
+from .core.size import Size
+from .interop.as_tensor import as_tensor, asarray
+from .interop.blob import from_blob
+from .interop.numpy import from_numpy, frombuffer
+from .interop.serialization import load, save
+from .kernels.parallel import get_num_threads, set_num_threads
+from .operators import registered as _registered  # noqa: F401
+from .operators.factories import (
+    empty,
+    empty_like,
+    empty_strided,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    scalar_tensor,
+    zeros,
+    zeros_like,
+)
+from .operators.generator import (
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+from .operators.ranges import arange, eye, linspace, logspace
+from .operators.tensor_data import tensor
+from .operators.type_queries import broadcast_shapes, is_tensor, result_type
+from .tensor.printing import set_printoptions
+from .tensor.tensor import Tensor
+
+__version__ = "0.1.0"
+__all__ = [
+    "Generator", "Size", "Tensor", "arange", "as_tensor", "asarray", "broadcast_shapes", "can_cast", "channels_last",
+    "channels_last_3d", "contiguous_format", "default_generator", "device", "dtype", "empty", "empty_like",
+    "empty_strided", "eye", "finfo", "from_blob", "from_numpy", "frombuffer", "full", "full_like",
+    "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo", "initial_seed", "is_tensor", "iteration",
+    "layout", "linspace", "load", "logspace", "manual_seed", "memory_format", "ones", "ones_like", "preserve_format",
+    "promote_types", "result_type", "save", "scalar_tensor", "seed", "set_default_dtype", "set_num_threads",
+    "set_printoptions", "set_rng_state", "show_binding", "strided", "tensor", "zeros", "zeros_like",
+]  # fmt: skip
+
+globals().update(_DTYPES)
+globals().update(_DTYPE_ALIASES)
+_install()
+
+
+def __getattr__(name: str) -> Any:
+    group = _functions().get(name)
+    if group is None:
+        raise AttributeError(f"module 'gaugeblock' has no attribute {name!r}")
+    made = globals()[name] = _make_function(group)
+    return made
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_functions()})

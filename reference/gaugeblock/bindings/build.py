@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -90,10 +91,12 @@ def make_reversed(dunder: str, group: Group) -> Any:
     return compile_function(f"Tensor.{dunder}", dunder, text, document(group), **{f"slow_{dunder}": slow_reversed(row)})
 
 
+SIZES_FIRST = re.compile(r"^\w+(\.\w+)?\(Tensor(\([^)]*\))? self, (SymInt|int)\[\d*\]")
+
+
 def _spreads(group: Group) -> bool:
-    return any("(Tensor self, SymInt[] " in o.schema or "(Tensor self, int[] " in o.schema for o in group.overloads) or any(
-        ") self, SymInt[] " in o.schema or ") self, int[] " in o.schema for o in group.overloads
-    )
+    """Whether a method takes its first argument, a list of ints, also one by one."""
+    return any(SIZES_FIRST.match(overload.schema) for overload in group.overloads)
 
 
 def document(group: Group) -> str:

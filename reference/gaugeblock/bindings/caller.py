@@ -126,9 +126,7 @@ class Caller:
     ) -> tuple[list[Any], dict[str, Any]]:
         positional = signature.positional
         first = 1 if self.is_method else 0
-        if len(args) > len(positional) and len(positional) == first + 1 and positional[first].int_list:
-            args = (*args[:first], args[first:])
-        elif len(args) == first + 1 == len(positional) and positional[first].int_list and _is_int(args[first]):
+        if len(positional) == first + 1 and positional[first].int_list and len(args) > first and _is_int(args[first]):
             args = (*args[:first], args[first:])
         if len(args) > len(positional):
             least, most = sum(p.required for p in positional) - first, len(positional) - first

@@ -33,9 +33,10 @@ def number(value: Any) -> Any:
         return value.item() if value.geometry.ndim == 0 else NO  # type: ignore[attr-defined]
     if isinstance(value, bool):
         return bool(value)
-    for builtin in (float, complex):
-        if isinstance(value, builtin):
-            return builtin(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, complex):
+        return complex(value)
     item = getattr(value, "item", None)
     if item is not None and getattr(value, "ndim", None) == 0:
         found = item()

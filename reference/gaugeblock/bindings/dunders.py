@@ -9,6 +9,6 @@ BINARY = {
 }  # fmt: skip
 """Name in ``__add__``, ``__radd__`` and ``__iadd__`` -> function."""
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not", "pos": "positive"}
 REVERSED_ROWS = {"pow": "pow.Scalar", "remainder": "remainder.Scalar_Tensor"}
 """Functions that have an own row for a number on the left."""

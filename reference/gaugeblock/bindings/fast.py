@@ -46,7 +46,8 @@ def _entry(plan: Plan | None, key: Any, inplace: bool) -> Any:
         return (launch.kernel.strided, plan.geometry, launch.tail)
     if not launch.contiguous:
         return False
-    return (launch.kernel.contiguous, launch.count) if inplace else (launch.kernel.contiguous, plan.geometry, launch.count)
+    builtin = launch.kernel.contiguous
+    return (builtin, launch.count) if inplace else (builtin, plan.geometry, launch.count)
 
 
 def _plain(geometry: Geometry) -> bool:

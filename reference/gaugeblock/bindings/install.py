@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from ..operators.factories import NEW_METHODS, legacy_tensor
 from ..tensor.tensor import Tensor
 from .build import make_dunder, make_method, make_reversed
 from .dunders import BINARY, COMPARISONS, UNARY
@@ -19,17 +21,24 @@ def install() -> None:
     groups = methods()
     for name, group in groups.items():
         if name not in Tensor.__dict__:
-            _pending(name, lambda group=group: make_method(group))
+            _pending(name, partial(make_method, group))
     for name, function in BINARY.items():
-        _pending(f"__{name}__", lambda d=f"__{name}__", g=groups[function]: make_dunder(d, g))
-        _pending(f"__r{name}__", lambda d=f"__r{name}__", g=groups[function]: make_reversed(d, g))
+        _pending(f"__{name}__", partial(make_dunder, f"__{name}__", groups[function]))
+        _pending(f"__r{name}__", partial(make_reversed, f"__r{name}__", groups[function]))
         if function + "_" in groups:
-            _pending(f"__i{name}__", lambda d=f"__i{name}__", g=groups[function + "_"]: make_dunder(d, g))
+            _pending(f"__i{name}__", partial(make_dunder, f"__i{name}__", groups[function + "_"]))
     for name in COMPARISONS:
-        _pending(f"__{name}__", lambda d=f"__{name}__", g=groups[name]: make_dunder(d, g))
+        _pending(f"__{name}__", partial(make_dunder, f"__{name}__", groups[name]))
     for name, function in UNARY.items():
-        _pending(f"__{name}__", lambda g=groups[function]: make_method(g))
+        _pending(f"__{name}__", partial(make_method, groups[function]))
+    for name, factory in NEW_METHODS.items():
+        setattr(Tensor, name, factory)
+    Tensor.__new__ = _construct  # type: ignore[assignment]
     Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+
+def _construct(cls: type[Tensor], *sizes: Any) -> Tensor:
+    return legacy_tensor(*sizes)
 
 
 def _pending(name: str, make: Callable[[], Any]) -> None:

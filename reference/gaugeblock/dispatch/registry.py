@@ -17,6 +17,7 @@ from typing import Any
 from gaugeblock_spec.schema import Schema, parse
 
 from .keys import ALIASES, AUTOGRAD_KEYS, BACKENDS, PER_BACKEND, UNDEFINED, backend_of, check_key, runtime_key
+from .state import enter_special, leave_special
 
 Kernel = Callable[..., Any]
 BACKEND_KEYS = frozenset(
@@ -57,6 +58,7 @@ class Operator:
 
     name: str
     text: str
+    sealed: bool = False
     kernels: dict[str, list[Registration]] = field(default_factory=dict)
     resolved: dict[int, Resolved] = field(default_factory=dict)
 
@@ -82,6 +84,11 @@ class Registry:
         self.operators: dict[str, Operator] = {}
         self.fallbacks: dict[str, Registration] = {}
         self._lock = threading.RLock()
+
+    def seal(self) -> None:
+        """Mark the operators declared so far: a kernel registered later keeps callers off the fast paths."""
+        for operator in self.operators.values():
+            operator.sealed = True
 
     def define(self, text: str) -> Operator:
         """Declare an operator by its schema; RuntimeError when the name and overload are taken."""
@@ -114,11 +121,15 @@ class Registry:
                 warnings.warn(f"{name}: a kernel for {key} is registered; the new one replaces it", stacklevel=3)
             stack.append(entry)
             operator.forget_resolved()
+            if operator.sealed:
+                enter_special()
 
         def remove() -> None:
             with self._lock:
                 if entry in stack:
                     stack.remove(entry)
+                    if operator.sealed:
+                        leave_special()
                 operator.forget_resolved()
 
         return remove

@@ -1,13 +1,30 @@
-"""Importing this module declares every operator of the spec and registers the kernels there are."""
+"""Importing this module imports every operator module, each of which registers its kernels.
+
+A module of this package registers its kernels when it is imported; adding one needs no entry here.
+"""
 
 from __future__ import annotations
 
+import pkgutil
+from importlib import import_module
+from pathlib import Path
+
+from ..dispatch.registry import REGISTRY
+from ..tensor.view_table import METADATA, VIEWS
 from .pointwise import register_pointwise
-from .registration import declare
 
-declare()
-register_pointwise()
 
-from . import conversion, copy, fill  # noqa: E402
+def register_all() -> None:
+    """Register all kernels, then treat later registrations as overrides."""
+    register_pointwise()
+    for table in (VIEWS, METADATA):
+        for name, function in table.items():
+            if name in REGISTRY.operators:
+                REGISTRY.register(name, "CompositeExplicitAutograd", function)
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if not module.ispkg and module.name != "registered":
+            import_module(f".{module.name}", __package__)
+    REGISTRY.seal()
 
-MODULES = (copy, conversion, fill)
+
+register_all()

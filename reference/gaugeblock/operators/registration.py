@@ -149,3 +149,6 @@ def _store(out: Tensor, result: Tensor) -> Tensor:
     copy_values(out, result)
     bump_version(out)
     return out
+
+
+declare()

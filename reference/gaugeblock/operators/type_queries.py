@@ -1,0 +1,36 @@
+"""Questions about dtypes and shapes that take no part in dispatch: result_type, broadcast_shapes, is_tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.dtype import DType, dtype_of_number
+from ..core.errors import check_ints, type_error
+from ..core.size import Size
+from ..iteration import broadcast
+from ..iteration.types import common_dtype
+from ..tensor.tensor import Tensor
+from .fill import NUMBERS
+
+
+def result_type(tensor1: Any, tensor2: Any) -> DType:
+    """The dtype in which two tensors or numbers meet. Raises TypeError for other arguments."""
+    given = []
+    for place, value in enumerate((tensor1, tensor2), start=1):
+        if isinstance(value, Tensor):
+            given.append((value.geometry.dtype, 2 if value.geometry.ndim else 1))
+        elif isinstance(value, NUMBERS):
+            given.append((dtype_of_number(value), 0))
+        else:
+            type_error("result_type", f"tensor{place}", value, "Tensor or Number")
+    return common_dtype(given)
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that all of `shapes` (tuples or single sizes) stretch to. Raises RuntimeError when they do not fit."""
+    return Size(broadcast.broadcast_shapes(check_ints("broadcast_shapes", "shapes", shape) for shape in shapes))
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a tensor."""
+    return isinstance(obj, Tensor)
