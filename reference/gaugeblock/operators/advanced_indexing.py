@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..core.memory_format import preserve_format
 from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, internal_overlap, pair_overlap
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
 from ..tensor.geometry import CONJUGATE
 from ..tensor.hooks import hooks
-from ..tensor.reshaping import copy_of
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.versions import bump_version
 from .arrays import Array, filled, number_as, values
+from .copy import clone
 from .extents import extent_of
 from .index_key import Key, key_of, split_index, tensor_index_array
 from .registration import kernel
@@ -56,7 +55,7 @@ def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
 @kernel("index_put", "CPU", derive=False)
 def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of `self` after index_put_."""
-    return index_put_(copy_of(self, preserve_format), indices, values, accumulate)
+    return index_put_(clone(self), indices, values, accumulate)
 
 
 def _key_of_tensors(self: Tensor, indices: Sequence[Tensor | None]) -> Key:

@@ -9,6 +9,7 @@ from ..core.errors import wrap_dim
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
+from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor
 from ..tensor.views import expand
 from .advanced_indexing import take_along
@@ -129,21 +130,21 @@ def check_take(operator: str, places: Array, count: int) -> None:
 
 @kernel("take_along_dim", "CPU")
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """gather with both tensors broadcast outside `dim`; take without `dim`. Raises RuntimeError as gather."""
+    """gather with both tensors broadcast outside `dim`, or both flattened without it. Raises RuntimeError as gather."""
     if dim is None:
-        return take(self, indices)
+        places = reshape(indices, (-1,))
+        return gather(reshape(self, (-1,)), 0, places)
     if self.geometry.ndim != indices.geometry.ndim:
         raise RuntimeError(
             f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{self.geometry.ndim} dimensions for input, and {indices.geometry.ndim} dimensions for indices"
         )
     place = wrap_dim("take_along_dim", dim, self.geometry.ndim)
+    if not self.geometry.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     mine, theirs = list(self.geometry.sizes), list(indices.geometry.sizes)
-    if mine:
-        mine[place] = theirs[place] = 1
+    mine[place] = theirs[place] = 1
     common = list(broadcast_shapes((tuple(mine), tuple(theirs))))
-    if not common:
-        return gather(self, place, indices)
     common[place] = self.geometry.sizes[place]
     source = expand(self, tuple(common))
     common[place] = indices.geometry.sizes[place]

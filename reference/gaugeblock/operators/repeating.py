@@ -9,6 +9,7 @@ import numpy as np
 from ..core.dtype import bool_, int32, int64
 from ..core.errors import wrap_dim
 from ..iteration.types import common_dtype
+from ..tensor.array_view import array_of
 from ..tensor.tensor import Tensor
 from ..tensor.views import diagonal as diagonal_view
 from .arrays import filled, from_array, outline, values
@@ -99,6 +100,8 @@ def _interleaved(self: Tensor, repeats: np.ndarray[tuple[int, ...], np.dtype[np.
     if dim is None:
         return from_array(np.repeat(array.reshape(-1), repeats), self.geometry.dtype)
     place = wrap_dim("repeat_interleave", dim, self.geometry.ndim)
+    if not array.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return from_array(np.repeat(array, repeats, place), self.geometry.dtype)
 
 
@@ -113,10 +116,7 @@ def diag(self: Tensor, diagonal: int = 0) -> Tensor:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {geometry.ndim}D")
     size = geometry.sizes[0] + abs(diagonal)
     result = filled((size, size), geometry.dtype, np.zeros((), geometry.dtype.numpy))
-    target = diagonal_view(result, diagonal)
-    from ..tensor.array_view import array_of
-
-    array_of(target)[...] = values(self)
+    array_of(diagonal_view(result, diagonal))[...] = values(self)
     return result
 
 

@@ -1,4 +1,4 @@
-"""Writing at computed places, in place and on a copy: scatter, index_add, index_copy, index_fill, put, masked_scatter."""
+"""Writing at computed places: scatter, index_add, index_copy, index_fill, put and masked_scatter."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import numpy as np
 
 from ..core.dtype import bool_, int64
 from ..core.errors import wrap_dim
-from ..core.memory_format import preserve_format
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.operand import Number
 from ..iteration.overlap import check_no_internal_overlap
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
-from ..tensor.reshaping import copy_of
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .arrays import Array, number_as, values
+from .copy import clone
 from .gathering import check_take, check_within, gather_places, index_values
 from .registration import F, derived_out, kernel
 from .rows import rows
@@ -29,7 +28,7 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
 
     def register(function: F) -> F:
         def functional(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            return function(copy_of(self, preserve_format), *args, **kwargs)
+            return function(clone(self), *args, **kwargs)
 
         functional.__name__, functional.__doc__ = name.partition(".")[0], function.__doc__
         kernel(inplace, "CPU", derive=False)(function)
@@ -166,6 +165,8 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 @writing("index_copy", "index_copy_")
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Write `source` into the parts at `index` along `dim`; repeated places keep the last. Raises as index_add."""
+    if index.geometry.dtype is not int64:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.geometry.dtype.name}")
     dim, places = _vector("index_copy_", self, dim, index)
     _same_dtype("index_copy_", self, source, "source")
     target = _target(self)
@@ -180,6 +181,8 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 @writing("index_fill.int_Scalar", "index_fill_.int_Scalar")
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """Fill the parts at `index` (negative from the end) along `dim`. Raises IndexError out of range."""
+    if index.geometry.dtype is not int64:
+        raise IndexError(f"index_fill_(): Expected dtype int64 for index, but got {index.geometry.dtype.name}")
     dim, places = _vector("index_fill_", self, dim, index)
     target = _target(self)
     size = target.shape[dim]
