@@ -66,7 +66,10 @@ class Backend(Protocol):
         """The logical values as an array of the same shape and dtype (bfloat16 by ``ml_dtypes``)."""
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
-        """Run one operator; raises :class:`Unsupported` for one that the backend does not offer."""
+        """Run one operator; raises :class:`Unsupported` for one that the backend does not offer.
+
+        Operators that answer with a dtype (``"promote_types"``, ``"result_type"``) give a :class:`DType`.
+        """
 
     def shape(self, tensor: Any) -> Sequence[int]: ...
 

@@ -30,15 +30,17 @@ class TestCase:
     line: int
     ids: tuple[str, ...]
     needs: tuple[str, ...]
+    may_crash: bool = False
 
 
 _registry: dict[str, list[TestCase]] = {}
 
 
-def requirement(*ids: str, needs: tuple[str, ...] = ()) -> Callable[[Test], Test]:
+def requirement(*ids: str, needs: tuple[str, ...] = (), may_crash: bool = False) -> Callable[[Test], Test]:
     """Register a test for requirement ``ids``.
 
-    ``needs`` names capabilities that this test wants on top of the requirements' own.
+    ``needs`` names capabilities that this test wants on top of the requirements' own; ``may_crash`` says that a backend
+    which breaks the requirement is likely to kill its process, so that the test should have one of its own.
 
     Raises:
         LookupError: an id or a capability that the spec does not have.
@@ -57,6 +59,7 @@ def requirement(*ids: str, needs: tuple[str, ...] = ()) -> Callable[[Test], Test
             line=body.__code__.co_firstlineno,
             ids=ids,
             needs=tuple(dict.fromkeys([c for i in ids for c in known[i].capabilities] + list(needs))),
+            may_crash=may_crash,
         )
         for identifier in ids:
             _registry.setdefault(identifier, []).append(case)

@@ -15,7 +15,7 @@ Function = Callable[..., Any]
 
 CAPABILITIES = frozenset(
     """core storage strided views views.base views.dtype as_strided inplace out promote reduce bitwise complex half
-    index.adv index.set matmul memory_format numpy resize sort rng refcount version threads meta serialize
+    index.adv index.set matmul memory_format numpy resize sort rng refcount version threads meta serialize deterministic
     requires_grad strides.out bigmem dtype.limited device.multi""".split()
 )
 
@@ -155,6 +155,7 @@ class TorchStyleBackend:
             if native is not None:
                 self._dtypes[dtype] = native
                 self._names[native] = dtype
+        self._dtype_class = type(next(iter(self._names), None))
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
         if array.dtype.name == "bfloat16":
@@ -186,7 +187,8 @@ class TorchStyleBackend:
             function = self._functions[operator] = self._resolve(operator)
         if kwargs:
             kwargs = {k: self._argument(v) for k, v in kwargs.items()}
-        return function(*[self._argument(a) if type(a) in _TRANSLATED else a for a in args], **kwargs)
+        result = function(*[self._argument(a) if type(a) in _TRANSLATED else a for a in args], **kwargs)
+        return DType(self._dtype_name(result)) if type(result) is self._dtype_class else result
 
     def _argument(self, value: Any) -> Any:
         if type(value) is DType:
@@ -226,7 +228,9 @@ class TorchStyleBackend:
         return int(tensor.storage_offset())
 
     def dtype(self, tensor: Any) -> str:
-        dtype = tensor.dtype
+        return self._dtype_name(tensor.dtype)
+
+    def _dtype_name(self, dtype: Any) -> str:
         return self._names.get(dtype) or str(dtype).rpartition(".")[2]
 
     def storage_id(self, tensor: Any) -> Any:

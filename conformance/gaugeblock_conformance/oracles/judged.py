@@ -10,6 +10,8 @@ import numpy as np
 from ..backend import Array, dtype_name
 from ..values import COMPLEX
 
+HALF = ("float16", "bfloat16")
+
 Rule = Callable[..., Any]
 
 
@@ -59,8 +61,18 @@ def _whole(z: Array) -> Any:
     return (z == 0) | ~((z.imag == 0) & (z.real == np.round(z.real))) if z.dtype.kind == "c" else np.True_
 
 
+def _quotient_fits(a: Array, b: Array) -> Any:
+    """A quotient beyond the float32 range is the matter of ``dtypes/half-remainder-of-tiny-divisor``."""
+    if dtype_name(a.dtype) not in HALF and dtype_name(b.dtype) not in HALF:
+        return np.True_
+    quotient = np.abs(a.astype(np.float64) / b.astype(np.float64))
+    return ~((quotient > np.finfo(np.float32).max) & (b != 0))
+
+
 _OPEN: dict[str, Rule] = {
     "gcd": _divisor_fits,
     "lcm": _multiple_fits,
     "sinc": _whole,
+    "remainder": _quotient_fits,
+    "floor_divide": _quotient_fits,
 }
