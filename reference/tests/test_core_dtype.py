@@ -84,7 +84,7 @@ def test_size_is_a_tuple_with_numel() -> None:
     size = Size((2, 3, 4))
     assert size == (2, 3, 4)
     assert size.numel() == 24
-    assert isinstance(size[1:], Size) and isinstance(size + (1,), Size) and isinstance(size * 2, Size)
+    assert isinstance(size[1:], Size) and isinstance(size.__add__((1,)), Size) and isinstance(size * 2, Size)
     assert size[0] == 2
     assert repr(size) == "gaugeblock.Size([2, 3, 4])"
     assert pickle.loads(pickle.dumps(size)) == size

@@ -58,7 +58,7 @@ def test_the_cache_is_limited() -> None:
 def test_an_impossible_size_raises_and_leaves_nothing() -> None:
     before = host_allocator.statistics()
     for nbytes in (1 << 60, (1 << 63) - 1):
-        with pytest.raises(RuntimeError, match="can't allocate memory|overflow"):
+        with pytest.raises(RuntimeError, match=r"can't allocate memory|overflow"):
             allocate_storage(nbytes)
     with pytest.raises(RuntimeError, match="overflowed"):
         allocate_storage(1 << 64)

@@ -1,0 +1,122 @@
+"""copy, deepcopy, pickle, save and load keep sharing."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gaugeblock as gb
+import pytest
+
+
+def _through_file(value: Any) -> Any:
+    stream = io.BytesIO()
+    gb.save(value, stream)
+    stream.seek(0)
+    return gb.load(stream)
+
+
+ROUTES: list[Callable[[Any], Any]] = [
+    copy.deepcopy,
+    lambda value: pickle.loads(pickle.dumps(value)),
+    _through_file,
+]
+
+
+@pytest.mark.parametrize("route", range(len(ROUTES)))
+def test_sharing_survives(route: int) -> None:
+    x = gb.arange(12, dtype=gb.float64).view(3, 4)
+    a, b, c = ROUTES[route]([x, x[0], gb.ones(2)])
+    assert a.untyped_storage() == b.untyped_storage() != c.untyped_storage()
+    assert a.untyped_storage() != x.untyped_storage()
+    b.fill_(-1)
+    assert a[0].tolist() == [-1.0] * 4 and x[0, 1].item() == 1.0
+
+
+@pytest.mark.parametrize("route", range(len(ROUTES)))
+def test_a_view_brings_its_whole_storage(route: int) -> None:
+    x = gb.arange(100)[10:20:3]
+    y = ROUTES[route](x)
+    assert (y.tolist(), y.stride(), y.storage_offset()) == (x.tolist(), (3,), 10)
+    assert y.untyped_storage().nbytes() == 800
+
+
+@pytest.mark.parametrize("route", range(len(ROUTES)))
+@pytest.mark.parametrize("name", ["bool", "uint16", "int64", "bfloat16", "float16", "complex64"])
+def test_values_and_flags_survive(route: int, name: str) -> None:
+    x = gb.tensor([[1, 0], [1, 1]], dtype=getattr(gb, name)).t()
+    y = ROUTES[route](x)
+    assert (y.dtype, y.stride(), y.tolist()) == (x.dtype, x.stride(), x.tolist())
+    z = gb.tensor([1 + 2j], requires_grad=True)
+    copied = ROUTES[route](z)
+    assert copied.requires_grad and copied.tolist() == [1 + 2j]
+    assert ROUTES[route](gb.tensor([1 + 2j]).conj()).tolist() == [1 - 2j]
+
+
+def test_meta_and_empty_tensors_survive() -> None:
+    for route in ROUTES:
+        assert route(gb.empty(2, 3, device="meta")).shape == (2, 3)
+        assert route(gb.zeros(0, 3)).shape == (0, 3)
+
+
+def test_containers_and_dtypes(tmp_path: Path) -> None:
+    value = {
+        "x": gb.ones(2),
+        "dtype": gb.int8,
+        "nested": [(1, 2.5, None, "text", 3j), {True}],
+        "size": gb.ones(2).shape,
+    }
+    place = tmp_path / "value.gb"
+    gb.save(value, place)
+    loaded = gb.load(place)
+    assert loaded["dtype"] is gb.int8
+    assert loaded["nested"] == value["nested"]
+    assert loaded["size"] == (2,)
+
+
+class Hostile:
+    """An object whose pickle would run code."""
+
+    def __reduce__(self) -> Any:
+        return print, ("run",)
+
+
+def test_load_refuses_code() -> None:
+    with pytest.raises(pickle.UnpicklingError, match="print"):
+        _through_file([Hostile()])
+
+
+def test_load_refuses_other_files(tmp_path: Path) -> None:
+    place = tmp_path / "other"
+    place.write_bytes(b"not a zip file")
+    with pytest.raises(RuntimeError, match="not a file written by save"):
+        gb.load(place)
+    with zipfile.ZipFile(place, "w") as archive:
+        archive.writestr("format", "something/9")
+    with pytest.raises(RuntimeError, match="something/9"):
+        gb.load(place)
+
+
+def test_load_refuses_tensors_outside_their_storage() -> None:
+    stream = io.BytesIO()
+    gb.save(gb.arange(4), stream)
+    source = zipfile.ZipFile(stream)
+    changed = io.BytesIO()
+    with zipfile.ZipFile(changed, "w") as archive:
+        archive.writestr("format", source.read("format"))
+        archive.writestr("data.pkl", source.read("data.pkl"))
+        archive.writestr("storage/0", b"short")
+    changed.seek(0)
+    with pytest.raises(RuntimeError, match="32 bytes came with 5"):
+        gb.load(changed)
+
+
+def test_copy_is_another_tensor_on_the_same_storage() -> None:
+    x = gb.zeros(3)
+    y = copy.copy(x)
+    assert y is not x and y.is_set_to(x)
