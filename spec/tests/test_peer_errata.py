@@ -83,7 +83,7 @@ KILLED = [
 def evaluate(expression: str) -> object:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return eval(expression, examples.scope(torch) | {"numpy": np})
+        return eval(expression, examples.scope(torch, expression) | {"numpy": np})
 
 
 @pytest.mark.parametrize(("erratum", "expression", "value"), SEEN)
