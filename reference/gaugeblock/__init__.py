@@ -24,12 +24,15 @@ from .core.memory_format import MemoryFormat as memory_format
 from .core.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
 from .core.promotion import can_cast, promote_types
 from .core.size import Size
+from .interop import attributes as _interop_attributes  # noqa: F401
+from .interop import attributes as _attributes  # noqa: F401
 from .interop.as_tensor import as_tensor, asarray
 from .interop.blob import from_blob
 from .interop.numpy import from_numpy, frombuffer
 from .interop.serialization import load, save
 from .kernels.parallel import get_num_threads, set_num_threads
 from .operators import registered as _registered  # noqa: F401
+from .operators.composites import nonzero, unique
 from .operators.factories import (
     empty,
     empty_like,
@@ -63,9 +66,10 @@ __all__ = [
     "channels_last_3d", "contiguous_format", "default_generator", "device", "dtype", "empty", "empty_like",
     "empty_strided", "eye", "finfo", "from_blob", "from_numpy", "frombuffer", "full", "full_like",
     "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo", "initial_seed", "is_tensor", "iteration",
-    "layout", "linspace", "load", "logspace", "manual_seed", "memory_format", "ones", "ones_like", "preserve_format",
-    "promote_types", "result_type", "save", "scalar_tensor", "seed", "set_default_dtype", "set_num_threads",
-    "set_printoptions", "set_rng_state", "show_binding", "strided", "tensor", "zeros", "zeros_like",
+    "layout", "linspace", "load", "logspace", "manual_seed", "memory_format", "nonzero", "ones", "ones_like",
+    "preserve_format", "promote_types", "result_type", "save", "scalar_tensor", "seed", "set_default_dtype",
+    "set_num_threads", "set_printoptions", "set_rng_state", "show_binding", "strided", "tensor", "unique", "zeros",
+    "zeros_like",
 ]  # fmt: skip
 
 globals().update(_DTYPES)

@@ -43,5 +43,5 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 FUNCTIONS = {"unique": unique, "nonzero": nonzero}
 """Functions of the public module."""
 
-METHODS = {"unique": unique, "nonzero": nonzero}
-"""Methods of the tensor."""
+for _name, _method in FUNCTIONS.items():
+    setattr(Tensor, _name, _method)

@@ -130,10 +130,13 @@ def check_take(operator: str, places: Array, count: int) -> None:
 
 @kernel("take_along_dim", "CPU")
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """gather with both tensors broadcast outside `dim`, or both flattened without it. Raises RuntimeError as gather."""
+    """gather of tensors that broadcast outside `dim`, flattened without it; indices below 0 count from the end.
+
+    Raises RuntimeError as gather.
+    """
     if dim is None:
-        places = reshape(indices, (-1,))
-        return gather(reshape(self, (-1,)), 0, places)
+        return gather(reshape(self, (-1,)), 0, reshape(indices, (-1,)))
+    index_values("take_along_dim", indices)
     if self.geometry.ndim != indices.geometry.ndim:
         raise RuntimeError(
             f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
@@ -148,7 +151,9 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     common[place] = self.geometry.sizes[place]
     source = expand(self, tuple(common))
     common[place] = indices.geometry.sizes[place]
-    return gather(source, place, expand(indices, tuple(common)))
+    places = values(expand(indices, tuple(common)))
+    wrapped = np.where(places < 0, places + self.geometry.sizes[place], places)
+    return gather(source, place, filled(common, int64, wrapped))
 
 
 @kernel("masked_select", "CPU")
