@@ -1,0 +1,299 @@
+"""Writing where memory is read or written twice: what raises, what is right, and what stays in bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+from ..backend import DType
+from ..case import TensorCase, extent
+from ..forall import forall
+from ..requirement import requirement
+from ..session import Handle, Session
+from ..strategies import tensors
+from ..strategies.tensors import WRITABLE
+from .layout import Layout, Sizes, default_strides, fills_a_range
+
+LENGTH = 24
+DIMS = st.sampled_from(((4,), (2, 3), (3, 2), (2, 2), (3,), (2, 2, 2), (6,), (1, 3), (3, 3)))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two views of one buffer, the first one written."""
+
+    out: Layout
+    source: Layout
+
+    @property
+    def identical(self) -> bool:
+        return self.out == self.source
+
+    @property
+    def disjoint(self) -> bool:
+        return not set(self.out.places().tolist()) & set(self.source.places().tolist())
+
+    @property
+    def diagnosed(self) -> bool:
+        """Both fill a range, the ranges intersect, and range and strides are not the same."""
+        if not (fills_a_range(self.out) and fills_a_range(self.source)) or self.disjoint:
+            return False
+        a, b = self.out, self.source
+        return (a.offset, a.numel, a.strides) != (b.offset, b.numel, b.strides)
+
+
+@st.composite
+def _dense(draw: st.DrawFn, dims: Sizes) -> Layout:
+    order = draw(st.permutations(range(len(dims)))) if draw(st.booleans()) else range(len(dims))
+    strides, step = [0] * len(dims), 1
+    for k in reversed(order):
+        strides[k] = step
+        step *= dims[k]
+    return Layout(dims, tuple(strides), draw(st.integers(0, LENGTH - step)))
+
+
+@st.composite
+def _gapped(draw: st.DrawFn, dims: Sizes) -> Layout:
+    """A view whose innermost step is 2 or more, and so leaves gaps."""
+    step = draw(st.sampled_from((2, 3)))
+    strides = tuple(step * stride for stride in default_strides(dims))
+    reach = extent(dims, strides)
+    if reach > LENGTH:
+        return draw(_dense(dims))
+    return Layout(dims, strides, draw(st.integers(0, LENGTH - reach)))
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> Pair:
+    """Views of equal sizes: identical, dense and shifted, in another order of dims, or with gaps."""
+    dims = draw(DIMS)
+    kind = draw(st.integers(0, 5))
+    out = draw(_dense(dims) if kind < 4 else _gapped(dims))
+    if kind == 0:
+        return Pair(out, out)
+    if kind == 1:
+        moved = Layout(dims, out.strides, draw(st.integers(0, LENGTH - out.numel)))
+        return Pair(out, moved)
+    return Pair(out, draw(_dense(dims) if kind == 2 else _gapped(dims)))
+
+
+BUFFER = TensorCase("float32", (LENGTH,), (1,), kind="distinct")
+FORMS = st.sampled_from(("add.out", "neg.out", "copy_", "add_.Tensor"))
+
+
+def _views(s: Session, pair: Pair) -> tuple[Handle, Handle, Handle]:
+    buffer = s.build(BUFFER)
+    out = s.call("as_strided", buffer, pair.out.sizes, pair.out.known, pair.out.offset)
+    source = s.call("as_strided", buffer, pair.source.sizes, pair.source.known, pair.source.offset)
+    return buffer, out, source
+
+
+def _arguments(form: str, out: Handle, source: Handle) -> tuple[tuple[Handle, ...], dict[str, Handle]]:
+    if form == "add.out":
+        return (source, source), {"out": out}
+    if form == "neg.out":
+        return (source,), {"out": out}
+    return (out, source), {}
+
+
+@requirement(
+    "views/partial-overlap-raises",
+    "views/exact-alias-is-allowed",
+    "views/disjoint-parts-of-one-storage-are-allowed",
+    "views/undiagnosed-overlap-stays-in-bounds",
+    needs=("as_strided", "inplace"),
+)
+@forall(pair=pairs(), form=FORMS)
+def test_two_views_of_one_buffer(s: Session, pair: Pair, form: str) -> None:
+    buffer, out, source = _views(s, pair)
+    positional, named = _arguments(form, out, source)
+    if pair.diagnosed:
+        s.expect_raises(RuntimeError, form, *positional, **named)
+        return
+    if pair.identical or pair.disjoint:
+        s.call(form, *positional, **named)
+        want = BUFFER.contents.copy()
+        read, written = pair.source.of(want).copy(), pair.out.of(want)
+        written[...] = {"add.out": read + read, "neg.out": -read, "copy_": read, "add_.Tensor": written + read}[form]
+        s.expect_values(buffer, want)
+        return
+    _, error = s.attempt(form, *positional, **named)
+    if error is not None:
+        s.expect(type(error).__name__, "RuntimeError", "an overlap that is refused", f"{form!r}")
+    want = BUFFER.contents.copy()
+    if s.has_data:
+        pair.out.of(want)[...] = pair.out.of(s.read(buffer).copy())
+    s.expect_values(buffer, want)
+
+
+@requirement("views/partial-overlap-raises", needs=("inplace",))
+def test_shifted_halves(s: Session) -> None:
+    x = s.tensor([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    front, back = s.call("__getitem__", x, slice(0, 4)), s.call("__getitem__", x, slice(2, 6))
+    s.expect_raises(RuntimeError, "add_.Tensor", front, back)
+    s.expect_raises(RuntimeError, "neg.out", front, out=back)
+    s.expect_raises(RuntimeError, "copy_", back, front)
+    s.expect_raises(RuntimeError, "mul_.Tensor", x, s.call("__getitem__", x, 0))
+    s.expect_values(x, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+
+
+@requirement("views/partial-overlap-raises", needs=("views.dtype", "inplace"))
+def test_overlap_across_dtypes(s: Session) -> None:
+    x = s.tensor([1.0, 2.0, 3.0, 4.0])
+    bits = s.call("view.dtype", x, DType("int32"))
+    shifted = s.call("__getitem__", bits, slice(1, 3))
+    s.expect_raises(RuntimeError, "copy_", shifted, s.call("__getitem__", x, slice(0, 2)))
+    s.call("copy_", shifted, s.call("__getitem__", bits, slice(3, 4)))
+    s.expect_values(x, [1.0, 4.0, 4.0, 4.0])
+
+
+
+
+@requirement("views/exact-alias-is-allowed", needs=("inplace",))
+@forall(case=tensors(("float32", "int64", "complex64", "int16"), layouts=WRITABLE, kind="small"), form=FORMS)
+def test_alias_of_any_layout(s: Session, case: TensorCase, form: str) -> None:
+    x = s.build(case)
+    again = s.call("detach", x)
+    positional, named = _arguments(form, x, again)
+    s.call(form, *positional, **named)
+    a = case.array
+    s.expect_values(x, {"add.out": a + a, "neg.out": -a, "copy_": a, "add_.Tensor": a + a}[form])
+
+
+@requirement("views/disjoint-parts-of-one-storage-are-allowed", needs=("inplace",))
+def test_even_and_odd_elements(s: Session) -> None:
+    x = s.tensor([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    even, odd = s.call("__getitem__", x, slice(0, None, 2)), s.call("__getitem__", x, slice(1, None, 2))
+    s.call("neg.out", even, out=odd)
+    s.expect_values(x, [0.0, -0.0, 2.0, -2.0, 4.0, -4.0])
+    s.call("add_.Tensor", even, odd)
+    s.expect_values(x, [0.0, -0.0, 0.0, -2.0, 0.0, -4.0])
+    low, high = s.call("__getitem__", x, slice(0, 3)), s.call("__getitem__", x, slice(3, 6))
+    s.call("copy_", low, high)
+    s.expect_values(x, [-2.0, 0.0, -4.0, -2.0, 0.0, -4.0])
+
+
+@requirement("views/undiagnosed-overlap-stays-in-bounds", needs=("inplace",))
+def test_every_second_element_onto_the_front(s: Session) -> None:
+    x = s.tensor([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+    front, even = s.call("__getitem__", x, slice(0, 4)), s.call("__getitem__", x, slice(0, None, 2))
+    _, error = s.attempt("neg.out", even, out=front)
+    if error is not None:
+        s.expect(type(error).__name__, "RuntimeError", "an overlap that is refused", "'neg.out'")
+    s.expect_values(s.call("__getitem__", x, slice(4, None)), [4.0, 5.0, 6.0, 7.0])
+
+
+@requirement("views/stride-zero-destination-raises", needs=("as_strided",))
+@forall(
+    case=tensors(("float32", "int64"), layouts=("expanded",), min_dims=1, empty=False, kind="small"),
+    form=st.sampled_from(("add_.Scalar", "mul_.Scalar", "neg_", "copy_", "add_.Tensor")),
+)
+def test_write_into_stride_zero(s: Session, case: TensorCase, form: str) -> None:
+    repeated = any(n > 1 and stride == 0 for n, stride in zip(case.sizes, case.strides, strict=True))
+    x = s.build(case)
+    other = s.tensor(np.ones(case.sizes, case.contents.dtype))
+    arguments = {"neg_": (), "copy_": (other,), "add_.Tensor": (other,)}.get(form, (2,))
+    if repeated:
+        s.expect_raises(RuntimeError, form, x, *arguments)
+        s.expect_values(x, case.array)
+    else:
+        s.call(form, x, *arguments)
+        a = case.array
+        want = {"neg_": -a, "copy_": a * 0 + 1, "add_.Tensor": a + 1, "add_.Scalar": a + 2, "mul_.Scalar": a * 2}
+        s.expect_values(x, want[form], signed_zero=False)
+
+
+@requirement("views/stride-zero-destination-raises")
+def test_expanded_row(s: Session) -> None:
+    row = s.tensor([1.0, 2.0])
+    wide = s.call("expand", row, (3, 2))
+    for form, arguments in (("add_.Scalar", (1,)), ("mul_.Tensor", (wide,)), ("copy_", (s.tensor([[1.0, 1.0]] * 3),))):
+        s.expect_raises(RuntimeError, form, wide, *arguments)
+    s.expect_raises(RuntimeError, "neg.out", s.tensor([[1.0, 1.0]] * 3), out=wide)
+    s.expect_values(row, [1.0, 2.0])
+    once = s.call("expand", row, (1, 2))
+    s.call("add_.Scalar", once, 1)
+    s.expect_values(row, [2.0, 3.0])
+
+
+@requirement("views/fill-of-stride-zero-is-allowed")
+@forall(case=tensors(layouts=("expanded",)), zero=st.booleans())
+def test_fill_of_expanded(s: Session, case: TensorCase, zero: bool) -> None:
+    x = s.build(case)
+    y = s.call("zero_", x) if zero else s.call("fill_.Scalar", x, 1)
+    s.expect_same(y, x)
+    s.expect_values(x, np.full_like(case.array, 0 if zero else 1))
+
+
+@requirement("views/fill-of-stride-zero-is-allowed")
+def test_fill_of_an_expanded_number(s: Session) -> None:
+    x = s.tensor([1, 2], "int64")
+    wide = s.call("expand", s.call("__getitem__", x, slice(1, 2)), (5,))
+    s.call("fill_.Scalar", wide, 9)
+    s.expect_values(x, [1, 9], dtype="int64")
+    s.call("zero_", wide)
+    s.expect_values(x, [1, 0], dtype="int64")
+
+
+@requirement("views/transposed-self-raises")
+@forall(n=st.integers(1, 9), form=st.sampled_from(("add_.Tensor", "copy_", "mul_.Tensor")), turn=st.booleans())
+def test_transposed_self(s: Session, n: int, form: str, turn: bool) -> None:
+    m = s.tensor(np.arange(n * n, dtype=np.float32).reshape(n, n))
+    turned = s.call("T" if turn else "t", m)
+    if n > 1:
+        s.expect_raises(RuntimeError, form, m, turned)
+        s.expect_raises(RuntimeError, form, turned, m)
+
+
+@requirement("views/transposed-self-raises")
+def test_transposed_matrix_of_four(s: Session) -> None:
+    m = s.tensor([[1.0, 2.0], [3.0, 4.0]])
+    s.expect_raises(RuntimeError, "add_.Tensor", m, s.call("T", m))
+    s.expect_raises(RuntimeError, "copy_", m, s.call("T", m))
+    s.call("add_.Tensor", m, s.call("clone", s.call("T", m)))
+    s.expect_values(m, [[2.0, 5.0], [5.0, 8.0]])
+
+
+@requirement("views/shifted-self-assignment-raises")
+@forall(n=st.integers(3, 40), width=st.sampled_from((0, 1, 3)), shift=st.integers(1, 2), up=st.booleans())
+def test_shifted_assignment(s: Session, n: int, width: int, shift: int, up: bool) -> None:
+    dims = (n + shift, width) if width else (n + shift,)
+    x = s.tensor(np.arange(np.prod(dims), dtype=np.float32).reshape(dims))
+    front, back = slice(None, -shift), slice(shift, None)
+    source = s.call("__getitem__", x, front if up else back)
+    s.expect_raises(RuntimeError, "__setitem__", x, back if up else front, source)
+
+
+@requirement("views/shifted-self-assignment-raises")
+def test_shifted_assignment_of_four(s: Session) -> None:
+    x = s.tensor([1.0, 2.0, 3.0, 4.0])
+    s.expect_raises(RuntimeError, "__setitem__", x, slice(1, None), s.call("__getitem__", x, slice(None, -1)))
+    s.expect_values(x, [1.0, 2.0, 3.0, 4.0])
+    s.call("__setitem__", x, slice(2, None), s.call("__getitem__", x, slice(None, 2)))
+    s.expect_values(x, [1.0, 2.0, 1.0, 2.0])
+
+
+@requirement("views/undetected-self-overlap-stays-in-bounds", needs=("inplace",))
+@forall(
+    dims=st.sampled_from(((2, 3), (4, 4), (3, 2, 2), (8, 3))),
+    strides=st.tuples(st.integers(1, 3), st.integers(1, 2), st.integers(1, 2)),
+    offset=st.integers(0, 3),
+    form=st.sampled_from(("add_.Scalar", "neg_", "copy_", "fill_.Scalar")),
+)
+def test_overlapping_destination(s: Session, dims: Sizes, strides: Sizes, offset: int, form: str) -> None:
+    """The session compares the bytes that the tensor does not cover."""
+    strides = strides[: len(dims)]
+    case = TensorCase("float32", dims, strides, offset, offset + extent(dims, strides) + 2, kind="small")
+    x = s.build(case)
+    arguments: tuple[object, ...] = {"neg_": (), "copy_": (s.tensor(np.ones(dims, np.float32)),)}.get(form, (2,))
+    _, error = s.attempt(form, x, *arguments)
+    if error is not None:
+        s.expect(type(error).__name__, "RuntimeError", "an overlap that is refused", f"{form!r}")
+        s.expect_values(x, case.array)
+    elif form == "fill_.Scalar":
+        s.expect_values(x, np.full(dims, 2, np.float32))
+    elif form == "copy_":
+        s.expect_values(x, np.ones(dims, np.float32))
+    s.expect_shape(x, dims)
