@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.dtype import DType
 from .complex_lanes import Complex, Value
-from .conversion import convert, from_storage, lane_type, storage_type, to_storage
+from .conversion import convert, from_storage, lane_type, rounded, to_storage
 from .expression import Lane
 from .isa import Level
 from .lower import SCALAR_ONLY, reachable
@@ -116,8 +116,8 @@ def record(
 
 def _computed(value: Value, dtype: DType, compute: DType, level: Level) -> Value:
     converted = convert(value, compute)
-    if dtype.category in ("int", "bool") and storage_type(compute) is not lane_type(compute) and compute.itemsize == 2:
-        return from_storage(to_storage(converted, compute, level.half_hardware), compute, level.half_hardware)
+    if dtype.kind < 2 and compute.itemsize == 2 and compute.is_floating_point:
+        return rounded(converted, compute, level.half_hardware)
     return converted
 
 

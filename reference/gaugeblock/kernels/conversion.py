@@ -35,10 +35,15 @@ def from_storage(stored: tuple[Lane, ...], dtype: DType, half_hardware: bool) ->
     if dtype.category == "bool":
         return x != 0
     if dtype is bfloat16:
-        return float_of_bits(convert_lane(x, UINT[32]) << 16)
+        return _marked(float_of_bits(convert_lane(x, UINT[32]) << 16), dtype, x)
     if dtype is float16:
-        return Lane("half_extend", F32, (x,)) if half_hardware else half_to_float(x)
+        return _marked(Lane("half_extend", F32, (x,)) if half_hardware else half_to_float(x), dtype, x)
     return x
+
+
+def _marked(value: Lane, dtype: DType, stored: Lane) -> Lane:
+    """`value`, remembering that `dtype` stores it as `stored`: copies keep the bits."""
+    return Lane("retype", value.type, (value,), (dtype, stored))
 
 
 def to_storage(value: Value, dtype: DType, half_hardware: bool) -> tuple[Lane, ...]:
@@ -48,6 +53,8 @@ def to_storage(value: Value, dtype: DType, half_hardware: bool) -> tuple[Lane, .
         return (value.re, value.im)
     if dtype.category == "bool":
         return (convert_lane(value, UINT[8]),)
+    if value.opcode == "retype" and value.attribute and value.attribute[0] is dtype:
+        return (value.attribute[1],)
     if dtype is bfloat16:
         return (float_to_bfloat16(value),)
     if dtype is float16:
@@ -69,6 +76,11 @@ def convert(value: Value, dtype: DType) -> Value:
     if value.type is F64 and dtype.itemsize == 2 and target is F32:
         return round_to_odd(value)
     return convert_lane(value, target)
+
+
+def rounded(value: Value, dtype: DType, half_hardware: bool) -> Value:
+    """A value converted to `dtype` and rounded to what it can hold."""
+    return from_storage(to_storage(value, dtype, half_hardware), dtype, half_hardware)
 
 
 def round_to_odd(x: Lane) -> Lane:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ..core.dtype import DType
 from .body import components
 from .complex_lanes import Value
-from .conversion import convert, from_storage, to_storage
+from .conversion import from_storage, rounded, to_storage
 from .expression import F64, INT, Lane, LaneType, constant
 from .isa import Level
 from .operand import Memory, memory
@@ -87,7 +87,9 @@ def record_fold(fold: Fold, input: DType, compute: DType, results: Sequence[DTyp
     for number, phase in enumerate(fold.phases):
         element = arguments([place.storage] * place.components)
         index = Lane("argument", INT[64])
-        value = convert(from_storage(element, input, level.half_hardware), compute)
+        value = from_storage(element, input, level.half_hardware)
+        if compute is not input:
+            value = rounded(value, compute, level.half_hardware)
         identity = phase.identity(value)
         state, other = (arguments([lane.type for lane in identity]) for _ in range(2))
         finished = phase.finish(state, context)

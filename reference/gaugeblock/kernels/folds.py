@@ -9,10 +9,11 @@ import functools
 from collections.abc import Callable
 
 from ..core.dtype import DType
+from . import approximation
 from .complex_lanes import Complex, Value
 from .conversion import lane_type
 from .elementary import hypot
-from .expression import BOOL, F64, INT, Lane, LaneType, constant, select
+from .expression import BOOL, F32, F64, INT, Lane, LaneType, constant, select
 from .fold import Context, Fold, Phase, State
 from .functions import convert_lane, fabs, isnan, libm, maximum, minimum, sqrt
 from .sum_state import SumState
@@ -251,6 +252,27 @@ def norm_fold(compute: DType, order: str) -> Fold:
         )
     phase = _sum_phase(compute, _POWERS[order], _ROOTS.get(order, _whole), real=True)
     return Fold((phase,), numbers=1 if order == "p" else 0)
+
+
+@functools.cache
+def exponentials_fold(compute: DType, logarithm: bool) -> Fold:
+    """Sum of e**(x - m), m the largest element: its logarithm plus m, or (m, the sum in float64)."""
+    type = lane_type(compute)
+    exponential = approximation.exp if type is F32 else functools.partial(libm, "exp")
+
+    def element(x: Value, context: Context) -> Lane:
+        return exponential(convert_lane(_real(x), F64) - _shift(context.earlier[0]))
+
+    def finish(total: Value, context: Context) -> tuple[Value, ...]:
+        shift = _shift(context.earlier[0])
+        return (libm("log", _real(total)) + shift,) if logarithm else (shift, total)
+
+    return Fold((*extreme_fold(compute, True).phases, _sum_phase(compute, element, finish, real=True)))
+
+
+def _shift(largest: Lane) -> Lane:
+    wide = convert_lane(largest, F64)
+    return select(fabs(wide) == float("inf"), 0.0, wide)
 
 
 def _size(x: Value) -> Lane:

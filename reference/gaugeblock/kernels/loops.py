@@ -155,7 +155,7 @@ class RowWriter:
             if count == 1:
                 emitter.lines.append(f"  store {emitter.type(type)} {values[0]}, {place}")
                 continue
-            emitter.lines.append(f"  store <{2 * width} x {type}> {_interleave(emitter, type, values)}, {place}")
+            emitter.lines.append(f"  store <{2 * width} x {type}> {interleave(emitter, type, values)}, {place}")
 
     def _scalar(self, start: list[tuple[str, str, str, dict[str, str]]]) -> list[str]:
         body = self.body
@@ -205,7 +205,8 @@ def deinterleave(emitter: Emitter, loaded: str, whole: str, part: int) -> str:
     return emitter.register(f"shufflevector {whole} {loaded}, {whole} poison, <{emitter.width} x i32> <{mask}>")
 
 
-def _interleave(emitter: Emitter, type: str, values: list[str]) -> str:
+def interleave(emitter: Emitter, type: str, values: list[str]) -> str:
+    """Real and imaginary components as one vector of elements."""
     width = emitter.width
     if width == 1:
         one = emitter.register(f"insertelement <2 x {type}> poison, {type} {values[0]}, i32 0")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..core.dtype import DType, uint64
 from .complex_lanes import Complex, Value
-from .conversion import from_storage, storage_type, to_storage
+from .conversion import rounded, storage_type
 from .expression import BOOL, F64, INT, Lane, LaneType
 from .isa import Level
 
@@ -63,4 +63,4 @@ def number_kind(dtype: DType) -> str:
 def immediate_value(raw: tuple[Lane, ...], dtype: DType, level: Level) -> Value:
     """Lanes of `dtype` (rounded to it) for the raw C values of a Python number."""
     value: Value = Complex(raw[0], raw[1]) if dtype.is_complex else raw[0]
-    return from_storage(to_storage(value, dtype, level.half_hardware), dtype, level.half_hardware)
+    return rounded(value, dtype, level.half_hardware)

@@ -73,14 +73,15 @@ class PointwiseKernel:
         kinds = [number_kind(o.dtype) if isinstance(o, Immediate) else "m" for o in self.operands]
         signature = Signature(len(self.results), "".join(kinds))
         descriptor = [row, *(operand.itemsize for operand in body.memory)]
-        contiguous, strided = _entries(signature)
+        contiguous, strided = shared_entries(signature)
         self.contiguous = compiler().builtin(self.name, contiguous, descriptor)
         self.strided = compiler().builtin(self.name, strided, descriptor)
         return self.contiguous if attribute == "contiguous" else self.strided
 
 
 @functools.cache
-def _entries(signature: Signature) -> tuple[int, int]:
+def shared_entries(signature: Signature) -> tuple[int, int]:
+    """Addresses of the contiguous and strided entry points for a signature."""
     text = entries(signature)
     module = text.replace("@contiguous", f"@{NAME}_contiguous").replace("@strided", f"@{NAME}_strided")
     contiguous, strided = compiler().load_all(module, ("_contiguous", "_strided"))

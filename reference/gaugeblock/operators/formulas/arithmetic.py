@@ -151,6 +151,11 @@ def conjugate(self: Value) -> Value:
     return Complex(self.re, -self.im) if isinstance(self, Complex) else self
 
 
+def negative_conjugate(self: Value) -> Value:
+    """Minus the complex conjugate."""
+    return -conjugate(self)
+
+
 FORMULAS = table(
     (
         Formula("add", add, 2),
@@ -178,5 +183,6 @@ FORMULAS = table(
         Formula("sqrt", square_root, 1, compute="float"),
         Formula("rsqrt", reciprocal_root, 1, compute="float"),
         Formula("conj_physical", conjugate, 1),
+        Formula("neg_conj", negative_conjugate, 1),
     )
 )
