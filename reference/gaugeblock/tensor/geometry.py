@@ -21,7 +21,7 @@ class Geometry:
     """Sizes, strides (in elements), dtype and device of a tensor, with what follows from them.
 
     Two equal geometries are usually one object, so ``is`` may serve as a quick hint; it never proves a difference.
-    `pool` is the free list for a packed block of this numel (None when there is none), `plans` a bounded cache
+    `pool` is the free list for a block of a dense tensor (None when there is none), `plans` a bounded cache
     for whoever works on tensors of this geometry, `views` the same for the view operators, `keys` the dispatch keys.
     `lazy` is 0, or the bits CONJUGATE and NEGATIVE when the elements in memory stand for their conjugate or negative.
     """
@@ -99,7 +99,7 @@ def _build(key: Key) -> Geometry:
     self.dense = self.contiguous or is_non_overlapping_and_dense(sizes, strides)
     self.shape = Size(sizes)
     self.keys = None
-    pooled = device is cpu and 0 < self.nbytes <= SMALL_LIMIT
+    pooled = device is cpu and self.dense and 0 < self.nbytes <= SMALL_LIMIT
     self.pool = host_allocator.pools[small_class(self.nbytes)] if pooled else None
     self.plans = {}
     self.views = {}

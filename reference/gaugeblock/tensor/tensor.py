@@ -83,12 +83,14 @@ def make_tensor(geometry: Geometry, storage: Storage, offset: int, base: Tensor 
 
 
 def new_like(geometry: Geometry) -> Tensor:
-    """A fresh tensor of a non-overlapping, dense `geometry`, contents undefined: the way to make an output."""
+    """A fresh tensor of `geometry`, contents undefined: the way to make an output. RuntimeError when it is too big."""
     pool = geometry.pool
     try:
         pointer = pool.pop()  # type: ignore[union-attr]
     except (IndexError, AttributeError):
-        return make_tensor(geometry, allocate_storage(geometry.nbytes, geometry.device), 0, None)
+        elements = geometry.numel if geometry.dense else extent(geometry.sizes, geometry.strides)
+        nbytes = check_nbytes("empty", elements * geometry.dtype.itemsize)
+        return make_tensor(geometry, allocate_storage(nbytes, geometry.device), 0, None)
     storage = new_object(Storage)
     storage.pool = pool
     storage.pointer = pointer
@@ -114,9 +116,7 @@ def new_like(geometry: Geometry) -> Tensor:
 def empty_tensor(sizes: tuple[int, ...], dtype: DType, device: Device = cpu) -> Tensor:
     """A fresh row-major tensor, contents undefined. Raises RuntimeError for negative or impossible sizes."""
     check_sizes("empty", sizes)
-    geometry = contiguous_geometry(sizes, dtype, device)
-    check_nbytes("empty", geometry.nbytes)
-    return new_like(geometry)
+    return new_like(contiguous_geometry(sizes, dtype, device))
 
 
 def empty_strided_tensor(
