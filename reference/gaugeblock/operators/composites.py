@@ -1,4 +1,4 @@
-"""Public functions that choose an operator by their options: unique, nonzero with as_tuple."""
+"""Public functions that choose an operator by their options: unique, nonzero with as_tuple, and the @ operator."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ..tensor.splitting import unbind
 from ..tensor.tensor import Tensor
 from ..tensor.views import unsqueeze
 from .gathering import nonzero as nonzero_operator
+from .products import matmul
 from .searching import unique2, unique_dim
 
 
@@ -40,8 +41,14 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return tuple(unbind(found, 1))
 
 
-FUNCTIONS = {"unique": unique, "nonzero": nonzero}
-"""Functions of the public module."""
+def matrix_product(self: Tensor, other: Any) -> Any:
+    """``self @ other``. Raises TypeError unless both are tensors, RuntimeError as matmul."""
+    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
-for _name, _method in FUNCTIONS.items():
+
+FUNCTIONS = {"unique": unique, "nonzero": nonzero}
+"""Functions of the public module that are methods too."""
+METHODS = {**FUNCTIONS, "__matmul__": matrix_product}
+
+for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)

@@ -1,0 +1,102 @@
+"""Reading and writing at computed places: gather, take, nonzero, scatter and the index_ family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gaugeblock as gb
+import pytest
+
+
+def ints(*values: int) -> Any:
+    return gb.tensor(list(values))
+
+
+def test_index_select() -> None:
+    x = gb.arange(6).view(2, 3)
+    assert x.index_select(1, ints(2, 0)).tolist() == [[2, 0], [5, 3]]
+    assert x.t().index_select(-1, ints(1).int() if hasattr(x, "int") else ints(1)).tolist() == [[3], [4], [5]]
+    assert gb.index_select(gb.tensor(5), 0, ints(0)).tolist() == 5
+    with pytest.raises(IndexError, match="index 2 is out of bounds"):
+        x.index_select(0, ints(2))
+    with pytest.raises(IndexError, match="index -1 is out of bounds"):
+        x.index_select(0, ints(-1))
+    with pytest.raises(RuntimeError, match="int32 or int64"):
+        x.index_select(0, gb.tensor([0.0]))
+    with pytest.raises(IndexError, match="supposed to be a vector"):
+        x.index_select(0, gb.tensor([[0]]))
+
+
+def test_gather() -> None:
+    x = gb.arange(6).view(2, 3)
+    assert x.gather(1, gb.tensor([[2, 0], [1, 1]])).tolist() == [[2, 0], [4, 4]]
+    assert x.gather(0, gb.tensor([[1, 0]])).tolist() == [[3, 1]]
+    assert gb.gather(gb.tensor(5), 0, ints(0, 0)).tolist() == [5, 5]
+    assert tuple(x.gather(0, gb.empty(0, 0, dtype=gb.int64)).shape) == (0, 0)
+    for index, message in ((gb.tensor([[3]]), "out of bounds"), (gb.tensor([[-1]]), "out of bounds"),
+                           (ints(0), "same number of dimensions"), (gb.zeros(3, 1, dtype=gb.int64), "Size does not")):  # fmt: skip
+        with pytest.raises(RuntimeError, match=message):
+            x.gather(1, index)
+
+
+def test_take_and_take_along_dim() -> None:
+    x = gb.arange(6).view(2, 3).t()
+    assert x.take(gb.tensor([[0, -1], [1, 2]])).tolist() == [[0, 5], [3, 1]]
+    with pytest.raises(IndexError, match="tried to access index 6"):
+        x.take(ints(6))
+    with pytest.raises(RuntimeError, match="int64"):
+        x.take(gb.tensor([0.0]))
+    assert gb.take_along_dim(x, gb.tensor([[1]]), 1).tolist() == [[3], [4], [5]]
+    assert gb.take_along_dim(x, ints(4, 0)).tolist() == [2, 0]
+
+
+def test_masked_select_and_nonzero() -> None:
+    x = gb.tensor([[1, 0], [0, 2]])
+    assert x.masked_select(gb.tensor([True, False])).tolist() == [1, 0]
+    with pytest.raises(RuntimeError, match="BoolTensor"):
+        x.masked_select(ints(0, 1))
+    assert x.nonzero().tolist() == [[0, 0], [1, 1]]
+    assert [part.tolist() for part in x.nonzero(as_tuple=True)] == [[0, 1], [0, 1]]
+    assert tuple(gb.nonzero(gb.tensor(5)).shape) == (1, 0)
+    assert tuple(gb.nonzero(gb.tensor(0)).shape) == (0, 0)
+    assert gb.argwhere(gb.tensor([0.0, float("nan"), -0.0])).tolist() == [[1]]
+
+
+def test_scatter() -> None:
+    x = gb.zeros(2, 3)
+    assert x.scatter(1, gb.tensor([[0, 2]]), gb.tensor([[5.0, 6.0]])).tolist() == [[5, 0, 6], [0, 0, 0]]
+    assert x.scatter(0, gb.tensor([[1, 0, 1]]), 4).tolist() == [[0, 4, 0], [4, 0, 4]]
+    assert x.scatter_add(1, gb.tensor([[1, 1, 1]]), gb.ones(1, 3)).tolist() == [[0, 3, 0], [0, 0, 0]]
+    assert x._version == 0
+    assert x.scatter_(1, gb.tensor([[0]]), 1) is x
+    assert x._version == 1 and x.tolist() == [[1, 0, 0], [0, 0, 0]]
+    for index, src, message in ((gb.tensor([[3]]), gb.ones(1, 1), "out of bounds"),
+                                (gb.tensor([[0]]), gb.ones(1, 1, dtype=gb.int64), "to be equal to src.dtype"),
+                                (gb.tensor([[0, 1]]), gb.ones(1, 1), "no larger size than src")):  # fmt: skip
+        with pytest.raises(RuntimeError, match=message):
+            x.scatter_(1, index, src)
+    assert x._version == 1
+
+
+def test_index_family() -> None:
+    x = gb.zeros(3)
+    assert x.index_add(0, ints(0, 0), gb.tensor([1.0, 2.0]), alpha=2).tolist() == [6, 0, 0]
+    assert x.index_copy(0, ints(2, 0), gb.tensor([1.0, 2.0])).tolist() == [2, 0, 1]
+    assert x.index_fill(0, ints(-1), 5).tolist() == [0, 0, 5]
+    assert x.put(ints(0, 0), gb.tensor([1.0, 2.0]), accumulate=True).tolist() == [3, 0, 0]
+    mask = gb.tensor([True, False, True])
+    assert x.masked_scatter(mask, gb.tensor([1.0, 2.0, 3.0])).tolist() == [1, 0, 2]
+    with pytest.raises(RuntimeError, match="Number of elements of source"):
+        x.masked_scatter(mask, gb.tensor([1.0]))
+    with pytest.raises(IndexError, match="out of bounds"):
+        x.index_add(0, ints(3), gb.ones(1))
+    assert x.tolist() == [0, 0, 0]
+
+
+def test_out_forms_resize_and_check() -> None:
+    x = gb.arange(6).view(2, 3)
+    out = gb.empty(0, dtype=gb.int64)
+    assert gb.index_select(x, 0, ints(1), out=out) is out
+    assert out.tolist() == [[3, 4, 5]] and out._version > 0
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype"):
+        gb.gather(x, 0, gb.tensor([[0]]), out=gb.empty(1, 1))
