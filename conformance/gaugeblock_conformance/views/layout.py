@@ -51,9 +51,10 @@ class Layout:
         )
 
     def insert(self, dim: int, size: int, stride: int | None) -> Layout:
-        return Layout(
-            (*self.sizes[:dim], size, *self.sizes[dim:]), (*self.strides[:dim], stride, *self.strides[dim:]), self.offset
-        )
+        sizes, strides = list(self.sizes), list(self.strides)
+        sizes.insert(dim, size)
+        strides.insert(dim, stride)
+        return Layout(tuple(sizes), tuple(strides), self.offset)
 
     def select(self, dim: int, index: int) -> Layout:
         return self.drop(dim, (index % self.sizes[dim]) * self.known[dim])

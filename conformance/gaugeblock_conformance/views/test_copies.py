@@ -26,6 +26,10 @@ def _true(s: Session, a: Array) -> Handle:
     return s.tensor(np.ones(a.shape, bool))
 
 
+def _rows(s: Session, a: Array) -> Handle:
+    return s.tensor(np.broadcast_to(np.arange(a.shape[0]).reshape(-1, *(1,) * (a.ndim - 1)), a.shape))
+
+
 # Operator -> the call with arguments for which a view (or the input) would have the right values, for one or more dims.
 TEMPTING: dict[str, Make] = {
     "roll": lambda s, x, a: s.call("roll", x, (0,), (0,)),
@@ -37,7 +41,7 @@ TEMPTING: dict[str, Make] = {
     "index_select": lambda s, x, a: s.call("index_select", x, 0, _whole(s, a.shape[0])),
     "cat": lambda s, x, a: s.call("cat", [x], 0),
     "where.self": lambda s, x, a: s.call("where.self", _true(s, a), x, x),
-    "gather": lambda s, x, a: s.call("gather", x, 0, s.tensor(np.indices(a.shape)[0] if a.size else np.zeros(a.shape, np.int64))),
+    "gather": lambda s, x, a: s.call("gather", x, 0, _rows(s, a)),
 }
 
 

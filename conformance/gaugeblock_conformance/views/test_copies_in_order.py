@@ -77,7 +77,9 @@ CLONES = [
 ]
 
 
-@requirement("views/clone-preserves-dense-strides", "views/clone-packs-in-stride-order", needs=("strided", "as_strided"))
+@requirement(
+    "views/clone-preserves-dense-strides", "views/clone-packs-in-stride-order", needs=("strided", "as_strided")
+)
 def test_clone_strides_table(s: Session) -> None:
     def body(s: Session, dims: tuple[int, ...], strides: tuple[int, ...], want: tuple[int, ...]) -> None:
         x = s.build(TensorCase("float32", dims, strides, storage=24, kind="distinct"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from ..backend import numpy_dtype
+from ..backend import Array, numpy_dtype
 from ..case import TensorCase
 from ..forall import forall
 from ..requirement import requirement
@@ -25,7 +25,7 @@ def _sources(draw: st.DrawFn, dims: Sizes) -> TensorCase:
     return draw(tensors(dtype, sizes=thin[drop - 1 :] if drop else thin, kind="positive"))
 
 
-def _converted(source: TensorCase, target: str) -> np.ndarray:  # type: ignore[type-arg]
+def _converted(source: TensorCase, target: str) -> Array:
     array = source.array
     if array.dtype.kind == "c" and not target.startswith("complex"):
         array = array.real

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from ..backend import DType, numpy_dtype
+from ..backend import Array, DType, numpy_dtype
 from ..case import TensorCase, default_strides, is_contiguous
 from ..forall import forall
 from ..requirement import requirement
@@ -158,7 +158,7 @@ def test_as_strided_refuses_negative_strides(
 
 @requirement("views/negative-numpy-stride-raises")
 def test_from_numpy_refuses_reversed_arrays(s: Session) -> None:
-    def body(s: Session, text: str, array: np.ndarray) -> None:  # type: ignore[type-arg]
+    def body(s: Session, text: str, array: Array) -> None:
         s.expect_raises(ValueError, "from_numpy", array)
 
     square = np.arange(6.0).reshape(2, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ def test_narrow_and_select(s: Session, case: TensorCase, dim: int, a: int, b: in
     dim %= len(case.sizes)
     size = case.sizes[dim]
     start, end = sorted((a % (size + 1), b % (size + 1)))
-    index = (slice(None),) * dim
+    index: tuple[Any, ...] = (slice(None),) * dim
     x, layout = s.build(case), layout_of(case)
     asked = start - size if below and start < size else start
     y = s.call("narrow", x, dim, asked, end - start)
@@ -121,7 +122,7 @@ def test_split_with_sizes(s: Session, case: TensorCase, dim: int, cut: list[int]
     dim %= len(case.sizes)
     size = case.sizes[dim]
     bounds = [0, *sorted(min(c, size) for c in cut), size]
-    widths = [b - a for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    widths = [b - a for a, b in pairwise(bounds)]
     x = s.build(case)
     parts = s.call("split_with_sizes", x, widths, dim)
     _expect_parts(s, list(parts), x, layout_of(case), dim, bounds, case)

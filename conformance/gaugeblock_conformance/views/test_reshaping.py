@@ -21,14 +21,15 @@ def regrouped(draw: st.DrawFn, sizes: Sizes) -> Sizes:
     """Other sizes of the same product: dims merged, cut at a divisor, and dims of size 1 put in."""
     result: list[int] = []
     for size in sizes:
-        if result and draw(st.booleans()):
+        merge = draw(st.booleans())
+        if result and merge:
             result[-1] *= size
         else:
             result.append(size)
     cut: list[int] = []
     for size in result:
-        divisors = [d for d in range(1, size + 1) if size % d == 0][:8] or [0]
-        part = draw(st.sampled_from(divisors))
+        divisors = tuple(d for d in range(1, size + 1) if size % d == 0)[:8] or (0,)
+        part: int = draw(st.sampled_from(divisors))
         cut += [part, size // part] if 0 < part < size else [size]
     if draw(st.integers(0, 3)) == 3:
         cut.insert(draw(st.integers(0, len(cut))), 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from ..session import Handle, Session
 from ..strategies import tensors
 from .indices import paired
 from .layout import Layout, Sizes, expect_view, layout_of
+
 
 def orders(sizes: Sizes) -> st.SearchStrategy[tuple[int, ...]]:
     """A permutation of the dims."""

@@ -110,11 +110,10 @@ def test_one_counter_for_all_views(s: Session) -> None:
 @requirement("views/inplace-bumps-version-by-one", needs=("inplace", "resize"))
 def test_every_kind_of_write_counts(s: Session) -> None:
     x = s.tensor([1.0, 2.0, 3.0])
-    want = 0
     other = s.tensor([4.0, 5.0, 6.0])
-    for name, arguments in (*WRITES, ("copy_", (other,)), ("add_.Tensor", (other,)), ("resize_", ((2,),))):
+    writes = (*WRITES, ("copy_", (other,)), ("add_.Tensor", (other,)), ("resize_", ((2,),)))
+    for want, (name, arguments) in enumerate(writes, 1):
         s.call(name, x, *arguments)
-        want += 1
         s.expect_version(x, want)
     empty = s.call("zeros", (0,))
     s.call("add_.Scalar", empty, 1)
