@@ -244,3 +244,15 @@ def test_many_geometries_are_forgotten() -> None:
         for stop in range(start, 40):
             assert x[start:stop].shape == (stop - start, 40)
     assert len(x.geometry.views) <= 256
+
+
+def test_cached_views_of_one_geometry_do_not_meet() -> None:
+    x = gb.arange(8).view(8, 1)
+    for _ in range(2):
+        assert x[0:3].shape == (3, 1)
+        assert x.expand(8, 3).shape == (8, 3)
+        assert x[0:8:2].shape == (4, 1)
+        assert x.expand(8, 1).shape == (8, 1)
+        assert x[:1].expand(4, 2).shape == (4, 2)
+        assert x.view(4, 2).shape == (4, 2)
+        assert x[7].shape == (1,)

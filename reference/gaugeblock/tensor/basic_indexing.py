@@ -8,12 +8,13 @@ from typing import Any
 from ..core.dtype import uint8
 from ..memory.elements import read_element
 from ..memory.storage import new_object
-from .geometry import Geometry, remember
+from .geometry import Geometry, geometry_of, remember
 from .hooks import hooks
 from .make_view import make_view, regeometry
 from .tensor import Tensor
 from .views import sliced
 
+_PLAIN = {int, slice, type(None), type(Ellipsis)}
 _ASSIGNABLE_NOT = (list, tuple, dict, str, bytes, type(None))
 
 
@@ -34,9 +35,11 @@ def getitem(self: Tensor, index: Any) -> Tensor:
                 length = (length + step - 1) // step
             if length < 0:
                 length = 0
-            other = geometry.views.get((length, step))
+            key = length if step == 1 else ("every", length, step)
+            other = geometry.views.get(key)
             if other is None:
-                return _new_slice(self, start, length, step)
+                other = sliced(self, 0, start, length, step).geometry
+                remember(geometry.views, key, other)
             step = start * geometry.strides[0]
         elif kind is int:
             other = geometry.views.get("row")
@@ -44,18 +47,16 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             if other is None:
                 other = regeometry(geometry, geometry.sizes[1:], geometry.strides[1:])
                 remember(geometry.views, "row", other)
-            if index < 0:
-                index += size
-            if not 0 <= index < size:
+            if not -size <= index < size:
                 raise _out_of_range(index, 0, size)
-            step = index * geometry.strides[0]
+            step = (index + size if index < 0 else index) * geometry.strides[0]
         else:
             return _general_getitem(self, index)
         view = new_object(Tensor)
         view.geometry = other
         view.storage = self.storage
         view.offset = self.offset + step
-        view.pointer = self.pointer + step * geometry.dtype.itemsize
+        view.pointer = self.pointer and self.pointer + step * geometry.dtype.itemsize
         base = self.base
         view.base = self if base is None else base
         view.counter = self.counter
@@ -65,17 +66,13 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     return _general_getitem(self, index)
 
 
-def _new_slice(self: Tensor, start: int, length: int, step: int) -> Tensor:
-    view = sliced(self, 0, start, length, step)
-    remember(self.geometry.views, (length, step), view.geometry)
-    return view
-
-
 def _out_of_range(index: int, dim: int, size: int) -> IndexError:
     return IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
 
 
 def _general_getitem(self: Tensor, index: Any) -> Tensor:
+    if type(index) is tuple and _PLAIN.issuperset(map(type, index)):
+        return basic_view(self, index)
     items = basic_items(index)
     return hooks.advanced_getitem(self, index) if items is None else basic_view(self, items)
 
@@ -141,39 +138,52 @@ def _plain_index(item: Any) -> int:
 def basic_view(self: Tensor, items: tuple[Any, ...]) -> Tensor:
     """The view that a basic index gives. Raises IndexError and ValueError."""
     geometry = self.geometry
-    used = sum([item is not None and item is not Ellipsis for item in items])
-    if used > geometry.ndim:
+    old_sizes, old_strides, ndim = geometry.sizes, geometry.strides, geometry.ndim
+    used = len(items) - items.count(None) - items.count(Ellipsis)
+    if used > ndim:
         _refuse(geometry, items)
     sizes: list[int] = []
     strides: list[int] = []
     offset = self.offset
     dim = 0
     for item in items:
-        if item is not Ellipsis and dim + (item is not None) > geometry.ndim:
-            raise IndexError(f"index {item!r} stands after an Ellipsis that took all {geometry.ndim} dims")
+        if item is Ellipsis:
+            skip = ndim - used
+            sizes += old_sizes[dim : dim + skip]
+            strides += old_strides[dim : dim + skip]
+            dim += skip
+            continue
+        if dim + (item is not None) > ndim:
+            raise IndexError(f"index {item!r} stands after an Ellipsis that took all {ndim} dims")
         if item is None:
             sizes.append(1)
-            strides.append(geometry.sizes[dim] * geometry.strides[dim] if dim < geometry.ndim else 1)
-        elif item is Ellipsis:
-            skip = geometry.ndim - used
-            sizes += geometry.sizes[dim : dim + skip]
-            strides += geometry.strides[dim : dim + skip]
-            dim += skip
-        elif type(item) is slice:
-            start, length, step = slice_bounds(item, geometry.sizes[dim])
-            offset += start * geometry.strides[dim]
+            strides.append(old_sizes[dim] * old_strides[dim] if dim < ndim else 1)
+            continue
+        size, stride = old_sizes[dim], old_strides[dim]
+        if type(item) is slice:
+            start, length, step = slice_bounds(item, size)
+            offset += start * stride
             sizes.append(length)
-            strides.append(geometry.strides[dim] * step)
-            dim += 1
+            strides.append(stride * step)
         else:
-            size = geometry.sizes[dim]
             if not -size <= item < size:
                 raise _out_of_range(item, dim, size)
-            offset += (item + size if item < 0 else item) * geometry.strides[dim]
-            dim += 1
-    sizes += geometry.sizes[dim:]
-    strides += geometry.strides[dim:]
-    return make_view(self, regeometry(geometry, tuple(sizes), tuple(strides)), offset)
+            offset += (item + size if item < 0 else item) * stride
+        dim += 1
+    sizes += old_sizes[dim:]
+    strides += old_strides[dim:]
+    other = geometry_of(tuple(sizes), tuple(strides), geometry.dtype, geometry.device, geometry.lazy)
+    view = new_object(Tensor)
+    view.geometry = other
+    view.storage = self.storage
+    view.offset = offset
+    view.pointer = self.pointer and self.pointer + (offset - self.offset) * geometry.dtype.itemsize
+    base = self.base
+    view.base = self if base is None else base
+    view.counter = self.counter
+    view.autograd = None
+    view.requires_grad_flag = False
+    return view
 
 
 def slice_bounds(item: slice, size: int) -> tuple[int, int, int]:

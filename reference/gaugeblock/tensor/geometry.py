@@ -22,7 +22,9 @@ class Geometry:
 
     Two equal geometries are usually one object, so ``is`` may serve as a quick hint; it never proves a difference.
     `pool` is the free list for a block of a dense tensor (None when there is none), `plans` a bounded cache
-    for whoever works on tensors of this geometry, `views` the same for the view operators, `keys` the dispatch keys.
+    for whoever works on tensors of this geometry, `keys` the dispatch keys. `views` caches the geometries of views, by
+    the tuple of sizes for expand, the length for a slice of dim 0, "row" for one of its parts, and otherwise by a
+    tuple that starts with the operator's name.
     `lazy` is 0, or the bits CONJUGATE and NEGATIVE when the elements in memory stand for their conjugate or negative.
     """
 
