@@ -15,6 +15,8 @@ from .session import ConformanceError, Session
 
 Body = Callable[..., None]
 
+_PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
+
 
 def forall(*, weight: float = 1.0, **strategies: SearchStrategy[Any]) -> Callable[[Body], Callable[[Session], None]]:
     """Turn ``body(s, **drawn)`` into a test of one session.
@@ -35,7 +37,7 @@ def forall(*, weight: float = 1.0, **strategies: SearchStrategy[Any]) -> Callabl
                 max_examples=count,
                 deadline=None,
                 database=None,
-                phases=(Phase.explicit, Phase.generate, Phase.shrink),
+                phases=_PHASES if s.shrink else _PHASES[:-1],
                 suppress_health_check=list(HealthCheck),
                 verbosity=Verbosity.quiet,
                 report_multiple_bugs=False,

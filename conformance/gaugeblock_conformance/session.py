@@ -17,13 +17,15 @@ __all__ = ["Budget", "ConformanceError", "Handle", "Outcome", "Session"]
 class Session(Judge):
     """Runs the checks of one test against ``backend``: what every test of the suite is given.
 
-    ``budget`` says how many examples a property tries, ``seed`` which ones.
+    ``budget`` says how many examples a property tries, ``seed`` which ones, ``shrink`` whether a failing one is made
+    smaller before it is told.
     """
 
     def __init__(self, backend: Backend, budget: Budget = STANDARD, seed: int = 0) -> None:
         super().__init__(backend)
         self.budget = budget
         self.seed = seed
+        self.shrink = True
 
     def run_example(self, body: Callable[..., None], drawn: dict[str, Any]) -> None:
         """Run ``body(self, **drawn)`` as one example; an unsupported operator in it is noted and ends it."""
