@@ -24,8 +24,8 @@ from .core.memory_format import MemoryFormat as memory_format
 from .core.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
 from .core.promotion import can_cast, promote_types
 from .core.size import Size
-from .interop import attributes as _interop_attributes  # noqa: F401
 from .interop import attributes as _attributes  # noqa: F401
+from .interop import attributes as _interop_attributes  # noqa: F401
 from .interop.as_tensor import as_tensor, asarray
 from .interop.blob import from_blob
 from .interop.numpy import from_numpy, frombuffer

@@ -38,7 +38,7 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
     if shape.kind == "unary":
         if group.inplace:
             run = slow_inplace_unary(caller, shape.tensor_row, shape.tensor_key)
-            text = source.inplace_unary(name, function, shape.tensor_key)
+            text = source.inplace_unary(name, function, shape.tensor_key, options=shape.options)
         else:
             run = slow_unary(caller, shape.tensor_row)
             text = source.unary(name, function, self, shape.tensor_row, options=shape.options)
@@ -91,7 +91,7 @@ def make_reversed(dunder: str, group: Group) -> Any:
     return compile_function(f"Tensor.{dunder}", dunder, text, document(group), **{f"slow_{dunder}": slow_reversed(row)})
 
 
-SIZES_FIRST = re.compile(r"^\w+(\.\w+)?\(Tensor(\([^)]*\))? self, (SymInt|int)\[\d*\]")
+SIZES_FIRST = re.compile(r"^\w+(\.\w+)?\(Tensor(\([^)]*\))? self, (SymInt|int)\[\d*\] \w+(, \*|\))")
 
 
 def _spreads(group: Group) -> bool:

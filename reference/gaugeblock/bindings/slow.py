@@ -33,9 +33,10 @@ def slow_unary(caller: Caller, row: str) -> Callable[..., Any]:
 def slow_inplace_unary(caller: Caller, row: str, key: str) -> Callable[..., Any]:
     """For ``x.exp_()``."""
 
-    def run(self: Any) -> Any:
-        result = caller(self)
-        if self.__class__ is Tensor:
+    def run(self: Any, **options: Any) -> Any:
+        options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
+        result = caller(self, **options)
+        if self.__class__ is Tensor and not options:
             learn(row, key, self, inplace=True)
         return result
 

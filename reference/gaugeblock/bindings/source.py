@@ -64,18 +64,19 @@ def _options(options: tuple[str, ...]) -> tuple[str, str, str]:
     return untouched, rest, signature
 
 
-def inplace_unary(name: str, function: str, row: str) -> str:
+def inplace_unary(name: str, function: str, row: str, *, options: tuple[str, ...]) -> str:
     """An in-place method without operands: ``x.exp_()``."""
+    untouched, rest, signature = _options(options)
     return (
-        f"def {function}(self):\n"
-        f"    if not SPECIAL:\n"
+        f"def {function}(self{signature}):\n"
+        f"    if not SPECIAL{untouched}:\n"
         f"        plan = self.geometry.plans.get({row!r})\n"
         f"        if plan:\n"
         f"            kernel, count = plan\n"
         f"            pointer = self.pointer\n"
         f"            kernel(pointer, pointer, count)\n"
         + indent(_BUMP, 3)
-        + f"    return slow_{name}(self)\n"
+        + f"    return slow_{name}(self{rest})\n"
     )
 
 

@@ -27,6 +27,7 @@ class Operand:
     promotes: bool = True
     is_read_write: bool = False
     will_resize: bool = False
+    planned: bool = False
     strides: tuple[int, ...] | None = None
 
     @property

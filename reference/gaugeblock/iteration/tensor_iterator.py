@@ -15,13 +15,14 @@ from typing import Any
 from ..core.device import Device, cpu
 from ..core.dtype import DType
 from ..tensor.geometry import Geometry, geometry_of
+from ..tensor.strides import preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
 from .allocate import FastSetup, fast_setup, fast_strides, packed_strides
 from .broadcast import broadcast_shapes, iteration_strides
 from .coalesce import coalesce_dimensions
 from .config import DEFAULT, IteratorConfig
 from .devices import common_device
-from .operand import Number, input_operand, output_operand
+from .operand import Number, Operand, input_operand, output_operand
 from .overlap import check_no_internal_overlap, check_no_partial_overlap
 from .reorder import permute, reorder_dimensions, unpermute
 from .resize import resize_output
@@ -174,9 +175,16 @@ class TensorIterator:
         config = self.config
         if config.is_reduction or config.enforce_linear_iteration or config.static_shape is not None:
             return False
-        geometries = [o.geometry for o in self.operands if o.geometry is not None and not o.will_resize]
-        self.setup = fast_setup(geometries)
-        if self.setup is FastSetup.NONE or geometries[0].sizes != self.logical_shape:
+        if self.logical_shape and any(operand.number is not None for operand in self.operands):
+            return False
+        present = [o for o in self.operands if o.geometry is not None and not o.will_resize]
+        layouts = [self._layout(operand) for operand in present]
+        self.setup = fast_setup(layouts)
+        if self.setup is FastSetup.NONE or layouts[0].sizes != self.logical_shape:
+            self.setup = FastSetup.NONE
+            return False
+        if fast_setup([o.geometry for o in present if o.geometry is not None]) is not self.setup:
+            self._plan_dense(fast_strides(self.setup, layouts[0]))
             self.setup = FastSetup.NONE
             return False
         self.shape = (prod(self.logical_shape),) if self.logical_shape else ()
@@ -187,14 +195,40 @@ class TensorIterator:
         self._record("fast setup", self.setup.value)
         return True
 
+    def _layout(self, operand: Operand) -> Geometry:
+        """How an operand counts when layouts are chosen: one that needs a cast counts as its cast copy would lie."""
+        geometry = operand.geometry
+        assert geometry is not None
+        casts = self.config.promote_inputs_to_common_dtype and operand.promotes and not operand.is_output
+        if not casts or operand.dtype is self.common_dtype:
+            return geometry
+        strides = preserve_format_strides(geometry.sizes, geometry.strides)
+        return geometry_of(geometry.sizes, strides, geometry.dtype, geometry.device)
+
+    def _plan_dense(self, strides: Ints) -> None:
+        for output in self.outputs:
+            if output.geometry is None or output.will_resize:
+                assert output.dtype is not None
+                output.geometry = geometry_of(self.logical_shape, strides, output.dtype, self.device)
+                output.planned = True
+
     def _find_strides(self) -> None:
         for operand in self.operands:
             geometry = operand.geometry
-            if geometry is not None and not operand.will_resize:
+            if geometry is not None and (operand.planned or not operand.will_resize):
                 operand.strides = iteration_strides(
                     geometry.sizes, geometry.strides, self.logical_shape, geometry.dtype.itemsize
                 )
         self._record("strides")
+
+    def _vote(self, operand: Operand) -> Ints | None:
+        """The byte strides with which an operand takes part in ordering the dims."""
+        if operand.geometry is None or operand.strides is None:
+            return operand.strides
+        layout = self._layout(operand)
+        if layout is operand.geometry:
+            return operand.strides
+        return iteration_strides(layout.sizes, layout.strides, self.logical_shape, layout.dtype.itemsize)
 
     def _reorder(self) -> None:
         ndim = len(self.logical_shape)
@@ -202,7 +236,7 @@ class TensorIterator:
             order: Ints = tuple(range(ndim - 1, -1, -1))
         else:
             reduced = [self.config.is_reduction] * len(self.outputs)
-            order = reorder_dimensions(self.logical_shape, [o.strides for o in self.operands], reduced)
+            order = reorder_dimensions(self.logical_shape, [self._vote(o) for o in self.operands], reduced)
         self.perm = order
         self.shape = permute(self.logical_shape, order)
         for operand in self.operands:
@@ -212,7 +246,7 @@ class TensorIterator:
 
     def _plan_outputs(self) -> None:
         for output in self.outputs:
-            if output.geometry is not None and not output.will_resize:
+            if output.geometry is not None and (output.planned or not output.will_resize):
                 continue
             assert output.dtype is not None
             if self.setup is not FastSetup.NONE:

@@ -6,13 +6,12 @@ from operator import index
 from typing import Any
 
 from ..core.device import cpu
-from ..core.dtype import DType
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.operand import Number
 from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels.operand import Immediate
-from ..tensor.geometry import CONJUGATE, NEGATIVE, geometry_of, remember
+from ..tensor.geometry import geometry_of, remember
 from ..tensor.strides import preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version
@@ -20,7 +19,7 @@ from .copy import clone, copy_values
 from .element_loop import element_launch
 from .extents import extent_of
 from .launch import Launch
-from .number_limits import check_fits
+from .number_limits import stored_number
 from .registration import kernel
 
 NUMBERS = (bool, int, float, complex)
@@ -40,21 +39,6 @@ def number_from(operator: str, argument: str, value: Any) -> Number:
         raise TypeError(
             f"{operator}(): argument '{argument}' must be a number, not {type(value).__name__}"
         ) from None
-
-
-def stored_number(operator: str, value: Number, dtype: DType, lazy: int = 0) -> Number:
-    """`value` as it goes into memory of `dtype`: checked to fit, truncated for ints, truth for bool."""
-    check_fits(operator, value, dtype)
-    if lazy & CONJUGATE and isinstance(value, complex):
-        value = value.conjugate()
-    if lazy & NEGATIVE:
-        value = -value
-    if dtype.kind == 0:
-        return bool(value)
-    if dtype.kind == 1:
-        whole = int(value.real)
-        return whole - (1 << 64) if whole >= 1 << 63 else whole
-    return value.real if dtype.kind == 2 and isinstance(value, complex) else value
 
 
 @kernel("fill_.Scalar")

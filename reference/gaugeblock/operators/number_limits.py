@@ -7,6 +7,7 @@ import math
 from ..core.dtype import DType
 from ..core.limits import finfo, iinfo
 from ..iteration.operand import Number
+from ..tensor.geometry import CONJUGATE, NEGATIVE
 
 
 def check_fits(operator: str, value: Number, dtype: DType) -> None:
@@ -32,3 +33,18 @@ def _fits(value: Number, dtype: DType) -> bool:
     if isinstance(value, float) and not math.isfinite(value):
         return True
     return abs(value) <= finfo(dtype.to_real()).max
+
+
+def stored_number(operator: str, value: Number, dtype: DType, lazy: int = 0) -> Number:
+    """`value` as it goes into memory of `dtype`: checked to fit, truncated for ints, truth for bool."""
+    check_fits(operator, value, dtype)
+    if lazy & CONJUGATE and isinstance(value, complex):
+        value = value.conjugate()
+    if lazy & NEGATIVE:
+        value = -value
+    if dtype.kind == 0:
+        return bool(value)
+    if dtype.kind == 1:
+        whole = int(value.real)
+        return whole - (1 << 64) if whole >= 1 << 63 else whole
+    return value.real if dtype.kind == 2 and isinstance(value, complex) else value

@@ -8,6 +8,7 @@ from ..core.dtype import DType
 from ..iteration.operand import Number
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.tensor import Tensor
+from .conversion import converted
 
 
 class Call(NamedTuple):
@@ -15,7 +16,8 @@ class Call(NamedTuple):
 
     `operands` (tensors and numbers) broadcast and promote; `extras` are numbers converted to the computation dtype
     that do not promote; `condition` is read as bool before the operands; `weights` are numbers that promote only.
-    With `fit` a number that the computation dtype cannot hold is an error instead of wrapping.
+    An extra that the computation dtype cannot hold is an error; with `fit` so is a number among the operands, which
+    wraps otherwise.
     """
 
     formula: str
@@ -79,7 +81,7 @@ def where(condition: Tensor, self: Any, other: Any) -> Call:
             f"where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{UPSTREAM_NAMES[condition.dtype.name]}"
         )
-    return Call("where", (self, other), condition=condition)
+    return Call("where", (self, other), condition=condition, fit=True)
 
 
 def clamp(self: Tensor, min: Any = None, max: Any = None) -> Call:
@@ -114,8 +116,12 @@ def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1
 
 
 def lerp(self: Tensor, end: Tensor, weight: Any) -> Call:
-    _same_dtype("lerp", self, {"end": end, "weight": weight})
+    _same_dtype("lerp", self, {"end": end})
     if isinstance(weight, Tensor):
+        if weight.geometry.ndim:
+            _same_dtype("lerp", self, {"weight": weight})
+        elif weight.geometry.dtype is not self.geometry.dtype:
+            weight = converted(weight, self.geometry.dtype)
         return Call("lerp", (self, end, weight))
     return Call("lerp", (self, end), (weight,))
 
@@ -158,7 +164,7 @@ def pow(self: Any, exponent: Any) -> Call:
             f"pow(): Integers to negative integer powers are not allowed: argument 'exponent' is {exponent} and self "
             f"is {self.dtype.name}"
         )
-    return Call("pow", (self, exponent))
+    return Call("pow", (self, exponent), fit=True)
 
 
 def square(self: Tensor) -> Call:

@@ -20,11 +20,15 @@ from ..tensor.geometry import Geometry, remember
 from ..tensor.tensor import Tensor
 from .element_loop import formula_kernel
 from .launch import Launch
-from .number_limits import check_fits
+from .number_limits import stored_number
 from .pointwise_call import Call, check_alpha
 from .pointwise_rule import PointwiseRule
 
 HALF = (float16, bfloat16)
+TAKES_ALPHA = frozenset(
+    f"{name}{form}" for name in ("add", "sub", "rsub") for form in (".Tensor", ".Scalar")
+)
+"""Rows with a number that scales an operand and must not exceed the computation's kind."""
 
 
 @dataclass(slots=True, eq=False)
@@ -62,11 +66,17 @@ def plan_call(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: b
     if plan is None:
         plan = _build(rule, call, out, inplace=inplace)
         remember(anchor.plans, key, plan)
-    if call.fit:
-        for number in call.operands:
-            if not isinstance(number, Tensor):
-                check_fits(rule.base, number, plan.common)
     return plan
+
+
+def fitted(rule: PointwiseRule, call: Call, common: DType) -> Call:
+    """The call with its checked numbers as `common` holds them; RuntimeError when one does not fit."""
+    if call.extras:
+        call = call._replace(extras=tuple([stored_number(rule.base, value, common) for value in call.extras]))
+    if call.fit:
+        operands = [v if isinstance(v, Tensor) else stored_number(rule.base, v, common) for v in call.operands]
+        call = call._replace(operands=tuple(operands))
+    return call
 
 
 def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Plan:
@@ -78,8 +88,8 @@ def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool
     operands = iterator.inputs[len(conditions) : len(iterator.inputs) - len(call.weights)]
     common = iterator.find_common_dtype()
     given = [o.dtype for o in operands if o.geometry is not None and o.dtype is not None]
-    rule.check_inputs(common, given)
-    for extra in call.extras if call.formula.endswith(".alpha") or rule.base.startswith("addc") else ():
+    rule.check_inputs(common, [o.dtype for o in operands if o.dtype is not None])
+    for extra in call.extras if rule.name in TAKES_ALPHA else ():
         check_alpha(rule.base, extra, common)
     result = rule.result_dtype(common, given[0] if given else common)
     iterator.config = replace(config, static_dtype=result)

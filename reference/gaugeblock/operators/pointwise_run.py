@@ -10,13 +10,15 @@ from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version
 from .extents import extent_of
 from .pointwise_call import Call
-from .pointwise_plan import Plan, arguments, plan_call, tensors_of
+from .pointwise_plan import Plan, arguments, fitted, plan_call, tensors_of
 from .pointwise_rule import PointwiseRule
 
 
 def run_functional(rule: PointwiseRule, call: Call) -> Tensor:
     """A new tensor."""
     plan = plan_call(rule, call, None, inplace=False)
+    if call.extras or call.fit:
+        call = fitted(rule, call, plan.common)
     result = new_like(plan.geometry)
     if plan.launch is not None:
         plan.launch.run([result.pointer, *arguments(call)])
@@ -26,6 +28,8 @@ def run_functional(rule: PointwiseRule, call: Call) -> Tensor:
 def run_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> Tensor:
     """`out`, written and its version raised by one; left alone when any check fails."""
     plan = plan_call(rule, call, out, inplace=inplace)
+    if call.extras or call.fit:
+        call = fitted(rule, call, plan.common)
     check_against_inputs(out, call)
     values = arguments(call)
     if plan.through_copy:
