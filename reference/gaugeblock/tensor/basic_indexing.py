@@ -136,48 +136,48 @@ def _plain_index(item: Any) -> int:
 
 
 def basic_view(self: Tensor, items: tuple[Any, ...]) -> Tensor:
-    """The view that a basic index gives. Raises IndexError and ValueError."""
+    """The view that a basic index gives; the first Ellipsis fills up, later ones stand for no dim.
+
+    Raises IndexError and ValueError.
+    """
     geometry = self.geometry
     old_sizes, old_strides, ndim = geometry.sizes, geometry.strides, geometry.ndim
-    used = len(items) - items.count(None) - items.count(Ellipsis)
-    if used > ndim:
+    skip = ndim - len(items) + items.count(None) + items.count(Ellipsis)
+    if skip < 0:
         _refuse(geometry, items)
-    sizes: list[int] = []
-    strides: list[int] = []
-    offset = self.offset
-    dim = 0
+    sizes: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+    dim = moved = 0
     for item in items:
-        if item is Ellipsis:
-            skip = ndim - used
-            sizes += old_sizes[dim : dim + skip]
-            strides += old_strides[dim : dim + skip]
-            dim += skip
-            continue
-        if dim + (item is not None) > ndim:
-            raise IndexError(f"index {item!r} stands after an Ellipsis that took all {ndim} dims")
-        if item is None:
-            sizes.append(1)
-            strides.append(old_sizes[dim] * old_strides[dim] if dim < ndim else 1)
-            continue
-        size, stride = old_sizes[dim], old_strides[dim]
-        if type(item) is slice:
-            start, length, step = slice_bounds(item, size)
-            offset += start * stride
-            sizes.append(length)
-            strides.append(stride * step)
-        else:
+        kind = type(item)
+        if kind is int:
+            size = old_sizes[dim]
             if not -size <= item < size:
                 raise _out_of_range(item, dim, size)
-            offset += (item + size if item < 0 else item) * stride
-        dim += 1
-    sizes += old_sizes[dim:]
-    strides += old_strides[dim:]
-    other = geometry_of(tuple(sizes), tuple(strides), geometry.dtype, geometry.device, geometry.lazy)
+            moved += (item + size if item < 0 else item) * old_strides[dim]
+            dim += 1
+        elif kind is slice:
+            start, length, step = slice_bounds(item, old_sizes[dim])
+            moved += start * old_strides[dim]
+            sizes += (length,)
+            strides += (old_strides[dim] * step,)
+            dim += 1
+        elif item is None:
+            sizes += (1,)
+            strides += (old_sizes[dim] * old_strides[dim] if dim < ndim else 1,)
+        elif skip:
+            stop = dim + skip
+            sizes += old_sizes[dim:stop]
+            strides += old_strides[dim:stop]
+            dim, skip = stop, 0
+    if dim < ndim:
+        sizes += old_sizes[dim:]
+        strides += old_strides[dim:]
     view = new_object(Tensor)
-    view.geometry = other
+    view.geometry = geometry_of(sizes, strides, geometry.dtype, geometry.device, geometry.lazy)
     view.storage = self.storage
-    view.offset = offset
-    view.pointer = self.pointer and self.pointer + (offset - self.offset) * geometry.dtype.itemsize
+    view.offset = self.offset + moved
+    view.pointer = self.pointer and self.pointer + moved * geometry.dtype.itemsize
     base = self.base
     view.base = self if base is None else base
     view.counter = self.counter
