@@ -33,8 +33,12 @@ def test_gather() -> None:
     assert x.gather(0, gb.tensor([[1, 0]])).tolist() == [[3, 1]]
     assert gb.gather(gb.tensor(5), 0, ints(0, 0)).tolist() == [5, 5]
     assert tuple(x.gather(0, gb.empty(0, 0, dtype=gb.int64)).shape) == (0, 0)
-    for index, message in ((gb.tensor([[3]]), "out of bounds"), (gb.tensor([[-1]]), "out of bounds"),
-                           (ints(0), "same number of dimensions"), (gb.zeros(3, 1, dtype=gb.int64), "Size does not")):  # fmt: skip
+    for index, message in (
+        (gb.tensor([[3]]), "out of bounds"),
+        (gb.tensor([[-1]]), "out of bounds"),
+        (ints(0), "same number of dimensions"),
+        (gb.zeros(3, 1, dtype=gb.int64), "Size does not"),
+    ):
         with pytest.raises(RuntimeError, match=message):
             x.gather(1, index)
 
@@ -70,9 +74,11 @@ def test_scatter() -> None:
     assert x._version == 0
     assert x.scatter_(1, gb.tensor([[0]]), 1) is x
     assert x._version == 1 and x.tolist() == [[1, 0, 0], [0, 0, 0]]
-    for index, src, message in ((gb.tensor([[3]]), gb.ones(1, 1), "out of bounds"),
-                                (gb.tensor([[0]]), gb.ones(1, 1, dtype=gb.int64), "to be equal to src.dtype"),
-                                (gb.tensor([[0, 1]]), gb.ones(1, 1), "no larger size than src")):  # fmt: skip
+    for index, src, message in (
+        (gb.tensor([[3]]), gb.ones(1, 1), "out of bounds"),
+        (gb.tensor([[0]]), gb.ones(1, 1, dtype=gb.int64), "to be equal to src.dtype"),
+        (gb.tensor([[0, 1]]), gb.ones(1, 1), "no larger size than src"),
+    ):
         with pytest.raises(RuntimeError, match=message):
             x.scatter_(1, index, src)
     assert x._version == 1

@@ -149,7 +149,7 @@ def test_dtypes_must_match_except_for_one_number_under_a_mask() -> None:
 
 def test_value_shapes_and_overlap() -> None:
     x = gb.arange(4)
-    with pytest.raises(RuntimeError, match="value tensor of shape \\[3\\] cannot be broadcast to .* shape \\[2\\]"):
+    with pytest.raises(RuntimeError, match=r"value tensor of shape \[3\] cannot be broadcast to .* shape \[2\]"):
         x[[0, 1]] = gb.arange(3)
     with pytest.raises(RuntimeError, match="refer to a single memory location"):
         x[[0, 1]] = x[1:3]

@@ -33,6 +33,10 @@ def _fresh(
     return empty_tensor(tuple(size), dtype, as_device(device))
 
 
+def _sized(out: Tensor, size: Sequence[int]) -> Tensor:
+    return out if out.geometry.sizes == tuple(size) else resize_(out, tuple(size))
+
+
 def _unchanged(tensor: Tensor) -> Tensor:
     tensor.storage.version = 0
     return tensor
@@ -46,7 +50,7 @@ def _define(name: str, fill: Fill) -> None:
         return _unchanged(fill(_fresh(name, size, dtype or DEFAULTS.dtype, layout, device), generator=generator))
 
     def into(size: Sequence[int], *, generator: Generator | None = None, out: Tensor) -> Tensor:
-        return fill(resize_(out, tuple(size)), generator=generator)
+        return fill(_sized(out, size), generator=generator)
 
     def like(
         self: Tensor, *, dtype: DType | None = None, layout: Layout | None = None, device: Device | str | None = None,
@@ -101,7 +105,7 @@ def randint_low_out(
     low: int, high: int, size: Sequence[int], *, generator: Generator | None = None, out: Tensor
 ) -> Tensor:
     """randint into `out`, in its dtype."""
-    return random_from(resize_(out, tuple(size)), low, high, generator=generator)
+    return random_from(_sized(out, size), low, high, generator=generator)
 
 
 @kernel("randint.generator_out", derive=False)
@@ -149,7 +153,7 @@ def _permutation(result: Tensor, n: int, generator: Generator | None) -> Tensor:
 @kernel("randperm.out", derive=False)
 def randperm_out(n: int, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     """randperm into `out`, in its dtype."""
-    return _permutation(resize_(out, (n,)), n, generator)
+    return _permutation(_sized(out, (n,)), n, generator)
 
 
 @kernel("bernoulli", "CPU")

@@ -1,0 +1,28 @@
+"""Every call that the operator table says must raise, on the engine."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gaugeblock as gb
+import pytest
+from gaugeblock_spec import operators
+
+CASES = [(row, case) for row in operators.load().values() for case in row.errors]
+
+
+class Names(dict[str, Any]):
+    """The engine's public names, looked up as an example uses them."""
+
+    def __missing__(self, name: str) -> Any:
+        return getattr(gb, name)
+
+
+@pytest.mark.parametrize(("row", "case"), CASES, ids=[f"{row.name}-{case.when}" for row, case in CASES])
+def test_calls_that_must_raise(row: operators.Operator, case: operators.ErrorCase) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(Exception) as caught:
+            eval(case.example, {}, Names())
+    assert type(caught.value).__name__ == case.raises, caught.value
