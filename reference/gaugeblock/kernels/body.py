@@ -92,7 +92,7 @@ def record(
             arguments.append(tuple(Lane("argument", place.storage) for _ in range(place.components)))
             value = from_storage(arguments[-1], dtype, level.half_hardware)
             values.append(value if isinstance(operand, Raw) else _computed(value, dtype, compute, level))
-    outcome = formula(*values)
+    outcome = formula(*values, compute) if getattr(formula, "takes_dtype", False) else formula(*values)
     outcomes = outcome if isinstance(outcome, tuple) else (outcome,)
     if len(outcomes) != len(results):
         raise ValueError(f"formula gives {len(outcomes)} results where {len(results)} are declared")

@@ -18,13 +18,17 @@ EACH_RUN = f"""define internal void @each_run(ptr %run, ptr %state, ptr %in, i64
     ptr %parameters) {{
 entry:
   %counters = alloca [{MAX_DIMS} x i64]
+  %volume = load i64, ptr %parameters
+  %nothing = icmp eq i64 %volume, 0
+  br i1 %nothing, label %done, label %some
+some:
   %flat = icmp eq i64 %ndim, 0
   br i1 %flat, label %single, label %clear
 single:
   call void %run(ptr %state, ptr %in, i64 1, i64 0, i64 0, ptr %parameters)
   ret void
 clear:
-  %c = phi i64 [0, %entry], [%c_next, %clear]
+  %c = phi i64 [0, %some], [%c_next, %clear]
   %c_place = getelementptr i64, ptr %counters, i64 %c
   store i64 0, ptr %c_place
   %c_next = add i64 %c, 1

@@ -73,6 +73,28 @@ def mean_fold(compute: DType) -> Fold:
     return Fold((_sum_phase(compute, _plain, _average, real=False),))
 
 
+@functools.cache
+def nanmean_fold(compute: DType) -> Fold:
+    """Mean of the elements that are not NaN."""
+    total = SumState(lane_type(compute), 2 if compute.is_complex else 1)
+
+    def step(state: State, x: Value, index: Lane, context: Context) -> State:
+        bad = isnan(x.re) | isnan(x.im) if isinstance(x, Complex) else isnan(x)
+        counted = state[0] + convert_lane(~bad, INT[64])
+        return (counted, *total.add(state[1:], _without_nan(x, context)))
+
+    return Fold(
+        (
+            Phase(
+                lambda x: (constant(0, INT[64]), *total.identity()),
+                step,
+                lambda a, b: (a[0] + b[0], *total.merge(a[1:], b[1:])),
+                lambda state, context: (_divided(total.total(state[1:]), convert_lane(state[0], F64)),),
+            ),
+        )
+    )
+
+
 def _moment(x: Value, mean: tuple[Lane, ...]) -> Lane:
     lanes = (x.re, x.im) if isinstance(x, Complex) else (x,)
     total: Lane | None = None

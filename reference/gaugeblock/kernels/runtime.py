@@ -26,4 +26,19 @@ end:
 }}"""
 
 
-ROUTINES: dict[str, str] = {f"gb_power_{bits}": _power(bits) for bits in (8, 16, 32, 64)}
+_GCD = """define internal i64 @gb_gcd(i64 %a, i64 %b) {
+entry:
+  br label %test
+test:
+  %x = phi i64 [%a, %entry], [%y, %step]
+  %y = phi i64 [%b, %entry], [%rest, %step]
+  %done = icmp eq i64 %y, 0
+  br i1 %done, label %end, label %step
+step:
+  %rest = urem i64 %x, %y
+  br label %test
+end:
+  ret i64 %x
+}"""
+
+ROUTINES: dict[str, str] = {f"gb_power_{bits}": _power(bits) for bits in (8, 16, 32, 64)} | {"gb_gcd": _GCD}

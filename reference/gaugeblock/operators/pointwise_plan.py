@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core.device import cpu
-from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, float16
+from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, float16, float64
 from ..iteration.operand import Number
 from ..iteration.tensor_iterator import TensorIterator, planned_geometry
 from ..kernels.operand import Immediate
@@ -110,9 +110,12 @@ def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool
 
 
 def _kernel(call: Call, dtypes: Sequence[DType | None], common: DType, output: DType) -> PointwiseKernel:
+    from .formulas import FORMULAS
+
+    compute = float64 if FORMULAS[call.formula].numbers == "float" and common.kind < 2 else common
     operands: list[DType | Immediate] = [Immediate(common) if dtype is None else dtype for dtype in dtypes]
-    operands.extend(Immediate(common) for _ in call.extras)
-    return formula_kernel(call.formula, operands, common, output)
+    operands.extend(Immediate(compute) for _ in call.extras)
+    return formula_kernel(call.formula, operands, compute, output)
 
 
 def arguments(call: Call) -> list[Any]:

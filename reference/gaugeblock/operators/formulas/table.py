@@ -13,8 +13,10 @@ class Formula:
 
     `function` takes one lane per operand. `compute`: "common" (promoted dtype of the operands) or "float" (the same,
     with bool and ints replaced by the default float dtype). `result`: "compute", "bool" or "real" (the component dtype
-    of a complex compute dtype). `raw` lists operands that the formula takes in their own dtype, unconverted. The 16-bit
-    float dtypes are computed in float32 and rounded once.
+    of a complex compute dtype). `raw` lists operands that the formula takes in their own dtype, unconverted. `numbers`
+    "float" means that its trailing numbers are fractions, so that ints are computed in float64. The 16-bit float
+    dtypes are computed in float32 and rounded once. A function with the attribute `takes_dtype` gets the compute dtype
+    as its last argument.
     """
 
     name: str
@@ -23,6 +25,7 @@ class Formula:
     compute: str = "common"
     result: str = "compute"
     raw: tuple[int, ...] = ()
+    numbers: str = "common"
 
 
 def table(rows: Iterable[Formula]) -> dict[str, Formula]:

@@ -1,0 +1,123 @@
+"""Special functions of real lanes, evaluated in double precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from . import approximation
+from .expression import F32, F64, UINT, Lane, constant, select
+from .functions import bits_of, convert_lane, copysign, fabs, float_of_bits, floor, isnan, libm, rint, sqrt
+
+Function = Callable[..., Lane]
+
+
+def in_double(function: Function, *arguments: Lane) -> Lane:
+    """function(library, arguments...) in float64 lanes, rounded once; `library(name, x)` fits the arguments' type."""
+    single = arguments[0].type is F32
+
+    def library(name: str, *x: Lane) -> Lane:
+        fast = getattr(approximation, name, None) if single else None
+        return fast(*x) if fast is not None else libm(name, *x)
+
+    result: Lane = function(library, *(convert_lane(x, F64) for x in arguments))
+    return convert_lane(result, arguments[0].type)
+
+
+def xlogy(library: Function, x: Lane, y: Lane) -> Lane:
+    """x log y, 0 for x = 0, NaN for NaN y."""
+    return select(isnan(y), y, select(x == 0.0, 0.0, x * library("log", y)))
+
+
+def logit(library: Function, x: Lane) -> Lane:
+    """log(x / (1 - x))."""
+    return library("log", x / (1.0 - x))
+
+
+def logaddexp(library: Function, a: Lane, b: Lane) -> Lane:
+    """log(e**a + e**b)."""
+    top = select((a > b) | isnan(a), a, b)
+    spread = library("log1p", library("exp", -fabs(a - b)))
+    return select((a == b) & (fabs(a) == float("inf")), a, top + spread)
+
+
+def logaddexp2(library: Function, a: Lane, b: Lane) -> Lane:
+    """log2(2**a + 2**b)."""
+    top = select((a > b) | isnan(a), a, b)
+    spread = library("log1p", library("exp2", -fabs(a - b))) * (1.0 / math.log(2.0))
+    return select((a == b) & (fabs(a) == float("inf")), a, top + spread)
+
+
+def sinc(library: Function, x: Lane) -> Lane:
+    """sin(pi x) / (pi x), 1 for 0."""
+    return select(x == 0.0, 1.0, sin_pi(x) / (x * math.pi))
+
+
+def sin_pi(x: Lane) -> Lane:
+    """sin(pi x), exact zeros at the integers."""
+    near = rint(x)
+    sine = libm("sin", (x - near) * math.pi)
+    odd = fabs(near - rint(near * 0.5) * 2.0) == 1.0
+    return select(odd, -sine, sine)
+
+
+_CENTRAL = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
+            -0.00417768164, 0.246640727, 1.50140941)  # fmt: skip
+_TAIL = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
+         0.00943887047, 1.00167406, 2.83297682)  # fmt: skip
+
+
+def erfinv(library: Function, x: Lane) -> Lane:
+    """Inverse of erf: Giles' single precision start (2012), then two Halley steps against erf and erfc."""
+    size = fabs(x)
+    w = -libm("log1p", -(x * x))
+    near, far = w - 2.5, sqrt(w) - 3.0
+    central, tail = constant(_CENTRAL[0], F64), constant(_TAIL[0], F64)
+    for a, b in zip(_CENTRAL[1:], _TAIL[1:], strict=True):
+        central, tail = central * near + a, tail * far + b
+    y = select(w < 5.0, central, tail) * size
+    for _ in range(2):
+        miss = select(size < 0.5, libm("erf", y) - size, (1.0 - size) - libm("erfc", y))
+        step = miss * (math.sqrt(math.pi) / 2.0) * libm("exp", y * y)
+        y = y - step / (y * step + 1.0)
+    result = select(size == 1.0, float("inf"), select(size > 1.0, float("nan"), y))
+    return select(x == 0.0, x, copysign(result, x))
+
+
+_STIRLING = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
+
+
+def digamma(library: Function, x: Lane) -> Lane:
+    """Logarithmic derivative of gamma: reflection, recurrence to 12, asymptotic series; NaN at negative integers."""
+    reflected = x < 0.5
+    z = select(reflected, 1.0 - x, x)
+    shifted = constant(0.0, F64)
+    for _ in range(12):
+        small = z < 12.0
+        shifted = shifted - select(small, 1.0 / z, 0.0)
+        z = select(small, z + 1.0, z)
+    inverse = 1.0 / (z * z)
+    series = constant(0.0, F64)
+    for coefficient in reversed(_STIRLING):
+        series = (series + coefficient) * inverse
+    value = libm("log", z) - 0.5 / z - series + shifted
+    part = x - rint(x)
+    mirrored = value - math.pi / libm("tan", part * math.pi)
+    result = select(reflected, mirrored, value)
+    pole = (x == floor(x)) & (x < 0.0)
+    result = select(pole | (x == -float("inf")), float("nan"), result)
+    return select(x == 0.0, -copysign(constant(float("inf"), F64), x), result)
+
+
+def next_bits(x: Lane, bits: Lane, upward: Lane) -> Lane:
+    """Bit pattern of the number next to x (not 0), its pattern given, towards or away from +inf."""
+    one = constant(1, bits.type)
+    return select(upward ^ (x < 0.0), bits + one, bits - one)
+
+
+def next_after(x: Lane, y: Lane) -> Lane:
+    """The float next to x in the direction of y."""
+    smallest = float_of_bits(constant(1, UINT[x.type.bits]))
+    moved = float_of_bits(next_bits(x, bits_of(x), y > x))
+    moved = select(x == 0.0, copysign(smallest, y), moved)
+    return select(isnan(x) | isnan(y), x + y, select(x == y, y, moved))

@@ -1,0 +1,81 @@
+"""Largest and smallest elements and their positions: amax, amin, max, min, aminmax, argmax, argmin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.dtype import int64
+from ..iteration.types import UPSTREAM_NAMES
+from ..kernels import folds
+from ..tensor.tensor import Tensor
+from .named_results import result_type
+from .reduce_call import Dims, check_not_empty, reduce, reduced_dims
+from .registration import kernel
+
+
+def _check_ordered(operator: str, self: Tensor) -> None:
+    dtype = self.geometry.dtype
+    if dtype.is_complex:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+
+
+def _extreme(name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool) -> Tensor:
+    own = self.geometry.dtype
+    return reduce(name, folds.extreme_fold(own, largest), self, dims, keepdim, own, (own,))[0]
+
+
+def _positions(name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool) -> tuple[Tensor, ...]:
+    own = self.geometry.dtype
+    return reduce(name, folds.position_fold(own, largest), self, dims, keepdim, own, (own, int64))
+
+
+def _register(largest: bool) -> None:
+    word = "max" if largest else "min"
+
+    @kernel(f"a{word}")
+    def over_dims(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
+        operator = f"a{word}"
+        _check_ordered(operator, self)
+        dims = reduced_dims(operator, dim, self.geometry.ndim)
+        check_not_empty(operator, self.geometry, dims, full=dim == () or dim == [])
+        return _extreme(operator, self, dims, keepdim, largest)
+
+    @kernel(word)
+    def of_all(self: Tensor) -> Tensor:
+        _check_ordered(word, self)
+        dims = tuple(range(self.geometry.ndim))
+        check_not_empty(word, self.geometry, dims, full=True)
+        return _extreme(f"a{word}", self, dims, False, largest)
+
+    @kernel(f"{word}.dim")
+    def along(self: Tensor, dim: int, keepdim: bool = False) -> Any:
+        _check_ordered(word, self)
+        dims = reduced_dims(word, dim, self.geometry.ndim)
+        check_not_empty(word, self.geometry, dims, full=False)
+        return result_type(f"{word}.dim")(*_positions(word, self, dims, keepdim, largest))
+
+    @kernel(f"arg{word}")
+    def position(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        operator = f"arg{word}"
+        kind = self.geometry.dtype.category
+        if kind in ("bool", "complex"):
+            raise RuntimeError(f"{operator}(): does not support {kind} input")
+        dims = reduced_dims(operator, dim, self.geometry.ndim)
+        check_not_empty(operator, self.geometry, dims, full=dim is None, error=IndexError)
+        return _positions(operator, self, dims, keepdim, largest)[1]
+
+
+_register(True)
+_register(False)
+
+
+@kernel("aminmax")
+def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """(smallest, largest) in all or along a dim; NaN wins. Raises RuntimeError without elements, IndexError."""
+    _check_ordered("aminmax", self)
+    dims = reduced_dims("aminmax", dim, self.geometry.ndim)
+    if not self.geometry.numel and (dim is None or self.geometry.sizes[dims[0]] == 0):
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as it has no identity.")
+    extremes = [_extreme(name, self, dims, keepdim, name == "amax") for name in ("amin", "amax")]
+    return result_type("aminmax")(*extremes)

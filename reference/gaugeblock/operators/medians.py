@@ -1,0 +1,85 @@
+"""Medians: the lower of the two middle values, with the index of one that has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.dtype import int64
+from ..core.errors import wrap_dim
+from ..iteration.types import UPSTREAM_NAMES
+from ..tensor.tensor import Tensor
+from .arrays import Array, filled, values
+from .named_results import pair
+from .registration import kernel
+from .sorting import order_along, sortable
+
+
+def _check(operator: str, self: Tensor) -> None:
+    dtype = self.geometry.dtype
+    if dtype.is_complex or dtype.kind == 0:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+
+
+def _middle(array: Array, ignore_nan: bool) -> Array:
+    """Index of the median along the last axis, which has at least one element."""
+    order = order_along(array, -1, False)
+    size = array.shape[-1]
+    missing = np.isnan(sortable(array)).sum(-1) if array.dtype.kind not in "iub" else np.zeros(array.shape[:-1], int)
+    if ignore_nan:
+        place = np.maximum(size - missing - 1, 0) // 2
+    else:
+        place = np.where(missing > 0, size - missing, (size - 1) // 2)
+    return np.take_along_axis(order, np.asarray(place)[..., None], -1)[..., 0]
+
+
+def _median_all(operator: str, self: Tensor, ignore_nan: bool) -> Tensor:
+    _check(operator, self)
+    flat = values(self).reshape(-1)
+    dtype = self.geometry.dtype
+    if not flat.size:
+        lowest = -(1 << (8 * dtype.itemsize - 1)) if dtype.itemsize >= 4 else 0
+        return filled((), dtype, float("nan") if dtype.kind == 2 else lowest)
+    return filled((), dtype, flat[_middle(flat, ignore_nan)])
+
+
+def _median_dim(operator: str, self: Tensor, dim: int, keepdim: bool, ignore_nan: bool) -> Any:
+    _check(operator, self)
+    place = wrap_dim(operator, dim, self.geometry.ndim)
+    array = values(self).reshape(self.geometry.sizes or (1,))
+    if array.shape[place] == 0:
+        raise IndexError(f"{operator}(): Expected reduction dim {place} to have non-zero size.")
+    last = np.moveaxis(array, place, -1)
+    index = _middle(last, ignore_nan)
+    found = np.take_along_axis(last, index[..., None], -1)[..., 0]
+    if keepdim:
+        found, index = np.expand_dims(found, place), np.expand_dims(index, place)
+    sizes = found.shape if self.geometry.ndim else ()
+    dtype = self.geometry.dtype
+    found_at = filled(sizes, int64, index.reshape(sizes))
+    return pair(f"{operator}.dim", filled(sizes, dtype, found.reshape(sizes)), found_at)
+
+
+@kernel("median", "CPU")
+def median(self: Tensor) -> Tensor:
+    """Median of all elements, NaN when one is NaN or there are none."""
+    return _median_all("median", self, False)
+
+
+@kernel("median.dim", "CPU")
+def median_dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
+    """Median along a dim and its index; NaN wins. Raises IndexError for an empty dim."""
+    return _median_dim("median", self, dim, keepdim, False)
+
+
+@kernel("nanmedian", "CPU")
+def nanmedian(self: Tensor) -> Tensor:
+    """Median of the elements that are not NaN."""
+    return _median_all("nanmedian", self, True)
+
+
+@kernel("nanmedian.dim", "CPU")
+def nanmedian_dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
+    """Median of the elements along a dim that are not NaN, and its index. Raises IndexError for an empty dim."""
+    return _median_dim("nanmedian", self, dim, keepdim, True)

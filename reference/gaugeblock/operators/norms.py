@@ -1,0 +1,136 @@
+"""Vector norms, logsumexp and softmax."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..core.dtype import DEFAULTS, DType, float64
+from ..iteration.types import UPSTREAM_NAMES
+from ..kernels import folds
+from ..tensor.geometry import geometry_of
+from ..tensor.strides import default_strides
+from ..tensor.tensor import Tensor, new_like
+from .arguments import dtype_argument
+from .arrays import filled, values
+from .conversion import converted
+from .element_loop import element_launch
+from .reduce_call import reduce, reduced_dims, reduced_sizes
+from .registration import kernel
+
+Dim = int | Sequence[int] | None
+
+
+def vector_norm(operator: str, self: Tensor, order: float, dim: Dim, keepdim: bool, dtype: DType | None) -> Tensor:
+    """The norm of order `order` over dims, in the real dtype.
+
+    Raises RuntimeError for bool and ints, and for an infinite or negative order over no elements.
+    """
+    geometry = self.geometry
+    compute = dtype_argument(operator, dtype) or geometry.dtype
+    if compute.kind < 2:
+        raise RuntimeError(
+            f"{operator}(): linalg.vector_norm: Expected a floating point or complex tensor as input. "
+            f"Got {UPSTREAM_NAMES[compute.name]}"
+        )
+    dims = reduced_dims(operator, dim, geometry.ndim)
+    order = float(order)
+    if order < 0 or order == math.inf:
+        for d in dims:
+            if geometry.sizes[d] == 0 and 0 not in reduced_sizes(geometry.sizes, dims, False):
+                raise RuntimeError(
+                    f"{operator}(): linalg.vector_norm cannot compute the {order:g} norm on the dimension {d} because "
+                    f"this dimension is empty and the operation does not have an identity"
+                )
+    kind = {0.0: "0", 1.0: "1", 2.0: "2", math.inf: "inf", -math.inf: "-inf"}.get(order, "p")
+    numbers = (order,) if kind == "p" else ()
+    fold = folds.norm_fold(compute, kind)
+    return reduce("norm", fold, self, dims, keepdim, compute, (compute.to_real(),), numbers)[0]
+
+
+def _order(operator: str, p: float | str | None) -> float:
+    if isinstance(p, str):
+        if p != "fro":
+            raise RuntimeError(f"{operator}(): argument 'p' must be a number or 'fro', got {p!r}")
+        return 2.0
+    return 2.0 if p is None else float(p)
+
+
+@kernel("norm.Scalar")
+def norm_all(self: Tensor, p: float = 2) -> Tensor:
+    """Norm of all elements."""
+    return vector_norm("norm", self, _order("norm", p), None, False, None)
+
+
+@kernel("norm.ScalarOpt_dim")
+def norm_dims(self: Tensor, p: float | None, dim: Dim, keepdim: bool = False) -> Tensor:
+    """Norm over dims."""
+    return vector_norm("norm", self, _order("norm", p), dim, keepdim, None)
+
+
+@kernel("norm.ScalarOpt_dim_dtype")
+def norm_dtype(self: Tensor, p: float | None, dim: Dim, keepdim: bool, *, dtype: DType) -> Tensor:
+    """Norm over dims of the elements converted to `dtype`."""
+    return vector_norm("norm", self, _order("norm", p), dim, keepdim, dtype)
+
+
+@kernel("linalg_vector_norm")
+def linalg_vector_norm(
+    self: Tensor, ord: float = 2, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """Norm of order `ord` over dims, None for all."""
+    return vector_norm("linalg_vector_norm", self, ord, dim, keepdim, dtype)
+
+
+@kernel("logsumexp")
+def logsumexp(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+    """log(sum(exp(self))) over dims, stable; -inf over no elements; ints are converted to the default float dtype."""
+    own = self.geometry.dtype
+    compute = own if own.kind >= 2 else DEFAULTS.dtype
+    dims = reduced_dims("logsumexp", dim, self.geometry.ndim)
+    if compute.is_complex and self.geometry.device.type == "cpu":
+        return _complex_logsumexp(self, dims, keepdim)
+    return reduce("logsumexp", folds.exponentials_fold(compute, True), self, dims, keepdim, compute, (compute,))[0]
+
+
+def _complex_logsumexp(self: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    with np.errstate(all="ignore"):
+        array = values(self).astype(np.complex128)
+        largest = np.max(array.real, axis=dims, keepdims=True, initial=-np.inf)
+        shift = np.where(np.isinf(largest), 0.0, largest)
+        result = np.log(np.exp(array - shift).sum(axis=dims, keepdims=True)) + shift
+    sizes = reduced_sizes(self.geometry.sizes, dims, keepdim)
+    return filled(sizes, self.geometry.dtype, result.reshape(sizes))
+
+
+def _normalised(operator: str, formula: str, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    chosen = dtype_argument(operator, dtype)
+    source = self if chosen is None else converted(self, chosen)
+    geometry = source.geometry
+    own = geometry.dtype
+    if own.kind != 2:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    dims = reduced_dims(operator, dim, geometry.ndim)
+    target = geometry_of(geometry.sizes, default_strides(geometry.sizes), own, geometry.device)
+    result = new_like(target)
+    if geometry.numel and geometry.device.type == "cpu":
+        fold = folds.exponentials_fold(own, False)
+        largest, total = reduce(operator, fold, source, dims, True, own, (own, float64))
+        launch = element_launch(formula, target, [geometry, largest.geometry, total.geometry], own)
+        if launch is not None:
+            launch.run([result.pointer, source.pointer, largest.pointer, total.pointer])
+    return result
+
+
+@kernel("softmax.int")
+def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """exp(self) / sum(exp(self)) along a dim, stable. Raises NotImplementedError for other than floats, IndexError."""
+    return _normalised("softmax", "softmax", self, dim, dtype)
+
+
+@kernel("log_softmax.int")
+def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """Logarithm of softmax. Raises NotImplementedError for other than floats, IndexError."""
+    return _normalised("log_softmax", "log_softmax", self, dim, dtype)

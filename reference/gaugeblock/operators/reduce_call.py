@@ -1,0 +1,137 @@
+"""Running a reduction kernel on a tensor: dims checked, plan remembered in the tensor's geometry, outputs allocated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.device import cpu
+from ..core.dtype import DType
+from ..core.errors import check_ints, wrap_dim
+from ..kernels.fold import Fold
+from ..kernels.reduction import reduction_kernel
+from ..tensor.geometry import Geometry, contiguous_geometry, remember
+from ..tensor.tensor import Tensor, new_like
+
+Dims = tuple[int, ...]
+
+
+@dataclass(slots=True, eq=False)
+class ReducePlan:
+    """Geometries of the results, and the builtin with the arguments that follow the addresses and numbers."""
+
+    outputs: tuple[Geometry, ...]
+    reduce: Callable[..., None] | None
+    tail: tuple[int, ...]
+
+
+def reduced_dims(operator: str, dim: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool = True) -> Dims:
+    """The dims to reduce, ascending. Raises IndexError outside the range, RuntimeError for a dim given twice."""
+    if dim is None:
+        return tuple(range(ndim))
+    if type(dim) is int:
+        wrapped = (wrap_dim(operator, dim, ndim),)
+        return wrapped if ndim else ()
+    given = check_ints(operator, "dim", dim)
+    if not given and empty_is_all:
+        return tuple(range(ndim))
+    seen: set[int] = set()
+    for one in given:
+        place = wrap_dim(operator, one, ndim)
+        if place in seen:
+            raise RuntimeError(f"{operator}(): dim {place} appears multiple times in the list of dims")
+        seen.add(place)
+    return tuple(sorted(seen)) if ndim else ()
+
+
+def reduced_sizes(sizes: Dims, dims: Dims, keepdim: bool) -> Dims:
+    """Sizes of the result."""
+    if keepdim:
+        return tuple(1 if d in dims else size for d, size in enumerate(sizes))
+    return tuple(size for d, size in enumerate(sizes) if d not in dims)
+
+
+def reduce(
+    name: str,
+    fold: Fold,
+    self: Tensor,
+    dims: Dims,
+    keepdim: bool,
+    compute: DType,
+    results: tuple[DType, ...],
+    numbers: tuple[float, ...] = (),
+) -> tuple[Tensor, ...]:
+    """The results of a fold over `dims` (ascending, checked) in fresh tensors."""
+    geometry = self.geometry
+    key = (fold, dims, keepdim, compute, results)
+    plan: ReducePlan | None = geometry.plans.get(key)
+    if plan is None:
+        plan = _plan(name, fold, geometry, dims, keepdim, compute, results)
+        remember(geometry.plans, key, plan)
+    made = tuple([new_like(output) for output in plan.outputs])
+    if plan.reduce is not None:
+        plan.reduce(*[output.pointer for output in made], self.pointer, *numbers, *plan.tail)
+    return made
+
+
+def _plan(
+    name: str, fold: Fold, geometry: Geometry, dims: Dims, keepdim: bool, compute: DType, results: tuple[DType, ...]
+) -> ReducePlan:
+    sizes = reduced_sizes(geometry.sizes, dims, keepdim)
+    outputs = tuple(contiguous_geometry(sizes, dtype, geometry.device) for dtype in results)
+    if geometry.device is not cpu or not outputs[0].numel:
+        return ReducePlan(outputs, None, ())
+    itemsize = geometry.dtype.itemsize
+    kept = [d for d in range(geometry.ndim) if d not in dims]
+    out_steps = [_row_major([geometry.sizes[d] for d in kept], dtype.itemsize) for dtype in results]
+    keep = [
+        (geometry.sizes[d], geometry.strides[d] * itemsize, *(steps[k] for steps in out_steps))
+        for k, d in enumerate(kept)
+    ]
+    inner = [(geometry.sizes[d], geometry.strides[d] * itemsize) for d in dims]
+    positions = "arg" in name or name in ("max", "min")
+    kept_dims = coalesced(sorted(keep, key=lambda dim: dim[1]))
+    inner_dims = coalesced(inner[::-1] if positions else sorted(inner, key=lambda dim: dim[1]))
+    tail = [len(kept_dims), len(inner_dims), *(d[0] for d in kept_dims), *(d[0] for d in inner_dims)]
+    tail += [*(d[1] for d in kept_dims), *(d[1] for d in inner_dims)]
+    for k in range(len(results)):
+        tail += [d[2 + k] for d in kept_dims]
+    kernel = reduction_kernel(name, fold, geometry.dtype, compute, results)
+    return ReducePlan(outputs, kernel.reduce, tuple(tail))
+
+
+def _row_major(sizes: Sequence[int], itemsize: int) -> list[int]:
+    strides, step = [], itemsize
+    for size in reversed(sizes):
+        strides.append(step)
+        step *= size
+    return strides[::-1]
+
+
+def coalesced(dims: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Dims (size, strides...), innermost first, with neighbours merged where all strides allow and size 1 dropped."""
+    merged: list[tuple[int, ...]] = []
+    for dim in dims:
+        if dim[0] == 1:
+            continue
+        last = merged[-1] if merged else None
+        if last is not None and all(last[0] * a == b for a, b in zip(last[1:], dim[1:], strict=True)):
+            merged[-1] = (last[0] * dim[0], *last[1:])
+        else:
+            merged.append(dim)
+    return merged
+
+
+def check_not_empty(operator: str, geometry: Geometry, dims: Dims, *, full: bool, error: Any = RuntimeError) -> None:
+    """Raise for reductions without identity: `error` for no elements reduced in full, IndexError for an empty dim."""
+    if geometry.numel:
+        return
+    if full:
+        raise error(
+            f"{operator}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+            f"with the 'dim' argument."
+        )
+    for dim in dims:
+        if geometry.sizes[dim] == 0:
+            raise IndexError(f"{operator}(): Expected reduction dim {dim} to have non-zero size.")

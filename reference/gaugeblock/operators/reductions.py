@@ -1,0 +1,215 @@
+"""Reductions with an identity: sums, products, means, truth, counts, variance."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.dtype import DType, bool_, int64, uint8
+from ..iteration.types import UPSTREAM_NAMES
+from ..kernels import folds
+from ..kernels.fold import Fold
+from ..tensor.tensor import Tensor
+from .arguments import dtype_argument
+from .reduce_call import Dims, reduce, reduced_dims
+from .registration import kernel
+
+Dim = int | Sequence[int] | None
+
+
+def _accumulated(operator: str, self: Tensor, dtype: DType | None) -> DType:
+    chosen = dtype_argument(operator, dtype)
+    if chosen is not None:
+        return chosen
+    own = self.geometry.dtype
+    return int64 if own.kind < 2 else own
+
+
+def _total(name: str, build: Any, self: Tensor, dims: Dims, keepdim: bool, dtype: DType | None) -> Tensor:
+    compute = _accumulated(name, self, dtype)
+    return reduce(name, build(compute), self, dims, keepdim, compute, (compute,))[0]
+
+
+@kernel("sum")
+def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+    """Sum of all elements; bool and ints in int64; `dtype` converts the elements first."""
+    return _total("sum", folds.sum_fold, self, tuple(range(self.geometry.ndim)), False, dtype)
+
+
+@kernel("sum.dim_IntList")
+def sum_dims(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+    """Sum over dims (None or none given: all). Raises IndexError, RuntimeError for wrong dims."""
+    return _total("sum", folds.sum_fold, self, reduced_dims("sum", dim, self.geometry.ndim), keepdim, dtype)
+
+
+@kernel("nansum")
+def nansum(self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+    """Sum with NaN counted as 0. Raises RuntimeError for complex."""
+    dims = reduced_dims("nansum", dim, self.geometry.ndim)
+    if self.geometry.dtype.is_complex:
+        raise RuntimeError("nansum(): nansum on CPU does not support complex inputs")
+    return _total("nansum", folds.nansum_fold, self, dims, keepdim, dtype)
+
+
+@kernel("prod")
+def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+    """Product of all elements; bool and ints in int64."""
+    return _total("prod", folds.prod_fold, self, tuple(range(self.geometry.ndim)), False, dtype)
+
+
+@kernel("prod.dim_int")
+def prod_dim(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+    """Product over one dim. Raises IndexError."""
+    return _total("prod", folds.prod_fold, self, reduced_dims("prod", dim, self.geometry.ndim), keepdim, dtype)
+
+
+def _inexact(operator: str, self: Tensor, dtype: DType | None) -> DType:
+    chosen = dtype_argument(operator, dtype)
+    found = self.geometry.dtype if chosen is None else chosen
+    if found.kind < 2:
+        source = "Input dtype" if chosen is None else "Optional dtype"
+        raise RuntimeError(
+            f"{operator}(): could not infer output dtype. {source} must be either a floating point or complex dtype. "
+            f"Got: {UPSTREAM_NAMES[found.name]}"
+        )
+    return found
+
+
+def _mean(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Tensor:
+    compute = _inexact("mean", self, dtype)
+    dims = reduced_dims("mean", dim, self.geometry.ndim)
+    return reduce("mean", folds.mean_fold(compute), self, dims, keepdim, compute, (compute,))[0]
+
+
+@kernel("mean")
+def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+    """Mean of all elements. Raises RuntimeError for bool and ints without a floating `dtype`."""
+    return _mean(self, None, False, dtype)
+
+
+@kernel("mean.dim")
+def mean_dims(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+    """Mean over dims. Raises RuntimeError for bool and ints without a floating `dtype`, IndexError for wrong dims."""
+    return _mean(self, dim, keepdim, dtype)
+
+
+@kernel("nanmean")
+def nanmean(self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+    """Mean of the elements that are not NaN. Raises RuntimeError for bool, ints and complex."""
+    if self.geometry.dtype.kind < 2:
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got "
+            f"{UPSTREAM_NAMES[self.geometry.dtype.name]}"
+        )
+    compute = _inexact("nanmean", self, dtype)
+    if self.geometry.dtype.is_complex:
+        raise RuntimeError("nanmean(): nansum on CPU does not support complex inputs")
+    dims = reduced_dims("nanmean", dim, self.geometry.ndim)
+    return reduce("nanmean", folds.nanmean_fold(compute), self, dims, keepdim, compute, (compute,))[0]
+
+
+def _truth(name: str, self: Tensor, dims: Dims, keepdim: bool) -> Tensor:
+    own = self.geometry.dtype
+    result = uint8 if own is uint8 else bool_
+    return reduce(name, folds.truth_fold(name == "all"), self, dims, keepdim, own, (result,))[0]
+
+
+@kernel("any")
+def any_all(self: Tensor) -> Tensor:
+    """Whether any element is nonzero; uint8 for uint8."""
+    return _truth("any", self, tuple(range(self.geometry.ndim)), False)
+
+
+@kernel("any.dim")
+def any_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+    """any along one dim. Raises IndexError."""
+    return _truth("any", self, reduced_dims("any", dim, self.geometry.ndim), keepdim)
+
+
+@kernel("any.dims")
+def any_dims(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor:
+    """any over dims; an empty list reduces none. Raises IndexError, RuntimeError for wrong dims."""
+    return _truth("any", self, reduced_dims("any", dim, self.geometry.ndim, empty_is_all=False), keepdim)
+
+
+@kernel("all")
+def all_all(self: Tensor) -> Tensor:
+    """Whether all elements are nonzero; uint8 for uint8."""
+    return _truth("all", self, tuple(range(self.geometry.ndim)), False)
+
+
+@kernel("all.dim")
+def all_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+    """all along one dim. Raises IndexError."""
+    return _truth("all", self, reduced_dims("all", dim, self.geometry.ndim), keepdim)
+
+
+@kernel("all.dims")
+def all_dims(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor:
+    """all over dims; an empty list reduces none. Raises IndexError, RuntimeError for wrong dims."""
+    return _truth("all", self, reduced_dims("all", dim, self.geometry.ndim, empty_is_all=False), keepdim)
+
+
+@kernel("count_nonzero.dim_IntList")
+def count_nonzero_dims(self: Tensor, dim: Dim) -> Tensor:
+    """How many elements are nonzero, over dims. Raises IndexError, RuntimeError for wrong dims."""
+    dims = reduced_dims("count_nonzero", dim, self.geometry.ndim)
+    return reduce("count_nonzero", folds.count_fold(False), self, dims, False, self.geometry.dtype, (int64,))[0]
+
+
+@kernel("count_nonzero")
+def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor:
+    """How many elements are nonzero, in all or along a dim. Raises IndexError."""
+    return count_nonzero_dims(self, dim)
+
+
+def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: float | None) -> tuple[Tensor, ...]:
+    """Variance (var, var_mean) or standard deviation (std, std_mean), and the mean for the latter forms.
+
+    Raises RuntimeError for bool and ints; warns when the degrees of freedom are not positive.
+    """
+    own = self.geometry.dtype
+    base, _, mean = operator.partition("_")
+    if own.kind < 2:
+        raise RuntimeError(f"{operator}(): std and var only support floating point and complex dtypes")
+    dims = reduced_dims(operator, dim, self.geometry.ndim)
+    removed = 1.0 if correction is None else float(correction)
+    count = 1
+    for d in dims:
+        count *= self.geometry.sizes[d]
+    if count - removed <= 0:
+        warnings.warn(
+            f"{operator}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            f"(input numel divided by output numel).",
+            stacklevel=3,
+        )
+    fold: Fold = folds.variance_fold(own, base == "std", bool(mean))
+    results = (own.to_real(), own) if mean else (own.to_real(),)
+    return reduce(operator, fold, self, dims, keepdim, own, results, (removed,))
+
+
+def _register_spread(base: str) -> None:
+    @kernel(base)
+    def unbiased_all(self: Tensor, unbiased: bool = True) -> Tensor:
+        return spread(base, self, None, False, float(unbiased))[0]
+
+    @kernel(f"{base}.dim")
+    def unbiased_dims(self: Tensor, dim: Dim, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+        return spread(base, self, dim, keepdim, float(unbiased))[0]
+
+    @kernel(f"{base}.correction")
+    def corrected(
+        self: Tensor, dim: Dim = None, *, correction: float | None = None, keepdim: bool = False
+    ) -> Tensor:
+        return spread(base, self, dim, keepdim, correction)[0]
+
+    @kernel(f"{base}_mean.correction")
+    def with_mean(
+        self: Tensor, dim: Dim = None, *, correction: float | None = None, keepdim: bool = False
+    ) -> tuple[Tensor, ...]:
+        return spread(f"{base}_mean", self, dim, keepdim, correction)
+
+
+_register_spread("var")
+_register_spread("std")

@@ -1,0 +1,125 @@
+"""Running results along a dim: cumsum, cumprod, cummax, cummin, logcumsumexp."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.device import cpu
+from ..core.dtype import DType, bool_, int64
+from ..core.errors import wrap_dim
+from ..iteration.types import UPSTREAM_NAMES
+from ..kernels import scans
+from ..kernels.fold import Phase
+from ..kernels.scan import scan_kernel
+from ..tensor.geometry import Geometry, geometry_of, remember
+from ..tensor.strides import default_strides
+from ..tensor.tensor import Tensor, new_like
+from .arguments import dtype_argument
+from .arrays import from_array, values
+from .named_results import pair
+from .reduce_call import coalesced
+from .registration import kernel
+
+
+def scan(name: str, phase: Phase, self: Tensor, dim: int, compute: DType, results: tuple[DType, ...]) -> list[Tensor]:
+    """The finished state after each element along `dim` (checked), in fresh row-major tensors."""
+    geometry = self.geometry
+    key = (phase, dim, compute, results)
+    plan = geometry.plans.get(key)
+    if plan is None:
+        plan = _plan(name, phase, geometry, dim, compute, results)
+        remember(geometry.plans, key, plan)
+    outputs, call, tail = plan
+    made = [new_like(output) for output in outputs]
+    if call is not None:
+        call(*[output.pointer for output in made], self.pointer, *tail)
+    return made
+
+
+def _plan(
+    name: str, phase: Phase, geometry: Geometry, dim: int, compute: DType, results: tuple[DType, ...]
+) -> tuple[list[Geometry], Any, tuple[int, ...]]:
+    sizes = geometry.sizes
+    outputs = [geometry_of(sizes, default_strides(sizes), dtype, geometry.device) for dtype in results]
+    if geometry.device is not cpu or not geometry.numel:
+        return outputs, None, ()
+    every = [*outputs, geometry]
+    dims = [(sizes[d], *(g.strides[d] * g.dtype.itemsize for g in every)) for d in range(geometry.ndim)]
+    scanned = dims.pop(dim) if dims else (1, *(0 for _ in every))
+    laid = [scanned, *coalesced(dims[::-1])]
+    tail = [len(laid), *(d[0] for d in laid)]
+    for k in range(len(every)):
+        tail += [d[1 + k] for d in laid]
+    return outputs, scan_kernel(name, phase, geometry.dtype, compute, results).strided, tuple(tail)
+
+
+def _running(name: str, build: Any, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    place = wrap_dim(name, dim, self.geometry.ndim)
+    own = self.geometry.dtype
+    compute = dtype_argument(name, dtype) or (int64 if own.kind < 2 else own)
+    if compute is bool_:
+        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+    return scan(name, build(compute), self, place, compute, (compute,))[0]
+
+
+@kernel("cumsum")
+def cumsum(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    """Running sum along a dim; bool and ints in int64. Raises IndexError."""
+    return _running("cumsum", scans.running_sum, self, dim, dtype)
+
+
+@kernel("cumprod")
+def cumprod(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    """Running product along a dim; bool and ints in int64. Raises IndexError."""
+    return _running("cumprod", scans.running_product, self, dim, dtype)
+
+
+def _extreme(name: str, self: Tensor, dim: int) -> Any:
+    place = wrap_dim(name, dim, self.geometry.ndim)
+    own = self.geometry.dtype
+    if own.is_complex:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    found, index = scan(name, scans.running_extreme(own, name == "cummax"), self, place, own, (own, int64))
+    return pair(name, found, index)
+
+
+@kernel("cummax")
+def cummax(self: Tensor, dim: int) -> Any:
+    """Largest element so far along a dim and the index of its last occurrence; NaN stays. Raises IndexError."""
+    return _extreme("cummax", self, dim)
+
+
+@kernel("cummin")
+def cummin(self: Tensor, dim: int) -> Any:
+    """Smallest element so far along a dim and the index of its last occurrence; NaN stays. Raises IndexError."""
+    return _extreme("cummin", self, dim)
+
+
+@kernel("logcumsumexp")
+def logcumsumexp(self: Tensor, dim: int) -> Tensor:
+    """log of the running sum of exp along a dim. Raises NotImplementedError for bool and ints, IndexError."""
+    place = wrap_dim("logcumsumexp", dim, self.geometry.ndim)
+    own = self.geometry.dtype
+    if own.kind < 2:
+        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    if own.is_complex:
+        return _complex_logcumsumexp(self, place)
+    return scan("logcumsumexp", scans.running_exponentials(own), self, place, own, (own,))[0]
+
+
+def _complex_logcumsumexp(self: Tensor, dim: int) -> Tensor:
+    with np.errstate(all="ignore"):
+        array = values(self).astype(np.complex128)
+        if not array.ndim:
+            return from_array(array, self.geometry.dtype)
+        rows = np.moveaxis(array, dim, 0)
+        result = np.empty_like(rows)
+        running = np.full(rows.shape[1:], -np.inf, np.complex128)
+        for position, row in enumerate(rows):
+            top = np.maximum(running.real, row.real)
+            shift = np.where(np.isinf(top), 0.0, top)
+            running = np.log(np.exp(running - shift) + np.exp(row - shift)) + shift
+            result[position] = running
+    return from_array(np.moveaxis(result, 0, dim), self.geometry.dtype)
