@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dtype import DType
 from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, internal_overlap, pair_overlap
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
@@ -20,12 +21,14 @@ from ..tensor.versions import bump_version
 from .arrays import Array, filled, number_as, values
 from .copy import clone
 from .extents import extent_of
-from .index_key import Key, key_of, split_index, tensor_index_array
+from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array
 from .registration import kernel
 
 
 def advanced_getitem(self: Tensor, index: Any) -> Tensor:
     """A copy of the indexed elements. Raises IndexError for bad indices, ValueError for a slice step below 1."""
+    if type(index) is Tensor and index.geometry.ndim and index.geometry.dtype in INDEX_DTYPES and self.geometry.ndim:
+        return take_along(self, 0, values(index))
     view, arrays = split_index(self, index)
     return _pick(view, key_of(view, arrays))
 
@@ -76,30 +79,56 @@ def _pick(view: Tensor, key: Key) -> Tensor:
     array = values(view)
     dtype = view.geometry.dtype
     single = [dim for dim, part in enumerate(key) if not isinstance(part, slice)]
-    if len(single) == 1 and key[single[0]].dtype != np.bool_:
-        return take_along(view, single[0], key[single[0]])
+    if len(single) == 1:
+        dim, part = single[0], key[single[0]]
+        if part.dtype != np.bool_:
+            return take_along(view, dim, part)
+        if part.ndim == array.ndim:
+            return take_true(array, part, dtype)
     sizes = _result_shape(array.shape, key)
     with _renamed_index_errors():
         return filled(sizes, dtype, array[key])
 
 
-def take_along(self: Tensor, dim: int, index: Array) -> Tensor:
-    """The parts of `self` at `index` along `dim`; negative indices count from the end. Raises IndexError."""
-    sizes = self.geometry.sizes
-    check_bounds(index, dim, sizes[dim])
-    result = empty_tensor(sizes[:dim] + index.shape + sizes[dim + 1 :], self.geometry.dtype)
-    if result.geometry.numel:
-        values(self).take(index, axis=dim, out=array_of(result), mode="wrap")
+def take_true(array: Array, mask: Array, dtype: DType) -> Tensor:
+    """The elements of `array` where `mask`, of the same sizes, is true, in row-major order."""
+    places = np.flatnonzero(mask)
+    result = empty_tensor((places.size,), dtype)
+    if places.size:
+        array.reshape(-1).take(places, out=array_of(result), mode="clip")
     return result
 
 
-def check_bounds(index: Array, dim: int, size: int) -> None:
-    """Raise IndexError unless every index lies in [-size, size)."""
-    if index.size:
-        low, high = int(index.min()), int(index.max())
-        if low < -size or high >= size:
-            bad = high if high >= size else low
-            raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+def take_along(self: Tensor, dim: int, index: Array) -> Tensor:
+    """The parts of `self` at `index` along `dim`; negative indices count from the end. Raises IndexError."""
+    sizes = self.geometry.sizes
+    result = empty_tensor(sizes[:dim] + index.shape + sizes[dim + 1 :], self.geometry.dtype)
+    if result.geometry.numel <= SMALL:
+        with _renamed_index_errors():
+            array_of(result)[...] = values(self).take(index, dim)
+        return result
+    low = check_bounds(index, dim, sizes[dim])
+    values(self).take(index, axis=dim, out=array_of(result), mode="wrap" if low < 0 else "clip")
+    return result
+
+
+def check_bounds(index: Array, dim: int, size: int) -> int:
+    """The smallest index. Raises IndexError unless every one lies in [-size, size)."""
+    if not index.size:
+        return 0
+    low, high = int(index.min()), int(index.max())
+    if low < -size or high >= size:
+        raise index_error(high if high >= size else low, dim, size)
+    return low
+
+
+def index_error(index: int, dim: int, size: int) -> IndexError:
+    """The exception for an index out of range."""
+    return IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+
+
+SMALL = 4096
+"""Results of up to so many elements are checked while they are read; larger ones are checked before."""
 
 
 @contextlib.contextmanager
@@ -113,7 +142,7 @@ def _renamed_index_errors() -> Iterator[None]:
 def _put(view: Tensor, key: Key, value: Any, accumulate: bool) -> None:
     geometry = view.geometry
     if isinstance(value, Tensor) and value.geometry.dtype is not geometry.dtype:
-        mask_only = bool(key) and not isinstance(key[-1], slice) and key[-1].dtype == np.bool_
+        mask_only = _is_mask(key[-1:])
         if not mask_only or value.geometry.numel != 1 or accumulate:
             raise RuntimeError(
                 f"Index put requires the source and destination dtypes match, got "
@@ -155,12 +184,19 @@ def _write(target: Array, key: Key, source: Array, accumulate: bool) -> None:
         )
     source = source.reshape(source.shape[drop:])
     with _renamed_index_errors(), np.errstate(all="ignore"):
-        if not accumulate:
+        if not accumulate and not source.ndim and _is_mask(key):
+            mask = key[0]
+            np.copyto(target, source, where=mask.reshape(mask.shape + (1,) * (target.ndim - mask.ndim)))
+        elif not accumulate:
             target[key] = source
         elif target.dtype == np.bool_:
             np.logical_or.at(target, key, source)
         else:
             np.add.at(target, key, source)
+
+
+def _is_mask(key: Key) -> bool:
+    return len(key) == 1 and not isinstance(key[0], slice) and bool(key[0].dtype == np.bool_)
 
 
 def _result_shape(sizes: tuple[int, ...], key: Key) -> tuple[int, ...]:

@@ -28,6 +28,9 @@ def values(tensor: Tensor) -> Array:
 def filled(sizes: Sequence[int], dtype: DType, array: Any) -> Tensor:
     """A fresh row-major CPU tensor with the values of `array`, which broadcasts to `sizes` and is cast to `dtype`."""
     result = empty_tensor(tuple(sizes), dtype)
+    if getattr(array, "dtype", None) is dtype.numpy:
+        array_of(result)[...] = array
+        return result
     with np.errstate(all="ignore"):
         array_of(result)[...] = array
     return result

@@ -35,8 +35,21 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     places = tuple([wrap_dim("roll", dim, geometry.ndim) for dim in dims])
     result, target = outline(geometry.sizes, geometry.dtype, geometry.device)
     if target is not None:
-        target[...] = np.roll(values(self), shifts if places else shifts[0], places or None)
+        _roll_into(target, values(self), shifts, places)
     return result
+
+
+def _roll_into(target: Array, array: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> None:
+    if not dims:
+        target, array, dims = target.reshape(-1), array.reshape(-1), (0,)
+    if len(dims) > 1 or not array.size:
+        target[...] = np.roll(array, shifts, dims)
+        return
+    size = array.shape[dims[0]]
+    shift = shifts[0] % size
+    before = (slice(None),) * dims[0]
+    target[(*before, slice(shift, None))] = array[(*before, slice(None, size - shift))]
+    target[(*before, slice(None, shift))] = array[(*before, slice(size - shift, None))]
 
 
 @kernel("flip")

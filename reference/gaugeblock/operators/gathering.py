@@ -12,7 +12,7 @@ from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor
 from ..tensor.views import expand
-from .advanced_indexing import take_along
+from .advanced_indexing import take_true
 from .arrays import Array, filled, values
 from .registration import kernel
 
@@ -47,7 +47,12 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
         check_within("index_select", places, 1, IndexError)
         return filled((), self.geometry.dtype, values(self))
     check_within("index_select", places, self.geometry.sizes[place], IndexError)
-    return take_along(self, place, places)
+    result = empty_tensor(
+        self.geometry.sizes[:place] + places.shape + self.geometry.sizes[place + 1 :], self.geometry.dtype
+    )
+    if result.geometry.numel:
+        values(self).take(places, axis=place, out=array_of(result), mode="clip")
+    return result
 
 
 def check_within(operator: str, index: Array, size: int, error: type[Exception]) -> None:
@@ -162,9 +167,8 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     if mask.geometry.dtype is not bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {mask.geometry.dtype.name}")
     sizes = broadcast_shapes((self.geometry.sizes, mask.geometry.sizes))
-    chosen = np.broadcast_to(values(mask), sizes)
-    count = int(np.count_nonzero(chosen))
-    return filled((count,), self.geometry.dtype, np.broadcast_to(values(self), sizes)[chosen])
+    chosen, array = np.broadcast_to(values(mask), sizes), np.broadcast_to(values(self), sizes)
+    return take_true(array, chosen, self.geometry.dtype)
 
 
 @kernel("nonzero", "CPU")

@@ -65,7 +65,8 @@ def _along(places: Array, dim: int) -> tuple[Any, ...]:
 
 def _add_at(target: Array, key: tuple[Any, ...], source: Any) -> None:
     with np.errstate(all="ignore"):
-        (np.logical_or if target.dtype == np.bool_ else np.add).at(target, key, source)
+        operation = np.logical_or if target.dtype == np.bool_ else np.add
+        operation.at(target, key[0] if len(key) == 1 else key, source)
 
 
 def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Any, add: bool) -> Tensor:

@@ -7,10 +7,17 @@ import numpy as np
 from ..core.dtype import bfloat16, bool_, int32, int64
 from ..core.errors import wrap_dim
 from ..core.promotion import promote_types
+from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.tensor import Tensor
 from .arrays import Array, filled, from_array, values
 from .registration import kernel
 from .sorting import sortable
+
+
+def _refuse_complex(operator: str, tensor: Tensor, *, refuse_bool: bool = False) -> None:
+    dtype = tensor.geometry.dtype
+    if dtype.is_complex or (refuse_bool and dtype is bool_):
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
 
 
 @kernel("_unique2", "CPU")
@@ -21,6 +28,7 @@ def unique2(
 
     NaNs are all distinct. Results that are not asked for have no elements.
     """
+    _refuse_complex("unique", self)
     flat = sortable(values(self).reshape(-1))
     found, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True, equal_nan=False)
     return (
@@ -39,6 +47,7 @@ def unique_dim(
     self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The distinct parts along `dim` in lexicographic order, with inverse and counts. Raises IndexError."""
+    _refuse_complex("unique_dim", self)
     place = wrap_dim("unique_dim", dim, self.geometry.ndim)
     array = sortable(values(self).reshape(self.geometry.sizes or (1,)))
     found, inverse, counts = np.unique(array, return_inverse=True, return_counts=True, axis=place, equal_nan=False)
@@ -68,6 +77,7 @@ def searchsorted(
         raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side!r}")
     if side == "left" and right:
         raise RuntimeError("searchsorted(): side and right can't be set to opposites, got side of left while right")
+    _refuse_complex("searchsorted", self, refuse_bool=True)
     boundaries, wanted = sortable(values(sorted_sequence)), sortable(values(self))
     if boundaries.ndim != 1 and boundaries.shape[:-1] != wanted.shape[:-1]:
         raise RuntimeError(
@@ -100,6 +110,9 @@ def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, righ
 @kernel("isin.Tensor_Tensor", "CPU")
 def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element equals one of `test_elements`; with `invert` whether it equals none."""
+    for tensor in (elements, test_elements):
+        if tensor.geometry.dtype.is_complex or tensor.geometry.dtype is bool_:
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {tensor.geometry.dtype.name}")
     dtype = promote_types(elements.geometry.dtype, test_elements.geometry.dtype)
     wide = np.dtype(np.float32) if dtype is bfloat16 else dtype.numpy
     found = np.isin(values(elements).astype(wide), values(test_elements).astype(wide), invert=invert)
