@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from .dialect import Dialect
 from .failure import ConformanceError
 from .purity import Purity, Root
 from .trace import Call, Create, Name, Step, names_in, render
+
+T = TypeVar("T")
 
 
 class Handle:
@@ -72,6 +75,10 @@ class Conversation:
             if name not in self.capabilities:
                 raise MissingCapability(name)
 
+    def without_data(self) -> None:
+        """For the rest of the example take it that tensors have no data: values are neither read nor compared."""
+        self.has_data = self._purity.has_data = False
+
     def begin(self, drawn: dict[str, Any] | None = None) -> None:
         """Forget the last example's tensors and steps (called by itself for tests without drawn inputs)."""
         self._drawn = drawn or {}
@@ -79,6 +86,7 @@ class Conversation:
         self._created.clear()
         self._names = 0
         self._purity.clear()
+        self.has_data = self._purity.has_data = getattr(self.backend, "has_data", True)
 
     def tensor(self, data: Any, dtype: str | None = None, name: str | None = None) -> Handle:
         """A fresh contiguous tensor of nested lists or an array, of ``dtype`` (default: float32 or the array's)."""
@@ -124,6 +132,20 @@ class Conversation:
         step = self._record(operator, args, kwargs)
         result = self.guard(operator, lambda: self.backend.call(operator, *raw_args, **raw_kwargs))
         return self._finish(step, operator, args, kwargs, result, (raw_args, raw_kwargs))
+
+    def call_within(self, manager: AbstractContextManager[T], operator: str, *args: Any) -> tuple[Any, T]:
+        """Like :meth:`call`, with ``manager`` entered around the backend's call alone; also what entering it gave."""
+        entered: list[T] = []
+        raw_args = self._unwrap(args)
+        step = self._record(operator, args, {})
+
+        def action() -> Any:
+            with manager as given:
+                entered.append(given)
+                return self.backend.call(operator, *raw_args)
+
+        result = self.guard(operator, action)
+        return self._finish(step, operator, args, {}, result, (raw_args, {})), entered[0]
 
     def attempt(self, operator: str, *args: Any, **kwargs: Any) -> tuple[Any, Exception | None]:
         """Like :meth:`call`, but hands back an exception of the backend: (result, None) or (None, exception)."""

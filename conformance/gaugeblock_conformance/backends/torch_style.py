@@ -10,6 +10,7 @@ import numpy as np
 
 from ..backend import NUMPY_NAMES, Array, DType, MemoryFormat, Unsupported
 from ..dialect import METHODS, Dialect, TorchDialect
+from .storage_calls import STORAGE_CALLS, STORAGE_WRITERS, save_and_load
 
 Function = Callable[..., Any]
 
@@ -74,6 +75,7 @@ SPECIAL: dict[str, Function] = {
     },
 }
 SPECIAL |= {"__and__": python.and_, "__or__": python.or_, "__iand__": python.iand, "__ior__": python.ior}
+SPECIAL |= STORAGE_CALLS
 
 _SYMBOLS = {
     "__add__": "+", "__sub__": "-", "__mul__": "*", "__truediv__": "/", "__floordiv__": "//", "__mod__": "%",
@@ -128,6 +130,7 @@ WRITERS: dict[str, Writer] = {
     **{n: _attribute(n) for n in "T mT H mH data real imag shape ndim nbytes itemsize _base requires_grad".split()},
     **{name: _infix(symbol) for name, symbol in _SYMBOLS.items()},
     **{name: _prefix(call) for name, call in _CALLS.items()},
+    **STORAGE_WRITERS,
 }
 
 
@@ -205,6 +208,8 @@ class TorchStyleBackend:
     def _resolve(self, operator: str) -> Function:
         if operator in SPECIAL:
             return SPECIAL[operator]
+        if operator == "save_and_load":
+            return save_and_load(self.module)
         base = operator.split(".")[0]
         function = getattr(self.module, base, None)
         method = getattr(self.module.Tensor, base, None)

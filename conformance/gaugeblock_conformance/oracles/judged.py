@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from gaugeblock_spec import operators
+from gaugeblock_spec.schema import parse
 
 from ..backend import Array, dtype_name
-from ..values import COMPLEX
-
-HALF = ("float16", "bfloat16")
+from ..values import COMPLEX, FLOATS
 
 Rule = Callable[..., Any]
 
 
-def judged(operator: str, arrays: Sequence[Array | None], want: Array) -> Array:
+def judged(operator: str, arrays: Sequence[Array | None], want: Array, **numbers: Any) -> Array:
     """True where a result is judged by value (broadcast to the shape of ``want``).
 
     Not judged: complex numbers with parts that are not finite or of extreme size, since no standard fixes the way a
@@ -27,10 +27,38 @@ def judged(operator: str, arrays: Sequence[Array | None], want: Array) -> Array:
         if dtype_name(want.dtype) in COMPLEX or any(dtype_name(a.dtype) in COMPLEX for a in given):
             for array in (*given, want):
                 mask = mask & _moderate(np.asarray(array))
+        mask = mask & _in_domain(operator, arrays)
         rule = _OPEN.get(operator.split(".")[0])
         if rule is not None:
-            mask = mask & rule(*given)
+            mask = mask & rule(*_leading(given, numbers))
     return np.asarray(np.broadcast_to(mask, want.shape))
+
+
+def _leading(given: list[Array], numbers: dict[str, Any]) -> list[Array]:
+    """The operands, with a number in the place of ``self``, ``other`` or ``exponent``."""
+    kind = given[0].dtype
+    for name in ("other", "exponent"):
+        if name in numbers:
+            given = [*given, np.asarray(numbers[name]).astype(kind)]
+    return [np.asarray(numbers["self"]).astype(kind), *given] if "self" in numbers else given
+
+
+def _in_domain(operator: str, arrays: Sequence[Array | None]) -> Any:
+    """Where every real operand lies in the domain that the operator's row states for it (specials always do)."""
+    row = operators.load()[operator]
+    mask: Any = np.True_
+    names = [a.name for a in parse(row.schema).arguments if a.type.startswith("Tensor")]
+    for name, array in zip(names, arrays, strict=False):
+        limits = row.domain.get(name)
+        if limits is None or array is None or array.dtype.kind == "c":
+            continue
+        wide = array.astype(np.float64)
+        inside = np.isin(wide, limits.exclude, invert=True) if limits.exclude else np.ones(wide.shape, dtype=bool)
+        for edge, beyond in ((limits.low, np.less), (limits.high, np.greater)):
+            if edge is not None:
+                inside &= ~beyond(wide, edge)
+        mask = mask & inside
+    return mask
 
 
 def _moderate(array: Array) -> Array:
@@ -57,16 +85,41 @@ def _multiple_fits(a: Array, b: Array) -> Array:
 
 
 def _whole(z: Array) -> Any:
-    """A zero of the sine, where nothing of the result is left but the rounding of π."""
-    return (z == 0) | ~((z.imag == 0) & (z.real == np.round(z.real))) if z.dtype.kind == "c" else np.True_
+    """Not a zero of the sine, where nothing of the result is left but the rounding of π, nor far from the origin."""
+    if z.dtype.kind != "c":
+        return np.True_
+    zero = (z.imag == 0) & (z.real == np.round(z.real)) & (z != 0)
+    return ~zero & (np.abs(z) <= 2)
 
 
 def _quotient_fits(a: Array, b: Array) -> Any:
-    """A quotient beyond the float32 range is the matter of ``dtypes/half-remainder-of-tiny-divisor``."""
-    if dtype_name(a.dtype) not in HALF and dtype_name(b.dtype) not in HALF:
+    """A quotient beyond the range of the computation is the matter of ``dtypes/remainder-of-tiny-divisor``."""
+    names = (dtype_name(a.dtype), dtype_name(b.dtype))
+    if not any(name in FLOATS for name in names):
         return np.True_
-    quotient = np.abs(a.astype(np.float64) / b.astype(np.float64))
-    return ~((quotient > np.finfo(np.float32).max) & (b != 0))
+    wide = np.longdouble
+    quotient = np.abs(a.astype(wide) / b.astype(wide))
+    largest = np.finfo(np.float64 if "float64" in names else np.float32).max
+    return ~((quotient > largest) & (b != 0) & np.isfinite(a))
+
+
+def _no_square_root(a: Array, b: Array) -> Any:
+    """Where a square root differs from a power is the matter of ``dtypes/power-of-one-half-follows-c``."""
+    if b.ndim or dtype_name(a.dtype) not in FLOATS or b != 0.5:
+        return np.True_
+    return ~(np.isneginf(a) | ((a == 0) & np.signbit(a)))
+
+
+def _no_tiny_half(a: Array) -> Any:
+    """Small bfloat16 arguments are the matter of ``dtypes/erf-of-small-bfloat16``."""
+    return np.abs(a) >= 2.0**-14 if dtype_name(a.dtype) == "bfloat16" else np.True_
+
+
+def _no_overflow_of_exp(a: Array, b: Array) -> Any:
+    """Complex operands whose exponentials stay in range; only the real formula promises to take the larger one out."""
+    if a.dtype.kind != "c" and b.dtype.kind != "c":
+        return np.True_
+    return (np.abs(a) <= 20) & (np.abs(b) <= 20)
 
 
 _OPEN: dict[str, Rule] = {
@@ -74,5 +127,8 @@ _OPEN: dict[str, Rule] = {
     "lcm": _multiple_fits,
     "sinc": _whole,
     "remainder": _quotient_fits,
-    "floor_divide": _quotient_fits,
+    "fmod": _quotient_fits,
+    "pow": _no_square_root,
+    "erf": _no_tiny_half,
+    "logaddexp": _no_overflow_of_exp,
 }

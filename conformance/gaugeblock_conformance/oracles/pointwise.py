@@ -28,6 +28,10 @@ _WIDER: dict[str, Any] = {
     "float16": np.float64, "bfloat16": np.float64, "float32": np.float64, "float64": np.longdouble,
     "complex64": np.complex128, "complex128": np.clongdouble,
 }  # fmt: skip
+_LARGEST = {
+    **dict.fromkeys(("float16", "bfloat16", "float32"), float(np.finfo(np.float32).max)),
+    "float64": float(np.finfo(np.float64).max),
+}
 # Zeros whose sign the spec leaves free.
 _FREE_ZERO = frozenset(
     """maximum minimum fmax fmin relu clamp clamp_min clamp_max remainder sign sgn heaviside angle floor_divide
@@ -105,7 +109,11 @@ def bound(operator: str, arrays: Sequence[Array | None], dtype: str, **numbers: 
                 _operands(operator, arrays, compute_dtype(operator, dtype), numbers)]  # fmt: skip
     with np.errstate(all="ignore"):
         scale = np.maximum(_terms(row.base_name, operands), np.abs(expected(operator, arrays, dtype, **numbers)))
-        return np.asarray(ulp * spacing(scale, component(result)))
+        if row.base_name in ("addcmul", "addcdiv"):
+            scale = np.maximum(scale, np.where(operands[3] * operands[1] > _LARGEST[component(result)], np.inf, 0))
+        limit = ulp * spacing(scale, component(result))
+        # A term that overflows may meet an infinity of the other sign: nothing is promised there.
+        return np.asarray(np.where(scale > _LARGEST[component(result)], np.inf, limit))
 
 
 def _half_trunc(operator: str, arrays: Sequence[Array | None], dtype: str, numbers: dict[str, Any]) -> Any:

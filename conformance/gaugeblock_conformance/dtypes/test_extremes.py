@@ -1,0 +1,47 @@
+"""Operands at the ends of the float range, where shortcuts in the formula show."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as hs
+
+from .. import strategies as st
+from ..backend import numpy_dtype
+from ..forall import forall
+from ..requirement import requirement
+from ..session import Session
+
+_INF = float("inf")
+
+
+@requirement("dtypes/remainder-of-tiny-divisor")
+@forall(
+    count=st.thresholds(),
+    dtype=hs.sampled_from(["float32", "float64", "bfloat16", "float16"]),
+    dividend=hs.sampled_from([-7.0, 7.0, 1000.0, -1.5]),
+    operator=hs.sampled_from(["remainder.Tensor", "fmod.Tensor"]),
+    weight=0.3,
+)
+def test_remainder_of_tiny_divisor(s: Session, count: int, dtype: str, dividend: float, operator: str) -> None:
+    kind = numpy_dtype(dtype)
+    exponent = {"float64": -1022, "float16": -14}.get(dtype, -126)
+    divisor = np.full(count, 2.0**exponent, dtype=np.float64).astype(kind)
+    y = s.call(operator, s.tensor(np.full(count, dividend, dtype=kind)), s.tensor(divisor))
+    s.expect_values(y, np.zeros(count, dtype=kind), signed_zero=False)
+
+
+@requirement("dtypes/power-of-one-half-follows-c")
+def test_power_of_one_half(s: Session) -> None:
+    def row(s: Session, dtype: str) -> None:
+        x = s.tensor([-_INF, -0.0, 0.0, _INF, 4.0], dtype)
+        s.expect_values(s.call("pow.Tensor_Scalar", x, 0.5), [_INF, 0.0, 0.0, _INF, 2.0], dtype=dtype)
+
+    s.table(["float32", "float64", "float16", "bfloat16"], row)
+
+
+@requirement("dtypes/erf-of-small-bfloat16")
+def test_erf_of_small_bfloat16(s: Session) -> None:
+    kind = numpy_dtype("bfloat16")
+    x = np.array([2.0**-15, -(2.0**-20), 1.5 * 2.0**-30, 2.0**-100, 0.0], dtype=np.float64)
+    want = (x * 1.1283791670955126).astype(np.float32).astype(kind)
+    s.expect_values(s.call("erf", s.tensor(x.astype(kind))), want, ulp=1)

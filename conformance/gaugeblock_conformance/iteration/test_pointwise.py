@@ -1,0 +1,119 @@
+"""Every pointwise operator of the operator table: values against an oracle, inputs of any strides, all forms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from gaugeblock_spec import operators
+
+from ..backend import Unsupported
+from ..case import TensorCase, default_strides
+from ..forall import forall
+from ..oracles.agreement import expect_pointwise
+from ..oracles.integers import DivisionByZero
+from ..oracles.pointwise import expected, operators_with_oracle, result_dtype
+from ..requirement import requirement
+from ..session import Handle, Session
+from .model import is_dense
+from .samples import Sample, samples
+
+_SHARE = 0.12
+
+
+def _each(s: Session, body: Any, names: tuple[str, ...]) -> None:
+    """Run ``body(s, x=sample)`` as a property of each operator; the first that breaks is told."""
+    for name in names:
+
+        def named(s: Session, x: Sample) -> None:
+            body(s, x)
+
+        named.__name__ = f"{body.__name__}_{name.replace('.', '_')}"
+        forall(x=samples(name), weight=_SHARE)(named)(s)
+
+
+def _refused(s: Session, x: Sample, operator: str) -> bool:
+    """Whether this is an integer division by zero: refused unless there is no element to compute."""
+    try:
+        expected(x.operator, [case.array for case in x.tensors], x.dtype, **x.numbers)
+    except DivisionByZero:
+        positional, keywords = x.arguments([s.build(case) for case in x.tensors])
+        result = np.broadcast_shapes(*[case.sizes for case in x.tensors])
+        if 0 in result:
+            s.expect_shape(s.call(x.operator, *positional, **keywords), result)
+        else:
+            s.expect_raises(RuntimeError, x.operator, *positional, **keywords)
+        return True
+    except LookupError:
+        raise Unsupported(operator, f"no oracle for {x.dtype}") from None
+    return False
+
+
+def _judge(s: Session, x: Sample, y: Handle) -> None:
+    expect_pointwise(s, y, x.operator, [case.array for case in x.tensors], x.dtype, **x.numbers)
+
+
+def _functional(s: Session, x: Sample) -> None:
+    if not _refused(s, x, x.operator):
+        positional, keywords = x.arguments([s.build(case) for case in x.tensors])
+        _judge(s, x, s.call(x.operator, *positional, **keywords))
+
+
+def _inplace(s: Session, x: Sample) -> None:
+    """The in-place form writes the result into its first tensor, if that has room and dtype for it."""
+    row = operators.load()[x.operator]
+    first = x.tensors[0]
+    fits = np.broadcast_shapes(*[c.sizes for c in x.tensors]) == first.sizes
+    if not fits or result_dtype(x.operator, x.dtype) != first.dtype or row.inplace_name is None:
+        return _functional(s, x)
+    if not is_dense(first.sizes, first.strides):
+        first = replace(first, strides=default_strides(first.sizes), offset=0, storage=-1)
+        x = replace(x, tensors=(first, *x.tensors[1:]))
+    if _refused(s, x, row.inplace_name):
+        return None
+    positional, keywords = x.arguments([s.build(case) for case in x.tensors])
+    result = s.call(row.inplace_name, *positional, **keywords)
+    s.expect_same(result, positional[0])
+    return _judge(s, x, result)
+
+
+def _out(s: Session, x: Sample) -> None:
+    """The form with ``out=`` writes the result into a tensor of any strides."""
+    row = operators.load()[x.operator]
+    if row.out_name is None or _refused(s, x, row.out_name):
+        return
+    sizes = np.broadcast_shapes(*[c.sizes for c in x.tensors])
+    strides = tuple(2 * step for step in reversed(default_strides(tuple(reversed(sizes)))))
+    out = s.build(TensorCase(result_dtype(x.operator, x.dtype), sizes, strides, 1, -1, "small"))
+    positional, keywords = x.arguments([s.build(case) for case in x.tensors])
+    s.expect_same(s.call(row.out_name, *positional, out=out, **keywords), out)
+    _judge(s, x, out)
+
+
+@requirement("iteration/strided-inputs-give-the-same-values")
+def test_operators_on_strided_inputs(s: Session) -> None:
+    _each(s, _functional, operators_with_oracle())
+
+
+@requirement("iteration/strided-inputs-give-the-same-values")
+def test_strided_goldens(s: Session) -> None:
+    x = s.tensor(np.arange(12, dtype=np.int64).reshape(3, 4))
+    columns = s.call("t", s.call("slice.Tensor", x, 1, 0, 4, 2))
+    s.expect_values(s.call("mul.Scalar", columns, 3), [[0, 12, 24], [6, 18, 30]], dtype="int64")
+    row = s.call("expand", s.tensor([[1.0], [2.0]]), (2, 3))
+    s.expect_values(s.call("neg", row), [[-1.0, -1.0, -1.0], [-2.0, -2.0, -2.0]])
+
+
+@requirement("iteration/outputs-are-written-inputs-are-not", needs=("inplace",))
+def test_inplace_forms(s: Session) -> None:
+    names = tuple(n for n in operators_with_oracle() if operators.load()[n].inplace is not None)
+    _each(s, _inplace, names)
+
+
+@requirement("iteration/outputs-are-written-inputs-are-not", needs=("out",))
+def test_out_forms(s: Session) -> None:
+    names = tuple(n for n in operators_with_oracle() if operators.load()[n].out is not None)
+    _each(s, _out, names)
+
+
