@@ -11,7 +11,7 @@ from gaugeblock.memory.elements import read_bytes
 from gaugeblock.memory.host_allocator import SMALL_LIMIT, HostAllocator, host_allocator, large_size, small_class
 from gaugeblock.memory.storage import Storage, allocate_storage, get_allocator, set_allocator, set_poison
 
-SIZES = [1, 63, 64, 65, 128, 4095, 4096, 4097, SMALL_LIMIT, SMALL_LIMIT + 1, 5 << 20, 40 << 20]
+SIZES = [1, 63, 64, 65, 128, 4095, 4096, 4097, SMALL_LIMIT, SMALL_LIMIT + 1, 12 << 20, 40 << 20]
 
 
 @pytest.mark.parametrize("nbytes", SIZES)
@@ -42,16 +42,16 @@ def test_classes_hold_what_they_serve() -> None:
 
 
 def test_the_cache_is_limited() -> None:
-    allocator = HostAllocator(cache_limit=4 << 20)
-    blocks = [allocator.allocate(2 << 20) for _ in range(4)]
+    allocator = HostAllocator(cache_limit=24 << 20)
+    blocks = [allocator.allocate(12 << 20) for _ in range(4)]
     for block in blocks:
-        allocator.free(block, 2 << 20)
-    assert allocator.statistics().cached_bytes <= 4 << 20
-    small = [allocator.allocate(1000) for _ in range(10)]
+        allocator.free(block, 12 << 20)
+    assert allocator.statistics().cached_bytes <= 24 << 20
+    small = [allocator.allocate(8 << 20) for _ in range(6)]
     for block in small:
-        allocator.free(block, 1000)
-    allocator.free(allocator.allocate(3 << 20), 3 << 20)
-    assert allocator.statistics().cached_bytes <= 4 << 20
+        allocator.free(block, 8 << 20)
+    allocator.free(allocator.allocate(1000), 1000)
+    assert allocator.statistics().cached_bytes <= 24 << 20
     allocator.empty_cache()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import warnings
 from typing import Any, NoReturn
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, dtype_from_numpy
+from ..memory.elements import ORIGIN
 from ..memory.storage import Storage, foreign_storage
 from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.geometry import CONJUGATE, NEGATIVE, geometry_of
@@ -31,12 +33,14 @@ def from_numpy(ndarray: Any) -> Tensor:
         raise TypeError(f"from_numpy(): argument 'ndarray' must be np.ndarray, got {type(ndarray).__name__}")
     dtype = _dtype_of(ndarray)
     itemsize = dtype.itemsize
-    if any(step < 0 for step in ndarray.strides):
+    byte_strides = ndarray.strides
+    strides = tuple([step // itemsize for step in byte_strides])
+    if strides and min(byte_strides) < 0:
         raise ValueError(
             "from_numpy(): At least one stride in the given numpy array is negative, and tensors with negative "
             f"strides are not supported: {ndarray.strides}; make a copy with array.copy()"
         )
-    if any(step % itemsize for step in ndarray.strides):
+    if itemsize > 1 and any(step % itemsize for step in byte_strides):
         raise ValueError(
             f"from_numpy(): given numpy array strides {ndarray.strides} are not a multiple of the element byte size "
             f"{itemsize}; make a copy with array.copy()"
@@ -49,9 +53,16 @@ def from_numpy(ndarray: Any) -> Tensor:
             stacklevel=2,
         )
     sizes = ndarray.shape
-    strides = tuple([step // itemsize for step in ndarray.strides])
-    storage = foreign_storage(ndarray.ctypes.data, extent(sizes, strides) * itemsize, owner=ndarray)
-    return make_tensor(geometry_of(sizes, strides, dtype), storage, 0, None)
+    geometry = geometry_of(sizes, strides, dtype)
+    elements = geometry.numel if geometry.dense else extent(sizes, strides)
+    storage = foreign_storage(address_of(ndarray), elements * itemsize, owner=ndarray)
+    return make_tensor(geometry, storage, 0, None)
+
+
+def address_of(array: np.ndarray[Any, Any]) -> int:
+    """The address of the first element."""
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def _dtype_of(array: np.ndarray[Any, Any]) -> DType:
@@ -65,21 +76,10 @@ def _dtype_of(array: np.ndarray[Any, Any]) -> DType:
     raise TypeError(f"can't convert np.ndarray of type {array.dtype.type.__module__}.{array.dtype.type.__name__}")
 
 
-class _Lender:
-    """Lends a storage's memory to NumPy and keeps the storage alive meanwhile."""
+class LentStorage(ctypes.c_char * (1 << 62)):  # type: ignore[misc]
+    """The buffer of arrays that numpy() gives out: it keeps the storage alive as long as one of them lives."""
 
-    __slots__ = ("__array_interface__", "storage")
-
-    def __init__(self, tensor: Tensor, dtype: np.dtype[Any]) -> None:
-        geometry = tensor.geometry
-        self.storage: Storage = tensor.storage
-        self.__array_interface__ = {
-            "shape": geometry.sizes,
-            "typestr": dtype.str,
-            "data": (tensor.pointer, False),
-            "strides": tuple([stride * dtype.itemsize for stride in geometry.strides]),
-            "version": 3,
-        }
+    storage: Storage
 
 
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
@@ -103,8 +103,11 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     geometry = self.geometry
     if not geometry.numel:
         return np.empty(geometry.sizes, geometry.dtype.numpy)
-    self.storage.resizable = False
-    return np.asarray(_Lender(self, geometry.dtype.numpy))
+    storage = self.storage
+    storage.resizable = False
+    buffer = LentStorage.from_address(ORIGIN)
+    buffer.storage = storage
+    return np.ndarray(geometry.sizes, geometry.dtype.numpy, buffer, self.pointer - ORIGIN, geometry.byte_strides)
 
 
 def _refuse(why: str) -> NoReturn:

@@ -7,11 +7,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
-from struct import Struct
+from collections.abc import Callable, Sequence
+from struct import Struct, pack
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from ..core.dtype import ALL_DTYPES, DType, bfloat16
@@ -39,6 +38,17 @@ _CODES = {
 
 _word = Struct("=I")
 _single = Struct("=f")
+
+
+def pack_elements(dtype: DType, values: Sequence[Any]) -> bytes:
+    """The bytes of a few real `values` in a row. Raises struct.error or OverflowError when one is too big."""
+    return pack(f"={len(values)}{_CODES[dtype.name]}", *values)
+
+
+def store_bytes(address: int, data: bytes) -> None:
+    """Store a few bytes at `address`."""
+    start = address - ORIGIN
+    ADDRESS_SPACE[start : start + len(data)] = data
 
 
 def _reader(dtype: DType) -> Callable[[int], Any]:
@@ -81,8 +91,3 @@ def array_at(address: int, dtype: DType, sizes: tuple[int, ...], strides: tuple[
         return np.empty(sizes, numpy)
     itemsize = numpy.itemsize
     return np.ndarray(sizes, numpy, ADDRESS_SPACE, address - ORIGIN, tuple([stride * itemsize for stride in strides]))
-
-
-def python_list(array: np.ndarray[Any, Any]) -> Any:
-    """The nested list (or the number) of Python numbers in `array`, bfloat16 included."""
-    return (array.astype(np.float32) if array.dtype == ml_dtypes.bfloat16 else array).tolist()

@@ -2,7 +2,8 @@
 
 Blocks up to SMALL_LIMIT are rounded to a power of two and kept in plain lists, one per class, so that
 taking a block is ``pools[(nbytes - 1).bit_length()].pop()`` and giving it back ``pool.append(address)``.
-Larger blocks are rounded to LARGE_STEP, kept by size, and reused when at most a quarter would be wasted.
+Rounding costs address space only, for pages that nobody touches are not backed. Larger blocks are rounded to a few
+pages, kept by size, and count against the cache limit as they are freed; the small ones do when a new block is needed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from .pages import HUGE_PAGE, aligned_block, release_block
 
-SMALL_LIMIT = 1 << 20
+SMALL_LIMIT = 1 << 23
 LARGE_STEP = 1 << 18
 DEFAULT_CACHE_LIMIT = 2 << 30
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.device import Device, as_device, cpu
-from ..core.dtype import DEFAULTS, DType, dtype_of_number
+from ..core.dtype import ALL_DTYPES, DEFAULTS, DType, bfloat16, dtype_of_number
 from ..core.errors import check_int, check_ints, check_sizes
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat, contiguous_format, preserve_format
+from ..memory.elements import pack_elements, store_bytes
 from ..memory.pages import memset
 from ..tensor.array_view import array_of
 from ..tensor.geometry import geometry_of
@@ -24,18 +25,30 @@ from .tensor_data import tensor
 Number = bool | int | float | complex
 AnyDevice = Device | str | None
 Fill = Callable[[Tensor], object]
+FEW_BYTES = 2048
+_PACKED = frozenset(dtype for dtype in ALL_DTYPES if not dtype.is_complex and dtype is not bfloat16)
 
 
 def fill_zeros(target: Tensor) -> None:
-    """Set every byte of a fresh tensor to 0."""
+    """Set every byte of a fresh dense tensor to 0."""
     geometry = target.geometry
-    if geometry.nbytes and geometry.device is cpu:
-        memset(target.pointer, 0, geometry.nbytes)
+    nbytes = geometry.nbytes
+    if nbytes and geometry.device is cpu:
+        if nbytes <= FEW_BYTES:
+            store_bytes(target.pointer, bytes(nbytes))
+        else:
+            memset(target.pointer, 0, nbytes)
 
 
 def fill_number(target: Tensor, value: Number) -> None:
-    """Set every element of a fresh tensor."""
-    if target.geometry.numel and target.geometry.device is cpu:
+    """Set every element of a fresh dense tensor to `value`, which its dtype holds."""
+    geometry = target.geometry
+    if not geometry.numel or geometry.device is not cpu:
+        return
+    dtype = geometry.dtype
+    if geometry.nbytes <= FEW_BYTES and dtype in _PACKED:
+        store_bytes(target.pointer, pack_elements(dtype, (value,)) * geometry.numel)
+    else:
         array_of(target).fill(value)
 
 
@@ -59,11 +72,11 @@ def _sized(name: str, fill: Fill, summary: str) -> Callable[..., Tensor]:
         pin_memory: bool = False,
         memory_format: MemoryFormat | None = None,
     ) -> Tensor:
-        kind = DEFAULTS.dtype if dtype is None else dtype_argument(name, dtype)
         if layout is not None:
             check_layout(name, layout)
+        kind = dtype if dtype.__class__ is DType else dtype_argument(name, dtype) or DEFAULTS.dtype
         shape = sizes_argument(name, sizes, size)
-        result = empty_tensor(shape, kind or DEFAULTS.dtype, cpu if device is None else as_device(device))
+        result = empty_tensor(shape, kind, cpu if device is None else as_device(device))
         if memory_format is not None:
             result = _formatted(name, result, memory_format)
         fill(result)
@@ -106,11 +119,13 @@ def full(
     if not isinstance(size, tuple | list):
         raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     value = number_of("full", "fill_value", fill_value)
-    check_layout("full", layout)
-    kind = dtype_argument("full", dtype) or dtype_of_number(value)
-    result = empty_tensor(check_ints("full", "size", size), kind, as_device(device))
+    if layout is not None:
+        check_layout("full", layout)
+    kind = dtype if dtype.__class__ is DType else dtype_argument("full", dtype) or dtype_of_number(value)
+    result = empty_tensor(check_ints("full", "size", size), kind, cpu if device is None else as_device(device))
     _fill_checked("full", result, value)
-    result = into("full", out, result)
+    if out is not None:
+        result = into("full", out, result)
     return set_requires_grad(result, True) if requires_grad else result
 
 
@@ -195,11 +210,14 @@ def empty_as(
     """A fresh tensor with the sizes of `input`, and its dtype, device and stride order where nothing else is said."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
-    check_layout(name, layout)
+    if layout is not None:
+        check_layout(name, layout)
     geometry = input.geometry
-    kind = dtype_argument(name, dtype) or geometry.dtype
+    kind = geometry.dtype if dtype is None else dtype_argument(name, dtype) or geometry.dtype
     place = geometry.device if device is None else as_device(device)
     if memory_format is None or memory_format is preserve_format:
+        if geometry.dense and kind is geometry.dtype and place is geometry.device and not geometry.lazy:
+            return new_like(geometry)
         strides = preserve_format_strides(geometry.sizes, geometry.strides)
     elif memory_format is contiguous_format:
         strides = default_strides(geometry.sizes)

@@ -35,6 +35,11 @@ def arange(
 
     Raises RuntimeError for step 0, a step that leads away from end, and bounds that are not finite.
     """
+    unsaid = start is None and dtype is None and device is None and out is None and layout is None and not requires_grad
+    if unsaid and len(bounds) == 1 and bounds[0].__class__ is int and end is None and step is None and bounds[0] >= 0:
+        result = empty_tensor((bounds[0],), int64)
+        array_of(result)[...] = np.arange(bounds[0], dtype=np.int64)
+        return result
     first, last, by = _bounds(bounds, start, end, step)
     check_layout("arange", layout)
     whole = not any(isinstance(value, float) for value in (first, last, by))

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Sequence
+from struct import error as struct_error
 from typing import Any
 
 import numpy as np
 
 from ..core.device import Device, as_device, cpu
-from ..core.dtype import DType, bool_, dtype_from_numpy, dtype_of_number
+from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, dtype_from_numpy, dtype_of_number, int64
 from ..core.errors import type_error
 from ..core.limits import iinfo
 from ..core.promotion import promote_types
+from ..memory.elements import pack_elements, store_bytes
 from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.getters import set_requires_grad
 from ..tensor.scalars import item
@@ -45,12 +47,38 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
+    if dtype is None and device is None and not requires_grad:
+        result = _simple(data)
+        if result is not None:
+            return result
     place = as_device(device)
     values, kind = values_of(data, dtype_argument("tensor", dtype))
     result = empty_tensor(values.shape, kind, place)
     if place is cpu and values.size:
         array_of(result)[...] = values
     return set_requires_grad(result, True) if requires_grad else result
+
+
+def _simple(data: Any) -> Tensor | None:
+    """A tensor of one Python number, or of a short list of numbers of one type; None for anything else."""
+    kind = data.__class__
+    leaves, sizes = (data,), ()  # type: tuple[Any, ...], tuple[int, ...]
+    if kind is list and 0 < len(data) <= 64:
+        kinds = set(map(type, data))
+        kind = kinds.pop() if len(kinds) == 1 else None
+        leaves, sizes = data, (len(data),)
+    if kind is not float and kind is not int and kind is not bool:
+        return None
+    dtype = DEFAULTS.dtype if kind is float else int64 if kind is int else bool_
+    if dtype is bfloat16:
+        return None
+    try:
+        packed = pack_elements(dtype, leaves)
+    except (OverflowError, struct_error):
+        return None
+    result = empty_tensor(sizes, dtype)
+    store_bytes(result.pointer, packed)
+    return result
 
 
 def values_of(data: Any, dtype: DType | None = None) -> tuple[np.ndarray[Any, Any], DType]:

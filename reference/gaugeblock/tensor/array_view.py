@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.device import cpu
-from ..memory.elements import array_at
+from ..memory.elements import ADDRESS_SPACE, ORIGIN
 from .geometry import CONJUGATE
 
 if TYPE_CHECKING:
@@ -22,7 +22,10 @@ def array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
     geometry = tensor.geometry
     if geometry.device is not cpu:
         raise NotImplementedError(f"a tensor on device {str(geometry.device)!r} has no data that NumPy could read")
-    return array_at(tensor.pointer, geometry.dtype, geometry.sizes, geometry.strides)
+    pointer = tensor.pointer
+    if not pointer or not geometry.numel:
+        return np.empty(geometry.sizes, geometry.dtype.numpy)
+    return np.ndarray(geometry.sizes, geometry.dtype.numpy, ADDRESS_SPACE, pointer - ORIGIN, geometry.byte_strides)
 
 
 def array_of_lazy(tensor: Tensor) -> np.ndarray[Any, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core.device import Device, cpu
 from ..core.dtype import DType
+from ..core.errors import check_sizes
 from ..core.size import Size
 from ..memory.host_allocator import SMALL_LIMIT, host_allocator, small_class
 from .strides import default_strides, is_contiguous, is_non_overlapping_and_dense
@@ -29,6 +30,7 @@ class Geometry:
     """
 
     __slots__ = (
+        "byte_strides",
         "contiguous",
         "dense",
         "device",
@@ -49,6 +51,7 @@ class Geometry:
 
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
+    byte_strides: tuple[int, ...]
     dtype: DType
     device: Device
     ndim: int
@@ -70,6 +73,7 @@ class Geometry:
 
 Key = tuple[tuple[int, ...], tuple[int, ...], DType, Device, int]
 _TABLE: dict[Key, Geometry] = {}
+_FRESH: dict[tuple[tuple[int, ...], DType, Device], Geometry] = {}
 
 
 def geometry_of(
@@ -82,8 +86,16 @@ def geometry_of(
 
 
 def contiguous_geometry(sizes: tuple[int, ...], dtype: DType, device: Device = cpu) -> Geometry:
-    """The geometry of a fresh row-major tensor."""
-    return geometry_of(sizes, default_strides(sizes), dtype, device)
+    """The geometry of a fresh row-major tensor. Raises RuntimeError for negative sizes."""
+    key = (sizes, dtype, device)
+    known = _FRESH.get(key)
+    if known is None:
+        check_sizes("empty", sizes)
+        known = geometry_of(sizes, default_strides(sizes), dtype, device)
+        if len(_FRESH) >= TABLE_LIMIT:
+            _FRESH.clear()
+        _FRESH[key] = known
+    return known
 
 
 def _build(key: Key) -> Geometry:
@@ -91,6 +103,7 @@ def _build(key: Key) -> Geometry:
     self = Geometry()
     self.sizes = sizes
     self.strides = strides
+    self.byte_strides = tuple([stride * dtype.itemsize for stride in strides])
     self.dtype = dtype
     self.device = device
     self.lazy = lazy
@@ -112,8 +125,9 @@ def _build(key: Key) -> Geometry:
     return self
 
 
-def remember(plans: dict[Any, Any], key: Any, value: Any) -> None:
-    """Put `value` into a geometry's cache, emptying it first when it is full."""
+def remember(plans: dict[Any, Any], key: Any, value: Any) -> Any:
+    """Put `value` into a geometry's cache, emptying it first when it is full, and return it."""
     if len(plans) >= PLAN_LIMIT:
         plans.clear()
     plans[key] = value
+    return value

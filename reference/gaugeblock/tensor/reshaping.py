@@ -71,10 +71,14 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
 def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     """A view where view is possible, else a row-major copy with the new sizes. Raises RuntimeError as view."""
     geometry = self.geometry
+    key = ("view", shape if type(shape) is tuple else tuple(shape))
+    other = geometry.views.get(key)
+    if other is not None:
+        return view_at_same_place(self, other)
     sizes = inferred_sizes("reshape", shape, geometry.numel)
     strides = view_strides(geometry.sizes, geometry.strides, sizes)
     if strides is not None:
-        return view_at_same_place(self, regeometry(geometry, sizes, strides))
+        return view_at_same_place(self, remember(geometry.views, key, regeometry(geometry, sizes, strides)))
     packed = copy_of(self, contiguous_format)
     packed.geometry = contiguous_geometry(sizes, geometry.dtype, geometry.device)
     return packed
@@ -87,7 +91,10 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dims `start_dim` to `end_dim` as one, by reshape; `self` when that changes nothing. Raises RuntimeError."""
-    sizes = self.geometry.sizes
+    geometry = self.geometry
+    sizes = geometry.sizes
+    if start_dim == 0 and end_dim == -1 and len(sizes) > 1:
+        return reshape(self, (geometry.numel,))
     first = wrap_dim("flatten", start_dim, len(sizes), "start_dim")
     last = wrap_dim("flatten", end_dim, len(sizes), "end_dim")
     if first > last:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from ..core.device import cpu
-from ..memory.elements import python_list, read_element
+from ..core.dtype import bfloat16
+from ..memory.elements import read_element
 from .array_view import array_of_lazy
 from .geometry import CONJUGATE
 from .splitting import unbind
@@ -30,7 +33,11 @@ def item(self: Tensor) -> Any:
 
 def tolist(self: Tensor) -> Any:
     """Nested lists of Python numbers, or one number for a 0-dim tensor. Raises NotImplementedError without data."""
-    return item(self) if not self.geometry.ndim else python_list(array_of_lazy(self))
+    geometry = self.geometry
+    if not geometry.ndim:
+        return item(self)
+    array = array_of_lazy(self)
+    return (array.astype(np.float32) if geometry.dtype is bfloat16 else array).tolist()
 
 
 def _one_element(self: Tensor) -> Any:

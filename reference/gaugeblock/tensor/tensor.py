@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core.device import Device, cpu
 from ..core.dtype import DType
-from ..core.errors import check_nbytes, check_sizes
+from ..core.errors import check_nbytes
 from ..core.layout import Layout, strided
 from ..core.size import Size
 from ..memory.storage import Storage, allocate_storage, new_object
@@ -115,7 +115,6 @@ def new_like(geometry: Geometry) -> Tensor:
 
 def empty_tensor(sizes: tuple[int, ...], dtype: DType, device: Device = cpu) -> Tensor:
     """A fresh row-major tensor, contents undefined. Raises RuntimeError for negative or impossible sizes."""
-    check_sizes("empty", sizes)
     return new_like(contiguous_geometry(sizes, dtype, device))
 
 

@@ -48,13 +48,18 @@ def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
 def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
     """Dim k of the result is dim ``dims[k]``. Raises RuntimeError unless `dims` names every dim once."""
     geometry = self.geometry
+    key = ("permute", dims if type(dims) is tuple else tuple(dims))
+    other = geometry.views.get(key)
+    if other is not None:
+        return view_at_same_place(self, other)
     dims = check_ints("permute", "dims", dims)
     if len(dims) != geometry.ndim:
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {geometry.ndim} is not equal to len(dims) = {len(dims)}"
         )
-    return view_at_same_place(self, _permuted_geometry(geometry, wrap_dims("permute", dims, geometry.ndim)))
+    other = _permuted_geometry(geometry, wrap_dims("permute", dims, geometry.ndim))
+    return view_at_same_place(self, remember(geometry.views, key, other))
 
 
 def _permuted_geometry(geometry: Geometry, order: tuple[int, ...]) -> Geometry:
@@ -63,7 +68,20 @@ def _permuted_geometry(geometry: Geometry, order: tuple[int, ...]) -> Geometry:
 
 def movedim(self: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """The dims `source` moved to the places `destination`, the others in order. Raises RuntimeError, IndexError."""
-    ndim = self.geometry.ndim
+    geometry = self.geometry
+    key = ("movedim", _hashable(source), _hashable(destination))
+    other = geometry.views.get(key)
+    if other is None:
+        order = _moved_order(geometry.ndim, source, destination)
+        other = remember(geometry.views, key, _permuted_geometry(geometry, order))
+    return view_at_same_place(self, other)
+
+
+def _hashable(dims: int | Sequence[int]) -> int | tuple[int, ...]:
+    return tuple(dims) if isinstance(dims, list) else dims  # type: ignore[return-value]
+
+
+def _moved_order(ndim: int, source: int | Sequence[int], destination: int | Sequence[int]) -> tuple[int, ...]:
     sources = check_ints("movedim", "source", source)
     destinations = check_ints("movedim", "destination", destination)
     if len(sources) != len(destinations):
@@ -78,11 +96,8 @@ def movedim(self: Tensor, source: int | Sequence[int], destination: int | Sequen
             strict=True,
         )
     )
-    if ndim == 0:
-        return view_at_same_place(self, self.geometry)
     rest = iter([dim for dim in range(ndim) if dim not in places.values()])
-    order = tuple([places[place] if place in places else next(rest) for place in range(ndim)])
-    return view_at_same_place(self, _permuted_geometry(self.geometry, order))
+    return tuple([places[place] if place in places else next(rest) for place in range(ndim)])
 
 
 def numpy_t(self: Tensor) -> Tensor:
@@ -162,19 +177,23 @@ def broadcast_to(self: Tensor, size: Sequence[int]) -> Tensor:
 
 def squeeze(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Without its dims of size 1, or without those of them that `dim` names. Raises IndexError out of range."""
-    geometry = self.geometry
-    return view_at_same_place(self, squeezed_geometry(geometry, dim))
+    return view_at_same_place(self, squeezed_geometry(self.geometry, dim))
 
 
 def squeezed_geometry(geometry: Geometry, dim: int | Sequence[int] | None) -> Geometry:
     """The geometry that squeeze gives."""
+    key = ("squeeze", tuple(dim) if isinstance(dim, list) else dim)
+    known: Geometry | None = geometry.views.get(key)
+    if known is not None:
+        return known
     ndim = geometry.ndim
     if dim is None:
         dims: Sequence[int] = range(ndim)
     else:
         dims = wrap_dims("squeeze", check_ints("squeeze", "dim", dim), ndim, "dim")
     kept = tuple([place for place in range(ndim) if geometry.sizes[place] != 1 or place not in dims])
-    return _permuted_geometry(geometry, kept)
+    result: Geometry = remember(geometry.views, key, _permuted_geometry(geometry, kept))
+    return result
 
 
 def unsqueeze(self: Tensor, dim: int) -> Tensor:
@@ -184,10 +203,16 @@ def unsqueeze(self: Tensor, dim: int) -> Tensor:
 
 def unsqueezed_geometry(geometry: Geometry, dim: int) -> Geometry:
     """The geometry that unsqueeze gives."""
+    key = ("unsqueeze", dim)
+    known: Geometry | None = geometry.views.get(key)
+    if known is not None:
+        return known
     sizes, strides = geometry.sizes, geometry.strides
     place = wrap_dim("unsqueeze", dim, geometry.ndim + 1)
     stride = sizes[place] * strides[place] if place < geometry.ndim else 1
-    return regeometry(geometry, (*sizes[:place], 1, *sizes[place:]), (*strides[:place], stride, *strides[place:]))
+    result = regeometry(geometry, (*sizes[:place], 1, *sizes[place:]), (*strides[:place], stride, *strides[place:]))
+    remember(geometry.views, key, result)
+    return result
 
 
 def select(self: Tensor, dim: int, index: int) -> Tensor:
@@ -279,6 +304,14 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal over `dim1` and `dim2`, `offset` above the main one, as a new last dim. Raises RuntimeError."""
     geometry = self.geometry
+    key = ("diagonal", offset, dim1, dim2)
+    known = geometry.views.get(key)
+    if known is None:
+        known = remember(geometry.views, key, _diagonal(geometry, offset, dim1, dim2))
+    return make_view(self, known[0], self.offset + known[1])
+
+
+def _diagonal(geometry: Geometry, offset: int, dim1: int, dim2: int) -> tuple[Geometry, int]:
     first = wrap_dim("diagonal", dim1, geometry.ndim, "dim1")
     second = wrap_dim("diagonal", dim2, geometry.ndim, "dim2")
     if first == second:
@@ -293,7 +326,7 @@ def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Ten
         (*permuted(sizes, kept), length),
         (*permuted(strides, kept), strides[first] + strides[second]),
     )
-    return make_view(self, other, self.offset + skip)
+    return other, skip
 
 
 def as_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
