@@ -51,6 +51,12 @@ SEEN = [
     ("S-6", "str((tensor(-4.0) % 2).item()), str(numpy.remainder(-4.0, 2.0))", ("-0.0", "0.0")),
     ("S-6", "sign(tensor(nan)).item()", 0.0),
     ("S-9", "zeros(4).as_strided((2, 3), (1, 1)).add_(1).tolist()", [[1.0, 2.0, 2.0], [2.0, 2.0, 1.0]]),
+    ("S-12", "tensor([[], [1]]).size() == (2, 0)", True),
+    ("S-13", "tensor(1 + 2**-11 + 2**-30, dtype=float64).to(float16).item()", 1.0),
+    ("S-14", "(tensor([-7.0] * 16) % tensor([2.0**-126] * 16)).isnan().any().item()", True),
+    ("S-15", "str((tensor([-inf, -0.0]) ** 0.5).tolist())", "[nan, -0.0]"),
+    ("S-15", "(tensor([-inf, -0.0]) ** tensor(0.5)).tolist()", [float("inf"), 0.0]),
+    ("S-16", "tensor([2.0**-20], dtype=bfloat16).erf().item() > 1.1 * tensor([2.0**-20]).erf().item()", True),
     ("S-11", "where(tensor([1], dtype=uint8), tensor([1]), tensor([2])).tolist()", [1]),
 ]
 
