@@ -111,8 +111,17 @@ def _no_square_root(a: Array, b: Array) -> Any:
 
 
 def _no_tiny_half(a: Array) -> Any:
-    """Small bfloat16 arguments are the matter of ``dtypes/erf-of-small-bfloat16``."""
-    return np.abs(a) >= 2.0**-14 if dtype_name(a.dtype) == "bfloat16" else np.True_
+    """Small half floats are the matter of ``dtypes/erf-of-small-half-floats``."""
+    return ~(np.abs(a) < 2.0**-12) if dtype_name(a.dtype) in ("float16", "bfloat16") else np.True_
+
+
+def _no_half_overflow(a: Array) -> Any:
+    """Where only the exponential overflows is the matter of ``dtypes/sinh-and-cosh-reach-the-largest-float``."""
+    if dtype_name(a.dtype) not in FLOATS:
+        return np.True_
+    limit = np.log(np.finfo(np.float64 if dtype_name(a.dtype) == "float64" else np.float32).max)
+    size = np.abs(a.astype(np.float64))
+    return ~((size > limit - 0.5) & (size < limit + 1))
 
 
 def _no_overflow_of_exp(a: Array, b: Array) -> Any:
@@ -130,5 +139,7 @@ _OPEN: dict[str, Rule] = {
     "fmod": _quotient_fits,
     "pow": _no_square_root,
     "erf": _no_tiny_half,
+    "sinh": _no_half_overflow,
+    "cosh": _no_half_overflow,
     "logaddexp": _no_overflow_of_exp,
 }

@@ -111,6 +111,8 @@ def bound(operator: str, arrays: Sequence[Array | None], dtype: str, **numbers: 
         scale = np.maximum(_terms(row.base_name, operands), np.abs(expected(operator, arrays, dtype, **numbers)))
         if row.base_name in ("addcmul", "addcdiv"):
             scale = np.maximum(scale, np.where(operands[3] * operands[1] > _LARGEST[component(result)], np.inf, 0))
+        if row.base_name == "lerp":
+            scale = np.maximum(scale, np.where(operands[0] + operands[1] > _LARGEST[component(result)], np.inf, 0))
         limit = ulp * spacing(scale, component(result))
         # A term that overflows may meet an infinity of the other sign: nothing is promised there.
         return np.asarray(np.where(scale > _LARGEST[component(result)], np.inf, limit))
