@@ -15,7 +15,7 @@ _WRITERS = frozenset({"__setitem__", "__setattr__", "__iadd__", "__isub__", "__i
 # In-place operators that change a tensor's metadata or storage, so that bytes and sharing follow no general rule.
 _METADATA = frozenset(
     """t_ squeeze_ unsqueeze_ transpose_ swapaxes_ swapdims_ as_strided_ resize_ resize_as_ set_ requires_grad_ detach_
-    share_memory_""".split()
+    share_memory_ resize_storage_""".split()
 )
 # Schemas that carry no alias annotation, or promise a copy, where upstream documents that self may come back.
 _MAY_ALIAS = frozenset("""reshape contiguous to flatten real conj resolve_conj ravel expand_as type_as""".split())

@@ -6,7 +6,9 @@ An adapter needs the members of :class:`Backend` and nothing else. What it can d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import ml_dtypes
@@ -89,6 +91,35 @@ class Backend(Protocol):
 
     def data_ptr(self, tensor: Any) -> int:
         """Address of the first element."""
+
+
+class WatchesStorages(Protocol):
+    """Capability ``refcount``."""
+
+    def watch_storage(self, tensor: Any) -> Callable[[], bool]:
+        """A function that says whether the storage under ``tensor`` is still there, and does not keep it alive."""
+
+
+class WrapsForeignMemory(Protocol):
+    """Capability ``blob``."""
+
+    def from_blob(self, address: int, sizes: Sequence[int], dtype: str, deleter: Callable[[int], object]) -> Any:
+        """A row-major tensor over memory at ``address``; ``deleter(address)`` is called when it is needed no more."""
+
+
+@dataclass
+class AllocatorLog:
+    """What an observed allocator gave and took back: (address, bytes), in order."""
+
+    given: list[tuple[int, int]] = field(default_factory=list)
+    taken: list[tuple[int, int]] = field(default_factory=list)
+
+
+class HasPluggableAllocator(Protocol):
+    """Capability ``alloc.pluggable``."""
+
+    def observed_allocator(self) -> AbstractContextManager[AllocatorLog]:
+        """Install, for a ``with`` block, an allocator that keeps a log; it goes on logging what is returned later."""
 
 
 NUMPY_NAMES = (

@@ -42,7 +42,7 @@ class Purity:
 
     def __init__(self, backend: Backend, has_data: bool, strided: bool) -> None:
         self._backend = backend
-        self._has_data = has_data
+        self.has_data = has_data
         self._strided = strided
         self._roots: list[Root] = []
         self._calls = 0
@@ -88,7 +88,7 @@ class Purity:
                 for root in self._roots:
                     root.trusted = root.trusted and root.base is not handle.raw and root is not handle.root
             return
-        if not self._has_data:
+        if not self.has_data:
             return
         touched = [(root, handle) for handle in written for root in self._roots_of(handle)]
         for root in self._roots:
@@ -123,7 +123,7 @@ class Purity:
         return self._backend.to_numpy(root.base).tobytes()
 
     def _check_intact(self, s: Conversation, root: Root, operator: str) -> None:
-        if not (root.trusted and self._has_data):
+        if not (root.trusted and self.has_data):
             return
         now = self._bytes(root)
         if now != root.snapshot:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from ..backend import AllocatorLog
 from ..dialect import TorchDialect
 from .torch_style import CAPABILITIES, WRITERS, TorchStyleBackend
 
@@ -21,3 +25,40 @@ class ReferenceBackend(TorchStyleBackend):
 
     def storage_id(self, tensor: Any) -> Any:
         return id(tensor.storage)
+
+    def watch_storage(self, tensor: Any) -> Callable[[], bool]:
+        """Capability ``refcount``: whether the storage under ``tensor`` is still there."""
+        reference = weakref.ref(tensor.storage)
+        return lambda: reference() is not None
+
+    def from_blob(self, address: int, sizes: Sequence[int], dtype: str, deleter: Callable[[int], object]) -> Any:
+        """Capability ``blob``: a row-major tensor over foreign memory."""
+        return self.module.from_blob(address, tuple(sizes), self._dtypes[dtype], deleter=deleter)
+
+    @contextmanager
+    def observed_allocator(self) -> Iterator[AllocatorLog]:
+        """Capability ``alloc.pluggable``: an allocator that writes down what it gives and takes."""
+        memory = importlib.import_module("gaugeblock.memory.storage")
+        log = AllocatorLog()
+        previous = memory.set_allocator(_Observed(memory.get_allocator(), log))
+        try:
+            yield log
+        finally:
+            memory.set_allocator(previous)
+
+
+class _Observed:
+    """An allocator of the engine that leaves the work to another one."""
+
+    def __init__(self, inner: Any, log: AllocatorLog) -> None:
+        self._inner = inner
+        self._log = log
+
+    def allocate(self, nbytes: int) -> int:
+        address = int(self._inner.allocate(nbytes))
+        self._log.given.append((address, nbytes))
+        return address
+
+    def free(self, address: int, nbytes: int) -> None:
+        self._log.taken.append((address, nbytes))
+        self._inner.free(address, nbytes)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
+from typing import Any
 
 from .torch_style import CAPABILITIES, TorchStyleBackend
 
@@ -24,3 +26,9 @@ class TorchBackend(TorchStyleBackend):
         if device == "meta":
             self.has_data = False
             self.capabilities = CAPABILITIES - _NEEDS_DATA
+
+    def watch_storage(self, tensor: Any) -> Callable[[], bool]:
+        """Capability ``refcount``: whether the storage under ``tensor`` is still there."""
+        storage = tensor.untyped_storage()
+        gone, reference = type(storage)._expired, storage._weak_ref()
+        return lambda: not gone(reference)
