@@ -13,7 +13,7 @@ from .dunders import REVERSED_ROWS
 from .generate import compile_function
 from .groups import Group
 from .shapes import Shape, shape_of
-from .slow import slow_binary, slow_dunder, slow_inplace_unary, slow_reversed, slow_unary
+from .slow import slow_binary, slow_dunder, slow_full_reduction, slow_inplace_unary, slow_reversed, slow_unary
 
 
 def make_function(group: Group) -> Any:
@@ -45,7 +45,8 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
     elif shape.kind == "binary":
         run, text = _binary(shape, caller, function, name, self, inplace=group.inplace)
     elif shape.kind == "reduction":
-        text = source.full_reduction(group.name, function, self).replace(f"slow_{group.name}(", f"slow_{name}(")
+        run = slow_full_reduction(caller, group.name)
+        text = source.full_reduction(name, function, self, group.name)
     else:
         implementation = DIRECT.get(group.name)
         if implementation is not None:

@@ -11,10 +11,10 @@ from ..dispatch.registry import REGISTRY, Operator
 from ..tensor.tensor import Tensor
 from .converters import NO, NUMBERS_AS_TENSORS, converter_of, number, optional, shown_type
 from .groups import Group, Overload
+from .recipe import LIMIT, Recipe, key_of, recipe_for
 
 SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "self", "input": "self", "x1": "self", "x2": "other"}
 """Keyword spellings that are accepted beside the schema's own."""
-EXTRA = {"out", "names"}
 
 
 class Parameter:
@@ -76,13 +76,14 @@ class Mismatch(Exception):
 class Caller:
     """Callable that picks the first overload whose types fit, in the order of the group."""
 
-    __slots__ = ("_signatures", "group", "is_method", "name")
+    __slots__ = ("_recipes", "_signatures", "group", "is_method", "name")
 
     def __init__(self, group: Group, *, is_method: bool) -> None:
         self.group = group
         self.name = group.name
         self.is_method = is_method
         self._signatures: list[Signature] | None = None
+        self._recipes: dict[Any, Recipe] = {}
 
     def signatures(self) -> list[Signature]:
         """Parsed on the first use."""
@@ -91,18 +92,47 @@ class Caller:
         return self._signatures
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs and kwargs.get("out", self) is None:
+            del kwargs["out"]
+        key = key_of(args, kwargs)
+        recipe = self._recipes.get(key)
+        if recipe is not None:
+            if recipe.tail is not None:
+                return call(recipe.operator, *args, *recipe.tail)
+            values, options = recipe.values(args, kwargs), recipe.keywords(args, kwargs)
+            if values is not None and options is not None:
+                return call(recipe.operator, *values, **options)
+        return self._resolve(key, args, kwargs)
+
+    def _resolve(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         out = kwargs.pop("out", None)
         reasons: list[str] = []
         for signature in self.signatures():
+            spread = self._gathered(signature, args)
             try:
-                values, options = self._match(signature, args, kwargs)
+                values, options = self._match(signature, spread, kwargs)
             except Mismatch as mismatch:
                 reasons.append(str(mismatch))
                 continue
-            if out is None:
-                return call(signature.operator, *values, **options)
-            return self._call_out(signature, values, options, out)
+            if out is not None:
+                return self._call_out(signature, values, options, out)
+            if spread is args and len(self._recipes) < LIMIT:
+                names = {keyword: self._name(signature, keyword) for keyword in kwargs}
+                self._recipes[key] = recipe_for(signature, args, kwargs, names)
+            return call(signature.operator, *values, **options)
         raise self._error(args, kwargs, reasons)
+
+    def _gathered(self, signature: Signature, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments with sizes that were given one by one put into a tuple."""
+        first = 1 if self.is_method else 0
+        positional = signature.positional
+        if len(positional) == first + 1 and positional[first].int_list and len(args) > first and _is_int(args[first]):
+            return (*args[:first], args[first:])
+        return args
+
+    @staticmethod
+    def _name(signature: Signature, keyword: str) -> str:
+        return keyword if keyword in signature.names else SYNONYMS.get(keyword, keyword)
 
     def _call_out(self, signature: Signature, values: list[Any], options: dict[str, Any], out: Any) -> Any:
         if signature.out_operator is None:
@@ -126,8 +156,6 @@ class Caller:
     ) -> tuple[list[Any], dict[str, Any]]:
         positional = signature.positional
         first = 1 if self.is_method else 0
-        if len(positional) == first + 1 and positional[first].int_list and len(args) > first and _is_int(args[first]):
-            args = (*args[:first], args[first:])
         if len(args) > len(positional):
             least, most = sum(p.required for p in positional) - first, len(positional) - first
             span = str(most) if least == most else f"from {least} to {most}"
@@ -166,8 +194,7 @@ class Caller:
     def _named(self, signature: Signature, kwargs: dict[str, Any]) -> dict[str, Any]:
         named: dict[str, Any] = {}
         for name, value in kwargs.items():
-            if name not in signature.names:
-                name = SYNONYMS.get(name, name)
+            name = self._name(signature, name)
             if name in named:
                 raise Mismatch(f"got multiple values for argument '{name}'")
             named[name] = value

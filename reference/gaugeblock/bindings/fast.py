@@ -11,6 +11,7 @@ Under a binding's key stands either a tuple for the generated code or False, whi
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 from ..iteration.split import GRAIN_SIZE
@@ -33,7 +34,8 @@ def learn(row_name: str, key: Any, *operands: Any, inplace: bool = False) -> Non
     if all(_plain(tensor.geometry) for tensor in tensors) and _independent_of_default_dtype(rule, operands):
         call = call_builder(row_name)(*operands)
         plan = plan_call(rule, call, tensors[0] if inplace else None, inplace=inplace)
-        if call.fit or call.extras or call.weights:
+        same_order = len(call.operands) == len(operands) and all(map(is_, call.operands, operands))
+        if not same_order or call.fit or call.extras or call.weights or call.condition is not None:
             plan = None
     remember(plans, key, _entry(plan, key, inplace))
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
+from ..operators.reduce_call import LATEST_FULL
+from ..tensor.geometry import remember
 from ..tensor.tensor import Tensor
 from .caller import Caller
 from .converters import NO, number
@@ -92,6 +94,22 @@ def slow_reversed(row: str) -> Callable[..., Any]:
         result = call(operator, found, self)
         if found.__class__ in NUMBER_KEYS and self.__class__ is Tensor:
             learn(row, row + " reversed" + NUMBER_KEYS[found.__class__], found, self)
+        return result
+
+    return run
+
+
+def slow_full_reduction(caller: Caller, name: str) -> Callable[..., Any]:
+    """For ``x.sum()``: a call without arguments that ran one kernel and returned its result may be fast next time."""
+
+    def run(self: Any, *args: Any, **options: Any) -> Any:
+        result = caller(self, *args, **options)
+        if self.__class__ is Tensor and not args and not options and name not in self.geometry.plans:
+            latest, plan = self.geometry.plans.pop(LATEST_FULL, (None, None))
+            if latest == id(result) and plan.reduce is not None and not self.geometry.lazy:
+                remember(self.geometry.plans, name, (plan.reduce, plan.outputs[0], plan.tail))
+            else:
+                remember(self.geometry.plans, name, False)
         return result
 
     return run

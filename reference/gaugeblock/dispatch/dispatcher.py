@@ -9,7 +9,7 @@ from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry
 from ..tensor.tensor import Tensor
 from .keys import BACKEND_BIT, FUNCTIONALITY_BIT, runtime_key
 from .registry import AMBIGUOUS, FALLTHROUGH, REGISTRY, Operator, Registration
-from .state import STATE
+from .state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, FAST_GLOBALS, STATE
 
 DENSE = FUNCTIONALITY_BIT["Dense"] | FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
 DEVICE_KEYS = {
@@ -43,10 +43,11 @@ def tensor_keys(values: Iterable[Any]) -> int:
     """The union of the keys of all tensors among the values, also inside lists and tuples."""
     mask = 0
     for value in values:
-        if isinstance(value, Tensor):
+        kind = value.__class__
+        if kind is Tensor or isinstance(value, Tensor):
             keys = value.geometry.keys
             mask |= geometry_keys(value.geometry) if keys is None else keys
-        elif isinstance(value, (list, tuple)):
+        elif kind is tuple or kind is list:
             mask |= tensor_keys(value)
     return mask
 
@@ -59,12 +60,18 @@ def key_set(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
     if mask == 0:
         device = kwargs.get("device")
         mask = DEVICE_KEYS["cpu" if device is None else getattr(device, "type", str(device).split(":")[0])]
-    return (mask | STATE.include) & ~STATE.exclude
+    if FAST_GLOBALS["SPECIAL"]:
+        return (mask | STATE.include) & ~STATE.exclude
+    return (mask | DEFAULT_INCLUDE) & ~DEFAULT_EXCLUDE
 
 
 def call(operator: Operator, *args: Any, **kwargs: Any) -> Any:
     """Run an operator on checked arguments; NotImplementedError when no kernel exists for the resolved key."""
-    return redispatch(operator, key_set(args, kwargs), *args, **kwargs)
+    mask = key_set(args, kwargs)
+    found = operator.resolved.get(mask)
+    if found is None or not found.plain:
+        return redispatch(operator, mask, *args, **kwargs)
+    return found.entry.function(*args, **kwargs)  # type: ignore[misc]
 
 
 def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:

@@ -46,10 +46,11 @@ AMBIGUOUS = Registration(None, "ambiguous autogradother")
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The answer for one key set: the kernel, and the keys left after fallthroughs."""
+    """The answer for one key set: the kernel, the keys left after fallthroughs, and whether it takes plain arguments."""
 
     entry: Registration
     mask: int
+    plain: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -181,7 +182,9 @@ class Registry:
         while entry.fallthrough:
             remaining &= ~(1 << (remaining.bit_length() - 1))
             entry = self.lookup(operator, runtime_key(remaining))
-        found = operator.resolved[mask] = Resolved(entry, remaining)
+        found = operator.resolved[mask] = Resolved(
+            entry, remaining, entry.function is not None and not entry.boxed and not entry.with_keys
+        )
         return found
 
     @staticmethod

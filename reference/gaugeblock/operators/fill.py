@@ -45,7 +45,13 @@ def number_from(operator: str, argument: str, value: Any) -> Number:
 def fill_scalar(self: Tensor, value: Number) -> Tensor:
     """Write a number to every element, once per memory location; RuntimeError when it does not fit the dtype."""
     geometry = self.geometry
-    number = stored_number("fill_", value, geometry.dtype, geometry.lazy)
+    _write(self, stored_number("fill_", value, geometry.dtype, geometry.lazy))
+    return self
+
+
+def _write(self: Tensor, number: Number) -> None:
+    """Write a number that the dtype holds to every element and count the change."""
+    geometry = self.geometry
     if geometry.device is cpu:
         plans = geometry.plans
         try:
@@ -56,7 +62,6 @@ def fill_scalar(self: Tensor, value: Number) -> Tensor:
         if launch is not None:
             launch.run([self.pointer, number])
     bump_version(self)
-    return self
 
 
 @kernel("fill_.Tensor")
@@ -76,7 +81,15 @@ def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
 @kernel("zero_")
 def zero_(self: Tensor) -> Tensor:
     """Write 0 to every element."""
-    return fill_scalar(self, 0)
+    _write(self, 0)
+    return self
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write a number, or the value of a 0-dim tensor, to every element. Raises TypeError for anything else."""
+    if isinstance(value, Tensor):
+        return fill_tensor(self, value)
+    return fill_scalar(self, number_from("fill_", "value", value))
 
 
 def _check_mask(operator: str, self: Tensor, mask: Tensor) -> None:

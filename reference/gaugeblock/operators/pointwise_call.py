@@ -164,7 +164,7 @@ def pow(self: Any, exponent: Any) -> Call:
             f"pow(): Integers to negative integer powers are not allowed: argument 'exponent' is {exponent} and self "
             f"is {self.dtype.name}"
         )
-    return Call("pow", (self, exponent), fit=True)
+    return Call("pow", (self, exponent), fit=not isinstance(exponent, Tensor))
 
 
 def square(self: Tensor) -> Call:

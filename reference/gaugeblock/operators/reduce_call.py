@@ -15,6 +15,8 @@ from ..tensor.geometry import Geometry, contiguous_geometry, remember
 from ..tensor.tensor import Tensor, new_like
 
 Dims = tuple[int, ...]
+LATEST_FULL = "latest full reduction"
+"""Key in a geometry's plans of (id of the result, plan): tells a binding which plan its call without arguments took."""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,6 +74,8 @@ def reduce(
     made = tuple([new_like(output) for output in plan.outputs])
     if plan.reduce is not None:
         plan.reduce(*[output.pointer for output in made], self.pointer, *numbers, *plan.tail)
+        if not numbers and not keepdim and len(dims) == geometry.ndim:
+            geometry.plans[LATEST_FULL] = (id(made[0]), plan)
     return made
 
 
