@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dtype import DType
+from ..core.dtype import DType, bool_
 from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, internal_overlap, pair_overlap
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
@@ -18,9 +18,11 @@ from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.versions import bump_version
+from ..tensor.views import unsqueeze
 from .arrays import Array, filled, number_as, values
 from .copy import clone
 from .extents import extent_of
+from .fill import masked_fill_, number_from
 from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array
 from .registration import kernel
 
@@ -38,8 +40,25 @@ def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
 
     Raises as advanced_getitem, and RuntimeError when value and destination differ in dtype or do not broadcast.
     """
+    if type(index) is Tensor and index.geometry.dtype is bool_ and _fill_where(self, index, value):
+        return
     view, arrays = split_index(self, index)
     _put(view, key_of(view, arrays), value, accumulate=False)
+
+
+def _fill_where(self: Tensor, mask: Tensor, value: Any) -> bool:
+    """Whether `value` is one number for the places of a mask, which is then stored by masked_fill_."""
+    sizes, ndim = self.geometry.sizes, mask.geometry.ndim
+    if not ndim or mask.geometry.sizes != sizes[:ndim] or not self.geometry.dense:
+        return False
+    if isinstance(value, Tensor):
+        if value.geometry.numel != 1 or value.geometry.ndim > 1 or value.storage is self.storage:
+            return False
+        value = item(value)
+    for _ in range(len(sizes) - ndim):
+        mask = unsqueeze(mask, mask.geometry.ndim)
+    masked_fill_(self, mask, number_from("index_put_", "value", value))
+    return True
 
 
 @kernel("index.Tensor", "CPU")

@@ -58,8 +58,11 @@ def _same_dtype(operator: str, self: Tensor, source: Tensor, name: str) -> None:
 
 def _along(places: Array, dim: int) -> tuple[Any, ...]:
     """The NumPy index of every place of `places` with the index along `dim` replaced by its value."""
-    grid: list[Any] = list(np.ogrid[tuple([slice(size) for size in places.shape])])
-    grid[dim] = places
+    ones = [1] * places.ndim
+    grid: list[Any] = []
+    for other, size in enumerate(places.shape):
+        sizes = (*ones[:other], size, *ones[other + 1 :])
+        grid.append(places if other == dim else np.arange(size).reshape(sizes))
     return tuple(grid)
 
 

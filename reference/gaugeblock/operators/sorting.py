@@ -103,7 +103,7 @@ def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool
         raise RuntimeError(f"topk(): selected index k out of range: k is {k}, the dimension has size {size}")
     if self.geometry.dtype is bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
-    if 16 * k < size and not self.geometry.dtype.is_complex:
+    if 16 * k < size and size > 1 and not self.geometry.dtype.is_complex:
         return _pair("topk", self, *_selected(values(self), k, place, largest))
     ordered, order = _ordered("topk", self, dim, largest)
     if self.geometry.ndim:
