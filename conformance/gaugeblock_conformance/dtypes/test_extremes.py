@@ -39,9 +39,21 @@ def test_power_of_one_half(s: Session) -> None:
     s.table(["float32", "float64", "float16", "bfloat16"], row)
 
 
-@requirement("dtypes/erf-of-small-bfloat16")
-def test_erf_of_small_bfloat16(s: Session) -> None:
-    kind = numpy_dtype("bfloat16")
-    x = np.array([2.0**-15, -(2.0**-20), 1.5 * 2.0**-30, 2.0**-100, 0.0], dtype=np.float64)
-    want = (x * 1.1283791670955126).astype(np.float32).astype(kind)
-    s.expect_values(s.call("erf", s.tensor(x.astype(kind))), want, ulp=1)
+@requirement("dtypes/erf-of-small-half-floats")
+def test_erf_of_small_half_floats(s: Session) -> None:
+    for dtype, values in (("bfloat16", [2.0**-15, -(2.0**-20), 1.5 * 2.0**-30, 2.0**-100, 0.0]),
+                          ("float16", [2.0**-13, -(2.0**-14), 1.5 * 2.0**-17, 2.0**-20, 0.0])):  # fmt: skip
+        kind = numpy_dtype(dtype)
+        x = np.array(values, dtype=np.float64)
+        want = (x * 1.1283791670955126).astype(np.float32).astype(kind)
+        s.expect_values(s.call("erf", s.tensor(x.astype(kind))), want, ulp=1)
+
+
+@requirement("dtypes/sinh-and-cosh-reach-the-largest-float")
+@forall(count=hs.sampled_from([1, 7, 16, 33]), dtype=hs.sampled_from(["float32", "float64"]), weight=0.2)
+def test_largest_hyperbolic_functions(s: Session, count: int, dtype: str) -> None:
+    value = 89.25 if dtype == "float32" else 710.25
+    want = (np.exp(np.longdouble(value)) / 2).astype(dtype)
+    for operator, sign in (("sinh", 1), ("sinh", -1), ("cosh", 1), ("cosh", -1)):
+        y = s.call(operator, s.tensor([sign * value] * count, dtype))
+        s.expect_values(y, np.full(count, want * (sign if operator == "sinh" else 1)), ulp=2)

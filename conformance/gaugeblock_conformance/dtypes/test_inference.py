@@ -101,15 +101,25 @@ def test_largest_ints(s: Session) -> None:
 
 @requirement("dtypes/ragged-list-raises")
 def test_ragged_lists(s: Session) -> None:
-    for data in ([[1, 2], [3]], [[1], [2, 3]], [[[1], [2]], [[3]]], [[1.0], []], [[[1, 2]], [[3]]]):
+    ragged: list[list[Any]] = [
+        [[1, 2], [3]],
+        [[1], [2, 3]],
+        [[[1], [2]], [[3]]],
+        [[1.0], []],
+        [[[1, 2]], [[3]]],
+        [[[1], []]],
+    ]
+    for data in ragged:
         s.expect_raises(ValueError, "tensor", data)
-    for data in ([[1, 2], 3], [1, [2]]):
+    mixed: list[list[Any]] = [[[1, 2], 3], [1, [2]]]
+    for data in mixed:
         s.expect_raises((ValueError, TypeError), "tensor", data)
 
 
-@requirement("dtypes/ragged-list-raises")
+@requirement("dtypes/ragged-list-after-an-empty-one-raises")
 def test_empty_row_before_a_full_one(s: Session) -> None:
-    s.expect_raises(ValueError, "tensor", [[], [1, 2]])
+    for data in ([[], [1, 2]], [[[], []], [[1], [2]]], [[], [], [0.5]]):
+        s.expect_raises(ValueError, "tensor", data)
 
 
 @requirement("dtypes/ragged-list-raises")

@@ -24,7 +24,7 @@ _GOLDEN = {
     "fmod": [1, -1, 1, -1, 0, 0, 1, 0, -1],
 }
 # Forms of each operation: the operator, its keyword arguments and the formula of the oracle.
-_FORMS = {
+_FORMS: dict[str, list[tuple[str, dict[str, str]]]] = {
     "floor": [("floor_divide", {}), ("div.Tensor_mode", {"rounding_mode": "floor"}), ("__floordiv__", {})],
     "trunc": [("div.Tensor_mode", {"rounding_mode": "trunc"})],
     "remainder": [("remainder.Tensor", {}), ("__mod__", {})],

@@ -63,7 +63,8 @@ def _flatten(nested: Any) -> list[Any]:
 
 @requirement("dtypes/item-gives-the-python-kind")
 def test_item_needs_one_element(s: Session) -> None:
-    for data in ([1.0, 2.0], [], [[1.0], [2.0]], [[], []]):
+    shapes: tuple[list[Any], ...] = ([1.0, 2.0], [], [[1.0], [2.0]], [[], []])
+    for data in shapes:
         for dtype in ALL:
             s.expect_raises(RuntimeError, "item", s.tensor(data, dtype))
             s.expect_raises((RuntimeError, ValueError, TypeError), "__float__", s.tensor(data, dtype))
@@ -101,7 +102,8 @@ def test_index_golden(s: Session) -> None:
     for dtype in (*FLOATING, *COMPLEX):
         s.expect_raises(TypeError, "__index__", s.tensor([1], dtype))
         s.expect_raises(TypeError, "__index__", s.tensor(1, dtype))
-    for data in ([1, 2], [], [[1], [2]]):
+    lists: tuple[list[Any], ...] = ([1, 2], [], [[1], [2]])
+    for data in lists:
         s.expect_raises(TypeError, "__index__", s.tensor(data, "int64"))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import strategies as hs
 
@@ -140,7 +142,8 @@ def test_alpha_kinds(s: Session, left: str, right: str, alpha: complex, operator
     kind = max(kinds.index(k) for d in (left, right) for k in kinds if k in d or (d == "bool" and k == "int"))
     mine = kinds.index("complex" if isinstance(alpha, complex) else "float" if isinstance(alpha, float) else "int")
     x, y = s.tensor([1, 2, 3], left), s.tensor([1, 0, 1], right)
-    name, kwargs = f"{operator}.Tensor", {"alpha": alpha}
+    name = f"{operator}.Tensor"
+    kwargs: dict[str, Any] = {"alpha": alpha}
     if form == "out":
         name, kwargs = f"{operator}.out", {"alpha": alpha, "out": s.tensor([0, 0, 0], "complex128")}
     elif form == "inplace":
