@@ -40,6 +40,14 @@ _word = Struct("=I")
 _single = Struct("=f")
 
 
+_PACKERS = tuple(Struct("=" + _CODES[dtype.name]).pack for dtype in ALL_DTYPES)
+
+
+def pack_element(dtype: DType, value: Any) -> bytes:
+    """The bytes of a real `value`. Raises struct.error or OverflowError when it is too big."""
+    return _PACKERS[dtype.index](value)
+
+
 def pack_elements(dtype: DType, values: Sequence[Any]) -> bytes:
     """The bytes of a few real `values` in a row. Raises struct.error or OverflowError when one is too big."""
     return pack(f"={len(values)}{_CODES[dtype.name]}", *values)

@@ -10,7 +10,7 @@ from ..core.dtype import ALL_DTYPES, DEFAULTS, DType, bfloat16, dtype_of_number
 from ..core.errors import check_int, check_ints, check_sizes
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat, contiguous_format, preserve_format
-from ..memory.elements import pack_elements, store_bytes
+from ..memory.elements import pack_element, store_bytes
 from ..memory.pages import memset
 from ..tensor.array_view import array_of
 from ..tensor.geometry import geometry_of
@@ -47,7 +47,7 @@ def fill_number(target: Tensor, value: Number) -> None:
         return
     dtype = geometry.dtype
     if geometry.nbytes <= FEW_BYTES and dtype in _PACKED:
-        store_bytes(target.pointer, pack_elements(dtype, (value,)) * geometry.numel)
+        store_bytes(target.pointer, pack_element(dtype, value) * geometry.numel)
     else:
         array_of(target).fill(value)
 
