@@ -10,6 +10,7 @@ from typing import Any
 
 from ..backend import AllocatorLog
 from ..dialect import TorchDialect
+from ..iteration_plan import IterationPlan
 from .torch_style import CAPABILITIES, WRITERS, TorchStyleBackend
 
 
@@ -45,6 +46,15 @@ class ReferenceBackend(TorchStyleBackend):
             yield log
         finally:
             memory.set_allocator(previous)
+
+    def iteration_plan(self, inputs: Sequence[Any], promote: bool) -> IterationPlan:
+        """Capability ``iter.introspect``: the engine's iterator over ``inputs`` and one output that it allocates."""
+        iteration = importlib.import_module("gaugeblock.iteration")
+        config = iteration.BINARY if promote else iteration.DEFAULT
+        made = iteration.TensorIterator((None,), tuple(inputs), config).build()
+        runs: list[int] = []
+        made.for_each(lambda addresses, strides, count: runs.append(count))
+        return IterationPlan(made.shape, made.strides, made.common_dtype.name, len(runs), sum(runs))
 
 
 class _Observed:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as hs
 
 from .. import strategies as st
-from ..backend import DType
+from ..backend import AllocatorLog, DType
 from ..case import TensorCase
 from ..forall import forall
 from ..requirement import requirement
@@ -50,9 +50,9 @@ def test_repeated_accumulation(s: Session, seed: int, rows: int) -> None:
         s.call("use_deterministic_algorithms", False)
 
 
-def _allocations(s: Session) -> AbstractContextManager[list[int]]:
-    """Capability ``alloc.pluggable``: the sizes in bytes of all blocks that are allocated inside."""
-    manager: AbstractContextManager[list[int]] = s.backend.allocations()  # type: ignore[attr-defined]
+def _observed(s: Session) -> AbstractContextManager[AllocatorLog]:
+    """Capability ``alloc.pluggable``: a log of all blocks that are allocated inside."""
+    manager: AbstractContextManager[AllocatorLog] = s.backend.observed_allocator()  # type: ignore[attr-defined]
     return manager
 
 
@@ -60,9 +60,9 @@ def _allocations(s: Session) -> AbstractContextManager[list[int]]:
 @forall(xs=st.operands(2, ("float32", "int32"), same_dtype=True, kind="small", empty=False), weight=0.5)
 def test_one_allocation_per_result(s: Session, xs: tuple[TensorCase, ...]) -> None:
     x, y = (s.build(case) for case in xs)
-    total, events = s.call_within(_allocations(s), "add.Tensor", x, y)
+    total, log = s.call_within(_observed(s), "add.Tensor", x, y)
     result = np.broadcast_shapes(*[case.sizes for case in xs])
-    asked = [nbytes for nbytes in events if nbytes]
+    asked = [nbytes for _, nbytes in log.given if nbytes]
     s.expect_shape(total, result)
     s.expect(len(asked), 1, "allocations of one result", "len(allocations)")
 
@@ -70,5 +70,5 @@ def test_one_allocation_per_result(s: Session, xs: tuple[TensorCase, ...]) -> No
 @requirement("iteration/broadcast-inputs-are-not-materialised")
 def test_expanded_inputs_cost_nothing(s: Session) -> None:
     wide = s.call("expand", s.tensor([[1.0], [2.0]]), (2, 50000))
-    _, events = s.call_within(_allocations(s), "add.Tensor", wide, wide)
-    s.expect(sum(events) < 2 * 2 * 50000 * 4, True, "bytes allocated stay below twice the result", "allocated")
+    _, log = s.call_within(_observed(s), "add.Tensor", wide, wide)
+    s.expect(sum(nbytes for _, nbytes in log.given) < 2 * 2 * 50000 * 4, True, "bytes allocated stay below twice the result", "allocated")
