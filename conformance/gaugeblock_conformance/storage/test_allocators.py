@@ -1,0 +1,167 @@
+"""Memory from a replaceable allocator, and memory of somebody else."""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from ..backend import AllocatorLog, numpy_dtype
+from ..forall import forall
+from ..requirement import requirement
+from ..session import Handle, Session
+from ..strategies import sizes
+
+VIEWS: list[tuple[str, tuple[Any, ...]]] = [
+    ("transpose.int", (0, 1)),
+    ("__getitem__", (0,)),
+    ("__getitem__", (slice(None), slice(1, None, 2))),
+    ("view", ((-1,),)),
+    ("expand", ((5, 3, 4),)),
+    ("unsqueeze", (0,)),
+    ("detach", ()),
+    ("as_strided", ((2, 2), (1, 1), 0)),
+    ("diagonal", ()),
+    ("T", ()),
+    ("narrow", (1, 0, 2)),
+    ("squeeze", ()),
+    ("unbind.int", (0,)),
+]
+
+
+def _observed(s: Session) -> AbstractContextManager[AllocatorLog]:
+    manager: AbstractContextManager[AllocatorLog] = s.backend.observed_allocator()  # type: ignore[attr-defined]
+    return manager
+
+
+@requirement("storage/allocator-is-replaceable", "storage/deleter-runs-once")
+@forall(dims=sizes(0, 3, empty=False), count=st.integers(1, 4))
+def test_every_storage_comes_from_the_allocator(s: Session, dims: tuple[int, ...], count: int) -> None:
+    nbytes = 4 * int(np.prod(dims))
+    with _observed(s) as log:
+        made = [s.call("zeros", dims) for _ in range(count)]
+        made.append(s.call("add.Tensor", made[0], made[-1]))
+        s.expect([n for _, n in log.given].count(nbytes) >= count + 1, True, "one block for each tensor", repr(False))
+        for x in made:
+            address = s.observe("data_ptr", x)
+            known = any(start <= address < start + size for start, size in log.given)
+            s.expect(known, True, "the data lies in a block of the allocator", "'not in a block'")
+        s.expect(len(log.taken) <= len(log.given) - len(made), True, "no block of a living tensor was given back",
+                 repr(False))  # fmt: skip
+        made.clear()
+        del x
+        _expect_balanced(s, log)
+
+
+def _expect_balanced(s: Session, log: AllocatorLog) -> None:
+    s.expect(sorted(log.taken), sorted(log.given), "blocks given back", "'see the log'")
+
+
+@requirement("storage/allocator-is-replaceable")
+def test_allocator_is_asked_for_the_bytes(s: Session) -> None:
+    with _observed(s) as log:
+        x = s.call("ones", (3, 4))
+        y = s.call("clone", x)
+        s.expect([size for _, size in log.given], [48, 48], "sizes asked for", "'see the log'")
+        s.expect(s.observe("data_ptr", y), log.given[1][0], "address of the clone", f"{y.name}.data_ptr()", [y])
+        s.expect_values(y, np.ones((3, 4), np.float32))
+    after = s.call("ones", (3, 4))
+    s.expect(len(log.given), 2, "blocks asked for after the allocator was put back", "'see the log'")
+    s.expect_shape(after, (3, 4))
+
+
+@requirement("storage/deleter-runs-once")
+def test_blocks_go_back_once(s: Session) -> None:
+    with _observed(s) as log:
+        x = s.call("zeros", (1000,))
+        view = s.call("__getitem__", x, slice(10, 20))
+        del x
+        s.expect(log.taken, [], "blocks given back while a view lives", "'see the log'")
+    del view
+    _expect_balanced(s, log)
+
+
+@requirement("storage/deleter-runs-once", needs=("resize",))
+def test_growing_gives_the_old_block_back(s: Session) -> None:
+    with _observed(s) as log:
+        x = s.call("zeros", (3,))
+        s.call("resize_", x, (1000,))
+        del x
+        _expect_balanced(s, log)
+        s.expect(sorted(size for _, size in log.given), [12, 4000], "sizes asked for", "'see the log'")
+
+
+@requirement("storage/views-allocate-nothing", needs=("as_strided",))
+@forall(chosen=st.lists(st.integers(0, len(VIEWS) - 1), min_size=1, max_size=5))
+def test_views_ask_for_nothing(s: Session, chosen: list[int]) -> None:
+    with _observed(s) as log:
+        x = s.call("zeros", (3, 4))
+        before = list(log.given)
+        for k in chosen:
+            name, arguments = VIEWS[k]
+            y = s.call(name, x, *((arguments,) if name == "__getitem__" else arguments))
+            s.expect(log.given, before, f"blocks asked for by {name}", "'see the log'")
+        s.expect(log.taken, [], "blocks given back", "'see the log'")
+        del x, y
+        _expect_balanced(s, log)
+
+
+class Foreign:
+    """Memory of the test's own, and how often its deleter was called."""
+
+    def __init__(self, values: list[float], dtype: str) -> None:
+        self.array = np.array(values, numpy_dtype(dtype))
+        self.calls: list[int] = []
+
+    @property
+    def address(self) -> int:
+        return int(self.array.ctypes.data)
+
+    def delete(self, address: int) -> None:
+        self.calls.append(address)
+        ctypes.memset(self.address, 0xFF, self.array.nbytes)
+
+
+def _blob(s: Session, memory: Foreign, dims: tuple[int, ...], dtype: str) -> Handle:
+    raw = s.backend.from_blob(memory.address, dims, dtype, memory.delete)  # type: ignore[attr-defined]
+    return Handle(raw, "blob")
+
+
+@requirement("storage/foreign-deleter-runs-after-last-view", needs=("views",))
+def test_deleter_of_six_numbers(s: Session) -> None:
+    memory = Foreign([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], "float32")
+    x = _blob(s, memory, (2, 3), "float32")
+    s.expect_nbytes(x, 24)
+    s.expect(s.observe("data_ptr", x), memory.address, "data address", "'see the address'")
+    row = s.call("__getitem__", x, 1)
+    s.expect_values(row, [3.0, 4.0, 5.0])
+    if "inplace" in s.capabilities:
+        s.call("fill_.Scalar", row, 9)
+        s.expect(memory.array.tolist(), [0.0, 1.0, 2.0, 9.0, 9.0, 9.0], "the foreign memory", "'see the memory'")
+    del x
+    s.expect(memory.calls, [], "calls of the deleter while a view lives", "'see the calls'")
+    del row
+    s.expect(memory.calls, [memory.address], "calls of the deleter after the last view", "'see the calls'")
+
+
+@requirement("storage/foreign-deleter-runs-after-last-view", needs=("views",))
+@forall(
+    order=st.permutations(range(4)),
+    dtype=st.sampled_from(("float32", "int64", "uint8", "complex64")),
+    copied=st.booleans(),
+)
+def test_deleter_waits_for_every_view(s: Session, order: list[int], dtype: str, copied: bool) -> None:
+    memory = Foreign([1.0] * 6, dtype)
+    x = _blob(s, memory, (2, 3), dtype)
+    held: list[Handle | None] = [x, s.call("t", x), s.call("__getitem__", x, 0), s.call("detach", x)]
+    copy = s.call("clone", x) if copied else None
+    del x
+    for k in order:
+        s.expect(memory.calls, [], "calls of the deleter while a tensor lives", "'see the calls'")
+        held[k] = None
+    s.expect(memory.calls, [memory.address], "calls of the deleter after the last tensor", "'see the calls'")
+    if copy is not None:
+        s.expect_values(copy, np.ones((2, 3), numpy_dtype(dtype)))
