@@ -126,11 +126,13 @@ Operand = Union[Lane, bool, int, float]  # noqa: UP007
 
 
 def constant(value: Number, type: LaneType) -> Lane:
-    """A constant lane; ints wrap to the type's width."""
+    """A constant lane; ints wrap to the type's width. Raises TypeError for a fraction in an integer lane."""
     if type.kind == "bool":
         return Lane("constant", type, (), bool(value))
     if type.is_float:
         return Lane("constant", type, (), float(value))
+    if isinstance(value, float) and not value.is_integer():
+        raise TypeError(f"constant {value} does not fit a lane of {type.kind}{type.bits}")
     return Lane("constant", type, (), int(value) & ((1 << type.bits) - 1))
 
 
