@@ -102,3 +102,13 @@ def test_out() -> None:
     assert gb.mm(x, x, out=x).tolist() == [[7, 10], [15, 22]]
     with pytest.raises(RuntimeError, match="dtype"):
         gb.mm(A, B, out=gb.empty(2, 2, dtype=gb.float64))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("sizes", [(1, 1, 2), (2, 1, 1), (1, 3, 1), (3, 2, 5)])
+def test_nan_reaches_the_result_through_zeros(sizes: tuple[int, int, int], dtype: str) -> None:
+    n, k, m = sizes
+    zeros, nans = gb.zeros(n, k, dtype=getattr(gb, dtype)), gb.full((k, m), float("nan"), dtype=getattr(gb, dtype))
+    results = (zeros @ nans, gb.inner(zeros, nans.t()), gb.inner(nans.t(), zeros), gb.mv(zeros, nans[:, 0]))
+    for result in results:
+        assert result.isnan().all().item()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from ctypes import memmove
 from functools import reduce
 
 from ..core.device import cpu
@@ -11,7 +12,7 @@ from ..core.errors import wrap_dim
 from ..core.memory_format import channels_last, channels_last_3d
 from ..core.promotion import promote_types
 from ..tensor.array_view import array_of
-from ..tensor.geometry import geometry_of
+from ..tensor.geometry import Geometry, geometry_of, remember
 from ..tensor.strides import channels_last_strides, default_strides, is_channels_last
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.views import unsqueeze
@@ -29,6 +30,9 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
+    geometry = tensors[0].geometry
+    if dim == 0 and geometry.contiguous and geometry.ndim and _all_like(geometry, tensors):
+        return _cat_blocks(tensors, geometry)
     for position, tensor in enumerate(tensors):
         if not tensor.geometry.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
@@ -48,6 +52,29 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             end = begin + tensor.geometry.sizes[place]
             target[(slice(None),) * place + (slice(begin, end),)] = values(tensor)
             begin = end
+    return result
+
+
+def _all_like(geometry: Geometry, tensors: Sequence[Tensor]) -> bool:
+    if geometry.device is not cpu or geometry.lazy or geometry.sizes == (0,):
+        return False
+    return all(tensor.geometry is geometry for tensor in tensors)
+
+
+def _cat_blocks(tensors: Sequence[Tensor], geometry: Geometry) -> Tensor:
+    """Row-major tensors of one geometry, block after block."""
+    key = ("cat", len(tensors))
+    joined = geometry.plans.get(key)
+    if joined is None:
+        sizes = (geometry.sizes[0] * len(tensors), *geometry.sizes[1:])
+        joined = geometry_of(sizes, _strides(tensors, sizes), geometry.dtype)
+        remember(geometry.plans, key, joined)
+    result = new_like(joined)
+    address, nbytes = result.pointer, geometry.nbytes
+    if nbytes:
+        for tensor in tensors:
+            memmove(address, tensor.pointer, nbytes)
+            address += nbytes
     return result
 
 

@@ -5,6 +5,7 @@ Half precision is multiplied in float32 and rounded once; integers wrap in their
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def check_dtypes(operator: str, *tensors: Tensor) -> DType:
     """The one dtype of `tensors`. Raises RuntimeError when two differ, NotImplementedError for bool."""
     check_same_device(operator, *tensors)
     dtype = tensors[0].geometry.dtype
-    for tensor in tensors:
+    for tensor in tensors[1:]:
         if tensor.geometry.dtype is not dtype:
             raise RuntimeError(
                 f"{operator}(): expected m1 and m2 to have the same dtype, but got: {dtype.name} != "
@@ -221,4 +222,8 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _inner(left: Array, right: Array) -> Any:
-    return np.inner(left, right) if left.ndim and right.ndim else np.multiply(left, right)
+    if not left.ndim or not right.ndim:
+        return np.multiply(left, right)
+    inner, sizes = left.shape[-1], left.shape[:-1] + right.shape[:-1]
+    rows = left.reshape(prod(left.shape[:-1]), inner)
+    return np.matmul(rows, right.reshape(prod(right.shape[:-1]), inner).T).reshape(sizes)

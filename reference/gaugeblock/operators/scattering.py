@@ -1,4 +1,4 @@
-"""Writing at computed places: scatter, index_add, index_copy, index_fill, put and masked_scatter."""
+"""Writing at computed places along a dim, in place and on a copy: scatter, index_add, index_copy, index_fill."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dtype import bool_, int64
+from ..core.dtype import int64
 from ..core.errors import wrap_dim
-from ..iteration.broadcast import broadcast_shapes
 from ..iteration.operand import Number
 from ..iteration.overlap import check_no_internal_overlap
 from ..iteration.types import UPSTREAM_NAMES
@@ -18,7 +17,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .arrays import Array, number_as, values
 from .copy import clone
-from .gathering import check_take, check_within, gather_places, index_values
+from .gathering import check_within, gather_places, index_values
 from .registration import F, derived_out, kernel
 from .rows import rows
 
@@ -41,13 +40,15 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
     return register
 
 
-def _target(self: Tensor) -> Array:
+def writable(self: Tensor) -> Array:
+    """The memory of `self`, 1-D for a 0-dim tensor. Raises RuntimeError for stride 0."""
     check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
     array = array_of(self)
     return array if array.ndim else array.reshape(1)
 
 
-def _same_dtype(operator: str, self: Tensor, source: Tensor, name: str) -> None:
+def check_same_dtype(operator: str, self: Tensor, source: Tensor, name: str) -> None:
+    """Raise RuntimeError unless both tensors have one dtype."""
     if self.geometry.dtype is not source.geometry.dtype:
         raise RuntimeError(
             f"{operator}(): Expected self.dtype to be equal to {name}.dtype: self "
@@ -58,15 +59,17 @@ def _same_dtype(operator: str, self: Tensor, source: Tensor, name: str) -> None:
 
 def _along(places: Array, dim: int) -> tuple[Any, ...]:
     """The NumPy index of every place of `places` with the index along `dim` replaced by its value."""
-    ones = [1] * places.ndim
-    grid: list[Any] = []
-    for other, size in enumerate(places.shape):
-        sizes = (*ones[:other], size, *ones[other + 1 :])
-        grid.append(places if other == dim else np.arange(size).reshape(sizes))
-    return tuple(grid)
+    after = places.ndim - 1
+    return tuple(
+        [
+            places if other == dim else np.arange(size).reshape((size,) + (1,) * (after - other))
+            for other, size in enumerate(places.shape)
+        ]
+    )
 
 
-def _add_at(target: Array, key: tuple[Any, ...], source: Any) -> None:
+def add_at(target: Array, key: tuple[Any, ...], source: Any) -> None:
+    """Add `source` at places that may repeat; booleans by or."""
     with np.errstate(all="ignore"):
         operation = np.logical_or if target.dtype == np.bool_ else np.add
         operation.at(target, key[0] if len(key) == 1 else key, source)
@@ -74,7 +77,7 @@ def _add_at(target: Array, key: tuple[Any, ...], source: Any) -> None:
 
 def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Any, add: bool) -> Tensor:
     dim, places = gather_places(operator, self, dim, index)
-    target = _target(self)
+    target = writable(self)
     if places.size:
         places = places.reshape(index.geometry.sizes or (1,))
         given = source.shape or (1,) if isinstance(source, np.ndarray) and source.ndim else None
@@ -88,7 +91,7 @@ def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Any, 
             source = source[tuple([slice(size) for size in places.shape])]
         key = _along(places, dim)
         if add:
-            _add_at(target, key, source)
+            add_at(target, key, source)
         else:
             target[key] = source
     bump_version(self)
@@ -96,7 +99,7 @@ def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Any, 
 
 
 def _source(operator: str, self: Tensor, index: Tensor, src: Tensor) -> Array:
-    _same_dtype(operator, self, src, "src")
+    check_same_dtype(operator, self, src, "src")
     if index.geometry.numel and max(src.geometry.ndim, 1) != max(index.geometry.ndim, 1):
         raise RuntimeError(
             f"{operator}(): Index tensor must have the same number of dimensions as src tensor, got "
@@ -154,14 +157,14 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     Raises IndexError out of range, RuntimeError for dtypes or sizes that do not fit.
     """
     dim, places = _vector("index_add_", self, dim, index)
-    _same_dtype("index_add_", self, source, "source")
-    target = _target(self)
+    check_same_dtype("index_add_", self, source, "source")
+    target = writable(self)
     added = values(source).reshape(source.geometry.sizes or (1,))
     _check_source("index_add_", target, dim, places, added)
     check_within("index_add_", places, target.shape[dim], IndexError)
     with np.errstate(all="ignore"):
         scaled = added if alpha == 1 else added * number_as("index_add_", self.geometry.dtype, alpha)
-    _add_at(target, _part(dim, places), scaled)
+    add_at(target, _part(dim, places), scaled)
     bump_version(self)
     return self
 
@@ -172,8 +175,8 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     if index.geometry.dtype is not int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.geometry.dtype.name}")
     dim, places = _vector("index_copy_", self, dim, index)
-    _same_dtype("index_copy_", self, source, "source")
-    target = _target(self)
+    check_same_dtype("index_copy_", self, source, "source")
+    target = writable(self)
     given = values(source).reshape(source.geometry.sizes or (1,))
     _check_source("index_copy_", target, dim, places, given)
     check_within("index_copy_", places, target.shape[dim], IndexError)
@@ -188,65 +191,11 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     if index.geometry.dtype is not int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, but got {index.geometry.dtype.name}")
     dim, places = _vector("index_fill_", self, dim, index)
-    target = _target(self)
+    target = writable(self)
     size = target.shape[dim]
     if places.size and (int(places.min()) < -size or int(places.max()) >= size):
         bad = int(places.max()) if int(places.max()) >= size else int(places.min())
         raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
     target[_part(dim, places)] = number_as("index_fill_", self.geometry.dtype, value)
-    bump_version(self)
-    return self
-
-
-@writing("put", "put_")
-def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Write `source` at positions `index` (int64) of the flattened tensor; with `accumulate` add.
-
-    Raises IndexError out of range, RuntimeError for dtypes or counts that differ.
-    """
-    places = index_values("put_", index, allowed=(int64,)).reshape(-1)
-    _same_dtype("put_", self, source, "source")
-    if places.size != source.geometry.numel:
-        raise RuntimeError(
-            f"put_(): Expected source and index to have the same number of elements, but got "
-            f"{source.geometry.numel} and {places.size}"
-        )
-    check_take("put_", places, self.geometry.numel)
-    target = _target(self)
-    if places.size:
-        key = np.unravel_index(places % target.size, target.shape)
-        given = values(source).reshape(-1).copy()
-        if accumulate:
-            _add_at(target, key, given)
-        else:
-            target[key] = given
-    bump_version(self)
-    return self
-
-
-@writing("masked_scatter", "masked_scatter_")
-def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Write the first elements of `source` where `mask` is true, in row-major order.
-
-    Raises RuntimeError for a mask that is not bool, dtypes that differ and too few elements.
-    """
-    if mask.geometry.dtype is not bool_:
-        raise RuntimeError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.geometry.dtype}"
-        )
-    _same_dtype("masked_scatter_", self, source, "source")
-    if broadcast_shapes((self.geometry.sizes, mask.geometry.sizes)) != self.geometry.sizes:
-        raise RuntimeError(
-            f"masked_scatter_(): mask of shape {list(mask.geometry.sizes)} does not broadcast to self "
-            f"{list(self.geometry.sizes)}"
-        )
-    target = _target(self)
-    chosen = np.broadcast_to(values(mask), self.geometry.sizes).reshape(target.shape)
-    count = int(np.count_nonzero(chosen))
-    if count > source.geometry.numel:
-        raise RuntimeError(
-            f"masked_scatter_: Number of elements of source < number of ones in mask: {source.geometry.numel} < {count}"
-        )
-    target[chosen] = values(source).reshape(-1)[:count].copy()
     bump_version(self)
     return self
