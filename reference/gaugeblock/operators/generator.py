@@ -79,7 +79,7 @@ class Generator:
                 f"{list(new_state.geometry.sizes)}"
             )
         words = np.ascontiguousarray(array_of_lazy(new_state)).view(np.uint64)
-        state: dict[str, Any] = {
+        state: Any = {
             "bit_generator": "Philox",
             "state": {"counter": words[:4].copy(), "key": words[4:6].copy()},
             "buffer": words[6:10].copy(),

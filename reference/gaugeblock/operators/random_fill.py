@@ -72,8 +72,8 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
     check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
     drawn = unit_values(generator_of("uniform_", generator), real_parts(self).geometry.sizes, dtype)
     if (from_, to) != (0, 1):
-        wide = drawn.astype(np.float64 if dtype is float64 else np.float32) * (to - from_) + from_
-        drawn = wide.astype(dtype.numpy)
+        wide: Array = drawn.astype(np.float64 if dtype is float64 else np.float32)
+        drawn = (wide * (to - from_) + from_).astype(dtype.numpy)
         below = np.nextafter(np.asarray(to, dtype.numpy), np.asarray(from_, dtype.numpy))
         drawn = np.minimum(drawn, below) if to > from_ else drawn
     store(real_parts(self), drawn)
