@@ -43,11 +43,11 @@ class Parameter:
 class Signature:
     """The parameters of one overload, and the operators of its plain and out= forms."""
 
-    def __init__(self, overload: Overload, public_name: str) -> None:
+    def __init__(self, overload: Overload, *, numbers_too: bool = False) -> None:
         schema = parse(overload.schema)
         self.overload = overload
-        numbers_too = public_name.rstrip("_") in NUMBERS_AS_TENSORS or public_name in NUMBERS_AS_TENSORS
-        self.parameters = [Parameter(argument, numbers_too and i > -1) for i, argument in enumerate(schema.arguments)]
+        self.numbers_too = numbers_too
+        self.parameters = [Parameter(argument, numbers_too) for argument in schema.arguments]
         self.positional = [p for p in self.parameters if not p.keyword]
         self.names = {p.name for p in self.parameters}
         self.operator: Operator = REGISTRY.find(overload.operator)
@@ -86,9 +86,11 @@ class Caller:
         self._recipes: dict[Any, Recipe] = {}
 
     def signatures(self) -> list[Signature]:
-        """Parsed on the first use."""
+        """Parsed on the first use; those that take numbers for tensors come last."""
         if self._signatures is None:
-            self._signatures = [Signature(overload, self.name) for overload in self.group.overloads]
+            self._signatures = [Signature(overload) for overload in self.group.overloads]
+            if {self.name, self.name.rstrip("_")} & NUMBERS_AS_TENSORS:
+                self._signatures += [Signature(overload, numbers_too=True) for overload in self.group.overloads]
         return self._signatures
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -213,7 +215,9 @@ class Caller:
         given = [type(value).__name__ for value in args[1 if self.is_method else 0 :]]
         given += [f"{name}={type(value).__name__}" for name, value in kwargs.items()]
         lines = [
-            f"{signature.shown()}: {reason}" for signature, reason in zip(self.signatures(), reasons, strict=True)
+            f"{signature.shown()}: {reason}"
+            for signature, reason in zip(self.signatures(), reasons, strict=True)
+            if not signature.numbers_too
         ]
         return TypeError(
             f"{self.name}() received an invalid combination of arguments - got ({', '.join(given)}), but expected one "

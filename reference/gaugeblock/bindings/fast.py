@@ -14,7 +14,7 @@ from __future__ import annotations
 from operator import is_
 from typing import Any
 
-from ..iteration.split import GRAIN_SIZE
+from ..operators.launch import PARALLEL_FROM
 from ..operators.pointwise import RULES
 from ..operators.pointwise_call import call_builder
 from ..operators.pointwise_plan import Plan, plan_call
@@ -41,7 +41,7 @@ def learn(row_name: str, key: Any, *operands: Any, inplace: bool = False) -> Non
 
 
 def _entry(plan: Plan | None, key: Any, inplace: bool) -> Any:
-    if plan is None or plan.launch is None or plan.through_copy or plan.launch.count > GRAIN_SIZE:
+    if plan is None or plan.launch is None or plan.through_copy or plan.launch.count > PARALLEL_FROM:
         return False
     launch = plan.launch
     if isinstance(key, tuple):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.factories import NEW_METHODS, legacy_tensor
 from ..tensor.tensor import Tensor
 from .build import make_dunder, make_method, make_reversed
@@ -31,8 +32,9 @@ def install() -> None:
         _pending(f"__{name}__", partial(make_dunder, f"__{name}__", groups[name]))
     for name, function in UNARY.items():
         _pending(f"__{name}__", partial(make_method, groups[function]))
-    for name, factory in NEW_METHODS.items():
-        setattr(Tensor, name, factory)
+    for name, function in {**NEW_METHODS, **CONVERSIONS}.items():
+        if name not in Tensor.__dict__:
+            setattr(Tensor, name, function)
     Tensor.__new__ = _construct  # type: ignore[assignment]
     Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
 

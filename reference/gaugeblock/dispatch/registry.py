@@ -46,7 +46,7 @@ AMBIGUOUS = Registration(None, "ambiguous autogradother")
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The answer for one key set: the kernel, the keys left after fallthroughs, and whether it takes plain arguments."""
+    """The answer for one key set: the kernel, the keys left after fallthroughs, whether it takes plain arguments."""
 
     entry: Registration
     mask: int

@@ -10,6 +10,9 @@ from ..iteration.split import GRAIN_SIZE
 from ..kernels.parallel import get_num_threads, parallel_for
 from ..kernels.pointwise import PointwiseKernel
 
+PARALLEL_FROM = 8 * GRAIN_SIZE
+"""Elements from which threads are worth waking: that costs as much as some hundred thousand additions."""
+
 
 class Launch:
     """A kernel with its shape and byte strides (innermost first, outputs first).
@@ -40,7 +43,7 @@ class Launch:
 
     def run(self, values: list[Any]) -> None:
         """Run over everything; `values` are addresses and numbers, outputs first."""
-        if self.count > GRAIN_SIZE and get_num_threads() > 1:
+        if self.count > PARALLEL_FROM and get_num_threads() > 1:
             self._run_parallel(values)
         elif self.contiguous:
             self.kernel.contiguous(*values, self.count)
