@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import iteration
+from . import iteration, memory
 from .bindings.build import make_function as _make_function
 from .bindings.groups import functions as _functions
 from .bindings.install import install as _install
@@ -67,15 +67,14 @@ from .tensor.tensor import Tensor
 
 __version__ = "0.1.0"
 __all__ = [
-    "Generator", "Size", "Tensor", "arange", "are_deterministic_algorithms_enabled", "as_tensor", "asarray", "broadcast_shapes", "can_cast", "channels_last",
-    "channels_last_3d", "contiguous_format", "default_generator", "device", "dtype", "empty", "empty_like",
-    "empty_strided", "eye", "finfo", "from_blob", "from_numpy", "frombuffer", "full", "full_like",
-    "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo", "initial_seed",
-    "is_deterministic_algorithms_warn_only_enabled", "is_tensor", "iteration",
-    "layout", "linspace", "load", "logspace", "manual_seed", "memory_format", "nonzero", "ones", "ones_like",
-    "preserve_format", "promote_types", "result_type", "save", "scalar_tensor", "seed", "set_default_dtype",
-    "set_num_threads", "set_printoptions", "set_rng_state", "show_binding", "strided", "tensor", "unique",
-    "use_deterministic_algorithms", "zeros",
+    "Generator", "Size", "Tensor", "arange", "are_deterministic_algorithms_enabled", "as_tensor", "asarray",
+    "broadcast_shapes", "can_cast", "channels_last", "channels_last_3d", "contiguous_format", "default_generator",
+    "device", "dtype", "empty", "empty_like", "empty_strided", "eye", "finfo", "from_blob", "from_numpy", "frombuffer",
+    "full", "full_like", "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo", "initial_seed",
+    "is_deterministic_algorithms_warn_only_enabled", "is_tensor", "iteration", "layout", "linspace", "load", "logspace",
+    "manual_seed", "memory", "memory_format", "nonzero", "ones", "ones_like", "preserve_format", "promote_types",
+    "result_type", "save", "scalar_tensor", "seed", "set_default_dtype", "set_num_threads", "set_printoptions",
+    "set_rng_state", "show_binding", "strided", "tensor", "unique", "use_deterministic_algorithms", "zeros",
     "zeros_like",
 ]  # fmt: skip
 

@@ -39,7 +39,7 @@ class ReferenceBackend(TorchStyleBackend):
     @contextmanager
     def observed_allocator(self) -> Iterator[AllocatorLog]:
         """Capability ``alloc.pluggable``: an allocator that writes down what it gives and takes."""
-        memory = importlib.import_module("gaugeblock.memory.storage")
+        memory = importlib.import_module("gaugeblock.memory")
         log = AllocatorLog()
         previous = memory.set_allocator(_Observed(memory.get_allocator(), log))
         try:

@@ -20,6 +20,8 @@ PENDING: dict[str, Callable[[], Any]] = {}
 def install() -> None:
     """Add a stand-in for every operator method and dunder that Tensor does not define itself."""
     groups = methods()
+    for name, factory in NEW_METHODS.items():
+        setattr(Tensor, name, factory)
     for name, group in groups.items():
         if name not in Tensor.__dict__:
             _pending(name, partial(make_method, group))
@@ -32,9 +34,9 @@ def install() -> None:
         _pending(f"__{name}__", partial(make_dunder, f"__{name}__", groups[name]))
     for name, function in UNARY.items():
         _pending(f"__{name}__", partial(make_method, groups[function]))
-    for name, function in {**NEW_METHODS, **CONVERSIONS}.items():
+    for name, conversion in CONVERSIONS.items():
         if name not in Tensor.__dict__:
-            setattr(Tensor, name, function)
+            setattr(Tensor, name, conversion)
     Tensor.__new__ = _construct  # type: ignore[assignment]
     Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..core.determinism import MODE as DETERMINISM
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import ALL_DTYPES, DEFAULTS, DType, bfloat16, dtype_of_number
 from ..core.errors import check_int, check_ints, check_sizes
@@ -18,6 +19,7 @@ from ..tensor.getters import set_requires_grad
 from ..tensor.scalars import item
 from ..tensor.strides import channels_last_strides, default_strides, preserve_format_strides
 from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor, new_like
+from ..tensor.undefined import fill_undefined
 from .arguments import check_layout, dtype_argument, into, sizes_argument
 from .number_limits import check_fits
 from .tensor_data import tensor
@@ -57,7 +59,8 @@ def _fill_ones(target: Tensor) -> None:
 
 
 def _leave(target: Tensor) -> None:
-    return None
+    if DETERMINISM.enabled:
+        fill_undefined(target)
 
 
 def _sized(name: str, fill: Fill, summary: str) -> Callable[..., Tensor]:
@@ -176,6 +179,7 @@ def empty_strided(
     check_layout("empty_strided", layout)
     kind = dtype_argument("empty_strided", dtype) or DEFAULTS.dtype
     result = empty_strided_tensor(sizes, strides, kind, as_device(device))
+    _leave(result)
     return set_requires_grad(result, True) if requires_grad else result
 
 

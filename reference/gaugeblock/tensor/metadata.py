@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.determinism import MODE as DETERMINISM
+from ..core.dtype import DType
 from ..core.errors import check_ints, check_nbytes, check_sizes, type_error
 from ..core.memory_format import MemoryFormat, contiguous_format, preserve_format
 from ..memory.storage import Storage, allocate_storage, resize_storage
@@ -14,6 +16,7 @@ from .make_view import regeometry, view_at_same_place
 from .refresh import refresh_pointer
 from .strides import channels_last_strides, default_strides, extent
 from .tensor import Tensor
+from .undefined import fill_grown
 from .versions import VersionCounter, bump_version, version_of
 from .views import squeezed_geometry, strided_geometry, t, transpose, unsqueezed_geometry
 
@@ -92,14 +95,17 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: MemoryFormat | Non
         strides = channels_last_strides(sizes, memory_format)
     if sizes == geometry.sizes and memory_format is None:
         strides = geometry.strides
-    _grow(self.storage, extent(sizes, strides), self.offset, geometry.dtype.itemsize)
+    _grow(self.storage, extent(sizes, strides), self.offset, geometry.dtype)
     return _become(self, regeometry(geometry, sizes, strides), self.offset)
 
 
-def _grow(storage: Storage, elements: int, offset: int, itemsize: int) -> None:
-    needed = check_nbytes("resize_", (elements + offset) * itemsize) if elements else 0
-    if needed > storage.nbytes:
+def _grow(storage: Storage, elements: int, offset: int, dtype: DType) -> None:
+    needed = check_nbytes("resize_", (elements + offset) * dtype.itemsize) if elements else 0
+    before = storage.nbytes
+    if needed > before:
         resize_storage(storage, needed)
+        if DETERMINISM.enabled:
+            fill_grown(storage, before, dtype)
 
 
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -153,7 +159,7 @@ def set_(
             f"set_(): sizes {list(sizes)}, strides {list(strides)} and storage_offset {storage_offset} must have equal "
             "lengths and no negative member"
         )
-    _grow(storage, extent(sizes, strides), storage_offset, itemsize)
+    _grow(storage, extent(sizes, strides), storage_offset, geometry.dtype)
     return _rebind(self, storage, geometry_of(sizes, strides, geometry.dtype, geometry.device), storage_offset, version)
 
 

@@ -1,0 +1,41 @@
+"""Deterministic mode: whether memory that would stay uninitialised is filled, so that every run gives the same bits.
+
+The engine's own operators repeat exactly in either mode; the mode decides what fresh memory holds.
+"""
+
+from __future__ import annotations
+
+
+class _Mode:
+    __slots__ = ("enabled", "warn_only")
+
+    enabled: bool
+    warn_only: bool
+
+
+MODE = _Mode()
+MODE.enabled = MODE.warn_only = False
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Turn deterministic mode on or off; with `warn_only` an operator that cannot repeat warns instead of raising.
+
+    Raises TypeError unless both are bools.
+    """
+    for name, value in (("mode", mode), ("warn_only", warn_only)):
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"use_deterministic_algorithms(): argument '{name}' must be bool, not {type(value).__name__}"
+            )
+    MODE.enabled = mode
+    MODE.warn_only = mode and warn_only
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether deterministic mode is on."""
+    return MODE.enabled
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether deterministic mode is on and only warns."""
+    return MODE.warn_only

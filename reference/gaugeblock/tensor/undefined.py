@@ -1,0 +1,35 @@
+"""What uninitialised memory holds in deterministic mode: NaN, the largest integer, True."""
+
+from __future__ import annotations
+
+from ..core.device import cpu
+from ..core.dtype import DType
+from ..core.limits import iinfo
+from ..memory.elements import array_at
+from ..memory.storage import Storage
+from .array_view import array_of
+from .tensor import Tensor
+
+
+def undefined_value(dtype: DType) -> bool | int | float | complex:
+    """The value that stands in fresh memory of `dtype`."""
+    if dtype.is_complex:
+        return complex("nan+nanj")
+    if dtype.is_floating_point:
+        return float("nan")
+    return iinfo(dtype).max if dtype.kind else True
+
+
+def fill_undefined(target: Tensor) -> None:
+    """Fill every element of `target`."""
+    geometry = target.geometry
+    if geometry.numel and geometry.device is cpu:
+        array_of(target).fill(undefined_value(geometry.dtype))
+
+
+def fill_grown(storage: Storage, old_nbytes: int, dtype: DType) -> None:
+    """Fill what a storage gained past its first `old_nbytes` bytes, as elements of `dtype`."""
+    first = -(-old_nbytes // dtype.itemsize)
+    count = storage.nbytes // dtype.itemsize - first
+    if count > 0 and storage.device is cpu:
+        array_at(storage.pointer + first * dtype.itemsize, dtype, (count,), (1,)).fill(undefined_value(dtype))
