@@ -1,0 +1,1 @@
+"""Deliberately broken backends: what the suite must catch, every one of them."""

@@ -1,0 +1,191 @@
+"""Wrong dtypes: promotion, inference, conversion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..backend import DType
+from .mutant import Intercepted, Mutant
+from .patches import accepts, dtype, fresh, values, with_inplace
+
+_ARITHMETIC = ("add", "mul", "sub", "__add__", "__mul__", "__sub__")
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+_SIGNED = ("int8", "int16", "int32", "int64")
+
+
+def _given(c: Intercepted) -> list[str]:
+    return [c.backend.dtype(a) for a in c.args[:2] if c.is_tensor(a)]
+
+
+def _numbers(c: Intercepted) -> list[Any]:
+    return [a for a in c.args[:2] if isinstance(a, bool | int | float | complex)]
+
+
+def _like_one_with_dims(c: Intercepted) -> Any:
+    """A 0-dim operand counts like one with dims."""
+    result = c.right()
+    tensors = [a for a in c.args[:2] if c.is_tensor(a)]
+    ranks = [len(c.backend.shape(a)) for a in tensors]
+    if c.inplace or len(tensors) != 2 or (ranks[0] == 0) == (ranks[1] == 0):
+        return result
+    common = c.do("promote_types", *[DType(c.backend.dtype(a)) for a in tensors])
+    return c.do("to.dtype", result, common) if c.backend.dtype(result) != common else result
+
+
+def _double_for_a_float(c: Intercepted, right: str) -> str | None:
+    return "float64" if right in _FLOATS and any(type(n) is float for n in _numbers(c)) else None
+
+
+def _long_for_an_int(c: Intercepted, right: str) -> str | None:
+    return "int64" if right.startswith(("int", "uint")) and any(type(n) is int for n in _numbers(c)) else None
+
+
+def _weak_bytes(c: Intercepted, right: str) -> str | None:
+    return "int8" if set(_given(c)) == {"int8", "uint8"} else None
+
+
+def _first_half_wins(c: Intercepted, right: str) -> str | None:
+    given = _given(c)
+    return given[0] if set(given) == {"float16", "bfloat16"} else None
+
+
+def _halves_widen(c: Intercepted, right: str) -> str | None:
+    return "float32" if right in ("float16", "bfloat16") else None
+
+
+def _bool_counts_as_int(c: Intercepted, right: str) -> str | None:
+    return "int64" if right == "bool" else None
+
+
+def _bytes_for_truth(c: Intercepted, right: str) -> str | None:
+    return "uint8" if right == "bool" else None
+
+
+def _double_quotient(c: Intercepted, right: str) -> str | None:
+    return "float64" if all(d not in _FLOATS and not d.startswith("complex") for d in _given(c)) else None
+
+
+def _double_of_an_int(c: Intercepted, right: str) -> str | None:
+    return "float64" if _given(c) and _given(c)[0] in _SIGNED else None
+
+
+def _keeps_input(c: Intercepted, right: str) -> str | None:
+    mine = c.backend.dtype(c.args[0])
+    return mine if mine != right and "dtype" not in c.kwargs else None
+
+
+def _complex_quarter(c: Intercepted, right: str) -> str | None:
+    return "complex128" if right == "complex64" and {"float64", "complex64"} != set(_given(c)) else None
+
+
+def _as_first(c: Intercepted) -> Any:
+    result = c.right()
+    parts = c.args[0]
+    if not isinstance(parts, list | tuple):
+        return result
+    return c.do("to.dtype", result, DType(c.backend.dtype(parts[0])))
+
+
+def _promotes_down(c: Intercepted) -> Any:
+    given = [str(a) for a in c.args[:2]]
+    if len(given) == 2 and given[0] in _SIGNED and given[1] in _SIGNED:
+        return DType(min(given, key=_SIGNED.index))
+    return c.right()
+
+
+def _casts_anything(c: Intercepted) -> Any:
+    c.right()
+    return True
+
+
+def _cast_down(c: Intercepted) -> Any:
+    """A floating result is stored in an integer tensor without a word."""
+    x, other = c.args[:2]
+    if not c.is_tensor(other):
+        return c.refuse(RuntimeError, "result type cannot be cast")
+    return c.instead(x, c.do("to.dtype", other, DType(c.backend.dtype(x))), *c.args[2:])
+
+
+def _truncated_alpha(c: Intercepted) -> Any:
+    alpha = c.kwargs.get("alpha")
+    if not isinstance(alpha, float):
+        return c.right()
+    return c.instead(*c.args, **{**c.kwargs, "alpha": int(alpha)})
+
+
+def _wrapped_fill(c: Intercepted) -> Any:
+    x, value = c.args[:2]
+    bits = {"int8": 8, "uint8": 8, "int16": 16, "int32": 32}.get(c.backend.dtype(x))
+    if bits is None or not isinstance(value, int):
+        return c.refuse(RuntimeError, "value cannot be converted without overflow")
+    wrapped = (value + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1) if c.backend.dtype(x) != "uint8" else value % 256
+    return c.instead(x, wrapped)
+
+
+def _inferred(c: Intercepted, kind: type, name: str) -> Any:
+    result = c.right()
+    if c.kwargs or len(c.args) != 1:
+        return result
+    leaves = np.array(c.args[0], dtype=object).reshape(-1)
+    if leaves.size and all(type(v) is kind for v in leaves):
+        return c.do("to.dtype", result, DType(name))
+    return result
+
+
+def _float_item(c: Intercepted) -> Any:
+    value = c.right()
+    return float(value) if type(value) is int else value
+
+
+def _rounded_conversion(c: Intercepted) -> Any:
+    """Floats become the nearest integer."""
+    result = c.right()
+    if not c.is_tensor(result) or not c.backend.dtype(result).startswith("int") or not c.has_data:
+        return result
+    x = c.array(c.args[0])
+    if x.dtype.kind != "f" or not np.isfinite(x).all() or (np.abs(x) > 2**30).any():
+        return result
+    return fresh(c, np.rint(x).astype(c.array(result).dtype))
+
+
+def _low_byte_of_truth(array: Any, c: Intercepted) -> Any:
+    """A number becomes True only if its integer part is odd."""
+    if array.dtype != bool or not c.is_tensor(c.args[0]):
+        return None
+    x = c.array(c.args[0])
+    return (x.astype(np.int64) & 1).astype(bool) if x.dtype.kind in "iu" else None
+
+
+def _row(name: str, operators: tuple[str, ...], patch: Any) -> Mutant:
+    return Mutant(name, "dtypes", "dtypes", operators, patch)
+
+
+MUTANTS = (
+    _row("zero-dim-operand-promotes-fully", _ARITHMETIC, _like_one_with_dims),
+    _row("python-float-makes-double", _ARITHMETIC, dtype(_double_for_a_float)),
+    _row("python-int-makes-int64", _ARITHMETIC, dtype(_long_for_an_int)),
+    _row("int8-with-uint8-stays-int8", _ARITHMETIC, dtype(_weak_bytes)),
+    _row("mixed-halves-take-the-first", _ARITHMETIC, dtype(_first_half_wins)),
+    _row("half-results-widen", ("add", "mul", "__add__", "__mul__"), dtype(_halves_widen)),
+    _row("bool-arithmetic-gives-int64", ("add", "mul", "__add__", "__mul__"), dtype(_bool_counts_as_int)),
+    _row("comparisons-give-uint8", ("eq", "ne", "lt", "le", "gt", "ge"), dtype(_bytes_for_truth)),
+    _row("integer-quotient-is-double", ("div", "__truediv__"), dtype(_double_quotient)),
+    _row("complex-results-widen", ("add", "mul"), dtype(_complex_quarter)),
+    _row("integer-sum-keeps-its-dtype", ("sum", "prod", "cumsum", "cumprod"), dtype(_keeps_input)),
+    _row("argmax-gives-int32", ("argmax", "argmin"), dtype(lambda c, right: "int32")),
+    _row("any-gives-bool-for-uint8", ("any", "all"), dtype(lambda c, right: "bool" if right == "uint8" else None)),
+    _row("cat-takes-the-first-dtype", ("cat", "stack"), _as_first),
+    _row("promote-types-takes-the-smaller", ("promote_types",), _promotes_down),
+    _row("can-cast-says-yes", ("can_cast",), _casts_anything),
+    _row("inplace-casts-down", ("add_", "mul_", "sub_"), accepts(RuntimeError, _cast_down)),
+    _row("float-alpha-is-truncated", with_inplace("add", "sub"), accepts(RuntimeError, _truncated_alpha)),
+    _row("fill-wraps", ("fill_",), accepts(RuntimeError, _wrapped_fill)),
+    _row("tensor-of-ints-is-int32", ("tensor",), lambda c: _inferred(c, int, "int32")),
+    _row("tensor-of-floats-is-double", ("tensor",), lambda c: _inferred(c, float, "float64")),
+    _row("item-of-ints-is-float", ("item",), _float_item),
+    _row("float-to-int-rounds", ("to", "int", "long"), _rounded_conversion),
+    _row("to-bool-keeps-the-low-bit", ("to", "bool"), values(_low_byte_of_truth)),
+    _row("elementary-functions-of-ints-are-double", ("exp", "sqrt", "sin", "log"), dtype(_double_of_an_int)),
+)  # fmt: skip

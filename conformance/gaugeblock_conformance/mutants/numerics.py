@@ -1,0 +1,189 @@
+"""Results that are nearly right: a few ULP off, rounded twice, accumulated too narrowly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ..backend import Array
+from .mutant import Intercepted, Mutant
+from .patches import family, floating, nudged, values, with_inplace
+
+_HALVES = ("float16", "bfloat16")
+_TINY = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
+
+
+def _off(steps: int) -> Any:
+    def change(array: Array, c: Intercepted) -> Array | None:
+        return nudged(array, steps) if floating(array) and array.dtype.itemsize > 2 else None
+
+    return change
+
+
+def _flushed(array: Array, c: Intercepted) -> Array | None:
+    if not floating(array):
+        return None
+    return np.where(np.abs(array) < _TINY[array.dtype.name], np.copysign(array.dtype.type(0), array), array)
+
+
+def _power_of_half(array: Array, c: Intercepted) -> Array | None:
+    if c.inplace or not floating(array):
+        return None
+    x = c.array(c.args[0])
+    return np.power(x, x.dtype.type(0.5)) if x.dtype == array.dtype else None
+
+
+def _product_with_reciprocal(array: Array, c: Intercepted) -> Array | None:
+    tensors = [c.array(a) for a in c.args[:2] if c.is_tensor(a)]
+    if c.inplace or len(tensors) != 2 or {t.dtype for t in tensors} != {array.dtype} or array.dtype.kind != "f":
+        return None
+    quick = tensors[0] * (array.dtype.type(1) / tensors[1])
+    return np.where(np.isfinite(quick), quick, array)
+
+
+def _axes(c: Intercepted, rank: int) -> tuple[int, ...]:
+    dims = c.args[1] if len(c.args) > 1 else c.kwargs.get("dim")
+    if dims is None or dims == () or dims == []:
+        return tuple(range(rank))
+    return tuple(d % rank for d in dims) if isinstance(dims, list | tuple) else (dims % rank,)
+
+
+def _one_by_one(x: Array, c: Intercepted, like: Array, kind: Any) -> Array | None:
+    """The sum in index order, every step rounded to ``kind``."""
+    if c.kwargs.get("dtype") is not None or not x.ndim or not x.size:
+        return None
+    axes = _axes(c, x.ndim)
+    rest = [k for k in range(x.ndim) if k not in axes]
+    rows = np.transpose(x, (*rest, *axes)).reshape(*[x.shape[k] for k in rest], -1)
+    total = np.zeros(rows.shape[:-1], kind)
+    for k in range(rows.shape[-1]):
+        total = (total + rows[..., k].astype(kind)).astype(kind)
+    return total.astype(like.dtype).reshape(like.shape)
+
+
+def _naive_sum(array: Array, c: Intercepted) -> Array | None:
+    x = c.array(c.args[0])
+    if x.dtype != np.float32 or x.size < 1024:
+        return None
+    return _one_by_one(x, c, array, np.float32)
+
+
+def _half_sum(array: Array, c: Intercepted) -> Array | None:
+    x = c.array(c.args[0])
+    if x.dtype.name not in _HALVES or x.size > 4096:
+        return None
+    total = _one_by_one(x, c, array, x.dtype)
+    return total if total is None or c.base == "sum" else (total / (x.size // max(array.size, 1))).astype(array.dtype)
+
+
+def _half_scan(array: Array, c: Intercepted) -> Array | None:
+    x = c.array(c.args[0])
+    if x.dtype.name not in _HALVES or not x.ndim or x.size > 4096 or c.kwargs:
+        return None
+    rows, found = np.moveaxis(x, c.args[1], 0), np.moveaxis(array, c.args[1], 0)
+    total = rows[0]
+    found[0] = total
+    for k in range(1, len(rows)):
+        total = (total + rows[k]).astype(x.dtype)
+        found[k] = total
+    return array
+
+
+def _through_float32(array: Array, c: Intercepted) -> Array | None:
+    """A double becomes a half by way of float32: rounded twice."""
+    x = c.array(c.args[0])
+    if x.dtype != np.float64 or array.dtype.name not in _HALVES:
+        return None
+    return x.astype(np.float32).astype(array.dtype)
+
+
+def _cut_off(array: Array, c: Intercepted) -> Array | None:
+    """Conversion to bfloat16 drops the low bits instead of rounding."""
+    x = c.array(c.args[0])
+    if x.dtype != np.float32 or array.dtype.name != "bfloat16":
+        return None
+    bits = np.ascontiguousarray(x).view(np.uint32).reshape(x.shape) >> np.uint32(16)
+    return np.where(np.isnan(x), array, bits.astype(np.uint16).view(ml_dtypes.bfloat16))
+
+
+def _by_squares(array: Array, c: Intercepted) -> Array | None:
+    """Variance as the mean of squares less the square of the mean."""
+    x = c.array(c.args[0])
+    if x.dtype != np.float32 or len(c.args) > 1 or c.kwargs or x.size < 2:
+        return None
+    mean, square = np.mean(x, dtype=np.float32), np.mean(x * x, dtype=np.float32)
+    found = np.float32((square - mean * mean) * np.float32(x.size) / np.float32(x.size - 1))
+    return np.asarray(np.sqrt(found) if c.base == "std" else found, np.float32)
+
+
+def _through_double(array: Array, c: Intercepted) -> Array | None:
+    """64-bit integers computed in doubles."""
+    if array.dtype != np.int64 or c.inplace:
+        return None
+    exact = np.abs(array.astype(np.float64)) < 2.0**62
+    return np.where(exact, array.astype(np.float64).astype(np.int64), array)
+
+
+def _without_shift(array: Array, c: Intercepted) -> Array | None:
+    """logsumexp without taking the largest element out."""
+    x = c.array(c.args[0])
+    if not floating(x) or not x.ndim or array.dtype != x.dtype:
+        return None
+    keep = bool(c.kwargs.get("keepdim") or (len(c.args) > 2 and c.args[2]))
+    return np.log(np.sum(np.exp(x), axis=_axes(c, x.ndim), keepdims=keep)).astype(x.dtype).reshape(array.shape)
+
+
+def _not_reduced(array: Array, c: Intercepted) -> Array | None:
+    """A remainder of floats as x - y * floor(x / y)."""
+    tensors = [c.array(a) for a in c.args[:2] if c.is_tensor(a)]
+    if c.inplace or len(tensors) != 2 or not all(floating(t) and t.dtype == array.dtype for t in tensors):
+        return None
+    a, b = tensors
+    return (a - b * np.floor(a / b)).astype(array.dtype)
+
+
+def _floor_of_quotient(array: Array, c: Intercepted) -> Array | None:
+    tensors = [c.array(a) for a in c.args[:2] if c.is_tensor(a)]
+    if c.inplace or len(tensors) != 2 or c.kwargs.get("rounding_mode", "floor") != "floor":
+        return None
+    if not all(floating(t) and t.dtype == array.dtype and t.dtype.itemsize > 2 for t in tensors):
+        return None
+    return np.floor(tensors[0] / tensors[1])
+
+
+def _naive_magnitude(array: Array, c: Intercepted) -> Array | None:
+    """abs of complex numbers by squares that overflow."""
+    x = c.array(c.args[0])
+    return np.sqrt(x.real * x.real + x.imag * x.imag).astype(array.dtype) if x.dtype.kind == "c" else None
+
+
+def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
+    return Mutant(name, "numerics", area, operators, patch)
+
+
+MUTANTS = (
+    _row("exp-is-3-ulp-off", "iteration", with_inplace("exp"), values(_off(3))),
+    _row("tanh-is-3-ulp-off", "iteration", with_inplace("tanh"), values(_off(3))),
+    _row("log-is-3-ulp-off", "iteration", with_inplace("log"), values(_off(3))),
+    _row("sigmoid-is-4-ulp-off", "iteration", with_inplace("sigmoid"), values(_off(4))),
+    _row("multiplication-is-1-ulp-off", "iteration", ("mul",), values(_off(1))),
+    _row("sqrt-is-a-power", "dtypes", ("sqrt",), values(_power_of_half)),
+    _row("subnormals-are-flushed", "iteration", family("pointwise"), values(_flushed)),
+    _row("division-multiplies-by-the-reciprocal", "iteration", ("div.Tensor", "__truediv__"),
+         values(_product_with_reciprocal)),
+    _row("float32-sum-is-naive", "dtypes", ("sum",), values(_naive_sum)),
+    _row("half-sum-accumulates-in-half", "dtypes", ("sum", "mean"), values(_half_sum)),
+    _row("half-cumsum-accumulates-in-half", "dtypes", ("cumsum",), values(_half_scan)),
+    _row("double-to-half-rounds-twice", "dtypes", ("to",), values(_through_float32)),
+    _row("bfloat16-is-cut-off", "dtypes", ("to",), values(_cut_off)),
+    _row("variance-by-squares", "iteration", ("var", "std"), values(_by_squares)),
+    _row("long-products-go-through-double", "dtypes", ("mul", "pow", "__mul__"), values(_through_double)),
+    _row("long-sums-go-through-double", "dtypes", ("sum", "prod"), values(_through_double)),
+    _row("logsumexp-overflows", "iteration", ("logsumexp",), values(_without_shift)),
+    _row("float-remainder-is-not-reduced", "dtypes", ("remainder", "__mod__"), values(_not_reduced)),
+    _row("float-floor-division-floors-the-quotient", "dtypes", ("floor_divide", "div.Tensor_mode", "__floordiv__"),
+         values(_floor_of_quotient)),
+    _row("complex-abs-overflows", "iteration", ("abs",), values(_naive_magnitude)),
+)  # fmt: skip

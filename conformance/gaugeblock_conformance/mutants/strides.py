@@ -1,0 +1,160 @@
+"""Wrong strides: of results, of fresh tensors, and as operators read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..backend import Array
+from ..case import is_contiguous
+from .mutant import Intercepted, Mutant
+from .patches import family, fresh, laid_out_contiguously, layout, row_major, values
+
+Ints = tuple[int, ...]
+Layout = tuple[Ints, Ints, int]
+_POINTWISE = family("pointwise")
+
+
+def _unit_strides(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    """Dims of size 1 get stride 1."""
+    return sizes, tuple(1 if n == 1 else s for n, s in zip(sizes, strides, strict=True)), offset
+
+
+def _unit_zero(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    return sizes, tuple(0 if n == 1 else s for n, s in zip(sizes, strides, strict=True)), offset
+
+
+def _inserted(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    """A new dim of size 1 gets the stride of the dim behind it, not size times stride."""
+    dim = c.args[1] % max(len(sizes), 1)
+    if not isinstance(dim, int) or dim + 1 >= len(sizes):
+        return None
+    return sizes, (*strides[:dim], strides[dim + 1], *strides[dim + 1 :]), offset
+
+
+def _empty_steps(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    """A dim of size 0 counts as 0 in the product of strides."""
+    if 0 not in sizes:
+        return None
+    steps, step = [], 1
+    for n in reversed(sizes):
+        steps.append(step)
+        step *= n
+    return sizes, tuple(reversed(steps)), offset
+
+
+def _columns_first(c: Intercepted) -> Any:
+    result = c.right()
+    sizes = tuple(c.backend.shape(result)) if c.is_tensor(result) else ()
+    if len(sizes) < 2 or 0 in sizes or c.inplace:
+        return result
+    steps = tuple(reversed(row_major(tuple(reversed(sizes)))))
+    return c.restride(result, sizes, steps, 0)
+
+
+def _strict(c: Intercepted) -> Any:
+    """Contiguous means default strides in every dim, those of size 1 and empty tensors included."""
+    x = c.args[0]
+    return tuple(c.backend.strides(x)) == row_major(c.backend.shape(x)) if len(c.args) == 1 else c.right()
+
+
+def _last_stride_decides(c: Intercepted) -> Any:
+    strides = c.backend.strides(c.args[0])
+    return not strides or strides[-1] == 1 if len(c.args) == 1 else c.right()
+
+
+def _memory_order(array: Array, c: Intercepted) -> Array | None:
+    """An input whose strides are not the default ones is read in memory order."""
+    x = c.args[0] if c.args else None
+    if not c.is_tensor(x) or c.inplace or not c.is_tensor(x):
+        return None
+    sizes, strides, _offset = c.geometry(x)
+    if is_contiguous(sizes, strides) or len(sizes) != 2 or sizes != array.shape or 0 in strides:
+        return None
+    order = np.argsort([-s for s in strides], kind="stable")
+    return np.transpose(array, order).reshape(array.shape) if tuple(order) != (0, 1) else None
+
+
+def _packed(c: Intercepted) -> Any:
+    """A clone is row-major whatever the order of its input."""
+    return laid_out_contiguously(c)
+
+
+def _out_restrided(c: Intercepted) -> Any:
+    """``out=`` of the right shape is given default strides."""
+    out = c.kwargs.get("out")
+    result = c.right()
+    if not c.is_tensor(out) or not c.has_data or "resize" not in c.backend.capabilities:
+        return result
+    sizes, strides, offset = c.geometry(out)
+    if not is_contiguous(sizes, strides):
+        values_of = c.array(out)
+        c.do("as_strided_", out, sizes, row_major(sizes), offset)
+        c.put(out, values_of)
+    return result
+
+
+def _out_not_resized(c: Intercepted) -> Any:
+    """An empty ``out=`` stays empty."""
+    out = c.kwargs.get("out")
+    if c.is_tensor(out) and tuple(c.backend.shape(out)) == (0,):
+        return out
+    return c.right()
+
+
+def _channels_lost(c: Intercepted) -> Any:
+    result = c.right()
+    if c.inplace or not c.is_tensor(result) or len(c.backend.shape(result)) != 4:
+        return result
+    return fresh(c, c.array(result))
+
+
+def _address_of_storage(c: Intercepted) -> Any:
+    x = c.args[0]
+    return c.right() - c.backend.storage_offset(x) * c.array_itemsize(x)
+
+
+def _offset_in_bytes(c: Intercepted) -> Any:
+    return c.right() * c.array_itemsize(c.args[0])
+
+
+def _off_by_32(c: Intercepted) -> Any:
+    """Every second storage lies 32 bytes off a multiple of 64."""
+    x = c.args[0]
+    return c.right() + 32 * (c.backend.storage_nbytes(x) // 32 % 2)
+
+
+def _expanded_steps(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    """New leading dims of any size get the stride that one of size 1 would get."""
+    own = c.backend.shape(c.args[0])
+    lead = len(sizes) - len(own)
+    if not lead or any(n > 1 for n in sizes[:lead]):
+        return None
+    return sizes, ((0,) * lead) + strides[lead:], offset
+
+
+def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
+    return Mutant(name, "strides and layout", area, operators, patch)
+
+
+MUTANTS = (
+    _row("transpose-resets-unit-strides", "views", ("transpose", "permute", "t"), layout(_unit_strides)),
+    _row("select-resets-unit-strides", "views", ("select", "narrow", "slice", "__getitem__"), layout(_unit_zero)),
+    _row("unsqueeze-repeats-a-stride", "views", ("unsqueeze",), layout(_inserted)),
+    _row("expand-gives-unit-dims-stride-0", "views", ("expand",), layout(_expanded_steps)),
+    _row("empty-dims-have-stride-0", "views", ("zeros", "ones", "empty", "full"), layout(_empty_steps)),
+    _row("factories-are-column-major", "views", ("zeros", "ones", "empty", "full"), _columns_first),
+    _row("contiguity-minds-unit-dims", "views", ("is_contiguous",), _strict),
+    _row("contiguity-looks-at-the-last-dim", "views", ("is_contiguous",), _last_stride_decides),
+    _row("inputs-are-read-in-memory-order", "iteration", _POINTWISE, values(_memory_order)),
+    _row("reductions-read-in-memory-order", "iteration", ("cumsum", "flip", "cumprod"), values(_memory_order)),
+    _row("clone-forgets-the-order", "views", ("clone",), _packed),
+    _row("results-forget-the-order", "iteration", _POINTWISE, laid_out_contiguously),
+    _row("results-forget-channels-last", "iteration", _POINTWISE, _channels_lost),
+    _row("out-is-given-default-strides", "iteration", ("add.out", "mul.out", "sub.out"), _out_restrided),
+    _row("empty-out-is-not-resized", "iteration", ("add.out", "neg.out", "exp.out"), _out_not_resized),
+    _row("address-ignores-the-offset", "storage", ("data_ptr",), _address_of_storage),
+    _row("offset-counts-bytes", "views", ("storage_offset",), _offset_in_bytes),
+    _row("blocks-are-aligned-to-32", "storage", ("data_ptr",), _off_by_32),
+)

@@ -1,0 +1,30 @@
+"""All mutants, by name."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ..problem import unknown
+from . import aliasing, dtypes, empties, errors, numerics, purity, specials, strides, thresholds, values, views
+from .mutant import Mutant
+
+MODULES = (values, specials, dtypes, empties, errors, numerics, thresholds, aliasing, purity, strides, views)
+
+
+@cache
+def table() -> dict[str, Mutant]:
+    """Name -> mutant, class by class. Raises ValueError for a name that stands twice."""
+    found: dict[str, Mutant] = {}
+    for module in MODULES:
+        for mutant in module.MUTANTS:
+            if mutant.name in found:
+                raise ValueError(f"mutants: {mutant.name!r} stands twice")
+            found[mutant.name] = mutant
+    return found
+
+
+def named(name: str) -> Mutant:
+    """The mutant called ``name``. Raises UsageProblem for any other name."""
+    if name not in table():
+        raise unknown("mutant", name, table(), "see --list")
+    return table()[name]

@@ -1,0 +1,91 @@
+"""One mutant against the suite: its area first, then the others, until the first failed verdict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gaugeblock_spec import requirements as spec
+
+from .. import requirement as registry
+from ..backend import Backend, MissingCapability, Unsupported
+from ..budget import Budget
+from ..requirement import TestCase
+from ..session import ConformanceError, Session
+from .mutant import Mutant, MutantBackend, MutantBroken
+
+CAUGHT, MISSED, BROKEN = "caught", "missed", "broken"
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a trial ended: ``requirement`` and ``test`` caught the mutant after ``examples``; ``text`` says how."""
+
+    name: str
+    status: str
+    requirement: str = ""
+    test: str = ""
+    examples: int = 0
+    seconds: float = 0.0
+    text: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def ordered(area: str) -> list[tuple[str, TestCase]]:
+    """All tests with the requirement they are run for: ``area`` before the others; in each the literal tests before
+    the drawn ones, else in the order of the spec."""
+    registry.load_tests()
+    tests, seen = registry.tests(), set()
+    found: list[tuple[str, TestCase]] = []
+    for identifier in spec.load():
+        for case in tests.get(identifier, []):
+            if id(case) not in seen and not case.may_crash:
+                seen.add(id(case))
+                found.append((identifier, case))
+    return sorted(found, key=lambda item: (not item[0].startswith(f"{area}/"), hasattr(item[1].function, "body")))
+
+
+def run_trial(right: Backend, mutant: Mutant, budget: Budget, seed: int) -> Result:
+    """Try tests until one fails for the mutant and holds for the right backend."""
+    started, examples = time.perf_counter(), 0
+    backend = MutantBackend(right, mutant)
+    for identifier, case in _possible(mutant.area, right):
+        error: ConformanceError | None
+        try:
+            error, tried = _verdict(backend, case, budget, seed)
+        except MutantBroken as broken:
+            return Result(mutant.name, BROKEN, identifier, case.name, examples, _since(started), str(broken))
+        except Exception as crash:
+            text = f"the test crashed: {type(crash).__name__}: {crash}"
+            return Result(mutant.name, BROKEN, identifier, case.name, examples, _since(started), text)
+        examples += tried
+        if error is not None and _verdict(right, case, budget, seed)[0] is None:
+            return Result(mutant.name, CAUGHT, identifier, case.name, examples, _since(started), error.message)
+    return Result(mutant.name, MISSED, examples=examples, seconds=_since(started))
+
+
+def _possible(area: str, right: Backend) -> Iterator[tuple[str, TestCase]]:
+    for identifier, case in ordered(area):
+        if all(name in right.capabilities for name in case.needs):
+            yield identifier, case
+
+
+def _verdict(backend: Any, case: TestCase, budget: Budget, seed: int) -> tuple[ConformanceError | None, int]:
+    """The failure of one test, if it fails, and how many examples it tried."""
+    session = Session(backend, budget, seed)
+    session.shrink = False
+    try:
+        case.function(session)
+    except (MissingCapability, Unsupported):
+        return None, session.outcome.examples
+    except ConformanceError as error:
+        return error, session.outcome.examples + 1
+    return None, session.outcome.examples
+
+
+def _since(started: float) -> float:
+    return round(time.perf_counter() - started, 2)

@@ -1,0 +1,188 @@
+"""View operators whose sizes, strides or offset are wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..case import is_contiguous
+from .mutant import Intercepted, Mutant
+from .patches import layout, row_major
+
+Ints = tuple[int, ...]
+Layout = tuple[Ints, Ints, int]
+
+
+def _one_further(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    return (sizes, strides, offset + 1) if sizes and 0 not in sizes else None
+
+
+def _start_lost(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    return sizes, strides, c.backend.storage_offset(c.args[0])
+
+
+def _own_start_lost(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    """The offset counts from the start of the storage, not from the input's first element."""
+    own = c.backend.storage_offset(c.args[0])
+    return (sizes, strides, offset - own) if own and offset >= own else None
+
+
+def _step_lost(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    return sizes, tuple(c.backend.strides(c.args[0])), offset
+
+
+def _assumed_contiguous(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    """The offset of a row is counted with default strides."""
+    x = c.args[0]
+    own, steps, start = c.geometry(x)
+    dim = c.args[1] % len(own)
+    if is_contiguous(own, steps) or not steps[dim]:
+        return None
+    count = (offset - start) // steps[dim]
+    return sizes, strides, start + count * row_major(own)[dim]
+
+
+def _inverse(c: Intercepted) -> Any:
+    """permute by the inverse permutation."""
+    order = c.args[1] if isinstance(c.args[1], list | tuple) else c.args[1:]
+    rank = len(order)
+    if rank != len(c.backend.shape(c.args[0])) or any(not isinstance(d, int) or not -rank <= d < rank for d in order):
+        return c.right()
+    wrapped = [d % rank for d in order]
+    return c.instead(c.args[0], [wrapped.index(k) if k in wrapped else k for k in range(rank)])
+
+
+def _last_two_only(c: Intercepted) -> Any:
+    x = c.args[0]
+    return c.do("transpose.int", x, -2, -1) if len(c.backend.shape(x)) > 2 else c.right()
+
+
+def _minus_one_from_before(c: Intercepted) -> Any:
+    """Negative dims wrap at the input's rank although the result has one more."""
+    x, dim = c.args[:2]
+    return c.instead(x, dim - 1) if isinstance(dim, int) and dim < -1 else c.right()
+
+
+def _all_unit_dims(c: Intercepted) -> Any:
+    """A named dim is dropped together with all other dims of size 1."""
+    return c.instead(c.args[0]) if c.operator == "squeeze.dim" else c.right()
+
+
+def _first_unit_dim(c: Intercepted) -> Any:
+    sizes = c.backend.shape(c.args[0])
+    return c.do("squeeze.dim", c.args[0], sizes.index(1)) if 1 in sizes and len(c.args) == 1 else c.right()
+
+
+def _negative_diagonal(c: Intercepted) -> Any:
+    offset = c.args[1] if len(c.args) > 1 else c.kwargs.get("offset", 0)
+    if not offset:
+        return c.right()
+    kwargs = {k: v for k, v in c.kwargs.items() if k != "offset"}
+    return c.instead(c.args[0], -offset, *c.args[2:], **kwargs)
+
+
+def _one_window_less(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    dim = c.args[1] % max(len(sizes) - 1, 1)
+    if len(sizes) < 2 or sizes[dim] < 2:
+        return None
+    return (*sizes[:dim], sizes[dim] - 1, *sizes[dim + 1 :]), strides, offset
+
+
+def _step_is_one(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    dim = c.args[1] % max(len(sizes) - 1, 1)
+    if len(sizes) < 2:
+        return None
+    return sizes, (*strides[:dim], strides[-1], *strides[dim + 1 :]), offset
+
+
+def _offset_zero(c: Intercepted) -> Any:
+    """``as_strided`` without an offset starts at the storage's beginning."""
+    return c.instead(*c.args[:3], 0) if len(c.args) == 3 and not c.kwargs else c.right()
+
+
+def _merged(c: Intercepted) -> Any:
+    """A view of a tensor with gaps takes default strides."""
+    x = c.args[0]
+    sizes, strides, offset = c.geometry(x)
+    result = c.right()
+    if is_contiguous(sizes, strides):
+        return result
+    return c.restride(x, c.backend.shape(result), row_major(c.backend.shape(result)), offset)
+
+
+def _unscaled(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    """Viewing under a wider or narrower dtype leaves the offset in elements of the old one."""
+    own = c.backend.storage_offset(c.args[0])
+    return (sizes, strides, own) if own != offset else None
+
+
+def _uneven_split(c: Intercepted) -> Any:
+    """The last part is dropped if it is shorter."""
+    parts = c.right()
+    dim = c.args[2] if len(c.args) > 2 else c.kwargs.get("dim", 0)
+    if len(parts) < 2 or not c.backend.shape(parts[0]):
+        return parts
+    lengths = [c.backend.shape(p)[dim] for p in parts]
+    return parts[:-1] if lengths[-1] < lengths[0] else parts
+
+
+def _reversed(c: Intercepted) -> Any:
+    parts = c.right()
+    return type(parts)(reversed(parts))
+
+
+def _none_at_the_end(c: Intercepted) -> Any:
+    """``x[None]`` adds its dim behind the others."""
+    x, index = c.args[:2]
+    return c.do("unsqueeze", x, -1) if index is None else c.right()
+
+
+def _ellipsis_first(c: Intercepted) -> Any:
+    """``x[..., i]`` indexes the first dim."""
+    x, index = c.args[:2]
+    if isinstance(index, tuple) and len(index) == 2 and index[0] is Ellipsis and isinstance(index[1], int):
+        return c.instead(x, index[1])
+    return c.right()
+
+
+def _flattened_one_less(c: Intercepted) -> Any:
+    x, start, *rest = (*c.args, *c.kwargs.values())
+    end = rest[0] if rest else -1
+    rank = len(c.backend.shape(x))
+    return c.instead(x, start, rank - 2) if end == -1 and rank > 2 and start < rank - 2 else c.right()
+
+
+def _imaginary_first(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    return (sizes, strides, offset - 1) if offset % 2 else (sizes, strides, offset + 1)
+
+
+def _row(name: str, operators: tuple[str, ...], patch: Any) -> Mutant:
+    return Mutant(name, "strides and layout", "views", operators, patch)
+
+
+MUTANTS = (
+    _row("select-is-off-by-one", ("select.int",), layout(_one_further)),
+    _row("slice-is-off-by-one", ("slice.Tensor",), layout(_one_further)),
+    _row("indexing-is-off-by-one", ("__getitem__",), lambda c: layout(_one_further)(c) if isinstance(c.args[1], int)
+         else c.right()),
+    _row("narrow-loses-its-start", ("narrow",), layout(_start_lost)),
+    _row("select-forgets-the-inputs-offset", ("select", "narrow"), layout(_own_start_lost)),
+    _row("slice-loses-its-step", ("slice.Tensor",), layout(_step_lost)),
+    _row("select-assumes-contiguous", ("select.int",), layout(_assumed_contiguous)),
+    _row("permute-is-inverse", ("permute",), _inverse),
+    _row("T-swaps-the-last-two", ("T",), _last_two_only),
+    _row("unsqueeze-wraps-at-the-old-rank", ("unsqueeze",), _minus_one_from_before),
+    _row("squeeze-of-a-dim-drops-all", ("squeeze",), _all_unit_dims),
+    _row("squeeze-drops-only-the-first", ("squeeze",), _first_unit_dim),
+    _row("diagonal-goes-the-other-way", ("diagonal",), _negative_diagonal),
+    _row("unfold-loses-a-window", ("unfold",), layout(_one_window_less)),
+    _row("unfold-ignores-the-step", ("unfold",), layout(_step_is_one)),
+    _row("as-strided-starts-at-zero", ("as_strided",), _offset_zero),
+    _row("view-of-gaps-takes-default-strides", ("view", "reshape"), _merged),
+    _row("view-dtype-keeps-the-offset", ("view.dtype",), layout(_unscaled)),
+    _row("split-drops-a-short-part", ("split", "chunk"), _uneven_split),
+    _row("unbind-is-reversed", ("unbind", "__iter__"), _reversed),
+    _row("none-index-adds-at-the-end", ("__getitem__",), _none_at_the_end),
+    _row("ellipsis-stands-for-nothing", ("__getitem__",), _ellipsis_first),
+    _row("flatten-stops-one-early", ("flatten",), _flattened_one_less),
+    _row("imag-is-real", ("imag",), layout(_imaginary_first)),
+)  # fmt: skip
