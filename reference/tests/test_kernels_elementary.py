@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -85,3 +86,63 @@ def test_overflow_and_underflow_of_exp() -> None:
     got = run("exp", float32, x)
     assert np.isfinite(got[0]) and got[1] == np.inf and got[2] > 0.0 and got[3] == 0.0
     assert got[4] == np.inf and got[5] == 0.0
+
+
+@pytest.mark.parametrize("level", range(len(LEVELS)), ids=[level.name for level in LEVELS])
+@pytest.mark.parametrize("name", ["exp", "log", "sin", "cos"])
+def test_own_float64_functions_are_within_one_unit(name: str, level: int) -> None:
+    low, high = {"exp": (-745.0, 709.0), "log": (5e-324, 1e308)}.get(name, (-2e6, 2e6))
+    x = points(low, high, float64)
+    multiples = np.arange(-3000, 3000) * (np.pi / 2)
+    x = np.concatenate([x, multiples[(multiples >= low) & (multiples <= high)]])
+    exact = getattr(np, name)(x.astype(np.longdouble))
+    assert ulps(run(name, float64, x, level), exact) <= 1.0
+
+
+@pytest.mark.parametrize("dtype", [float32, float64], ids=lambda d: d.name)
+def test_fmod_is_exact_for_any_quotient(dtype: DType) -> None:
+    rng = np.random.default_rng(9)
+    a, b = (rng.standard_normal(5000) * 2.0 ** rng.integers(-100, 100, 5000) for _ in range(2))
+    b[:2000] = a[:2000] / rng.integers(1, 10**6, 2000)
+    a, b = a.astype(dtype.numpy), b.astype(dtype.numpy)
+    a[-4:], b[-4:] = [np.inf, 1.0, -0.0, 5.0], [1.0, np.inf, 3.0, 0.0]
+    row = FORMULAS["fmod"]
+    kernel = PointwiseKernel("fmod", row.function, (dtype, dtype), dtype, (dtype,), LEVELS[-1])
+    out = np.empty_like(a)
+    kernel.contiguous(out.ctypes.data, a.ctypes.data, b.ctypes.data, a.size)
+    with np.errstate(invalid="ignore"):
+        expected = np.fmod(a, b)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(np.signbit(out)[~np.isnan(out)], np.signbit(expected)[~np.isnan(out)])
+
+
+@pytest.mark.parametrize("y", [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("x", [0.0, -0.0, 2.0, -np.inf, np.inf])
+def test_atan2_follows_c_at_the_edges(y: float, x: float) -> None:
+    row = FORMULAS["atan2"]
+    kernel = PointwiseKernel("atan2", row.function, (float32, float32), float32, (float32,), LEVELS[-1])
+    ys, xs, out = np.full(20, y, np.float32), np.full(20, x, np.float32), np.empty(20, np.float32)
+    kernel.contiguous(out.ctypes.data, ys.ctypes.data, xs.ctypes.data, 20)
+    expected = np.arctan2(np.float64(y), np.float64(x)).astype(np.float32)
+    np.testing.assert_array_equal(out, np.full(20, expected))
+    np.testing.assert_array_equal(np.signbit(out), np.full(20, np.signbit(expected)))
+
+
+def test_pow_of_float32_is_within_half_a_unit_and_a_bit() -> None:
+    rng = np.random.default_rng(10)
+    x = np.exp(rng.uniform(-20, 20, 4000)).astype(np.float32)
+    y = rng.uniform(-4, 4, 4000).astype(np.float32)
+    x[::7] *= -1
+    y[::7] = np.round(y[::7])
+    row = FORMULAS["pow"]
+    kernel = PointwiseKernel("pow", row.function, (float32, float32), float32, (float32,), LEVELS[-1])
+    out = np.empty_like(x)
+    kernel.contiguous(out.ctypes.data, x.ctypes.data, y.ctypes.data, x.size)
+    assert ulps(out, np.power(x.astype(np.longdouble), y.astype(np.longdouble))) <= 0.51
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc"])
+def test_error_functions(name: str) -> None:
+    x = np.concatenate([np.linspace(-10.2, 10.2, 3001), np.linspace(-1e-3, 1e-3, 501)]).astype(np.float32)
+    exact = np.array([getattr(math, name)(float(v)) for v in x])
+    assert ulps(run(name, float32, x), exact) <= 0.51

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 
 from .expression import F64, Lane, constant, select
-from .functions import bits_of, copysign, fabs, float_of_bits, mul_add, polynomial
+from .functions import bits_of, copysign, fabs, float_of_bits, mul_add, polynomial, rare
 
-_SHIFT = 1.5 * 2.0**52
+SHIFT = 1.5 * 2.0**52
 _EXP_TAIL = tuple(1.0 / math.factorial(n) for n in range(11, 1, -1))
 _ATANH_TAIL = tuple(1.0 / n for n in range(19, 1, -2))
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
@@ -19,7 +19,8 @@ _MANTISSA = (1 << 52) - 1
 _INFINITY = float("inf")
 
 
-def _number(value: float) -> Lane:
+def number(value: float) -> Lane:
+    """A float64 constant."""
     return constant(value, F64)
 
 
@@ -30,15 +31,15 @@ def _within(x: Lane, limit: float) -> Lane:
 
 def _split_power(x: Lane, per_unit: float) -> tuple[Lane, Lane]:
     """k = rint(x * per_unit) and 2**k."""
-    shifted = mul_add(x, _number(per_unit), _number(_SHIFT))
+    shifted = mul_add(x, number(per_unit), number(SHIFT))
     scale = float_of_bits((bits_of(shifted) + 1023) << 52)
-    return shifted - _SHIFT, scale
+    return shifted - SHIFT, scale
 
 
 def _exp_parts(x: Lane) -> tuple[Lane, Lane]:
     """(e**r - 1, 2**k) with x = k ln 2 + r."""
     k, scale = _split_power(x, 1.0 / math.log(2.0))
-    r = mul_add(k, _number(-math.log(2.0)), x)
+    r = mul_add(k, number(-math.log(2.0)), x)
     return mul_add(r * r, polynomial(r, _EXP_TAIL), r), scale
 
 
@@ -85,10 +86,10 @@ def sigmoid(x: Lane) -> Lane:
     return 1.0 / (exp(-x) + 1.0)
 
 
-def _log_parts(x: Lane) -> tuple[Lane, Lane]:
+def log_parts(x: Lane) -> tuple[Lane, Lane]:
     """(k, m) with x = m * 2**k and m between sqrt(1/2) and sqrt(2)."""
     moved = bits_of(x) + (_ONE_BITS - _SQRT_HALF_BITS)
-    k = float_of_bits((moved >> 52) + (_bits(_SHIFT) - 1023)) - _SHIFT
+    k = float_of_bits((moved >> 52) + (_bits(SHIFT) - 1023)) - SHIFT
     return k, float_of_bits((moved & _MANTISSA) + _SQRT_HALF_BITS)
 
 
@@ -106,31 +107,37 @@ def _log_of(f: Lane) -> Lane:
 
 def _log_edges(x: Lane, result: Lane) -> Lane:
     result = select(x == _INFINITY, x, result)
-    result = select(x == 0.0, _number(-_INFINITY), result)
-    return select((x >= 0.0), result, _number(float("nan")))
+    result = select(x == 0.0, number(-_INFINITY), result)
+    return select((x >= 0.0), result, number(float("nan")))
 
 
 def log(x: Lane) -> Lane:
     """Natural logarithm."""
-    k, m = _log_parts(x)
-    return _log_edges(x, mul_add(k, _number(math.log(2.0)), _log_of(m - 1.0)))
+    k, m = log_parts(x)
+    return _log_edges(x, mul_add(k, number(math.log(2.0)), _log_of(m - 1.0)))
+
+
+def power(x: Lane, y: Lane) -> Lane:
+    """x**y; other than positive finite bases and finite exponents go through the C library."""
+    plain = (x > 0.0) & (x < _INFINITY) & (fabs(y) < _INFINITY)
+    return rare(exp2(y * log2(x)), ~plain, "pow", x, y)
 
 
 def log2(x: Lane) -> Lane:
     """Logarithm to base 2."""
-    k, m = _log_parts(x)
-    return _log_edges(x, mul_add(_log_of(m - 1.0), _number(1.0 / math.log(2.0)), k))
+    k, m = log_parts(x)
+    return _log_edges(x, mul_add(_log_of(m - 1.0), number(1.0 / math.log(2.0)), k))
 
 
 def log10(x: Lane) -> Lane:
     """Logarithm to base 10."""
-    k, m = _log_parts(x)
-    return _log_edges(x, mul_add(k, _number(math.log10(2.0)), _log_of(m - 1.0) * (1.0 / math.log(10.0))))
+    k, m = log_parts(x)
+    return _log_edges(x, mul_add(k, number(math.log10(2.0)), _log_of(m - 1.0) * (1.0 / math.log(10.0))))
 
 
 def log1p(x: Lane) -> Lane:
     """log(1 + x); keeps -0.0."""
     shifted = x + 1.0
-    k, m = _log_parts(shifted)
+    k, m = log_parts(shifted)
     near = _log_of(select(k == 0.0, x, m - 1.0))
-    return select(x == 0.0, x, _log_edges(shifted, mul_add(k, _number(math.log(2.0)), near)))
+    return select(x == 0.0, x, _log_edges(shifted, mul_add(k, number(math.log(2.0)), near)))

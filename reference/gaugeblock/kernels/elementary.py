@@ -9,11 +9,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from . import approximation
+from . import approximation, double, error_function, trigonometry
 from .complex_lanes import Complex, Value, choose
 from .complex_lanes import divide as smith_divide
 from .expression import F32, F64, Lane, constant, select
 from .functions import convert_lane, fabs, floor, fused, libm, sqrt
+
+SINGLE: dict[str, Callable[..., Lane]] = {
+    "exp": approximation.exp, "exp2": approximation.exp2, "expm1": approximation.expm1, "log": approximation.log,
+    "log2": approximation.log2, "log10": approximation.log10, "log1p": approximation.log1p, "pow": approximation.power,
+    "sinh": approximation.sinh, "cosh": approximation.cosh, "tanh": approximation.tanh, "fmod": double.fmod,
+    "sigmoid": approximation.sigmoid, "sin": trigonometry.sin, "cos": trigonometry.cos, "tan": trigonometry.tan,
+    "asin": trigonometry.asin, "acos": trigonometry.acos, "atan": trigonometry.atan, "atan2": trigonometry.atan2,
+    "asinh": trigonometry.asinh, "acosh": trigonometry.acosh, "atanh": trigonometry.atanh,
+    "erf": error_function.erf, "erfc": error_function.erfc,
+}  # fmt: skip
+"""Functions of float64 lanes whose results, rounded to float32, are within 0.51 ULP."""
+
+DOUBLE: dict[str, Callable[..., Lane]] = {
+    "exp": double.exp, "sigmoid": double.sigmoid, "log": double.log, "fmod": double.fmod, "sin": double.sin,
+    "cos": double.cos,
+}  # fmt: skip
+"""Functions of float64 lanes for float64 results."""
 
 
 def one_like(x: Value) -> Value:
@@ -36,10 +53,16 @@ def function(self: Value, name: str) -> Value:
     """The elementary function `name` of a real or complex lane."""
     if isinstance(self, Complex):
         return complex_call(f"c{name}", self)
-    fast = getattr(approximation, name, None)
-    if self.type is F32 and fast is not None:
-        return convert_lane(fast(convert_lane(self, F64)), F32)
-    return libm(name, self)
+    return evaluated(name, self)
+
+
+def evaluated(name: str, *arguments: Lane) -> Lane:
+    """The real function `name`: our own in float64 lanes for float32 arguments where there is one, else C's."""
+    fast = SINGLE.get(name)
+    if arguments[0].type is F32 and fast is not None:
+        return convert_lane(fast(*(convert_lane(x, F64) for x in arguments)), F32)
+    own = DOUBLE.get(name)
+    return own(*arguments) if own is not None else libm(name, *arguments)
 
 
 def _widened(z: Complex) -> Complex:
@@ -104,9 +127,7 @@ def sigmoid(self: Value) -> Value:
     """1 / (1 + e**-self)."""
     if isinstance(self, Complex):
         return smith_divide(self.lift(1.0), complex_call("cexp", -self) + 1.0)
-    if self.type is F32:
-        return function(self, "sigmoid")
-    return 1.0 / (libm("exp", -self) + 1.0)
+    return evaluated("sigmoid", self)
 
 
 def power(self: Value, exponent: Value) -> Value:
@@ -117,7 +138,7 @@ def power(self: Value, exponent: Value) -> Value:
         base, wanted = first.lift(self), first.lift(exponent)
         zero = (wanted.re == 0.0) & (wanted.im == 0.0)
         return choose(zero, first.lift(1.0), complex_call("cpow", base, wanted))
-    return libm("pow", self, exponent)
+    return evaluated("pow", self, exponent)
 
 
 def divide(self: Value, other: Value) -> Value:
@@ -141,12 +162,12 @@ def hypot(x: Lane, y: Lane) -> Lane:
 
 def atan2(y: Lane, x: Lane) -> Lane:
     """Angle of the point (x, y)."""
-    return libm("atan2", y, x)
+    return evaluated("atan2", y, x)
 
 
 def fmod(a: Lane, b: Lane) -> Lane:
     """Remainder with the sign of a."""
-    return libm("fmod", a, b)
+    return evaluated("fmod", a, b)
 
 
 def remainder(a: Lane, b: Lane) -> Lane:

@@ -94,13 +94,16 @@ class LoopWriter:
             *emitter.lines,
             f"  br label %{label}",
             f"{label}:",
-            f"  %{prefix}_i = phi i64 [{first}, %{before}], [%{prefix}_next, %{label}]",
-            f"  %{prefix}_at = phi ptr [{source}, %{before}], [%{prefix}_ahead, %{label}]",
+            f"  %{prefix}_i = phi i64 [{first}, %{before}], [%{prefix}_next, %{label}_last]",
+            f"  %{prefix}_at = phi ptr [{source}, %{before}], [%{prefix}_ahead, %{label}_last]",
         ]
         for slot, (lane, old, new) in enumerate(zip(phase.state, initial, stepped, strict=True)):
-            lines.append(f"  %{prefix}_s{slot} = phi {inner.type(lane.type)} [{old}, %{before}], [{new}, %{label}]")
+            type = inner.type(lane.type)
+            lines.append(f"  %{prefix}_s{slot} = phi {type} [{old}, %{before}], [{new}, %{label}_last]")
         lines += inner.lines
         lines += [
+            f"  br label %{label}_last",
+            f"{label}_last:",
             f"  %{prefix}_next = add i64 %{prefix}_i, {step}",
             f"  %{prefix}_move = mul i64 %stride, {step}",
             f"  %{prefix}_ahead = getelementptr i8, ptr %{prefix}_at, i64 %{prefix}_move",

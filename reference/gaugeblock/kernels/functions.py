@@ -57,6 +57,11 @@ def call(name: str, x: Lane, *more: Lane) -> Lane:
     return Lane("call", x.type, (x, *more), name)
 
 
+def rare(fast: Lane, condition: Lane, name: str, *arguments: Lane) -> Lane:
+    """`fast`, but where the condition holds the scalar routine `name` of float64 arguments; meant to hold seldom."""
+    return Lane("rare", fast.type, (fast, condition, *arguments), name)
+
+
 def libm(name: str, x: Lane, *more: Lane) -> Lane:
     """The double precision C function `name`; float32 lanes go through double and are rounded once."""
     if x.type is F32:

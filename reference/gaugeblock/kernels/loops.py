@@ -78,17 +78,17 @@ class RowWriter:
                 emitter.bind(lane, prepare.splat(scalar, lane.type))
         stop = prepare.register(f"and i64 %n, {-width}")
         lines = [*buffers, *check.lines, f"  br i1 {usable}, label %prepare, label %rest", "prepare:", *prepare.lines]
-        lines += ["  br label %vector", "vector:", "  %i = phi i64 [0, %prepare], [%i_next, %vector]"]
+        lines += ["  br label %vector", "vector:", "  %i = phi i64 [0, %prepare], [%i_next, %vector_last]"]
         if body.guarded:
-            lines.append("  %fault = phi i1 [false, %prepare], [%fault_next, %vector]")
+            lines.append("  %fault = phi i1 [false, %prepare], [%fault_next, %vector_last]")
         for operand in body.memory:
             name = operand.name
-            lines.append(f"  %w_{name} = phi ptr [{pointers[name][0]}, %prepare], [%w_{name}_next, %vector]")
+            lines.append(f"  %w_{name} = phi ptr [{pointers[name][0]}, %prepare], [%w_{name}_next, %vector_last]")
         self._load(emitter)
         self._store(emitter)
         if body.guarded:
             emitter.lines.append(f"  %fault_next = or i1 %fault, {emitter.any_fault()}")
-        lines += emitter.lines
+        lines += [*emitter.lines, "  br label %vector_last", "vector_last:"]
         for operand in body.memory:
             name = operand.name
             lines.append(f"  %w_{name}_next = getelementptr i8, ptr %w_{name}, i64 {pointers[name][1]}")
@@ -171,14 +171,15 @@ class RowWriter:
             incoming = ", ".join(f"[{at[name]}, %{block}]" for _, _, block, at in start)
             lines.append(f"  %rest_{name} = phi ptr {incoming}")
         lines += ["  %left = icmp slt i64 %k0, %n", "  br i1 %left, label %scalar, label %done", "scalar:"]
-        lines.append("  %k = phi i64 [%k0, %rest], [%k_next, %scalar]")
+        lines.append("  %k = phi i64 [%k0, %rest], [%k_next, %scalar_last]")
         if body.guarded:
-            lines.append("  %g = phi i1 [%f0, %rest], [%g_next, %scalar]")
+            lines.append("  %g = phi i1 [%f0, %rest], [%g_next, %scalar_last]")
         for name in renamed:
-            lines.append(f"  %r_{name} = phi ptr [%rest_{name}, %rest], [%r_{name}_next, %scalar]")
+            lines.append(f"  %r_{name} = phi ptr [%rest_{name}, %rest], [%r_{name}_next, %scalar_last]")
         self._load(emitter)
         self._store(emitter)
         lines += [line.replace("%w_", "%r_") for line in emitter.lines]
+        lines += ["  br label %scalar_last", "scalar_last:"]
         if body.guarded:
             fault = Emitter(1, "g", self.declarations)
             fault.faults = emitter.faults
@@ -191,7 +192,7 @@ class RowWriter:
             "  %again = icmp slt i64 %k_next, %n",
             "  br i1 %again, label %scalar, label %done",
             "done:",
-            f"  %result = phi i1 [%f0, %rest], [{'%g_next' if body.guarded else 'false'}, %scalar]",
+            f"  %result = phi i1 [%f0, %rest], [{'%g_next' if body.guarded else 'false'}, %scalar_last]",
             "  ret i1 %result",
         ]
         return lines

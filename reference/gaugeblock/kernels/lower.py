@@ -53,7 +53,8 @@ class Emitter:
     """Writes the instructions of lanes at one vector width.
 
     `names` maps a lane's id to its register or literal, `lines` is the text so far, `faults` the i1 registers of
-    guards, `declarations` the external functions that the module must declare.
+    guards, `declarations` the external functions that the module must declare. Rare cases add
+    blocks, so a loop must close in a block of its own.
     """
 
     def __init__(self, width: int, prefix: str, declarations: dict[str, str]) -> None:
@@ -102,6 +103,8 @@ class Emitter:
             return arguments[0]
         if opcode == "intrinsic":
             return self._intrinsic(lane, arguments)
+        if opcode == "rare":
+            return self._rare(lane, arguments)
         if opcode in ("call", "pair_call"):
             return self._call(lane, arguments, "{double, double}" if opcode == "pair_call" else lane.type.ir)
         if opcode == "part":
@@ -163,6 +166,24 @@ class Emitter:
             single = self.register(f"call {result} {name}({given})")
             vector = self.register(f"insertelement {self.type(lane.type)} {vector}, {result} {single}, i32 {k}")
         return vector
+
+    def _rare(self, lane: Lane, arguments: list[str]) -> str:
+        """The fast value, replaced by a call in the lanes where the condition holds; the call is branched around."""
+        fast, condition, *given = arguments
+        type, truth = self.type(lane.type), self.type(BOOL)
+        number = len(self.lines)
+        slow, join, before = (f"{self.prefix}.{word}{number}" for word in ("slow", "join", "before"))
+        some = condition
+        if self.width > 1:
+            name = f"@llvm.vector.reduce.or.v{self.width}i1"
+            self.declarations[name] = f"declare i1 {name}({truth})"
+            some = self.register(f"call i1 {name}({truth} {condition})")
+        branch = f"  br i1 {some}, label %{slow}, label %{join}"
+        self.lines += [f"  br label %{before}", f"{before}:", branch, f"{slow}:"]
+        called = self._call(Lane("call", lane.type, lane.arguments[2:], lane.attribute), given, lane.type.ir)
+        mixed = self.register(f"select {truth} {condition}, {type} {called}, {type} {fast}")
+        self.lines += [f"  br label %{join}", f"{join}:"]
+        return self.register(f"phi {type} [{fast}, %{before}], [{mixed}, %{slow}]")
 
     def splat(self, value: str, type: LaneType) -> str:
         """A scalar register repeated over all lanes."""

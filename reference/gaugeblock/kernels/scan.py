@@ -89,13 +89,15 @@ class ScanKernel:
                 *start.lines,
                 "  br label %loop",
                 "loop:",
-                "  %k = phi i64 [0, %entry], [%k_next, %loop]",
-                *(f"  %at_{o.name} = phi ptr [%{o.name}, %entry], [%next_{o.name}, %loop]" for o in everything),
+                "  %k = phi i64 [0, %entry], [%k_next, %last]",
+                *(f"  %at_{o.name} = phi ptr [%{o.name}, %entry], [%next_{o.name}, %last]" for o in everything),
                 *(
-                    f"  %state{slot} = phi {lane.type.ir} [{first}, %entry], [{then}, %loop]"
+                    f"  %state{slot} = phi {lane.type.ir} [{first}, %entry], [{then}, %last]"
                     for slot, (lane, first, then) in enumerate(zip(state, initial, following, strict=True))
                 ),
                 *emitter.lines,
+                "  br label %last",
+                "last:",
                 *(f"  %next_{o.name} = getelementptr i8, ptr %at_{o.name}, i64 %s_{o.name}" for o in everything),
                 "  %k_next = add i64 %k, 1",
                 "  %more = icmp slt i64 %k_next, %n",

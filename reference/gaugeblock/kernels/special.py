@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from . import approximation
+from .elementary import SINGLE
 from .expression import F32, F64, UINT, Lane, constant, select
 from .functions import bits_of, convert_lane, copysign, fabs, float_of_bits, floor, isnan, libm, rint, sqrt
 
@@ -17,7 +17,7 @@ def in_double(function: Function, *arguments: Lane) -> Lane:
     single = arguments[0].type is F32
 
     def library(name: str, *x: Lane) -> Lane:
-        fast = getattr(approximation, name, None) if single else None
+        fast = SINGLE.get(name) if single else None
         return fast(*x) if fast is not None else libm(name, *x)
 
     result: Lane = function(library, *(convert_lane(x, F64) for x in arguments))
