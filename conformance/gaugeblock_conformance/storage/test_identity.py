@@ -14,7 +14,13 @@ from ..session import Handle, Session
 from ..strategies import dtypes, sizes, tensors
 from ..views.layout import layout_of
 
-EQUAL_WIDTH = (("uint8", "int8"), ("int16", "float16"), ("bfloat16", "int16"), ("float32", "int32"), ("int64", "float64"))
+EQUAL_WIDTH = (
+    ("uint8", "int8"),
+    ("int16", "float16"),
+    ("bfloat16", "int16"),
+    ("float32", "int32"),
+    ("int64", "float64"),
+)
 
 
 @requirement("storage/tensor-is-metadata-over-one-storage")
