@@ -26,7 +26,8 @@ def ulp_distance(got: Array, want: Array) -> Array:
 
 def _ordered(array: Array, kind: Any) -> Array:
     """Bits of floats as a monotone scale (float64 in long double, which holds 64 bits)."""
-    bits = np.ascontiguousarray(array).reshape(array.shape).view(kind).astype(np.longdouble if kind is np.int64 else np.float64)
+    wide = np.longdouble if kind is np.int64 else np.float64
+    bits = np.ascontiguousarray(array).reshape(array.shape).view(kind).astype(wide)
     lowest = float(np.iinfo(kind).min)
     return np.asarray(np.where(bits < 0, lowest - bits, bits))
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as hs
 from ..case import TensorCase
 from ..oracles.promotion import common
 from ..strategies.code import CODES, Digits
-from ..strategies.shapes import narrowed, sizes, thresholds
+from ..strategies.shapes import Sizes, narrowed, sizes, thresholds
 from ..strategies.tensors import LAYOUTS, lay_out
 from ..values import COMPLEX, FLOATS
 
@@ -98,7 +98,7 @@ def samples(operator: str, kind: str = "hard", mixed: bool = True) -> hs.SearchS
             second = dtype = first
         if draw(_WIDE) == 6:
             length = draw(lengths)
-            shapes = [(length,)] * count
+            shapes: list[Sizes] = [(length,)] * count
         else:
             result = draw(whole)
             shapes = [narrowed(result, digits) for _ in range(count)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import strategies as hs
 
 from .. import strategies as st
-from ..case import TensorCase, default_strides
+from ..case import TensorCase, default_strides, is_contiguous
 from ..forall import forall
 from ..requirement import requirement
 from ..session import Session
-from .model import channels_last_strides, is_channels_last, is_contiguous, output_strides
+from .model import channels_last_strides, is_channels_last, output_strides
 
 
 def _case(sizes: tuple[int, ...], strides: tuple[int, ...]) -> TensorCase:

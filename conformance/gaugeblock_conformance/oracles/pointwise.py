@@ -105,8 +105,8 @@ def bound(operator: str, arrays: Sequence[Array | None], dtype: str, **numbers: 
         if numbers.get("alpha", 1) in (1, -1):
             return 0.0
         ulp = max(ulp, 1.0)
-    operands = [None if v is None else np.abs(_widen(np.asarray(v), result)) for v in
-                _operands(operator, arrays, compute_dtype(operator, dtype), numbers)]  # fmt: skip
+    given = _operands(operator, arrays, compute_dtype(operator, dtype), numbers)
+    operands: list[Any] = [None if v is None else np.abs(_widen(np.asarray(v), result)) for v in given]
     with np.errstate(all="ignore"):
         scale = np.maximum(_terms(row.base_name, operands), np.abs(expected(operator, arrays, dtype, **numbers)))
         if row.base_name in ("addcmul", "addcdiv"):
