@@ -50,7 +50,8 @@ def _register(largest: bool) -> None:
 
     @kernel(f"{word}.dim")
     def along(self: Tensor, dim: int, keepdim: bool = False) -> Any:
-        _check_ordered(word, self)
+        if self.geometry.dtype.is_complex:
+            raise RuntimeError(f"{word}(): does not support complex input")
         dims = reduced_dims(word, dim, self.geometry.ndim)
         check_not_empty(word, self.geometry, dims, full=False)
         return result_type(f"{word}.dim")(*_positions(word, self, dims, keepdim, largest))

@@ -10,7 +10,7 @@ import numpy as np
 from ..core.dtype import DEFAULTS, DType, float64
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels import folds
-from ..tensor.geometry import geometry_of
+from ..tensor.geometry import geometry_of, remember
 from ..tensor.strides import default_strides
 from ..tensor.tensor import Tensor, new_like
 from .arguments import dtype_argument
@@ -118,7 +118,11 @@ def _normalised(operator: str, formula: str, self: Tensor, dim: int, dtype: DTyp
     if geometry.numel and geometry.device.type == "cpu":
         fold = folds.exponentials_fold(own, False)
         largest, total = reduce(operator, fold, source, dims, True, own, (own, float64))
-        launch = element_launch(formula, target, [geometry, largest.geometry, total.geometry], own)
+        key = (formula, dims)
+        launch = geometry.plans.get(key)
+        if launch is None:
+            launch = element_launch(formula, target, [geometry, largest.geometry, total.geometry], own)
+            remember(geometry.plans, key, launch)
         if launch is not None:
             launch.run([result.pointer, source.pointer, largest.pointer, total.pointer])
     return result
