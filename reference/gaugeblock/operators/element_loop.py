@@ -48,3 +48,10 @@ def formula_kernel(
         for index, operand in enumerate(operands)
     ]
     return pointwise_kernel(name, formula.function, kinds, compute, (result,))
+
+
+def takes_fractions(name: str) -> bool:
+    """Whether the formula's trailing numbers are fractions, for which integers are computed in float64."""
+    from .formulas import FORMULAS
+
+    return FORMULAS[name].numbers == "float"

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core.device import cpu
-from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, float16, float64
+from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, float16, float64, float64
 from ..iteration.operand import Number
 from ..iteration.tensor_iterator import TensorIterator, planned_geometry
 from ..kernels.operand import Immediate
 from ..kernels.pointwise import PointwiseKernel
 from ..tensor.geometry import Geometry, remember
 from ..tensor.tensor import Tensor
-from .element_loop import formula_kernel
+from .element_loop import formula_kernel, takes_fractions
 from .launch import Launch
 from .number_limits import stored_number
 from .pointwise_call import Call, check_alpha
@@ -92,6 +92,7 @@ def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool
     for extra in call.extras if rule.name in TAKES_ALPHA else ():
         check_alpha(rule.base, extra, common)
     result = rule.result_dtype(common, given[0] if given else common)
+    compute = float64 if common.kind < 2 and takes_fractions(call.formula) else common
     iterator.config = replace(config, static_dtype=result)
     iterator.build(allocate=False)
     if out is not None:
@@ -101,12 +102,12 @@ def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool
     launch: Launch | None = None
     if iterator.device is cpu and iterator.numel and not through_copy:
         memory = [*iterator.inputs[: len(conditions)], *operands]
-        kernel = _kernel(call, [o.dtype if o.number is None else None for o in memory], common, geometry.dtype)
+        kernel = _kernel(call, [o.dtype if o.number is None else None for o in memory], compute, geometry.dtype)
         strides = [iterator.outputs[0].strides or (), *(o.strides or () for o in memory if o.number is None)]
         sizes = [geometry.dtype.itemsize, *(o.dtype.itemsize for o in memory if o.number is None and o.dtype)]
         slots = [0, *(index + 1 for index, o in enumerate(memory) if o.number is None)]
         launch = Launch(kernel, iterator.shape, strides, sizes, slots)
-    return Plan(geometry, common, iterator.outputs[0].will_resize, through_copy, launch)
+    return Plan(geometry, compute, iterator.outputs[0].will_resize, through_copy, launch)
 
 
 def _kernel(call: Call, dtypes: Sequence[DType | None], common: DType, output: DType) -> PointwiseKernel:
