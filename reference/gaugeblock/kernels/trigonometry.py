@@ -105,13 +105,14 @@ def asinh(x: Lane) -> Lane:
     """Inverse hyperbolic sine."""
     a = fabs(x)
     square = a * a
-    return copysign(log1p(a + square / (sqrt(square + 1.0) + 1.0)), x)
+    rest = select(a == float("inf"), a, square / (sqrt(square + 1.0) + 1.0))
+    return copysign(log1p(a + rest), x)
 
 
 def acosh(x: Lane) -> Lane:
     """Inverse hyperbolic cosine."""
     above = x - 1.0
-    return log1p(above + sqrt(above * (above + 2.0)))
+    return select(x < 1.0, number(math.nan), log1p(above + sqrt(above * (above + 2.0))))
 
 
 def atanh(x: Lane) -> Lane:
