@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 
-from ..core.dtype import DType, float32
+from ..core.dtype import DType
 from ..core.limits import finfo, iinfo
 from ..iteration.operand import Number
 from ..tensor.geometry import CONJUGATE, NEGATIVE
 
 
 def check_fits(operator: str, value: Number, dtype: DType) -> None:
-    """RuntimeError when `value` is outside the finite range of `dtype`; negative ints wrap in unsigned dtypes.
-
-    A half float takes what float32 takes, in which it is computed: beyond its own range it becomes infinite.
-    """
+    """RuntimeError when `value` is outside the finite range of `dtype`; negative ints wrap in unsigned dtypes."""
     if dtype.kind == 0:
         return
     if not _fits(value, dtype):
@@ -35,7 +32,7 @@ def _fits(value: Number, dtype: DType) -> bool:
         return low <= math.trunc(value) <= limits.max
     if isinstance(value, float) and not math.isfinite(value):
         return True
-    return abs(value) <= finfo(float32 if dtype.itemsize == 2 else dtype.to_real()).max
+    return abs(value) <= finfo(dtype.to_real()).max
 
 
 def stored_number(operator: str, value: Number, dtype: DType, lazy: int = 0) -> Number:

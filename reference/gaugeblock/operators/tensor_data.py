@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from struct import error as struct_error
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -193,10 +193,10 @@ def _number(leaf: Any) -> Any:
 
 
 def _as_array(leaves: list[Any], dtype: DType) -> np.ndarray[Any, Any]:
-    if dtype.kind < 3 and any(isinstance(leaf, complex) for leaf in leaves):
-        raise TypeError(f"tensor(): data must be real numbers for dtype {dtype}, not complex")
     if dtype is bool_:
         return np.array([bool(leaf) for leaf in leaves], np.bool_)
+    if dtype.kind < 3 and any(isinstance(leaf, complex) for leaf in leaves):
+        raise TypeError(f"tensor(): data must be real numbers for dtype {dtype}, not complex")
     if dtype.kind == 1:
         return _int_array(leaves, dtype)
     wide = np.complex128 if dtype.is_complex else np.float64
@@ -206,19 +206,21 @@ def _as_array(leaves: list[Any], dtype: DType) -> np.ndarray[Any, Any]:
 
 def _int_array(leaves: list[Any], dtype: DType) -> np.ndarray[Any, Any]:
     limits = iinfo(dtype)
+    lowest = limits.min if dtype.is_signed else -limits.max
     if any(isinstance(leaf, float) for leaf in leaves):
         for leaf in leaves:
-            if isinstance(leaf, float) and not math.isfinite(leaf):
-                raise RuntimeError(f"tensor(): value cannot be converted to type {dtype.name} without overflow: {leaf}")
+            if isinstance(leaf, float) and not (math.isfinite(leaf) and lowest <= int(leaf) <= limits.max):
+                _refuse_number(leaf, dtype)
         leaves = [int(leaf) for leaf in leaves]
     low, high = min(leaves, default=0), max(leaves, default=0)
     if high > max(limits.max, (1 << 63) - 1) or low < -(1 << 63):
         raise ValueError(f"tensor(): Overflow when unpacking long long: {high if high > limits.max else low}")
-    if high > limits.max or low < (limits.min if dtype.is_signed else -limits.max):
-        raise RuntimeError(
-            f"tensor(): value cannot be converted to type {dtype.name} without overflow: "
-            f"{high if high > limits.max else low}"
-        )
+    if high > limits.max or low < lowest:
+        _refuse_number(high if high > limits.max else low, dtype)
     if low < 0 and not dtype.is_signed:
         leaves = [leaf % (limits.max + 1) for leaf in leaves]
     return np.array(leaves, dtype.numpy)
+
+
+def _refuse_number(value: float, dtype: DType) -> NoReturn:
+    raise RuntimeError(f"tensor(): value cannot be converted to type {dtype.name} without overflow: {value}")
