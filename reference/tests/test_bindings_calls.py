@@ -8,6 +8,7 @@ import gaugeblock as gb
 import numpy as np
 import pytest
 from gaugeblock.bindings.groups import functions, methods
+from gaugeblock.bindings.stub import PLACE, text
 
 
 def test_every_function_and_method_of_the_spec_exists() -> None:
@@ -127,3 +128,13 @@ def test_source_is_shown_and_stands_in_tracebacks() -> None:
     except RuntimeError:
         text = traceback.format_exc()
     assert "<gaugeblock binding add>" in text and "return slow_add_function(input, other" in text
+
+
+def test_where_as_a_method_puts_self_second() -> None:
+    x = gb.tensor([1.0, 2.0])
+    assert x.where(x > 1, 0.0).tolist() == [0.0, 2.0]
+    assert x.where(condition=x > 1, other=-x).tolist() == [-1.0, 2.0]
+
+
+def test_the_stub_is_in_step_with_the_operator_table() -> None:
+    assert PLACE.read_text() == text(), "run python -m gaugeblock.bindings.stub"

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from gaugeblock_spec.schema import parse
+
 from ..operators.direct import DIRECT
 from . import source
 from .caller import Caller
@@ -25,6 +27,12 @@ def make_function(group: Group) -> Any:
 
 def make_method(group: Group) -> Any:
     """The Tensor method, such as ``Tensor.add`` or ``Tensor.add_``."""
+    names = [argument.name for argument in parse(group.overloads[0].schema).positional]
+    if names[0] != "self":
+        slow = f"{group.name}_method"
+        text = source.self_later(slow, group.name, names)
+        caller = Caller(group, is_method=False)
+        return compile_function(f"Tensor.{group.name}", group.name, text, document(group), **{f"slow_{slow}": caller})
     caller = Caller(group, is_method=True)
     shape = shape_of(group)
     shape = shape._replace(options=tuple(option for option in shape.options if option != "out"))

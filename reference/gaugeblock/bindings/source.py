@@ -216,3 +216,9 @@ def full_reduction(name: str, function: str, self: str, key: str) -> str:
         + indent(ALLOCATE.format(call=f"kernel(pointer, {self}.pointer, *tail)"), 3)
         + f"    return slow_{name}({self}, *args, **kwargs)\n"
     )
+
+
+def self_later(name: str, function: str, names: list[str]) -> str:
+    """A method whose schema does not begin with self: ``x.where(condition, other)``."""
+    rest = [argument for argument in names if argument != "self"]
+    return f"def {function}(self, {', '.join(rest)}):\n    return slow_{name}({', '.join(names)})\n"
