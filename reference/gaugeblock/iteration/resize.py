@@ -7,6 +7,7 @@ from typing import Any
 
 from ..memory.storage import resize_storage
 from ..tensor.geometry import Geometry
+from ..tensor.refresh import is_alone, refresh_pointer
 from ..tensor.tensor import Tensor
 
 
@@ -20,7 +21,8 @@ def resize_output(tensor: Tensor, geometry: Geometry, *, warn: Callable[..., Any
             stacklevel=4,
         )
     needed = (tensor.offset * geometry.dtype.itemsize) + geometry.nbytes
-    if needed > tensor.storage.nbytes:
-        resize_storage(tensor.storage, needed)
+    if geometry.nbytes and needed > tensor.storage.nbytes:
+        tell = not is_alone(tensor)
+        resize_storage(tensor.storage, needed, tell=tell)
     tensor.geometry = geometry
-    tensor.pointer = tensor.storage.pointer + tensor.offset * geometry.dtype.itemsize
+    refresh_pointer(tensor)

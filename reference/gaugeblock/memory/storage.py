@@ -192,10 +192,11 @@ def foreign_storage(
 resize_listeners: list[Callable[[Storage], object]] = []
 
 
-def resize_storage(storage: Storage, nbytes: int) -> None:
+def resize_storage(storage: Storage, nbytes: int, *, tell: bool = True) -> None:
     """Give `storage` a block of `nbytes` bytes, old bytes kept as far as they fit; tensors over it are told.
 
-    Raises RuntimeError when the storage is not resizable or the size is impossible; nothing changes then.
+    Without `tell` the caller brings them up to date. Raises RuntimeError when the storage is not resizable or the
+    size is impossible; nothing changes then.
     """
     if not storage.resizable:
         raise RuntimeError("Trying to resize storage that is not resizable")
@@ -211,5 +212,6 @@ def resize_storage(storage: Storage, nbytes: int) -> None:
         storage.nbytes, fresh.nbytes = nbytes, storage.nbytes
     else:
         storage.nbytes = nbytes
-    for listener in resize_listeners:
-        listener(storage)
+    if tell:
+        for listener in resize_listeners:
+            listener(storage)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.determinism import MODE as DETERMINISM
 from ..core.dtype import DType
 from ..core.errors import check_ints, check_nbytes, check_sizes, type_error
 from ..core.memory_format import MemoryFormat, contiguous_format, preserve_format
-from ..memory.storage import Storage, allocate_storage, resize_storage
+from ..memory.storage import Storage, allocate_storage
 from ..memory.untyped import UntypedStorage
 from .geometry import Geometry, geometry_of
 from .make_view import regeometry, view_at_same_place
-from .refresh import refresh_pointer
+from .refresh import grow_storage, is_alone, refresh_pointer
 from .strides import channels_last_strides, default_strides, extent
 from .tensor import Tensor
-from .undefined import fill_grown
 from .versions import VersionCounter, bump_version, version_of
 from .views import squeezed_geometry, strided_geometry, t, transpose, unsqueezed_geometry
 
@@ -95,17 +93,15 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: MemoryFormat | Non
         strides = channels_last_strides(sizes, memory_format)
     if sizes == geometry.sizes and memory_format is None:
         strides = geometry.strides
-    _grow(self.storage, extent(sizes, strides), self.offset, geometry.dtype)
+    needed = _needed(extent(sizes, strides), self.offset, geometry.dtype)
+    if needed > self.storage.nbytes:
+        tell = not is_alone(self)
+        grow_storage(self.storage, needed, geometry.dtype, tell=tell)
     return _become(self, regeometry(geometry, sizes, strides), self.offset)
 
 
-def _grow(storage: Storage, elements: int, offset: int, dtype: DType) -> None:
-    needed = check_nbytes("resize_", (elements + offset) * dtype.itemsize) if elements else 0
-    before = storage.nbytes
-    if needed > before:
-        resize_storage(storage, needed)
-        if DETERMINISM.enabled:
-            fill_grown(storage, before, dtype)
+def _needed(elements: int, offset: int, dtype: DType) -> int:
+    return check_nbytes("resize_", (elements + offset) * dtype.itemsize) if elements else 0
 
 
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -159,7 +155,7 @@ def set_(
             f"set_(): sizes {list(sizes)}, strides {list(strides)} and storage_offset {storage_offset} must have equal "
             "lengths and no negative member"
         )
-    _grow(storage, extent(sizes, strides), storage_offset, geometry.dtype)
+    grow_storage(storage, _needed(extent(sizes, strides), storage_offset, geometry.dtype), geometry.dtype)
     return _rebind(self, storage, geometry_of(sizes, strides, geometry.dtype, geometry.device), storage_offset, version)
 
 

@@ -3,17 +3,22 @@
 A tensor caches the address of its first element. When a storage is resized, every tensor over it gets the new
 address, unless the storage has become too small for it: then its class becomes UnbackedTensor, whose `pointer`
 raises, so that no operator can reach freed memory. Growing the storage again turns it back. The usual path pays
-nothing for this, for tensors are found through the garbage collector only when a storage is resized.
+nothing for this, for tensors are found through the garbage collector, and only when a storage that several share is
+resized: a storage that nothing but one tensor refers to is known by its reference count.
 """
 
 from __future__ import annotations
 
 import gc
+from sys import getrefcount
 from typing import NoReturn
 
-from ..memory.storage import Storage, resize_listeners
+from ..core.determinism import MODE as DETERMINISM
+from ..core.dtype import DType, uint8
+from ..memory.storage import Storage, resize_listeners, resize_storage
 from .strides import extent
-from .tensor import Tensor
+from .tensor import Tensor, empty_tensor
+from .undefined import fill_grown
 
 
 class UnbackedTensor(Tensor):
@@ -59,3 +64,27 @@ def refresh_tensors(storage: Storage) -> None:
 
 
 resize_listeners.append(refresh_tensors)
+
+
+def _references(tensor: Tensor) -> int:
+    return getrefcount(tensor.storage)
+
+
+_ALONE = _references(empty_tensor((1,), uint8))
+
+
+def is_alone(tensor: Tensor) -> bool:
+    """Whether nothing but `tensor` refers to its storage."""
+    return _references(tensor) == _ALONE
+
+
+def grow_storage(storage: Storage, nbytes: int, dtype: DType, *, tell: bool = True) -> None:
+    """Make `storage` at least `nbytes` big and, with `tell`, bring the tensors over it up to date.
+
+    In deterministic mode what is gained is filled as `dtype`. Raises RuntimeError when the storage may not grow.
+    """
+    before = storage.nbytes
+    if nbytes > before:
+        resize_storage(storage, nbytes, tell=tell)
+        if DETERMINISM.enabled:
+            fill_grown(storage, before, dtype)
