@@ -26,7 +26,8 @@ KINDS = ("hard", "finite", "small", "positive", "unit", "distinct")
 
 def _limits(dtype: str) -> tuple[float, float, float, float]:
     """Largest, smallest normal, smallest subnormal and machine epsilon of a floating dtype."""
-    info: Any = ml_dtypes.finfo(numpy_dtype(dtype))
+    finfo: Any = ml_dtypes.finfo
+    info = finfo(numpy_dtype(dtype))
     return float(info.max), float(info.smallest_normal), float(info.smallest_subnormal), float(info.eps)
 
 

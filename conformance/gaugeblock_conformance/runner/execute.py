@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gaugeblock_spec.requirements import Requirement
@@ -12,11 +13,25 @@ from ..backend import Backend, MissingCapability, Unsupported
 from ..budget import Budget
 from ..problem import one_line, unknown
 from ..requirement import TestCase
-from ..session import ConformanceError, Session
+from ..session import ConformanceError, Outcome, Session
 from . import suite as suites
 from .rows import Failure, Row, new_failure, new_row
 
 TraceSink = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """What one test said of the backend: why it was skipped, how it failed, what it did."""
+
+    reason: str | None
+    failure: Failure | None
+    outcome: Outcome
+    tried: int
+
+
+# Results of tests that check several requirements, so that each is run once in a process.
+Memo = dict[TestCase, CaseResult]
 
 
 def run_requirement(
@@ -28,11 +43,13 @@ def run_requirement(
     tests: Sequence[TestCase] | None = None,
     trace_sink: TraceSink | None = None,
     on_test: Callable[[TestCase], None] | None = None,
+    memo: Memo | None = None,
 ) -> Row:
     """Run every test of ``requirement`` against ``backend`` here, without a worker, and return its row.
 
     ``tests`` defaults to the registered ones. ``trace_sink`` is told the source lines so far before every call;
-    ``on_test`` is told of each test before it starts.
+    ``on_test`` is told of each test before it starts. ``memo`` keeps the results of tests that check several
+    requirements from one call to the next.
 
     Raises:
         UsageProblem: ``requirement`` is an id that the spec does not have.
@@ -56,11 +73,15 @@ def run_requirement(
     for case in tests:
         if on_test is not None:
             on_test(case)
-        reason, failure = _run_case(backend, case, budget, seed, trace_sink, row)
-        if reason is not None:
-            skipped.append(reason)
-        if failure is not None:
-            failures.append(failure)
+        known = None if memo is None else memo.get(case)
+        result = known or _run_case(backend, case, budget, seed, trace_sink)
+        if memo is not None and len(case.ids) > 1:
+            memo[case] = result
+        _count(row, backend, result, again=known is not None)
+        if result.reason is not None:
+            skipped.append(result.reason)
+        if result.failure is not None:
+            failures.append(result.failure)
     row["seconds"] = round(time.perf_counter() - started, 6)
     if failures:
         row["failure"], *row["further_failures"] = failures
@@ -73,12 +94,12 @@ def run_requirement(
 
 
 def _run_case(
-    backend: Backend, case: TestCase, budget: Budget, seed: int, trace_sink: TraceSink | None, row: Row
-) -> tuple[str | None, Failure | None]:
+    backend: Backend, case: TestCase, budget: Budget, seed: int, trace_sink: TraceSink | None
+) -> CaseResult:
+    session = Session(backend, budget, seed)
     missing = [name for name in case.needs if name not in backend.capabilities]
     if missing:
-        return f"missing capability {', '.join(missing)}", None
-    session = Session(backend, budget, seed)
+        return CaseResult(f"missing capability {', '.join(missing)}", None, session.outcome, 0)
     session.trace_sink = trace_sink
     reason: str | None = None
     failure: Failure | None = None
@@ -97,11 +118,6 @@ def _run_case(
     except Exception as error:
         failure = new_failure("failed", f"{case.name}: {one_line(error)}", cause=one_line(error), test=case.name)
     outcome = session.outcome
-    row["calls"] += outcome.calls
-    row["tensors"] += outcome.tensors
-    row["noncontiguous"] += outcome.noncontiguous
-    row["unsupported"].update(outcome.unsupported)
-    row["support"] = _support(backend, outcome.operators - outcome.unsupported.keys(), row["support"])
     tried = outcome.examples
     if failure is None and reason is None and not tried:
         if outcome.unsupported:
@@ -110,8 +126,21 @@ def _run_case(
             tried = 1
         else:
             failure = new_failure("failed", f"{case.name} tried no example at all", test=case.name)
-    row["examples"] += tried
-    return reason, failure
+    return CaseResult(reason, failure, outcome, tried)
+
+
+def _count(row: Row, backend: Backend, result: CaseResult, again: bool) -> None:
+    """Add a test's figures to the row; work that another row has counted already adds examples only."""
+    outcome = result.outcome
+    row["examples"] += result.tried
+    row["unsupported"].update(outcome.unsupported)
+    row["support"] = _support(backend, outcome.operators - outcome.unsupported.keys(), row["support"])
+    if again:
+        row["repeated"] += result.tried
+        return
+    row["calls"] += outcome.calls
+    row["tensors"] += outcome.tensors
+    row["noncontiguous"] += outcome.noncontiguous
 
 
 def _support(backend: Backend, operators: set[str], before: str | None) -> str | None:

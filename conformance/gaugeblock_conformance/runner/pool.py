@@ -46,6 +46,7 @@ class Pool:
         self._queue: deque[str] = deque()
         self._suspects: deque[str] = deque()
         self._first: dict[str, Row] = {}
+        self._family_at: dict[str, WorkerProcess] = {}
 
     def __enter__(self) -> Pool:
         return self
@@ -106,7 +107,18 @@ class Pool:
             if self._suspects:
                 worker.run(self._suspects.popleft(), careful=True, timeout=self._limits.timeout)
             elif self._queue:
-                worker.run(self._queue.popleft(), careful=False, timeout=self._limits.timeout)
+                worker.run(self._next(worker), careful=False, timeout=self._limits.timeout)
+
+    def _next(self, worker: WorkerProcess) -> str:
+        """The first requirement whose family (those it shares tests with) no other worker has begun, else the first."""
+        families: Mapping[str, str] = (worker.ready or {}).get("families", {})
+        chosen = next(
+            (name for name in self._queue if self._family_at.get(families.get(name, name), worker) is worker),
+            self._queue[0],
+        )
+        self._queue.remove(chosen)
+        self._family_at[families.get(chosen, chosen)] = worker
+        return chosen
 
     def _attend(self, worker: WorkerProcess) -> Iterator[Row]:
         death = worker.died()

@@ -44,6 +44,7 @@ class Row(TypedDict):
     capabilities: list[str]
     tests: list[str]
     examples: int
+    repeated: int
     seconds: float
     calls: int
     tensors: int
@@ -69,6 +70,7 @@ def new_row(requirement: Requirement, status: Status = "passed", reason: str | N
         capabilities=list(requirement.capabilities),
         tests=[],
         examples=0,
+        repeated=0,
         seconds=0.0,
         calls=0,
         tensors=0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -191,9 +192,14 @@ def _totals(rows: list[Row], new: list[Row], seconds: float) -> dict[str, Any]:
     tensors = sum(row["tensors"] for row in rows)
     noncontiguous = sum(row["noncontiguous"] for row in rows)
     return {
-        "examples": sum(row["examples"] for row in rows),
-        "examples_per_second": round(sum(row["examples"] for row in new) / seconds, 1) if seconds else 0.0,
+        "examples": _examples(rows),
+        "examples_per_second": round(_examples(new) / seconds, 1) if seconds else 0.0,
         "calls": sum(row["calls"] for row in rows),
         "tensors": tensors,
         "noncontiguous_share": round(noncontiguous / tensors, 4) if tensors else 0.0,
     }
+
+
+def _examples(rows: Sequence[Row]) -> int:
+    """Examples tried, each once, although it may count for several requirements."""
+    return sum(row["examples"] - row.get("repeated", 0) for row in rows)

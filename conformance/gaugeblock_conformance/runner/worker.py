@@ -13,15 +13,18 @@ import json
 import os
 import signal
 import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 from .. import budget, discovery
 from ..problem import UsageProblem, one_line
+from ..requirement import TestCase
 from . import suite as suites
 from .environment import loaded_packages
-from .execute import run_requirement
+from .execute import Memo, run_requirement
 from .trace import TraceWriter
 
 PR_SET_PDEATHSIG = 1
@@ -58,6 +61,19 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def families(tests: Mapping[str, Sequence[TestCase]]) -> dict[str, str]:
+    """Requirement -> a requirement that stands for all those it shares tests with; only where there are any."""
+    leader: dict[str, str] = {}
+    for identifier, cases in tests.items():
+        shared = [other for case in cases for other in case.ids]
+        found = {leader[other] for other in shared if other in leader} or {identifier}
+        first = min(found)
+        for other in (*shared, *(name for name, own in leader.items() if own in found)):
+            leader[other] = first
+    sizes = Counter(leader.values())
+    return {name: first for name, first in leader.items() if sizes[first] > 1}
+
+
 def main() -> None:
     """Serve requests until standard input ends."""
     die_with_parent()
@@ -86,10 +102,12 @@ def main() -> None:
             "device": str(backend.device),
             "capabilities": sorted(backend.capabilities),
             "packages": loaded_packages(),
+            "families": families(tests),
         }
     )
     effort = budget.named(setup.budget)
     trace: TraceWriter | None = None
+    memo: Memo = {}
     for line in requests:
         request = json.loads(line)
         requirement = suite.requirements[request["run"]]
@@ -104,6 +122,7 @@ def main() -> None:
             tests=cases,
             trace_sink=trace if request["careful"] else None,
             on_test=lambda case: reply(test=case.name),
+            memo=None if request["careful"] else memo,
         )
         reply(row=row)
 
