@@ -9,12 +9,14 @@ import collections
 import io
 import os
 import pickle
-import zipfile
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ..core import device, dtype, layout, memory_format, size
 from ..memory.storage import Storage
 from . import copying
+
+if TYPE_CHECKING:
+    import zipfile
 
 FORMAT = "gaugeblock-tensors/1"
 
@@ -73,6 +75,8 @@ def save(obj: object, f: str | os.PathLike[str] | IO[bytes]) -> None:
 
     A view brings its whole storage, and what shared a storage shares one after loading.
     """
+    import zipfile
+
     stream = io.BytesIO()
     writer = _Writer(stream)
     writer.dump(obj)
@@ -85,6 +89,8 @@ def save(obj: object, f: str | os.PathLike[str] | IO[bytes]) -> None:
 
 def load(f: str | os.PathLike[str] | IO[bytes]) -> Any:
     """What save wrote. Raises RuntimeError for another kind of file, UnpicklingError for one that names other code."""
+    import zipfile
+
     try:
         archive = zipfile.ZipFile(f)
         found = archive.read("format").decode()

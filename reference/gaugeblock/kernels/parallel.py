@@ -8,7 +8,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 GRAIN = 32768
 MAX_WORKERS = 256
@@ -31,6 +34,8 @@ class _Pool:
     def get(self) -> ThreadPoolExecutor:
         with self.lock:
             if self.executor is None:
+                from concurrent.futures import ThreadPoolExecutor
+
                 self.executor = ThreadPoolExecutor(MAX_WORKERS, "gaugeblock", self.enter_worker)
             return self.executor
 

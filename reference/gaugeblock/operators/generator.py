@@ -28,10 +28,9 @@ class Generator:
     Raises RuntimeError for another device.
     """
 
-    __slots__ = ("_seed", "bits", "draw")
+    __slots__ = ("_draw", "_seed")
 
-    bits: np.random.Philox
-    draw: np.random.Generator
+    _draw: np.random.Generator | None
 
     def __init__(self, device: Device | str | None = None) -> None:
         if as_device(device) is not cpu:
@@ -49,9 +48,15 @@ class Generator:
         if not -(WORD >> 1) <= number < WORD:
             raise ValueError(f"manual_seed(): argument 'seed' must fit 64 bits, got {seed}")
         self._seed = number % WORD
-        self.bits = np.random.Philox(key=self._seed)
-        self.draw = np.random.Generator(self.bits)
+        self._draw = None
         return self
+
+    @property
+    def draw(self) -> np.random.Generator:
+        """NumPy's generator on the stream; it is made when it is first asked for."""
+        if self._draw is None:
+            self._draw = np.random.Generator(np.random.Philox(key=self._seed))
+        return self._draw
 
     def seed(self) -> int:
         """Start a stream that nobody can predict and return its seed."""
@@ -64,7 +69,7 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The whole state as a uint8 tensor."""
-        state: dict[str, Any] = dict(self.bits.state)
+        state: dict[str, Any] = dict(self.draw.bit_generator.state)
         words = [*state["state"]["counter"], *state["state"]["key"], *state["buffer"]]
         words += [state["buffer_pos"], state["has_uint32"], state["uinteger"], self._seed]
         return from_array(np.array(words, np.uint64).view(np.uint8), uint8)
@@ -87,7 +92,7 @@ class Generator:
             "has_uint32": int(words[11]),
             "uinteger": int(words[12]),
         }
-        self.bits.state = state
+        self.draw.bit_generator.state = state
         self._seed = int(words[13])
         return self
 
