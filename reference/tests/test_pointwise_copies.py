@@ -44,6 +44,7 @@ def test_to_returns_self_when_nothing_changes() -> None:
     assert copied is not x and copied.data_ptr() != x.data_ptr()
 
 
+@pytest.mark.filterwarnings("ignore:Casting complex values")
 @pytest.mark.parametrize(("method", "dtype"), [
     ("float", gb.float32), ("double", gb.float64), ("half", gb.float16), ("bfloat16", gb.bfloat16), ("int", gb.int32),
     ("long", gb.int64), ("short", gb.int16), ("char", gb.int8), ("byte", gb.uint8), ("bool", gb.bool),

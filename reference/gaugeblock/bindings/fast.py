@@ -3,7 +3,7 @@
 Under a binding's key stands either a tuple for the generated code or False, which says "not this geometry":
 
     "add.Tensor"                       (contiguous builtin, result geometry, count)   both operands of this geometry
-    ("add.Tensor", other geometry)     (strided builtin, result geometry, tail)       operands of two geometries
+    ("add.Tensor", other geometry)     (builtin, result geometry, its last arguments) operands of two geometries
     "add.Tensor float"                 (contiguous builtin, result geometry, count)   a number as the other operand
     "add.Tensor reversed float"        the same with the number first
     "add_.Tensor"                      (contiguous builtin, count)                    in place
@@ -14,7 +14,6 @@ from __future__ import annotations
 from operator import is_
 from typing import Any
 
-from ..operators.launch import PARALLEL_FROM
 from ..operators.pointwise import RULES
 from ..operators.pointwise_call import call_builder
 from ..operators.pointwise_plan import Plan, plan_call
@@ -41,15 +40,15 @@ def learn(row_name: str, key: Any, *operands: Any, inplace: bool = False) -> Non
 
 
 def _entry(plan: Plan | None, key: Any, inplace: bool) -> Any:
-    if plan is None or plan.launch is None or plan.through_copy or plan.launch.count > PARALLEL_FROM:
+    if plan is None or plan.launch is None or plan.through_copy:
         return False
     launch = plan.launch
     if isinstance(key, tuple):
-        return (launch.kernel.strided, plan.geometry, launch.tail)
+        tail = (launch.count,) if launch.contiguous else launch.tail
+        return (launch.builtin(), plan.geometry, tail)
     if not launch.contiguous:
         return False
-    builtin = launch.kernel.contiguous
-    return (builtin, launch.count) if inplace else (builtin, plan.geometry, launch.count)
+    return (launch.builtin(), launch.count) if inplace else (launch.builtin(), plan.geometry, launch.count)
 
 
 def _plain(geometry: Geometry) -> bool:

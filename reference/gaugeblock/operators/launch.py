@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -49,6 +49,22 @@ class Launch:
             self.kernel.contiguous(*values, self.count)
         else:
             self.kernel.strided(*values, *self.tail)
+
+    def builtin(self) -> Callable[..., None]:
+        """What a fast path calls with addresses, numbers and then the count or the tail: a compiled builtin, or for
+        spaces worth sharing a function that looks at the number of threads first."""
+        call = self.kernel.contiguous if self.contiguous else self.kernel.strided
+        if self.count <= PARALLEL_FROM:
+            return call
+        extra = 1 if self.contiguous else len(self.tail)
+
+        def run_large(*values: Any) -> None:
+            if get_num_threads() > 1:
+                self._run_parallel(list(values[:-extra]))
+            else:
+                call(*values)
+
+        return run_large
 
     def _run_parallel(self, values: list[Any]) -> None:
         if self.contiguous:
