@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from gaugeblock_spec.schema import Alias, SchemaError, literal, parse
 
 ROUND_TRIPS = [
