@@ -22,6 +22,10 @@ class ConformanceError(AssertionError):
         self.snippet = snippet
         self.cause = cause
 
+    def __reduce__(self) -> tuple[type[ConformanceError], tuple[object, ...]]:
+        """Made of its parts again when it crosses a process boundary."""
+        return type(self), (self.message, self.expected, self.got, self.example, self.snippet, self.cause)
+
     def note(self, text: str) -> ConformanceError:
         """The same failure with a remark behind its message."""
         return ConformanceError(

@@ -15,6 +15,7 @@ from ..expectations.manifest import NOTHING, Manifest
 from ..problem import UsageProblem
 from ..requirement import TestCase
 from ..session import ConformanceError, Session
+from .isolation import isolated
 
 IDS = "requirement_ids"
 
@@ -85,6 +86,8 @@ class Items:
         case = _case(getattr(item, "function", None))
         if case is None:
             return
+        if case.may_crash:
+            item.obj = isolated(item.obj)  # type: ignore[attr-defined]
         item.add_marker(pytest.mark.requirement(*case.ids))
         item.extra_keyword_matches.update(case.ids)
         missing = [name for name in case.needs if name not in self.backend.capabilities]

@@ -1,0 +1,35 @@
+"""A test in a child process: what it raises comes back, and its death is a failure."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+from gaugeblock_conformance.failure import ConformanceError
+from gaugeblock_conformance.runner.isolation import isolated
+
+
+def test_a_passing_test_leaves_no_trace() -> None:
+    seen: list[int] = []
+    isolated(lambda: seen.append(1))()
+    assert seen == []
+
+
+def test_an_exception_comes_back_whole() -> None:
+    def fails() -> None:
+        raise ConformanceError("wrong", "1", "2", {"x": "3"}, "assert x == 1", "cause")
+
+    with pytest.raises(ConformanceError) as caught:
+        isolated(fails)()
+    assert (caught.value.message, caught.value.example, caught.value.cause) == ("wrong", {"x": "3"}, "cause")
+
+
+def test_death_is_a_failure() -> None:
+    with pytest.raises(AssertionError, match="SIGSEGV"):
+        isolated(lambda: os.kill(os.getpid(), signal.SIGSEGV))()
+
+
+def test_leaving_without_a_word_is_a_failure() -> None:
+    with pytest.raises(AssertionError, match="without a word"):
+        isolated(lambda: os._exit(3))()
