@@ -245,7 +245,8 @@ class Conversation:
         names: list[str] = []
         wrapped = self._wrap(result, names)
         index = self._steps.index(step) if self._steps[-1] is not step else len(self._steps) - 1
-        self._steps[index] = Call(tuple(names), operator, step.args, step.kwargs, step.mutates)
+        unpack = isinstance(wrapped, list | tuple)
+        self._steps[index] = Call(tuple(names), operator, step.args, step.kwargs, step.mutates, unpack)
         if not self._inside:
             self.outcome.examples += 1
         self._purity.check_call(self, operator, args, kwargs, wrapped, raw)

@@ -15,10 +15,12 @@ from .values import CHEAP, table
 class Dialect:
     """The generic dialect: runs through the adapter itself. Subclasses write the backend's public API.
 
-    ``setup`` is the source line that makes ``module`` available.
+    ``setup`` is the source line that makes ``module`` available. ``watching`` is how to watch a storage: a line for a
+    tensor's name, and an expression for whether the storage is still there.
     """
 
     setup = ""
+    watching = ("alive = backend.watch_storage({0})", "alive()")
 
     def imports(self, text: str) -> list[str]:
         lines = [self.setup] if self.setup else []
@@ -64,7 +66,7 @@ class Dialect:
         return f"backend.call('as_strided', {flat}, {case.sizes!r}, {case.strides!r}, {case.offset})"
 
     def statement(self, step: Call) -> str:
-        targets = ", ".join(step.targets)
+        targets = ", ".join(step.targets) + ("," if step.unpack and len(step.targets) == 1 else "")
         text = self.expression(step.operator, step.args, step.kwargs)
         return f"{targets} = {text}" if targets else text
 

@@ -38,13 +38,17 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``targets`` = operator(*args, **kwargs); ``mutates`` names the variables that it may write to."""
+    """``targets`` = operator(*args, **kwargs); ``mutates`` names the variables that it may write to.
+
+    ``unpack``: a sequence was returned, so that a single target stands for its only member.
+    """
 
     targets: tuple[str, ...]
     operator: str
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     mutates: frozenset[str]
+    unpack: bool = False
 
 
 Step = Create | Call

@@ -23,6 +23,7 @@ class ReferenceBackend(TorchStyleBackend):
         engine = importlib.import_module("gaugeblock")
         super().__init__(engine, device, "reference")
         self.dialect = TorchDialect("gaugeblock", "gb", device, special=WRITERS)
+        self.dialect.watching = ("ref = __import__('weakref').ref({0}.storage)", "ref() is not None")
 
     def storage_id(self, tensor: Any) -> Any:
         return id(tensor.storage)

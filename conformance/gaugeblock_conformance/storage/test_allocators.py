@@ -33,6 +33,13 @@ VIEWS: list[tuple[str, tuple[Any, ...]]] = [
 ]
 
 
+def _expect(s: Session, got: Any, want: Any, what: str) -> None:
+    if got != want:
+        lines = [f"# {what}: expected {want!r}, got {got!r}", "raise AssertionError('the allocator was misused')"]
+        everything = {t for step in s.steps() for t in getattr(step, "targets", ())}
+        raise s.failure(f"wrong {what}", repr(want), repr(got), lines, everything)
+
+
 def _observed(s: Session) -> AbstractContextManager[AllocatorLog]:
     manager: AbstractContextManager[AllocatorLog] = s.backend.observed_allocator()  # type: ignore[attr-defined]
     return manager
@@ -45,21 +52,21 @@ def test_every_storage_comes_from_the_allocator(s: Session, dims: tuple[int, ...
     with _observed(s) as log:
         made = [s.call("zeros", dims) for _ in range(count)]
         made.append(s.call("add.Tensor", made[0], made[-1]))
-        s.expect([n for _, n in log.given].count(nbytes) >= count + 1, True, "one block for each tensor", repr(False))
+        _expect(s, [n for _, n in log.given].count(nbytes) >= count + 1, True, "one block for each tensor")
         for x in made:
             address = s.observe("data_ptr", x)
             known = any(start <= address < start + size for start, size in log.given)
-            s.expect(known, True, "the data lies in a block of the allocator", "'not in a block'")
+            _expect(s, known, True, "the data lies in a block of the allocator")
         held = {s.observe("data_ptr", x) for x in made}
         living = {address for address, _ in Counter(log.given) - Counter(log.taken)}
-        s.expect(held - living, set(), "blocks of living tensors given back", "'the log'")
+        _expect(s, held - living, set(), "blocks of living tensors given back")
         made.clear()
         del x
         _expect_balanced(s, log)
 
 
 def _expect_balanced(s: Session, log: AllocatorLog) -> None:
-    s.expect(sorted(log.taken), sorted(log.given), "blocks given back", "'see the log'")
+    _expect(s, sorted(log.taken), sorted(log.given), "blocks given back")
 
 
 @requirement("storage/allocator-is-replaceable")
@@ -68,12 +75,12 @@ def test_allocator_is_asked_for_the_bytes(s: Session) -> None:
         x = s.call("ones", (3, 4))
         before = len(log.given)
         y = s.call("clone", x)
-        s.expect([size for _, size in log.given[before:]], [48], "sizes asked for by clone", "'see the log'")
-        s.expect(s.observe("data_ptr", y), log.given[-1][0], "address of the clone", f"{y.name}.data_ptr()", [y])
+        _expect(s, [size for _, size in log.given[before:]], [48], "sizes asked for by clone")
+        _expect(s, s.observe("data_ptr", y), log.given[-1][0], "address of the clone")
         s.expect_values(y, np.ones((3, 4), np.float32))
         count = len(log.given)
     after = s.call("ones", (3, 4))
-    s.expect(len(log.given), count, "blocks asked for after the allocator was put back", "'see the log'")
+    _expect(s, len(log.given), count, "blocks asked for after the allocator was put back")
     s.expect_shape(after, (3, 4))
 
 
@@ -85,7 +92,7 @@ def test_blocks_go_back_once(s: Session) -> None:
         start = s.observe("data_ptr", x)
         del x
         early = [block for block in log.taken if block[0] == start]
-        s.expect(early, [], "its block given back while a view lives", "'see the log'")
+        _expect(s, early, [], "its block given back while a view lives")
     del view
     _expect_balanced(s, log)
 
@@ -97,7 +104,7 @@ def test_growing_gives_the_old_block_back(s: Session) -> None:
         s.call("resize_", x, (1000,))
         del x
         _expect_balanced(s, log)
-        s.expect({12, 4000} <= {size for _, size in log.given}, True, "12 and 4000 bytes were asked for", "'the log'")
+        _expect(s, {12, 4000} <= {size for _, size in log.given}, True, "12 and 4000 bytes were asked for")
 
 
 @requirement("storage/views-allocate-nothing", needs=("as_strided",))
@@ -109,8 +116,8 @@ def test_views_ask_for_nothing(s: Session, chosen: list[int]) -> None:
         for k in chosen:
             name, arguments = VIEWS[k]
             y = s.call(name, x, *((arguments,) if name == "__getitem__" else arguments))
-            s.expect(log.given, before, f"blocks asked for by {name}", "'see the log'")
-        s.expect(log.taken, returned, "blocks given back", "'see the log'")
+            _expect(s, log.given, before, f"blocks asked for by {name}")
+        _expect(s, log.taken, returned, "blocks given back")
         del x, y
         _expect_balanced(s, log)
 
@@ -141,16 +148,16 @@ def test_deleter_of_six_numbers(s: Session) -> None:
     memory = Foreign([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], "float32")
     x = _blob(s, memory, (2, 3), "float32")
     s.expect_nbytes(x, 24)
-    s.expect(s.observe("data_ptr", x), memory.address, "data address", "'see the address'")
+    _expect(s, s.observe("data_ptr", x), memory.address, "data address")
     row = s.call("__getitem__", x, 1)
     s.expect_values(row, [3.0, 4.0, 5.0])
     if "inplace" in s.capabilities:
         s.call("fill_.Scalar", row, 9)
-        s.expect(memory.array.tolist(), [0.0, 1.0, 2.0, 9.0, 9.0, 9.0], "the foreign memory", "'see the memory'")
+        _expect(s, memory.array.tolist(), [0.0, 1.0, 2.0, 9.0, 9.0, 9.0], "the foreign memory")
     del x
-    s.expect(memory.calls, [], "calls of the deleter while a view lives", "'see the calls'")
+    _expect(s, memory.calls, [], "calls of the deleter while a view lives")
     del row
-    s.expect(memory.calls, [memory.address], "calls of the deleter after the last view", "'see the calls'")
+    _expect(s, memory.calls, [memory.address], "calls of the deleter after the last view")
 
 
 @requirement("storage/foreign-deleter-runs-after-last-view", needs=("views",))
@@ -166,8 +173,8 @@ def test_deleter_waits_for_every_view(s: Session, order: list[int], dtype: str, 
     copy = s.call("clone", x) if copied else None
     del x
     for k in order:
-        s.expect(memory.calls, [], "calls of the deleter while a tensor lives", "'see the calls'")
+        _expect(s, memory.calls, [], "calls of the deleter while a tensor lives")
         held[k] = None
-    s.expect(memory.calls, [memory.address], "calls of the deleter after the last tensor", "'see the calls'")
+    _expect(s, memory.calls, [memory.address], "calls of the deleter after the last tensor")
     if copy is not None:
         s.expect_values(copy, np.ones((2, 3), numpy_dtype(dtype)))

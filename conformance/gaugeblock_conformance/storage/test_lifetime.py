@@ -32,32 +32,40 @@ def _chain(s: Session, x: Handle, steps: list[int]) -> Handle:
     return x
 
 
-def _watch(s: Session, x: Handle) -> Any:
-    return s.backend.watch_storage(x.raw)  # type: ignore[attr-defined]
+class Watch:
+    """Whether the storage under a tensor is there, and the words for it when it should not be."""
 
+    def __init__(self, s: Session, x: Handle) -> None:
+        self._s = s
+        self._alive = s.backend.watch_storage(x.raw)  # type: ignore[attr-defined]
+        self._name = x.name
 
-def _expect_alive(s: Session, alive: Any, want: bool, what: str) -> None:
-    if not want:
-        got = alive()
-        if got:
+    def expect(self, want: bool, *gone: str) -> None:
+        """Expect it to be there or not, after the variables ``gone`` went."""
+        if self._alive() == want:
+            return
+        late = ""
+        if not want:
             gc.collect()
-            what += " (after a garbage collection it is)" if not alive() else ""
-        s.expect(got, False, what, "True")
-    else:
-        s.expect(alive(), True, what, "False")
+            late = "" if self._alive() else " before a garbage collection"
+        line, expression = self._s.dialect.watching
+        says = f"the storage is not released with its last tensor{late}" if not want else "the storage went too early"
+        lines = [line.format(self._name), f"del {', '.join(gone)}", f"assert ({expression}) == {want}"]
+        wanted = {self._name, *gone}
+        raise self._s.failure(says, "alive" if want else "gone", "gone" if want else "alive", lines, wanted)
 
 
 @requirement("storage/storage-outlives-its-first-tensor", needs=("views",))
 @forall(steps=st.lists(st.integers(0, len(STEPS) - 1), min_size=1, max_size=3), length=st.integers(4, 2000))
 def test_view_outlives_the_tensor(s: Session, steps: list[int], length: int) -> None:
     x = s.call("arange", 10, 10 + length)
-    alive = _watch(s, x)
+    alive, name = Watch(s, x), x.name
     y = _chain(s, x, steps)
     shape = tuple(s.observe("shape", y))
     cut = steps.count(0) if shape else 0
     del x
     junk = [s.call("zeros", (length,), dtype=DType("int64")) for _ in range(3)]
-    _expect_alive(s, alive, True, "the storage is there while a view is")
+    alive.expect(True, name)
     s.expect_nbytes(y, 8 * length)
     if s.has_data:
         got = s.read(y).reshape(-1)
@@ -81,25 +89,27 @@ def test_five_of_ten_thousand(s: Session) -> None:
 @forall(steps=st.lists(st.integers(0, len(STEPS) - 1), max_size=3), length=st.sampled_from((1, 5, 100, 5000, 300000)))
 def test_release_at_the_last_moment(s: Session, steps: list[int], length: int) -> None:
     x = s.call("zeros", (length,))
-    alive = _watch(s, x)
+    alive = Watch(s, x)
     y = _chain(s, x, steps)
+    first, last = x.name, y.name
     del x
-    _expect_alive(s, alive, True, "the storage is there while a tensor is")
+    alive.expect(True, first)
     del y
-    _expect_alive(s, alive, False, "the storage is gone with the last tensor")
+    alive.expect(False, *dict.fromkeys((first, last)))
 
 
 @requirement("storage/storage-is-released-with-last-tensor", needs=("views", "inplace"))
 def test_release_after_use(s: Session) -> None:
     x = s.call("ones", (1000,))
-    alive = _watch(s, x)
+    alive = Watch(s, x)
     s.call("add_.Scalar", x, 1)
     total = s.call("add.Tensor", x, x)
     reshaped = s.call("reshape", x, (10, 100))
+    first, last = x.name, reshaped.name
     del x
-    _expect_alive(s, alive, True, "the storage is there while a view is")
+    alive.expect(True, first)
     del reshaped
-    _expect_alive(s, alive, False, "the storage is gone with the last tensor")
+    alive.expect(False, first, last)
     s.expect_values(total, [4.0] * 1000)
 
 
@@ -113,9 +123,9 @@ def test_clone_of_a_small_part(s: Session) -> None:
     s.expect_offset(copy, 0)
     s.expect_fresh(copy, huge)
     if "refcount" in s.capabilities:
-        alive = _watch(s, huge)
+        alive, gone = Watch(s, huge), (huge.name, part.name)
         del huge, part
-        _expect_alive(s, alive, False, "a clone does not keep the storage it was cut from")
+        alive.expect(False, *gone)
     s.expect_values(copy, [0.0] * 5)
 
 
