@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from gaugeblock_conformance.backend import numpy_dtype
+from gaugeblock_conformance.comparison import first_mismatch, ulp_distance
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hn
-
-from gaugeblock_conformance.backend import numpy_dtype
-from gaugeblock_conformance.comparison import first_mismatch, ulp_distance
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INF, NAN = np.inf, np.nan

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gaugeblock_spec import operators
-
 from gaugeblock_conformance import values
 from gaugeblock_conformance.backend import Array, numpy_dtype
 from gaugeblock_conformance.backends.numpy import NumpyBackend
 from gaugeblock_conformance.oracles.agreement import expect_pointwise
 from gaugeblock_conformance.oracles.pointwise import compute_dtype, expected, operators_with_oracle, result_dtype
 from gaugeblock_conformance.session import ConformanceError, Session
+from gaugeblock_spec import operators
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _COUNT = 60

@@ -85,9 +85,10 @@ def test_odd_bool_bytes_in_any_layout(s: Session, raw: list[int], dtype: str, st
 
 @requirement("dtypes/float-to-int-truncates")
 def test_float_to_int_golden(s: Session) -> None:
-    x = s.tensor([1.9, -1.9, 0.5, -0.5, -0.0, 126.99, -127.9, 2.0])
-    for dtype in ("int8", "int16", "int32", "int64"):
-        s.expect_values(s.call("to.dtype", x, DType(dtype)), [1, -1, 0, 0, 0, 126, -127, 2], dtype=dtype)
+    for source in FLOATING:
+        x = s.tensor([1.9, -1.9, 0.5, -0.5, -0.0, 126.5, -127.5, 2.0] * 5, source)
+        for dtype in ("int8", "int16", "int32", "int64"):
+            s.expect_values(s.call("to.dtype", x, DType(dtype)), [1, -1, 0, 0, 0, 126, -127, 2] * 5, dtype=dtype)
     big = s.tensor([2147483520.0, -2147483648.0])
     s.expect_values(s.call("int", big), [2147483520, -2147483648], dtype="int32")
     s.expect_values(s.call("long", s.tensor([2.0**62, -(2.0**63)], "float64")), [2**62, -(2**63)], dtype="int64")

@@ -35,6 +35,7 @@ def test_power_of_one_half(s: Session) -> None:
     def row(s: Session, dtype: str) -> None:
         x = s.tensor([-_INF, -0.0, 0.0, _INF, 4.0], dtype)
         s.expect_values(s.call("pow.Tensor_Scalar", x, 0.5), [_INF, 0.0, 0.0, _INF, 2.0], dtype=dtype)
+        s.expect_values(s.call("pow.Tensor_Scalar", x, -0.5), [0.0, _INF, _INF, 0.0, 0.5], dtype=dtype)
 
     s.table(["float32", "float64", "float16", "bfloat16"], row)
 

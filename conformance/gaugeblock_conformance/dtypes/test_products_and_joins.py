@@ -69,7 +69,9 @@ def test_joins_golden(s: Session) -> None:
 
 
 @requirement("dtypes/cat-stack-and-where-promote")
-@forall(names=hs.lists(hs.sampled_from(CORE), min_size=1, max_size=4), data=hs.data(), stacked=hs.booleans())
+@forall(
+    names=hs.lists(hs.sampled_from(CORE), min_size=1, max_size=4), data=hs.data(), stacked=hs.booleans(), weight=0.5
+)
 def test_joins(s: Session, names: list[str], data: hs.DataObject, stacked: bool) -> None:
     lengths = [3] * len(names) if stacked else data.draw(hs.lists(hs.integers(0, 4), min_size=4, max_size=4))
     cases = [

@@ -11,6 +11,7 @@ from .. import strategies as st
 from ..backend import numpy_dtype
 from ..case import TensorCase
 from ..forall import forall
+from ..oracles.conversion import cast
 from ..oracles.integers import INTEGER, wrap
 from ..oracles.promotion import common
 from ..requirement import requirement
@@ -154,8 +155,8 @@ def test_alpha_kinds(s: Session, left: str, right: str, alpha: complex, operator
         s.expect_raises(RuntimeError, name, x, y, **kwargs)
         return
     sign = 1 if operator == "add" else -1
-    want = [v + sign * alpha * w for v, w in zip((1, 2, 3), (1, 0, 1), strict=True)]
-    s.expect_values(s.call(name, x, y, **kwargs), want, dtype=_result(left, right, form), signed_zero=False)
+    exact = np.array([v + sign * alpha * w for v, w in zip((1, 2, 3), (1, 0, 1), strict=True)])
+    s.expect_values(s.call(name, x, y, **kwargs), cast(exact, _result(left, right, form)), signed_zero=False)
 
 
 def _result(left: str, right: str, form: str) -> str:

@@ -67,6 +67,15 @@ def test_saturation_golden(s: Session) -> None:
         s.expect_values(s.call("__getitem__", running, 2050), 2051.0 if dtype == "float16" else 2048.0, dtype=dtype)
 
 
+@requirement("dtypes/half-reductions-accumulate-wider")
+def test_rounding_at_the_end_golden(s: Session) -> None:
+    """Thirds: a sum that is rounded to the dtype now and then drifts."""
+    for dtype, want in (("float16", 1333.0), ("bfloat16", 1336.0)):
+        x = s.tensor(np.full(4000, 1 / 3), dtype)
+        s.expect_values(s.call("sum", x), want, dtype=dtype)
+        s.expect_values(s.call("mean", x), 1333.0 / 4000 if dtype == "float16" else 0.333984375, ulp=0, dtype=dtype)
+
+
 @requirement("dtypes/half-reductions-accumulate-wider", needs=("matmul",))
 def test_saturation_of_products(s: Session) -> None:
     for dtype in HALF:
@@ -84,7 +93,6 @@ def test_saturation_of_products(s: Session) -> None:
     seed=hs.integers(0, 2**20),
     operator=hs.sampled_from(["sum", "mean", "sum.dim_IntList", "mean.dim", "cumsum"]),
     column=hs.booleans(),
-    weight=0.4,
 )
 def test_half_reductions(s: Session, dtype: str, count: int, seed: int, operator: str, column: bool) -> None:
     data = np.random.default_rng(seed).uniform(0.5, 1.5, count).astype(numpy_dtype(dtype))
@@ -135,6 +143,13 @@ def test_half_products(s: Session, dtype: str, n: int, k: int, m: int, seed: int
 @requirement("dtypes/float32-sum-error-grows-slowly")
 def test_many_ones(s: Session) -> None:
     s.expect_values(s.call("sum", s.call("ones", (2**25,))), float(2**25), dtype="float32")
+    for place in (0, 1, 31):
+        data = np.ones(4096, np.float32)
+        data[place] = 2.0**24
+        bound = _tree_bound(4096, 2.0**24 + 4095)
+        s.expect_close(s.call("sum", s.tensor(data)), np.asarray(2.0**24 + 4095), bound)
+        columns = s.tensor(np.stack([data, data], axis=1))
+        s.expect_close(s.call("sum.dim_IntList", columns, [0]), np.full(2, 2.0**24 + 4095), bound)
 
 
 @requirement("dtypes/float32-sum-error-grows-slowly", needs=("views",))
