@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -158,6 +158,7 @@ class Conversation:
         except Exception as error:
             if not self._inside:
                 self.outcome.examples += 1
+            self._steps[-1] = replace(step, refused=True)
             self._purity.check_failed_call(self, operator)
             return None, error
         return self._finish(step, operator, args, kwargs, result, (raw_args, raw_kwargs)), None

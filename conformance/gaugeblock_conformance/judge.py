@@ -144,9 +144,10 @@ class Judge(Conversation):
         allowed = classes if isinstance(classes, tuple) else (classes,)
         names = " or ".join(c.__name__ for c in allowed)
         _, error = self.attempt(operator, *args, **kwargs)
-        step = self.steps()[-1]
         wanted = {h.name for h in _handles((args, kwargs))}
-        call = self.dialect.statement(step)  # type: ignore[arg-type]
+        call = self.dialect.statement(self.steps()[-1])  # type: ignore[arg-type]
+        if isinstance(error, allowed) and (match is None or re.search(match, str(error))):
+            return
         self.steps().pop()
         tuple_text = f"({', '.join(c.__name__ for c in allowed)})" if len(allowed) > 1 else allowed[0].__name__
         if error is None:
@@ -158,11 +159,10 @@ class Judge(Conversation):
             message = f"{operator} raised {type(error).__name__} instead of {names}"
             lines = ["try:", f"    {call}", f"except {tuple_text}:", "    pass"]
             raise self.failure(message, names, f"{type(error).__name__}: {error}", lines, wanted)
-        if match is not None and not re.search(match, str(error)):
-            message = f"{operator}: the error does not say {match!r}"
-            lines = ["import re", "try:", f"    {call}", f"except {tuple_text} as error:",
-                     f"    assert re.search({match!r}, str(error)), error"]  # fmt: skip
-            raise self.failure(message, match, str(error), lines, wanted)
+        message = f"{operator}: the error does not say {match!r}"
+        lines = ["import re", "try:", f"    {call}", f"except {tuple_text} as error:",
+                 f"    assert re.search({match!r}, str(error)), error"]  # fmt: skip
+        raise self.failure(message, str(match), str(error), lines, wanted)
 
     def expect_version(self, x: Handle, want: int) -> None:
         """Expect the in-place version counter (capability ``version``)."""

@@ -40,7 +40,8 @@ class Create:
 class Call:
     """``targets`` = operator(*args, **kwargs); ``mutates`` names the variables that it may write to.
 
-    ``unpack``: a sequence was returned, so that a single target stands for its only member.
+    ``unpack``: a sequence was returned, so that a single target stands for its only member. ``refused``: the call
+    raised, as was expected of it.
     """
 
     targets: tuple[str, ...]
@@ -49,6 +50,7 @@ class Call:
     kwargs: dict[str, Any]
     mutates: frozenset[str]
     unpack: bool = False
+    refused: bool = False
 
 
 Step = Create | Call
@@ -109,6 +111,8 @@ def render(steps: list[Step], dialect: Dialect, conclusion: list[str], wanted: s
     for step in slice_steps(steps, wanted):
         if isinstance(step, Create):
             body += dialect.create(step.target, step.source)
+        elif step.refused:
+            body += ["try:", f"    {dialect.statement(step)}", "except Exception:", "    pass"]
         else:
             body.append(dialect.statement(step))
     text = "\n".join([*body, *conclusion])

@@ -32,10 +32,10 @@ def isolated(function: Callable[..., None]) -> Callable[..., None]:
             os.close(reader)
             try:
                 function(**arguments)
-                answer = DONE
+                told = DONE
             except BaseException as error:
-                answer = _pickled(error)
-            os.write(writer, answer)
+                told = _pickled(error)
+            os.write(writer, told)
             os._exit(0)
         os.close(writer)
         try:
