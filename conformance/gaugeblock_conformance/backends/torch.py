@@ -23,6 +23,7 @@ class TorchBackend(TorchStyleBackend):
         torch = importlib.import_module("torch")
         torch.empty(0, device=device)
         super().__init__(torch, device, "torch")
+        self.capabilities = CAPABILITIES | {"quantized"}
         self.dialect.watching = ("ref = {0}.untyped_storage()._weak_ref()", "not torch.UntypedStorage._expired(ref)")
         if device == "meta":
             self.has_data = False

@@ -195,7 +195,7 @@ class TorchStyleBackend:
 
     def _argument(self, value: Any) -> Any:
         if type(value) is DType:
-            return self._dtypes.get(value) or self._missing_dtype(value)
+            return self._dtypes.get(value) or getattr(self.module, value, None) or self._missing_dtype(value)
         if type(value) is MemoryFormat:
             return getattr(self.module, value)
         if type(value) is tuple or type(value) is list:

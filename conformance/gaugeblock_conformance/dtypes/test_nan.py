@@ -95,6 +95,18 @@ def test_propagation_golden(s: Session) -> None:
     s.expect_values(s.call("sum", s.tensor([_INF, -_INF])), _NAN, dtype="float32")
 
 
+@requirement("dtypes/nan-propagates")
+def test_nan_at_the_ends(s: Session) -> None:
+    def body(s: Session, operator: str, dtype: str, count: int) -> None:
+        for place in (0, count // 2, count - 1):
+            data = np.ones(count)
+            data[place] = _NAN
+            s.expect_values(s.call(operator, s.tensor(data, dtype)), _NAN, dtype=dtype)
+
+    operators = ("max", "min", "amax", "amin", "median", "sum", "mean", "prod")
+    s.table([(o, d, n) for o in operators for d in FLOATING for n in (1, 17, 100)], body)
+
+
 _WHOLE = ("max", "min", "amax", "amin", "median")
 
 
