@@ -8,6 +8,7 @@ from typing import Any
 
 from gaugeblock_spec.schema import parse
 
+from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.direct import DIRECT
 from . import source
 from .caller import Caller
@@ -59,7 +60,7 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
         implementation = DIRECT.get(group.name)
         if implementation is not None:
             spread = suffix == "method" and _spreads(group)
-            text = source.direct(name, function, self, spread=spread)
+            text = source.direct(name, function, self, spread=spread, checks=group.name in CONVERSIONS)
             return compile_function(
                 label, function, text, document(group), **{f"slow_{name}": caller, f"direct_{name}": implementation}
             )
@@ -88,9 +89,7 @@ def make_dunder(dunder: str, group: Group) -> Any:
     caller = Caller(group, is_method=True)
     shape = shape_of(group)._replace(options=())
     run, text = _binary(shape, caller, dunder, dunder, "self", inplace=group.inplace)
-    return compile_function(
-        f"Tensor.{dunder}", dunder, text, document(group), **{f"slow_{dunder}": slow_dunder(run)}
-    )
+    return compile_function(f"Tensor.{dunder}", dunder, text, document(group), **{f"slow_{dunder}": slow_dunder(run)})
 
 
 def make_reversed(dunder: str, group: Group) -> Any:

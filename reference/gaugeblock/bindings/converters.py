@@ -13,6 +13,7 @@ from ..core.memory_format import MemoryFormat
 from ..tensor.tensor import Tensor
 
 NO: Any = object()
+LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
 Converter = Callable[[Any], Any]
 PYTHON_DTYPES: dict[Any, Any] = {bool: bool_, int: int64, float: float64}
 NUMBERS_AS_TENSORS = frozenset(
@@ -46,7 +47,9 @@ def number(value: Any) -> Any:
 
 def integer(value: Any) -> Any:
     if value.__class__ is int:
-        return value
+        if LOWEST <= value <= HIGHEST:
+            return value
+        raise ValueError(f"Overflow when unpacking long: {value} does not fit 64 bits")
     if isinstance(value, bool):
         return NO
     if isinstance(value, Tensor):
@@ -54,7 +57,7 @@ def integer(value: Any) -> Any:
             return NO
         return value.item()  # type: ignore[attr-defined]
     try:
-        return index(value)
+        return integer(index(value))
     except TypeError:
         return NO
 

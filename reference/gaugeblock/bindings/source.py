@@ -6,7 +6,7 @@ ONE, new_like, bump_version, and per binding the general path ``slow_NAME`` and,
 
 from __future__ import annotations
 
-ALLOCATE = '''\
+ALLOCATE = """\
 try:
     pointer = result_geometry.pool.pop()
 except (IndexError, AttributeError):
@@ -31,7 +31,7 @@ result.base = result.counter = result.autograd = None
 result.requires_grad_flag = False
 {call}
 return result
-'''
+"""
 """Give `result_geometry` a block from its pool, run the kernel into it and return the tensor."""
 
 
@@ -74,9 +74,7 @@ def inplace_unary(name: str, function: str, row: str, *, options: tuple[str, ...
         f"        if plan:\n"
         f"            kernel, count = plan\n"
         f"            pointer = self.pointer\n"
-        f"            kernel(pointer, pointer, count)\n"
-        + indent(_BUMP, 3)
-        + f"    return slow_{name}(self{rest})\n"
+        f"            kernel(pointer, pointer, count)\n" + indent(_BUMP, 3) + f"    return slow_{name}(self{rest})\n"
     )
 
 
@@ -165,8 +163,7 @@ def inplace_binary(
         f"                if plan:\n"
         f"                    kernel, count = plan\n"
         f"                    pointer = self.pointer\n"
-        f"                    kernel(pointer, pointer, {other}.pointer, count)\n"
-        + indent(_BUMP, 5)
+        f"                    kernel(pointer, pointer, {other}.pointer, count)\n" + indent(_BUMP, 5)
     )
     if number_row is not None:
         body += (
@@ -180,8 +177,7 @@ def inplace_binary(
             f"            if plan:\n"
             f"                kernel, count = plan\n"
             f"                pointer = self.pointer\n"
-            f"                kernel(pointer, pointer, {other}, count)\n"
-            + indent(_BUMP, 4)
+            f"                kernel(pointer, pointer, {other}, count)\n" + indent(_BUMP, 4)
         )
     return body + f"    return {slow}(self, {other}{rest})\n"
 
@@ -191,17 +187,26 @@ def general(name: str, function: str) -> str:
     return f"def {function}(*args, **kwargs):\n    return slow_{name}(*args, **kwargs)\n"
 
 
-def direct(name: str, function: str, self: str, *, spread: bool) -> str:
-    """A binding that goes straight to one implementation; with `spread` its sizes may be given one by one."""
-    gather = (
-        "    if len(args) > 1 or (args and args[0].__class__ is int):\n        args = (args,)\n" if spread else ""
+def direct(name: str, function: str, self: str, *, spread: bool, checks: bool) -> str:
+    """A binding that goes straight to one implementation; with `spread` its sizes may be given one by one.
+
+    Unless the implementation `checks` its arguments, what it does not take is judged by the general path, which says
+    what the schemas allow.
+    """
+    gather = "    if len(args) > 1 or (args and args[0].__class__ is int):\n        args = (args,)\n" if spread else ""
+    tried = (
+        f"    try:\n"
+        f"        return direct_{name}({self}, *args, **kwargs)\n"
+        f"    except (TypeError, AttributeError):\n"
+        f"        pass\n"
+        f"    return slow_{name}({self}, *args, **kwargs)\n"
     )
     return (
         f"def {function}({self}, *args, **kwargs):\n"
         f"    if SPECIAL or {self}.__class__ is not Tensor:\n"
         f"        return slow_{name}({self}, *args, **kwargs)\n"
         + gather
-        + f"    return direct_{name}({self}, *args, **kwargs)\n"
+        + (f"    return direct_{name}({self}, *args, **kwargs)\n" if checks else tried)
     )
 
 

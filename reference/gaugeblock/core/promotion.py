@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from .dtype import (
     ALL_DTYPES,
     DType,
@@ -19,6 +21,7 @@ from .dtype import (
     uint32,
     uint64,
 )
+from .errors import type_error
 
 _WIDE_UNSIGNED = (uint16, uint32, uint64)
 
@@ -54,7 +57,10 @@ _TABLE: dict[tuple[DType, DType], DType | None] = {(a, b): _join(a, b) for a in 
 
 def promote_types(type1: DType, type2: DType) -> DType:
     """The smallest dtype that both promote to. RuntimeError for uint16, uint32, uint64 with all but floats."""
-    result = _TABLE[type1, type2]
+    try:
+        result = _TABLE[type1, type2]
+    except (KeyError, TypeError):
+        _refuse("promote_types", ("type1", type1), ("type2", type2))
     if result is None:
         raise RuntimeError(
             f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
@@ -65,4 +71,14 @@ def promote_types(type1: DType, type2: DType) -> DType:
 
 def can_cast(from_: DType, to: DType) -> bool:
     """Whether a result of `from_` may be stored as `to`: the kind bool < int < float < complex must not drop."""
-    return from_.kind <= to.kind
+    try:
+        return from_.kind <= to.kind
+    except AttributeError:
+        _refuse("can_cast", ("from_", from_), ("to", to))
+
+
+def _refuse(operator: str, *given: tuple[str, object]) -> NoReturn:
+    for name, value in given:
+        if not isinstance(value, DType):
+            type_error(operator, name, value, "dtype")
+    raise KeyError(given)

@@ -13,6 +13,8 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def __new__(cls, sizes: Iterable[int] = ()) -> Size:
+        if not isinstance(sizes, Iterable):
+            raise TypeError(f"Size(): argument 'sizes' must be an iterable of ints, not {type(sizes).__name__}")
         self = super().__new__(cls, sizes)
         for position, size in enumerate(self):
             if not isinstance(size, int):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtype import int64
+from ..core.errors import type_error
 from ..tensor.splitting import unbind
 from ..tensor.tensor import Tensor
 from ..tensor.views import unsqueeze
@@ -24,16 +25,27 @@ def unique(
 
     Raises IndexError for a dim out of range.
     """
+    _check_tensor("unique", input)
     if dim is None:
         results = unique2(input, sorted, return_inverse, return_counts)
     else:
         results = unique_dim(input, dim, sorted, return_inverse, return_counts)
-    wanted = (results[0], *results[1:2] * return_inverse, *results[2:] * return_counts)
-    return wanted if len(wanted) > 1 else wanted[0]
+    wanted = [results[0]]
+    if return_inverse:
+        wanted.append(results[1])
+    if return_counts:
+        wanted.append(results[2])
+    return tuple(wanted) if len(wanted) > 1 else wanted[0]
+
+
+def _check_tensor(operator: str, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        type_error(operator, "input", value, "Tensor")
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """Indices of the elements that are not zero, as (count, ndim), or as one vector per dim with `as_tuple`."""
+    _check_tensor("nonzero", input)
     if not as_tuple:
         return nonzero_operator(input)
     found = nonzero_operator(input if input.geometry.ndim else unsqueeze(input, 0))

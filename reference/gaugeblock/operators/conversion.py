@@ -155,7 +155,9 @@ def _check_kinds(values: dict[str, Any]) -> None:
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """Conversion to the dtype of `other`."""
+    """Conversion to the dtype of `other`. Raises TypeError unless it is a tensor."""
+    if not isinstance(other, Tensor):
+        type_error("type_as", "other", other, "Tensor")
     return converted(self, other.geometry.dtype)
 
 

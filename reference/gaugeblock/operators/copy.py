@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from ..core.device import cpu
+from ..core.errors import type_error
 from ..core.memory_format import MemoryFormat, contiguous_format, preserve_format
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
@@ -46,6 +47,10 @@ def _plan(destination: Geometry, source: Geometry) -> Launch | None:
 @kernel("copy_")
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """Write `src`, broadcast and converted to self's dtype, into self; RuntimeError when it does not broadcast."""
+    if not isinstance(src, Tensor):
+        from .fill import fill_scalar
+
+        return fill_scalar(self, src)
     geometry, source = self.geometry, src.geometry
     if self is src:
         return self
@@ -78,6 +83,8 @@ def format_strides(geometry: Geometry, memory_format: MemoryFormat | None) -> tu
         return preserve_format_strides(geometry.sizes, geometry.strides)
     if memory_format is contiguous_format:
         return default_strides(geometry.sizes)
+    if not isinstance(memory_format, MemoryFormat):
+        type_error("clone", "memory_format", memory_format, "memory_format")
     if memory_format.rank != geometry.ndim:
         raise RuntimeError(f"required rank {memory_format.rank} tensor to use {memory_format.name} format")
     return channels_last_strides(geometry.sizes, memory_format)

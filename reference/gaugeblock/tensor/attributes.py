@@ -88,7 +88,7 @@ def _representation(self: Tensor) -> str:
 METHODS: dict[str, Any] = {
     **getters.METHODS,
     **scalars.METHODS,
-    **metadata.METHODS,
+    "detach": metadata.detach,
     "resize_": resize_method,
     "expand": expand_method,
     "view": view_method,

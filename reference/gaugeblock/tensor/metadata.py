@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ..core.dtype import DType
 from ..core.errors import check_ints, check_nbytes, check_sizes, type_error
@@ -105,7 +104,9 @@ def _needed(elements: int, offset: int, dtype: DType) -> int:
 
 
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
-    """resize_ to the sizes of `the_template`; preserve_format also takes its strides."""
+    """resize_ to the sizes of `the_template`; preserve_format also takes its strides. Raises TypeError."""
+    if not isinstance(the_template, Tensor):
+        type_error("resize_as_", "the_template", the_template, "Tensor")
     if memory_format is preserve_format:
         template = the_template.geometry
         resize_(self, template.sizes)
@@ -164,18 +165,3 @@ def _rebind(self: Tensor, storage: Storage, geometry: Geometry, offset: int, ver
     self.counter = VersionCounter(version)
     self.base = None
     return _become(self, geometry, offset)
-
-
-METHODS: dict[str, Any] = {
-    "t_": t_,
-    "transpose_": transpose_,
-    "swapaxes_": swapaxes_,
-    "swapdims_": swapaxes_,
-    "squeeze_": squeeze_,
-    "unsqueeze_": unsqueeze_,
-    "as_strided_": as_strided_,
-    "detach": detach,
-    "detach_": detach_,
-    "resize_as_": resize_as_,
-    "set_": set_,
-}

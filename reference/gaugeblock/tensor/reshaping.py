@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ..core.errors import check_ints, wrap_dim
+from ..core.errors import check_ints, type_error, wrap_dim
 from ..core.memory_format import MemoryFormat, channels_last, channels_last_3d, contiguous_format, preserve_format
 from .geometry import contiguous_geometry, geometry_of, remember
 from .hooks import hooks
@@ -47,8 +47,11 @@ def view(self: Tensor, size: Sequence[int]) -> Tensor:
     Raises RuntimeError when the numels differ, or when no strides can express it.
     """
     geometry = self.geometry
-    key = ("view", size if type(size) is tuple else tuple(size))
-    other = geometry.views.get(key)
+    key = ("view", size if type(size) is tuple else check_ints("view", "size", size))
+    try:
+        other = geometry.views.get(key)
+    except TypeError:
+        other = None
     if other is None:
         sizes = inferred_sizes("view", size, geometry.numel)
         strides = view_strides(geometry.sizes, geometry.strides, sizes)
@@ -133,8 +136,12 @@ def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) ->
 def has_memory_format(self: Tensor, memory_format: MemoryFormat) -> bool:
     """Whether the strides are those of `memory_format`."""
     geometry = self.geometry
+    if memory_format is contiguous_format:
+        return geometry.contiguous
     if memory_format is channels_last or memory_format is channels_last_3d:
         return is_channels_last(geometry.sizes, geometry.strides, memory_format)
+    if not isinstance(memory_format, MemoryFormat):
+        type_error("contiguous", "memory_format", memory_format, "memory_format")
     return geometry.contiguous
 
 

@@ -28,7 +28,10 @@ def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Dims `dim0` and `dim1` swapped. Raises IndexError for a dim out of range."""
     geometry = self.geometry
     key = ("transpose", dim0, dim1)
-    other = geometry.views.get(key)
+    try:
+        other = geometry.views.get(key)
+    except TypeError:
+        other = None
     if other is None:
         first = wrap_dim("transpose", dim0, geometry.ndim, "dim0")
         second = wrap_dim("transpose", dim1, geometry.ndim, "dim1")
