@@ -97,13 +97,12 @@ def advanced_indices(draw: st.DrawFn, sizes: Sizes) -> tuple[Any, ...]:
             shape = tuple(1 if draw(st.booleans()) else n for n in common)
             shape = shape[draw(st.integers(0, len(shape) - 1)) :]
             items.append(random.integers(-size, size, shape))
+    slots = [k for k, item in enumerate(items) if isinstance(item, slice)]
+    if slots and draw(st.integers(0, 4)) == 4:
+        items[draw(st.sampled_from(slots))] = ...
+        return tuple(items)
     while items and isinstance(items[-1], slice) and draw(st.booleans()):
         items.pop()
-    cut = draw(st.integers(0, 4))
-    if cut == 4:
-        slots = [k for k, item in enumerate(items) if isinstance(item, slice)]
-        if slots:
-            items[draw(st.sampled_from(slots))] = ...
     return tuple(items)
 
 
