@@ -11,6 +11,10 @@ from .torch_style import CAPABILITIES, TorchStyleBackend
 # What a tensor without data cannot be asked.
 _NEEDS_DATA = frozenset("numpy threads serialize bigmem refcount sort rng".split())
 
+# What torch has beside the common capabilities where memory is the host's, and what it has only there.
+_HOST_ONLY = frozenset({"quantized", "shm", "sparse_coo"})
+_HOST_MEMORY = frozenset({"numpy", "threads"})
+
 
 class TorchBackend(TorchStyleBackend):
     """The installed torch on ``device``.
@@ -23,7 +27,7 @@ class TorchBackend(TorchStyleBackend):
         torch = importlib.import_module("torch")
         torch.empty(0, device=device)
         super().__init__(torch, device, "torch")
-        self.capabilities = CAPABILITIES | {"quantized"}
+        self.capabilities = CAPABILITIES | _HOST_ONLY if device == "cpu" else CAPABILITIES - _HOST_MEMORY
         self.dialect.watching = ("ref = {0}.untyped_storage()._weak_ref()", "not torch.UntypedStorage._expired(ref)")
         if device == "meta":
             self.has_data = False

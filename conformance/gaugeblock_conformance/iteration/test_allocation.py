@@ -44,7 +44,7 @@ def test_repeated_accumulation(s: Session, seed: int, rows: int) -> None:
         for _ in range(3):
             x = s.tensor(np.zeros(3, np.float32))
             results.append(s.call("index_put_", x, [s.tensor(index)], source, True))
-        for again in results[1:]:
+        for again in results[1:] if s.has_data else ():
             s.expect_values(again, s.read(results[0]).copy())
     finally:
         s.call("use_deterministic_algorithms", False)

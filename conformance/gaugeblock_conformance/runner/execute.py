@@ -124,6 +124,8 @@ def _run_case(
             reason = f"unsupported operator {', '.join(sorted(outcome.unsupported))}"
         elif outcome.calls or outcome.tensors:
             tried = 1
+        elif not session.has_data:
+            reason = "the device holds no data"
         else:
             failure = new_failure("failed", f"{case.name} tried no example at all", test=case.name)
     return CaseResult(reason, failure, outcome, tried)
