@@ -50,6 +50,13 @@ def validate(session: nox.Session) -> None:
 
 
 @nox.session
+def report(session: nox.Session) -> None:
+    """``nox -s report -- runs/reference/record.json [--format markdown]``: print a run again, or in another format."""
+    session.install(".")
+    session.run("gaugeblock", "report", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """``nox -s bench -- [torch]``: the engine's speed as ratios to a peer, interleaved in one process."""
     arguments = session.posargs or ["torch"]
