@@ -16,6 +16,12 @@ from .session import ConformanceError, Session
 Body = Callable[..., None]
 
 _PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
+# A property whose first examples are all unsupported is given up: the backend does not offer its operator.
+_HOPELESS = 40
+
+
+class _GivenUp(BaseException):
+    """Ends a Hypothesis run without a verdict."""
 
 
 def forall(*, weight: float = 1.0, **strategies: SearchStrategy[Any]) -> Callable[[Body], Callable[[Session], None]]:
@@ -28,8 +34,14 @@ def forall(*, weight: float = 1.0, **strategies: SearchStrategy[Any]) -> Callabl
     def decorate(body: Body) -> Callable[[Session], None]:
         @functools.wraps(body)
         def test(s: Session) -> None:
+            before, tried = s.outcome.examples, 0
+
             def example(**drawn: Any) -> None:
+                nonlocal tried
                 s.run_example(body, drawn)
+                tried += 1
+                if tried == _HOPELESS and s.outcome.examples == before:
+                    raise _GivenUp
 
             example.__name__ = body.__name__
             count = max(1, round(s.budget.examples * weight))
@@ -48,6 +60,8 @@ def forall(*, weight: float = 1.0, **strategies: SearchStrategy[Any]) -> Callabl
                 warnings.simplefilter("ignore")
                 try:
                     run()
+                except _GivenUp:
+                    return
                 except errors.FlakyFailure as flaky:
                     first = next((e for e in flaky.exceptions if isinstance(e, ConformanceError)), None)
                     if first is None:

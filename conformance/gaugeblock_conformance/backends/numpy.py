@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array, DType, Unsupported, dtype_name, numpy_dtype
-from ..case import TensorCase, default_strides
+from ..case import TensorCase
 from ..dialect import Dialect
 from .numpy_arithmetic import ARITHMETIC, REDUCTIONS, UFUNCS
-from .numpy_operators import VIEWS, storage_of
+from .numpy_operators import OPERATORS, fresh
+from .numpy_views import VIEWS, address, offset_of, storage_of, strides_of, wrap
 
 _QUERIES: dict[str, Callable[..., Any]] = {
     "item": lambda x: x.item() if x.size == 1 else _one_element(x),
@@ -20,18 +21,14 @@ _QUERIES: dict[str, Callable[..., Any]] = {
     "dim": lambda x: x.ndim,
     "ndim": lambda x: x.ndim,
     "element_size": lambda x: x.itemsize,
+    "nbytes": lambda x: x.size * x.itemsize,
+    "size": lambda x, dim=None: x.shape if dim is None else x.shape[wrap(x, dim)],
+    "stride": lambda x, dim=None: strides_of(x) if dim is None else strides_of(x)[wrap(x, dim)],
+    "storage_offset": offset_of,
+    "shape": lambda x: x.shape,
     "__len__": len,
     "is": lambda x, y: x is y,
 }
-
-_FLOAT32 = np.dtype(np.float32)
-
-_FACTORIES: dict[str, Callable[..., Any]] = {
-    "zeros": lambda size, dtype=_FLOAT32: np.zeros(size, dtype),
-    "ones": lambda size, dtype=_FLOAT32: np.ones(size, dtype),
-    "empty.memory_format": lambda size, dtype=_FLOAT32: np.empty(size, dtype),
-}
-
 
 def _one_element(x: Array) -> Any:
     raise RuntimeError(f"item: a tensor of {x.size} elements cannot become one number")
@@ -119,17 +116,12 @@ class NumpyBackend:
         self.version = np.__version__
         self.device = device
         self.dialect: Dialect = NumpyDialect()
-        self._table = {**VIEWS, **ARITHMETIC, **REDUCTIONS, **_QUERIES, **_FACTORIES}
+        self._table = {**VIEWS, **OPERATORS, **ARITHMETIC, **REDUCTIONS, **_QUERIES}
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Array:
         if requires_grad:
             raise Unsupported("requires_grad", "NumPy has no autograd")
-        made = np.array(array, order="C")
-        if made.size == 0:
-            # NumPy gives empty arrays stride 0; row-major ones are as true.
-            strides = tuple(s * made.itemsize for s in default_strides(made.shape))
-            return np.lib.stride_tricks.as_strided(made, made.shape, strides)
-        return made
+        return fresh(np.array(array, order="C"))
 
     def to_numpy(self, tensor: Array) -> Array:
         return tensor
@@ -152,10 +144,10 @@ class NumpyBackend:
         return tensor.shape
 
     def strides(self, tensor: Array) -> tuple[int, ...]:
-        return tuple(s // tensor.itemsize for s in tensor.strides)
+        return strides_of(tensor)
 
     def storage_offset(self, tensor: Array) -> int:
-        return int(tensor.ctypes.data - storage_of(tensor).ctypes.data) // tensor.itemsize
+        return offset_of(tensor)
 
     def dtype(self, tensor: Array) -> str:
         return dtype_name(tensor.dtype)
@@ -167,4 +159,4 @@ class NumpyBackend:
         return storage_of(tensor).nbytes
 
     def data_ptr(self, tensor: Array) -> int:
-        return int(tensor.ctypes.data)
+        return address(tensor)

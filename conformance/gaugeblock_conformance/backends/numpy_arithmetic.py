@@ -43,7 +43,7 @@ def _inplace(operator: str, function: Function) -> Function:
     """The in-place form: all checks first, then one write."""
 
     def call(x: Array, *rest: Any) -> Array:
-        if any(s == 0 and n > 1 for s, n in zip(x.strides, x.shape, strict=True)):
+        if x.size and any(s == 0 and n > 1 for s, n in zip(x.strides, x.shape, strict=True)):
             raise RuntimeError(f"{operator}: more than one element of the written-to tensor refers to one location")
         if any(isinstance(o, np.ndarray) and o is not x and np.may_share_memory(x, o) for o in rest):
             raise Unsupported(operator, "NumPy buffers overlapping operands")

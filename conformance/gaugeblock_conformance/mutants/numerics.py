@@ -132,7 +132,8 @@ def _without_shift(array: Array, c: Intercepted) -> Array | None:
     if not floating(x) or not x.ndim or array.dtype != x.dtype:
         return None
     keep = bool(c.kwargs.get("keepdim") or (len(c.args) > 2 and c.args[2]))
-    return np.log(np.sum(np.exp(x), axis=_axes(c, x.ndim), keepdims=keep)).astype(x.dtype).reshape(array.shape)
+    total = np.sum(np.exp(x), axis=_axes(c, x.ndim), keepdims=keep)
+    return np.asarray(np.log(total)).astype(x.dtype).reshape(array.shape)
 
 
 def _not_reduced(array: Array, c: Intercepted) -> Array | None:
@@ -141,7 +142,7 @@ def _not_reduced(array: Array, c: Intercepted) -> Array | None:
     if c.inplace or len(tensors) != 2 or not all(floating(t) and t.dtype == array.dtype for t in tensors):
         return None
     a, b = tensors
-    return (a - b * np.floor(a / b)).astype(array.dtype)
+    return np.asarray(a - b * np.floor(a / b)).astype(array.dtype)
 
 
 def _floor_of_quotient(array: Array, c: Intercepted) -> Array | None:
@@ -150,7 +151,7 @@ def _floor_of_quotient(array: Array, c: Intercepted) -> Array | None:
         return None
     if not all(floating(t) and t.dtype == array.dtype and t.dtype.itemsize > 2 for t in tensors):
         return None
-    return np.floor(tensors[0] / tensors[1])
+    return np.asarray(np.floor(tensors[0] / tensors[1]))
 
 
 def _naive_magnitude(array: Array, c: Intercepted) -> Array | None:

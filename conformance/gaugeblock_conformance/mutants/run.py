@@ -14,7 +14,7 @@ from typing import Any
 from .. import budget as budgets
 from .. import discovery
 from .mutant import Mutant
-from .trial import Result, ordered, run_trial
+from .trial import CAUGHT, Result, ordered, run_trial
 
 CRASHED, TIMEOUT = "crashed", "timeout"
 
@@ -49,36 +49,37 @@ def run_all(mutants: Sequence[Mutant], trials: Trials, jobs: int) -> Iterator[Re
     # A forked child starts with the suite imported; elsewhere it imports it again.
     start = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(start)
-    waiting, running = list(reversed(mutants)), list[_Running]()
+    waiting, running, trusted = list(reversed(mutants)), list[_Running](), set[str]()
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                running.append(_launch(context, waiting.pop(), trials))
+                running.append(_launch(context, waiting.pop(), trials, frozenset(trusted)))
             wait([child.receiver for child in running], timeout=1.0)
             for child in list(running):
                 result = _result(child, trials.timeout)
                 if result is not None:
                     running.remove(child)
+                    trusted |= {result.test} if result.status == CAUGHT else set()
                     yield result
     finally:
         for child in running:
             child.process.kill()
 
 
-def _launch(context: Any, mutant: Mutant, trials: Trials) -> _Running:
+def _launch(context: Any, mutant: Mutant, trials: Trials, trusted: frozenset[str]) -> _Running:
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(sender, mutant.name, trials), daemon=True)
+    process = context.Process(target=_child, args=(sender, mutant.name, trials, trusted), daemon=True)
     process.start()
     sender.close()
     return _Running(process, receiver, mutant, time.perf_counter())
 
 
-def _child(sender: Connection, name: str, trials: Trials) -> None:
+def _child(sender: Connection, name: str, trials: Trials, trusted: frozenset[str]) -> None:
     from .table import named
 
     warnings.simplefilter("ignore")
     right = discovery.load(discovery.resolve(trials.base))
-    sender.send(run_trial(right, named(name), budgets.named(trials.budget), trials.seed))
+    sender.send(run_trial(right, named(name), budgets.named(trials.budget), trials.seed, trusted))
 
 
 def _result(child: _Running, timeout: float) -> Result | None:

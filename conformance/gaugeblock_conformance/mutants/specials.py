@@ -39,7 +39,7 @@ def _extreme_without_nan(array: Array, c: Intercepted) -> Array | None:
     x = c.array(c.args[0])
     if not floating(x) or c.inplace or not np.isnan(x).any():
         return None
-    function = np.fmax if "max" in c.base else np.fmin
+    function: Any = np.fmax if "max" in c.base else np.fmin
     dims = c.args[1] if len(c.args) > 1 else c.kwargs.get("dim", ())
     axes = tuple(dims) if isinstance(dims, list | tuple) else (dims,)
     keep = bool(c.kwargs.get("keepdim") or (len(c.args) > 2 and c.args[2]))
@@ -65,15 +65,13 @@ def _negative_zero_kept(x: Array) -> Array:
 
 
 def _half_away(x: Array) -> Array:
-    return np.copysign(np.floor(np.abs(x) + x.dtype.type(0.5)), x)
+    return np.asarray(np.copysign(np.floor(np.abs(x) + x.dtype.type(0.5)), x))
 
 
 def _same_bits(a: Array, b: Array) -> Array:
     bits = {2: np.int16, 4: np.int32, 8: np.int64}[a.dtype.itemsize]
-    left, right = np.broadcast_arrays(a, b)
-    return np.ascontiguousarray(left).view(bits).reshape(left.shape) == np.ascontiguousarray(right).view(bits).reshape(
-        left.shape
-    )
+    left, right = (np.ascontiguousarray(x).view(bits).reshape(x.shape) for x in np.broadcast_arrays(a, b))
+    return np.asarray(left == right)
 
 
 def _difference_of_infinities(array: Array, c: Intercepted) -> Array | None:

@@ -115,7 +115,7 @@ def _saturating_add(array: Array, c: Intercepted) -> Array | None:
     if operands is None or array.dtype.kind not in "iu":
         return None
     info = np.iinfo(array.dtype)
-    return np.clip(operands[0] + operands[1], info.min, info.max).astype(array.dtype)
+    return np.asarray(np.clip(operands[0] + operands[1], info.min, info.max).astype(array.dtype))
 
 
 def _exclusive_or(array: Array, c: Intercepted) -> Array | None:
