@@ -31,7 +31,7 @@ def not_repeatable(s: Conversation, operator: str, result: Handle, first: Array,
     """The same call gave another result the second time."""
     step = next(t for t in reversed(s.steps()) if isinstance(t, Call) and result.name in t.targets)
     again = s.dialect.expression(step.operator, step.args, step.kwargs)
-    lines = [f"again = {again}", f"assert repr({result.name}.tolist()) == repr(again.tolist())"]
+    lines = [f"again = {again}", f"assert repr({s.dialect.whole(result.name)}) == repr({s.dialect.whole('again')})"]
     wanted = {result.name, *names_in(step.args), *names_in(step.kwargs)}
     message = f"{operator} gave another result when it was called again"
     raise s.failure(message, str(first), str(second), lines, wanted, cause=f"{operator} not repeatable")

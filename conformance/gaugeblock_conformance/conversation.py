@@ -13,7 +13,7 @@ import numpy as np
 from .aliasing import writes_first
 from .backend import Array, Backend, MissingCapability, Unsupported, numpy_dtype
 from .case import TensorCase, default_strides
-from .dialect import Dialect
+from .dialect import AdapterDialect, Dialect
 from .failure import ConformanceError
 from .purity import Purity, Root
 from .trace import Call, Create, Name, Step, names_in, render
@@ -59,7 +59,7 @@ class Conversation:
         self.backend = backend
         self.outcome = Outcome()
         self.trace_sink: Callable[[str], None] | None = None
-        self.dialect: Dialect = getattr(backend, "dialect", None) or Dialect()
+        self.dialect: Dialect = getattr(backend, "dialect", None) or AdapterDialect()
         self.has_data: bool = getattr(backend, "has_data", True)
         self.capabilities = frozenset(backend.capabilities)
         self._purity = Purity(backend, self.has_data, "strided" in self.capabilities)
@@ -204,7 +204,7 @@ class Conversation:
     ) -> ConformanceError:  # fmt: skip
         """The error to raise: ``lines`` conclude the snippet, ``wanted`` are the variables that they mention."""
         snippet = self.snippet(lines, set(wanted)) if lines else self._up_to_last()
-        key = cause or re.sub(r"\d+", "N", message)
+        key = cause or re.sub(r"\d+", "N", re.sub(r"\b[rxy]\d+\b", "x", message))
         return ConformanceError(message, expected, got, self.drawn(), snippet, key)
 
     def _unwrap(self, value: Any) -> Any:

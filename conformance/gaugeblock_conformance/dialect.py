@@ -13,7 +13,7 @@ from .values import CHEAP, table
 
 
 class Dialect:
-    """The generic dialect: runs through the adapter itself. Subclasses write the backend's public API.
+    """What all dialects share; subclasses write the backend's public API, or calls of its adapter.
 
     ``setup`` is the source line that makes ``module`` available. ``watching`` is how to watch a storage: a line for a
     tensor's name, and an expression for whether the storage is still there.
@@ -36,9 +36,7 @@ class Dialect:
         if not isinstance(source, TensorCase):
             return [f"{target} = {self.tensor(array_literal(source), dtype_name(source.dtype))}"]
         if source.plain:
-            made = self.tensor(self.contents(source), source.dtype)
-            flat = f"{made}{self.reshape(source.sizes)}" if len(source.sizes) != 1 else made
-            return [f"{target} = {flat}"]
+            return [f"{target} = {self.shaped(self.contents(source), source.dtype, source.sizes)}"]
         flat = self.tensor(self.contents(source), source.dtype)
         return [f"{target} = {self.strided(flat, source)}"]
 
@@ -58,6 +56,11 @@ class Dialect:
 
     def tensor(self, data: str, dtype: str) -> str:
         return f"backend.from_numpy(np.array({data}, dtype={dtype!r}))"
+
+    def shaped(self, data: str, dtype: str, sizes: tuple[int, ...]) -> str:
+        """The tensor of ``sizes`` with the elements ``data``, a flat list."""
+        made = self.tensor(data, dtype)
+        return made if len(sizes) == 1 else f"{made}{self.reshape(sizes)}"
 
     def reshape(self, sizes: tuple[int, ...]) -> str:
         return f".reshape({sizes!r})"
@@ -106,12 +109,50 @@ class Dialect:
         """What ``observe("dtype", x)`` is compared with."""
         return repr(name)
 
+    def whole(self, variable: str) -> str:
+        """An expression for the elements as nested lists."""
+        return f"{variable}.tolist()"
+
     def cell(self, variable: str, index: int) -> str:
         """An expression for element ``index`` of the storage under ``variable``, as a Python number."""
         return f"backend.to_numpy(backend.call('as_strided', {variable}, (1,), (1,), {index}))[0]"
 
     def element(self, variable: str, index: tuple[int, ...]) -> str:
         return f"backend.to_numpy({variable})[{', '.join(map(str, index)) or '()'}]"
+
+
+class AdapterDialect(Dialect):
+    """Snippets that go through the adapter of a backend: ``setup`` is the source line that makes ``backend``."""
+
+    def __init__(self, setup: str = "") -> None:
+        self.setup = setup
+
+    def imports(self, text: str) -> list[str]:
+        lines = super().imports(text)
+        markers = [name for name in ("DType", "MemoryFormat") if f"{name}(" in text]
+        if markers:
+            lines.insert(0, f"from gaugeblock_conformance.backend import {', '.join(markers)}")
+        return [*lines, "import ml_dtypes"] if "dtype='bfloat16'" in text else lines
+
+    def shaped(self, data: str, dtype: str, sizes: tuple[int, ...]) -> str:
+        array = f"np.array({data}, dtype={dtype!r})"
+        return f"backend.from_numpy({array if len(sizes) == 1 else f'{array}.reshape({sizes!r})'})"
+
+    def dtype(self, name: str) -> str:
+        return f"DType({str(name)!r})"
+
+    def memory_format(self, name: str) -> str:
+        return f"MemoryFormat({str(name)!r})"
+
+    def observe(self, what: str, variable: str) -> str:
+        call = f"backend.{'version_of' if what == 'version' else what}({variable})"
+        return f"tuple({call})" if what in ("shape", "strides") else call
+
+    def dtype_value(self, name: str) -> str:
+        return repr(str(name))
+
+    def whole(self, variable: str) -> str:
+        return f"backend.to_numpy({variable}).tolist()"
 
 
 class TorchDialect(Dialect):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from .backend import Backend
-from .dialect import Dialect
+from .dialect import AdapterDialect
 from .problem import BackendProblem, one_line, unknown
 
 GROUP = "gaugeblock.backends"
@@ -78,22 +78,29 @@ def load(name: BackendName) -> Backend:
         raise BackendProblem(
             f"backend {name.text!r}: {name.attribute} lacks {', '.join(missing)}; see gaugeblock_conformance.backend"
         )
-    if getattr(backend, "dialect", None) is None:
-        backend.dialect = _adapter_dialect(name)
+    own = getattr(backend, "dialect", None) is not None
+    if not own or _overridden(backend):
+        backend.adapter_dialect = _adapter_dialect(name)
+    if not own:
+        backend.dialect = backend.adapter_dialect
     return cast("Backend", backend)
 
 
-def _adapter_dialect(name: BackendName) -> Dialect:
-    """The dialect of a backend that brings none: snippets go through its adapter."""
+def _overridden(backend: Any) -> bool:
+    """Whether some members of the adapter are its author's own, and may do other than the module does."""
+    shipped = f"{__package__}.backends."
+    functions = (getattr(backend, member) for member in MEMBERS[4:])
+    return any(not getattr(function, "__module__", "").startswith(shipped) for function in functions)
+
+
+def _adapter_dialect(name: BackendName) -> AdapterDialect:
+    """The dialect in which snippets go through the adapter."""
     arguments = "" if name.device is None else repr(name.device)
-    dialect = Dialect()
     if name.module.endswith(".py"):
         path = str(Path(name.module).resolve())
-        dialect.setup = f"import runpy; backend = runpy.run_path({path!r})[{name.attribute!r}]({arguments})"
-    else:
-        head = name.attribute.split(".")[0]
-        dialect.setup = f"from {name.module} import {head}; backend = {name.attribute}({arguments})"
-    return dialect
+        return AdapterDialect(f"import runpy; backend = runpy.run_path({path!r})[{name.attribute!r}]({arguments})")
+    head = name.attribute.split(".")[0]
+    return AdapterDialect(f"from {name.module} import {head}; backend = {name.attribute}({arguments})")
 
 
 def _module(address: str) -> Any:

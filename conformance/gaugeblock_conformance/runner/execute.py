@@ -111,6 +111,7 @@ def _run_case(
         reason = f"unsupported operator {absent.operator}"
     except ConformanceError as error:
         failure = _failure(case, error)
+        failure["adapter_snippet"] = _through_adapter(backend, case, session, error)
     except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
         failure = new_failure("crashed", f"the backend left the test by {one_line(error)}", test=case.name)
     except MemoryError as error:
@@ -129,6 +130,22 @@ def _run_case(
         else:
             failure = new_failure("failed", f"{case.name} tried no example at all", test=case.name)
     return CaseResult(reason, failure, outcome, tried)
+
+
+def _through_adapter(backend: Backend, case: TestCase, first: Session, error: ConformanceError) -> str | None:
+    """The snippet again, by way of the adapter, if the adapter may be what broke the requirement."""
+    dialect = getattr(backend, "adapter_dialect", None)
+    if dialect is None or dialect is first.dialect:
+        return None
+    session = Session(backend, first.budget, first.seed)
+    session.dialect = dialect
+    try:
+        case.function(session)
+    except ConformanceError as again:
+        return again.snippet if again.message == error.message else None
+    except Exception:
+        return None
+    return None
 
 
 def _count(row: Row, backend: Backend, result: CaseResult, again: bool) -> None:

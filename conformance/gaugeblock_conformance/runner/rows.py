@@ -23,6 +23,7 @@ class Failure(TypedDict):
     expected: str | None
     got: str | None
     snippet: str | None
+    adapter_snippet: str | None
     snippet_checked: bool | None
     snippet_result: str | None
     output: str | None
@@ -92,6 +93,7 @@ def new_failure(verdict: Verdict, message: str, **facts: Any) -> Failure:
         expected=None,
         got=None,
         snippet=None,
+        adapter_snippet=None,
         snippet_checked=None,
         snippet_result=None,
         output=None,

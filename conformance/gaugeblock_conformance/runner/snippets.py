@@ -58,6 +58,15 @@ def check_rows(rows: Iterable[Row], jobs: int, memory: int = 0) -> None:
         for failure, result in zip(first, executor.map(lambda f: check_snippet(f, memory), first), strict=True):
             failure["snippet_checked"] = result.same
             failure["snippet_result"] = result.seen
+        wrapped = [f for f in first if not f["snippet_checked"] and f.get("adapter_snippet")]
+        for failure, result in zip(wrapped, executor.map(lambda f: _of_adapter(f, memory), wrapped), strict=True):
+            if result.same:
+                failure["snippet"], failure["snippet_checked"] = failure["adapter_snippet"], True
+                failure["snippet_result"] = f"{result.seen}; only by way of the adapter"
+
+
+def _of_adapter(failure: Failure, memory: int) -> SnippetResult:
+    return check_snippet({**failure, "snippet": failure["adapter_snippet"]}, memory)
 
 
 def _execute(snippet: str, limit: float, memory: int) -> tuple[int, str]:
