@@ -28,6 +28,12 @@ def _int_min(s: Session, dtype: str, operator: str, **named: Any) -> None:
     s.attempt(operator, x, -1, **named)
 
 
+def _common(s: Session, dtype: str, operator: str) -> None:
+    smallest = -(2**63) if dtype == "int64" else -(2**31)
+    for pair in ([smallest, 5], [5, smallest], [smallest, -1], [smallest, smallest], [0, 0]):
+        s.attempt(operator, s.tensor(pair[:1], dtype), s.tensor(pair[1:], dtype))
+
+
 def _zero(s: Session, dtype: str, operator: str) -> None:
     x = s.tensor([7, 1, 0], dtype)
     s.attempt(operator, x, s.tensor([0, 0, 0], dtype))
@@ -85,6 +91,9 @@ DIVISIONS: list[Sequence] = [
     partial(_int_min, dtype=dtype, operator=operator, **named)
     for dtype in ("int8", "int16", "int32", "int64")
     for operator, named in DIVIDERS
+]
+DIVISIONS += [
+    partial(_common, dtype=dtype, operator=operator) for dtype in ("int32", "int64") for operator in ("gcd", "lcm")
 ]
 ZERO_DIVISIONS: list[Sequence] = [
     partial(_zero, dtype=dtype, operator=operator)
