@@ -31,16 +31,25 @@ class TestCase:
     ids: tuple[str, ...]
     needs: tuple[str, ...]
     may_crash: bool = False
+    slow: bool = False
+
+    @property
+    def effort(self) -> int:
+        """0 for a test of literals, 1 for a drawn property, 2 for one that takes long (many operators, much memory)."""
+        return 2 if self.slow else int(hasattr(self.function, "body"))
 
 
 _registry: dict[str, list[TestCase]] = {}
 
 
-def requirement(*ids: str, needs: tuple[str, ...] = (), may_crash: bool = False) -> Callable[[Test], Test]:
+def requirement(
+    *ids: str, needs: tuple[str, ...] = (), may_crash: bool = False, slow: bool = False
+) -> Callable[[Test], Test]:
     """Register a test for requirement ``ids``.
 
     ``needs`` names capabilities that this test wants on top of the requirements' own; ``may_crash`` says that a backend
-    which breaks the requirement is likely to kill its process, so that the test should have one of its own.
+    which breaks the requirement is likely to kill its process, so that the test should have one of its own; ``slow`` that
+    it takes much longer than a property.
 
     Raises:
         LookupError: an id or a capability that the spec does not have.
@@ -60,6 +69,7 @@ def requirement(*ids: str, needs: tuple[str, ...] = (), may_crash: bool = False)
             ids=ids,
             needs=tuple(dict.fromkeys([c for i in ids for c in known[i].capabilities] + list(needs))),
             may_crash=may_crash,
+            slow=slow,
         )
         for identifier in ids:
             _registry.setdefault(identifier, []).append(case)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..backend import Array, Unsupported
 from ..case import default_strides, is_contiguous
-from .numpy_views import basic_index, empty_strided, packed_strides, sequence, strides_of
+from .numpy_views import MOST_DIMS, basic_index, empty_strided, packed_strides, sequence, strides_of
 
 Function = Callable[..., Any]
 
@@ -151,6 +151,8 @@ def _factory(operator: str, make: Callable[[tuple[int, ...], Any], Array]) -> Fu
         sizes = sequence(size)
         if any(n < 0 for n in sizes):
             raise RuntimeError(f"{operator}: negative size in {sizes}")
+        if len(sizes) > MOST_DIMS:
+            raise Unsupported(operator, f"NumPy arrays have at most {MOST_DIMS} dims")
         try:
             return fresh(make(sizes, dtype))
         except (ValueError, OverflowError) as error:

@@ -16,6 +16,8 @@ from ..backend import Array, Unsupported
 Function = Callable[..., Any]
 Ints = tuple[int, ...]
 
+MOST_DIMS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
+
 
 def storage_of(x: Array) -> Array:
     """The array that owns the memory under ``x``."""
@@ -45,6 +47,8 @@ def strides_of(x: Array) -> Ints:
 def over(x: Array, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Array:
     """The view of the memory under ``x`` with these sizes, strides and offset (in elements)."""
     owner, size = storage_of(x), x.itemsize
+    if len(sizes) > MOST_DIMS:
+        raise Unsupported("as_strided", f"NumPy arrays have at most {MOST_DIMS} dims")
     if offset * size > owner.nbytes:
         raise Unsupported("as_strided", "NumPy has no empty array that starts behind its memory")
     flat = owner.reshape(-1, order="A").view(np.uint8)

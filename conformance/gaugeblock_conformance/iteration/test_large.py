@@ -9,7 +9,7 @@ from ..session import Session
 _BEYOND = 2**31 + 8
 
 
-@requirement("iteration/long-tensors-need-64-bit-offsets")
+@requirement("iteration/long-tensors-need-64-bit-offsets", slow=True)
 def test_beyond_two_gib(s: Session) -> None:
     x = s.call("zeros", (_BEYOND,), dtype=DType("int8"))
     s.call("__setitem__", x, _BEYOND - 1, 5)
@@ -22,7 +22,7 @@ def test_beyond_two_gib(s: Session) -> None:
     s.expect_values(s.call("slice.Tensor", x, 0, 0, 4), [1, 1, 1, 1], dtype="int8")
 
 
-@requirement("iteration/long-tensors-need-64-bit-offsets")
+@requirement("iteration/long-tensors-need-64-bit-offsets", slow=True)
 def test_wide_strides(s: Session) -> None:
     x = s.call("zeros", (_BEYOND,), dtype=DType("int8"))
     s.call("__setitem__", x, 2**31, 7)

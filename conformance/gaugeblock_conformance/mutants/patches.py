@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from gaugeblock_spec import operators
 from ..backend import Array, DType, dtype_name, numpy_dtype
 from ..case import default_strides
 from .mutant import Intercepted, Patch
+
+# Patches that copy values leave larger tensors alone.
+_HUGE = 2**24
 
 Change = Callable[[Array, Intercepted], Array | None]
 
@@ -31,6 +35,10 @@ def with_inplace(*names: str) -> tuple[str, ...]:
     return tuple(form for name in names for form in (name, f"{name}_"))
 
 
+def _count(c: Intercepted, tensor: Any) -> int:
+    return prod(c.backend.shape(tensor))
+
+
 def _leaves(result: Any) -> Sequence[Any]:
     return result if isinstance(result, list | tuple) else (result,)
 
@@ -41,7 +49,7 @@ def values(change: Change) -> Patch:
     def patch(c: Intercepted) -> Any:
         result = c.right()
         for item in _leaves(result):
-            if not (c.is_tensor(item) and c.has_data) or 0 in c.backend.shape(item) or _reused(c, item):
+            if not (c.is_tensor(item) and c.has_data) or not 0 < _count(c, item) < _HUGE or _reused(c, item):
                 continue
             with np.errstate(all="ignore"):
                 changed = change(c.array(item), c)

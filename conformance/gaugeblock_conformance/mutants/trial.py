@@ -37,7 +37,7 @@ class Result:
 
 def ordered(area: str) -> list[tuple[str, TestCase]]:
     """All tests with the requirement they are run for: ``area`` before the others; in each the literal tests before
-    the drawn ones, else in the order of the spec."""
+    the drawn ones and these before the slow ones, else in the order of the spec."""
     registry.load_tests()
     tests, seen = registry.tests(), set()
     found: list[tuple[str, TestCase]] = []
@@ -46,7 +46,7 @@ def ordered(area: str) -> list[tuple[str, TestCase]]:
             if id(case) not in seen and not case.may_crash:
                 seen.add(id(case))
                 found.append((identifier, case))
-    return sorted(found, key=lambda item: (not item[0].startswith(f"{area}/"), hasattr(item[1].function, "body")))
+    return sorted(found, key=lambda item: (not item[0].startswith(f"{area}/"), item[1].effort))
 
 
 def run_trial(right: Backend, mutant: Mutant, budget: Budget, seed: int, trusted: Collection[str] = ()) -> Result:
