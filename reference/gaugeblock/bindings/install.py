@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -58,7 +60,26 @@ def _pending(name: str, make: Callable[[], Any]) -> None:
 
 def method(name: str) -> Any:
     """The finished method, made now if it is still pending; KeyError when Tensor has none of that name."""
-    make = PENDING.pop(name, None)
-    if make is not None:
-        setattr(Tensor, name, make())
+    with _MAKING.lock:
+        make = PENDING.get(name)
+        if make is not None:
+            setattr(Tensor, name, make())
+            del PENDING[name]
     return Tensor.__dict__[name]
+
+
+class _Making:
+    """One thread makes a method; the lock is a new one in a forked child, whose copy nobody would release."""
+
+    __slots__ = ("lock",)
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        self.lock = threading.RLock()
+
+
+_MAKING = _Making()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_MAKING.renew)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import array
 import ctypes
-import functools
 import hashlib
 import threading
 from collections.abc import Callable, Sequence
@@ -102,7 +101,14 @@ def _libm_symbols() -> list[tuple[str, int]]:
     return found
 
 
-@functools.cache
+_FIRST = threading.Lock()
+_COMPILERS: list[Compiler] = []
+
+
 def compiler() -> Compiler:
-    """The compiler of this process."""
-    return Compiler()
+    """The one compiler of this process: machine code lives as long as it does."""
+    if not _COMPILERS:
+        with _FIRST:
+            if not _COMPILERS:
+                _COMPILERS.append(Compiler())
+    return _COMPILERS[0]
