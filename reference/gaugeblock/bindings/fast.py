@@ -20,6 +20,7 @@ from ..operators.pointwise_plan import Plan, plan_call
 from ..operators.pointwise_rule import PointwiseRule
 from ..tensor.geometry import Geometry, remember
 from ..tensor.tensor import Tensor
+from .carry import teach
 
 
 def learn(row_name: str, key: Any, *operands: Any, inplace: bool = False) -> None:
@@ -36,7 +37,8 @@ def learn(row_name: str, key: Any, *operands: Any, inplace: bool = False) -> Non
         same_order = len(call.operands) == len(operands) and all(map(is_, call.operands, operands))
         if not same_order or call.fit or call.extras or call.weights or call.condition is not None:
             plan = None
-    remember(plans, key, _entry(plan, key, inplace))
+    entry = remember(plans, key, _entry(plan, key, inplace))
+    teach(key, tensors[0].geometry, entry)
 
 
 def _entry(plan: Plan | None, key: Any, inplace: bool) -> Any:

@@ -9,8 +9,10 @@ from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..operators.reduce_call import LATEST_FULL
 from ..tensor.geometry import remember
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import Tensor, new_like
+from ..tensor.versions import bump_version
 from .caller import Caller
+from .carry import carry
 from .converters import NO, number
 from .fast import learn
 
@@ -24,8 +26,12 @@ def slow_unary(caller: Caller, row: str) -> Callable[..., Any]:
 
     def run(self: Any, **options: Any) -> Any:
         options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
+        plain = self.__class__ is Tensor and not options
+        entry = carry(row, self.geometry) if plain else None
+        if entry is not None:
+            return _fresh(entry, self.pointer)
         result = caller(self, **options)
-        if self.__class__ is Tensor and not options:
+        if plain:
             learn(row, row, self)
         return result
 
@@ -37,8 +43,12 @@ def slow_inplace_unary(caller: Caller, row: str, key: str) -> Callable[..., Any]
 
     def run(self: Any, **options: Any) -> Any:
         options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
+        plain = self.__class__ is Tensor and not options
+        entry = carry(key, self.geometry) if plain else None
+        if entry is not None:
+            return _into(self, entry)
         result = caller(self, **options)
-        if self.__class__ is Tensor and not options:
+        if plain:
             learn(row, key, self, inplace=True)
         return result
 
@@ -50,22 +60,56 @@ def slow_binary(
 ) -> Callable[..., Any]:
     """For ``add(x, y)`` and, with `inplace_keys` (one for tensors, one for numbers), ``x.add_(y)``."""
     tensor_key, number_key = inplace_keys or (tensor_row, number_row or "")
+    inplace = inplace_keys is not None
 
     def run(self: Any, other: Any, **options: Any) -> Any:
         options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
+        if options or self.__class__ is not Tensor:
+            return caller(self, other, **options)
+        row: str | None = None
+        key: Any = None
+        kind = other.__class__
+        if kind is Tensor:
+            row = tensor_row
+            if self.geometry is other.geometry:
+                key = tensor_key
+            elif inplace:
+                row = None
+            else:
+                key = (tensor_key, other.geometry)
+        elif kind in NUMBER_KEYS:
+            row = number_row
+            key = number_key + NUMBER_KEYS[kind]
+        if isinstance(key, str):
+            entry = carry(key, self.geometry)
+            value = other.pointer if kind is Tensor else other
+            if entry is not None and not inplace:
+                return _fresh(entry, self.pointer, value)
+            if entry is not None and (kind is not Tensor or self is other or self.storage is not other.storage):
+                return _into(self, entry, value)
         result = caller(self, other, **options)
-        if not options and self.__class__ is Tensor:
-            kind = other.__class__
-            if kind is Tensor:
-                if self.geometry is other.geometry:
-                    learn(tensor_row, tensor_key, self, other, inplace=inplace_keys is not None)
-                elif inplace_keys is None:
-                    learn(tensor_row, (tensor_key, other.geometry), self, other)
-            elif number_row is not None and kind in NUMBER_KEYS:
-                learn(number_row, number_key + NUMBER_KEYS[kind], self, other, inplace=inplace_keys is not None)
+        if row is not None:
+            learn(row, key, self, other, inplace=inplace)
         return result
 
     return run
+
+
+def _fresh(entry: Any, *values: Any) -> Tensor:
+    """Run a functional entry into a new tensor."""
+    kernel, geometry, count = entry
+    result = new_like(geometry)
+    kernel(result.pointer, *values, count)
+    return result
+
+
+def _into(self: Tensor, entry: Any, *values: Any) -> Tensor:
+    """Run an in-place entry on `self`."""
+    kernel, count = entry
+    pointer = self.pointer
+    kernel(pointer, pointer, *values, count)
+    bump_version(self)
+    return self
 
 
 def operand_of(other: Any) -> Any:
@@ -91,9 +135,15 @@ def slow_reversed(row: str) -> Callable[..., Any]:
         found = operand_of(other)
         if found is NO:
             return NotImplemented
+        kind = found.__class__
+        if kind not in NUMBER_KEYS or self.__class__ is not Tensor:
+            return call(operator, found, self)
+        key = f"{row} reversed{NUMBER_KEYS[kind]}"
+        entry = carry(key, self.geometry)
+        if entry is not None:
+            return _fresh(entry, found, self.pointer)
         result = call(operator, found, self)
-        if found.__class__ in NUMBER_KEYS and self.__class__ is Tensor:
-            learn(row, row + " reversed" + NUMBER_KEYS[found.__class__], found, self)
+        learn(row, key, found, self)
         return result
 
     return run

@@ -1,0 +1,38 @@
+"""Fast entries for sizes seen for the first time: what one contiguous geometry taught serves every other of its dtype.
+
+A kernel over one contiguous run does not depend on the sizes, so only the result geometry and the count are new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.device import cpu
+from ..core.dtype import DType
+from ..dispatch.state import FAST_GLOBALS
+from ..operators.launch import PARALLEL_FROM
+from ..tensor.geometry import Geometry, contiguous_geometry, remember
+
+Kernel = Callable[..., None]
+_TAUGHT: dict[tuple[str, DType], tuple[Kernel, DType | None]] = {}
+"""Binding key and dtype of all tensor operands -> kernel and dtype of the result (None: in place)."""
+
+
+def teach(key: Any, geometry: Geometry, entry: Any) -> None:
+    """Note a fresh entry under a plain key for the other contiguous geometries of the dtype."""
+    if entry and isinstance(key, str) and geometry.contiguous and geometry.numel <= PARALLEL_FROM:
+        _TAUGHT[key, geometry.dtype] = (entry[0], entry[1].dtype if len(entry) == 3 else None)
+
+
+def carry(key: str, geometry: Geometry) -> Any:
+    """The entry of `key` for a geometry that has none yet, put into its plans; None when nothing was taught for it."""
+    taught = _TAUGHT.get((key, geometry.dtype))
+    if taught is None or FAST_GLOBALS["SPECIAL"] or not geometry.contiguous or geometry.lazy:
+        return None
+    count = geometry.numel
+    if key in geometry.plans or geometry.device is not cpu or not 0 < count <= PARALLEL_FROM:
+        return None
+    kernel, result = taught
+    entry = (kernel, count) if result is None else (kernel, contiguous_geometry(geometry.sizes, result), count)
+    return remember(geometry.plans, key, entry)
