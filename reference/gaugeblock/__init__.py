@@ -36,6 +36,7 @@ from .interop.blob import from_blob
 from .interop.numpy import from_numpy, frombuffer
 from .interop.serialization import load, save
 from .kernels.parallel import get_num_threads, set_num_threads
+from .memory.untyped import UntypedStorage
 from .operators import registered as _registered  # noqa: F401
 from .operators.composites import nonzero, unique
 from .operators.factories import (
@@ -67,15 +68,15 @@ from .tensor.tensor import Tensor
 
 __version__ = "0.1.0"
 __all__ = [
-    "Generator", "Size", "Tensor", "arange", "are_deterministic_algorithms_enabled", "as_tensor", "asarray",
-    "broadcast_shapes", "can_cast", "channels_last", "channels_last_3d", "contiguous_format", "default_generator",
-    "device", "dtype", "empty", "empty_like", "empty_strided", "eye", "finfo", "from_blob", "from_numpy", "frombuffer",
-    "full", "full_like", "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo", "initial_seed",
-    "is_deterministic_algorithms_warn_only_enabled", "is_tensor", "iteration", "layout", "linspace", "load", "logspace",
-    "manual_seed", "memory", "memory_format", "nonzero", "ones", "ones_like", "preserve_format", "promote_types",
-    "result_type", "save", "scalar_tensor", "seed", "set_default_dtype", "set_num_threads", "set_printoptions",
-    "set_rng_state", "show_binding", "strided", "tensor", "unique", "use_deterministic_algorithms", "zeros",
-    "zeros_like",
+    "Generator", "Size", "Tensor", "UntypedStorage", "arange", "are_deterministic_algorithms_enabled", "as_tensor",
+    "asarray", "broadcast_shapes", "can_cast", "channels_last", "channels_last_3d", "contiguous_format",
+    "default_generator", "device", "dtype", "empty", "empty_like", "empty_strided", "eye", "finfo", "from_blob",
+    "from_numpy", "frombuffer", "full", "full_like", "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo",
+    "initial_seed", "is_deterministic_algorithms_warn_only_enabled", "is_tensor", "iteration", "layout", "linspace",
+    "load", "logspace", "manual_seed", "memory", "memory_format", "nonzero", "ones", "ones_like", "preserve_format",
+    "promote_types", "result_type", "save", "scalar_tensor", "seed", "set_default_dtype", "set_num_threads",
+    "set_printoptions", "set_rng_state", "show_binding", "strided", "tensor", "unique", "use_deterministic_algorithms",
+    "zeros", "zeros_like",
 ]  # fmt: skip
 
 globals().update(_DTYPES)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.dtype import DEFAULTS, DType
-from ..core.errors import check_ints, check_sizes
+from ..core.errors import check_int, check_ints, check_sizes, type_error
 from ..memory.blob import blob_storage
 from ..tensor.geometry import geometry_of
 from ..tensor.strides import default_strides, extent
@@ -25,8 +25,13 @@ def from_blob(
     """A tensor on the memory at `pointer`, row-major unless `strides` (in elements) are given.
 
     ``deleter(pointer)`` runs exactly once, when the last tensor over it is gone. Raises RuntimeError for negative
-    sizes or strides and for a null pointer.
+    sizes or strides and for a pointer that is null or no address, TypeError for arguments of other types.
     """
+    address = check_int("from_blob", "pointer", pointer)
+    if dtype is not None and not isinstance(dtype, DType):
+        type_error("from_blob", "dtype", dtype, "a dtype")
+    if deleter is not None and not callable(deleter):
+        type_error("from_blob", "deleter", deleter, "callable")
     shape = check_ints("from_blob", "sizes", sizes)
     check_sizes("from_blob", shape, "sizes")
     steps = default_strides(shape) if strides is None else check_ints("from_blob", "strides", strides)
@@ -35,5 +40,5 @@ def from_blob(
             f"from_blob(): argument 'strides' must have {len(shape)} non-negative members, got {list(steps)}"
         )
     kind = dtype or DEFAULTS.dtype
-    storage = blob_storage(pointer, extent(shape, steps) * kind.itemsize, deleter=deleter, owner=owner)
+    storage = blob_storage(address, extent(shape, steps) * kind.itemsize, deleter=deleter, owner=owner)
     return make_tensor(geometry_of(shape, steps, kind), storage, 0, None)

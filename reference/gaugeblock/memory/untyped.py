@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..core.device import Device, cpu
+from ..core.device import Device, as_device, cpu
 from ..core.dtype import uint8
-from ..core.errors import check_int
+from ..core.errors import check_int, type_error, value_error
 from .elements import read_bytes, read_element, write_bytes
 from .storage import Storage, allocate_storage, resize_storage
+
+
+def _byte(operator: str, value: int) -> bytes:
+    number = check_int(operator, "value", value)
+    if not 0 <= number <= 255:
+        value_error(operator, "value", value, "in [0, 255]")
+    return bytes([number])
 
 
 class UntypedStorage:
@@ -21,8 +28,8 @@ class UntypedStorage:
 
     storage: Storage
 
-    def __init__(self, nbytes: int = 0, *, device: Device = cpu) -> None:
-        self.storage = allocate_storage(check_int("UntypedStorage", "nbytes", nbytes), device)
+    def __init__(self, nbytes: int = 0, *, device: Device | str | None = None) -> None:
+        self.storage = allocate_storage(check_int("UntypedStorage", "nbytes", nbytes), as_device(device))
 
     @classmethod
     def of(cls, storage: Storage) -> UntypedStorage:
@@ -67,11 +74,13 @@ class UntypedStorage:
     def fill_(self, value: int) -> UntypedStorage:
         """Set every byte to `value` and return self."""
         self._check_data("fill_")
-        write_bytes(self.storage.pointer, bytes([value]) * self.storage.nbytes)
+        write_bytes(self.storage.pointer, _byte("fill_", value) * self.storage.nbytes)
         return self
 
     def copy_(self, source: UntypedStorage) -> UntypedStorage:
         """Copy the bytes of an equally long `source` and return self. Raises RuntimeError for other lengths."""
+        if not isinstance(source, UntypedStorage):
+            type_error("copy_", "source", source, "UntypedStorage")
         if source.nbytes() != self.nbytes():
             raise RuntimeError(f"copy_(): sizes differ, {self.nbytes()} and {source.nbytes()} bytes")
         write_bytes(self.storage.pointer, bytes(source))
@@ -98,15 +107,18 @@ class UntypedStorage:
 
     def __getitem__(self, index: int) -> int:
         self._check_data("__getitem__")
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} out of range for storage of size {len(self)}")
-        return int(read_element(self.storage.pointer + index % len(self), uint8))
+        return int(read_element(self._address("__getitem__", index), uint8))
 
     def __setitem__(self, index: int, value: int) -> None:
         self._check_data("__setitem__")
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} out of range for storage of size {len(self)}")
-        write_bytes(self.storage.pointer + index % len(self), bytes([value]))
+        write_bytes(self._address("__setitem__", index), _byte("__setitem__", value))
+
+    def _address(self, operator: str, index: int) -> int:
+        place = check_int(operator, "index", index)
+        size = self.storage.nbytes
+        if not -size <= place < size:
+            raise IndexError(f"{operator}(): index {place} out of range for storage of size {size}")
+        return self.storage.pointer + place % size
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
