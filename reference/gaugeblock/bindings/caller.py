@@ -107,6 +107,8 @@ class Caller:
         return self._resolve(key, args, kwargs)
 
     def _resolve(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.is_method and "out" in kwargs:
+            raise TypeError(f"{self.name}() got an unexpected keyword argument 'out'")
         out = kwargs.pop("out", None)
         reasons: list[str] = []
         for signature in self.signatures():
@@ -117,7 +119,11 @@ class Caller:
                 reasons.append(str(mismatch))
                 continue
             if out is not None:
-                return self._call_out(signature, values, options, out)
+                writing = self._writing(signature)
+                if writing is not None:
+                    return self._call_out(writing, values, options, out)
+                reasons.append("got an unexpected keyword argument 'out'")
+                continue
             if spread is args and len(self._recipes) < LIMIT:
                 names = {keyword: self._name(signature, keyword) for keyword in kwargs}
                 self._recipes[key] = recipe_for(signature, args, kwargs, names)
@@ -136,14 +142,16 @@ class Caller:
     def _name(signature: Signature, keyword: str) -> str:
         return keyword if keyword in signature.names else SYNONYMS.get(keyword, keyword)
 
+    def _writing(self, signature: Signature) -> Signature | None:
+        """The signature itself, or one with the same parameters, if it has an out= form."""
+        if signature.out_operator is not None:
+            return signature
+        for other in self.signatures():
+            if other.out_operator is not None and other.names == signature.names:
+                return other
+        return None
+
     def _call_out(self, signature: Signature, values: list[Any], options: dict[str, Any], out: Any) -> Any:
-        if signature.out_operator is None:
-            for other in self.signatures():
-                if other.out_operator is not None and other.names == signature.names:
-                    signature = other
-                    break
-            else:
-                raise TypeError(f"{self.name}() got an unexpected keyword argument 'out'")
         count = len(signature.out_names)
         given = out if isinstance(out, (tuple, list)) else (out,)
         if len(given) != count or not all(isinstance(tensor, Tensor) for tensor in given):

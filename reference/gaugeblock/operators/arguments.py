@@ -7,6 +7,7 @@ from typing import Any
 from ..core.dtype import DEFAULTS, DType, bool_, float64, int64
 from ..core.errors import check_int, type_error
 from ..core.layout import Layout, strided
+from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
 from ..tensor.metadata import resize_
 from ..tensor.tensor import Tensor
@@ -47,12 +48,23 @@ def check_layout(operator: str, layout: Layout | None) -> None:
         raise RuntimeError(f"{operator}(): argument 'layout' must be strided, got {layout!r}")
 
 
-def into(operator: str, out: Tensor | None, result: Tensor) -> Tensor:
-    """`result`, or `out` resized and filled with it. Raises TypeError when `out` is no tensor."""
+def check_out_dtype(dtype: DType | None, out: Tensor) -> None:
+    """RuntimeError when a factory is asked for a dtype other than that of its out=."""
+    if dtype is not None and isinstance(out, Tensor) and out.geometry.dtype is not dtype:
+        raise RuntimeError(
+            f"dtype {UPSTREAM_NAMES[dtype.name]} does not match dtype of out parameter "
+            f"({UPSTREAM_NAMES[out.geometry.dtype.name]})"
+        )
+
+
+def into(operator: str, out: Tensor | None, result: Tensor, dtype: DType | None = None) -> Tensor:
+    """`result`, or `out` resized and filled with it. Raises TypeError when `out` is no tensor, RuntimeError when its
+    dtype is not the one that was asked for."""
     if out is None:
         return result
     if not isinstance(out, Tensor):
         type_error(operator, "out", out, "Tensor")
+    check_out_dtype(dtype_argument(operator, dtype), out)
     if out.geometry.sizes != result.geometry.sizes:
         resize_(out, result.geometry.sizes)
     if out.geometry.numel and out.geometry.device.type == "cpu":

@@ -50,7 +50,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
         return nonzero_operator(input)
     found = nonzero_operator(input if input.geometry.ndim else unsqueeze(input, 0))
     assert found.geometry.dtype is int64
-    return tuple(unbind(found, 1))
+    return unbind(found, 1)
 
 
 def matrix_product(self: Tensor, other: Any) -> Any:

@@ -84,7 +84,7 @@ def _sized(name: str, fill: Fill, summary: str) -> Callable[..., Tensor]:
             result = _formatted(name, result, memory_format)
         fill(result)
         if out is not None:
-            result = into(name, out, result)
+            result = into(name, out, result, dtype)
         return set_requires_grad(result, True) if requires_grad else result
 
     factory.__name__ = factory.__qualname__ = name
@@ -128,7 +128,7 @@ def full(
     result = empty_tensor(check_ints("full", "size", size), kind, cpu if device is None else as_device(device))
     _fill_checked("full", result, value)
     if out is not None:
-        result = into("full", out, result)
+        result = into("full", out, result, dtype)
     return set_requires_grad(result, True) if requires_grad else result
 
 

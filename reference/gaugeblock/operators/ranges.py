@@ -14,9 +14,13 @@ from ..core.errors import check_int
 from ..core.layout import Layout
 from ..tensor.array_view import array_of
 from ..tensor.getters import set_requires_grad
+from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor
-from .arguments import check_layout, dtype_argument, into
+from .arguments import check_layout, check_out_dtype, dtype_argument, into
 from .factories import AnyDevice, Number, fill_zeros, number_of
+
+Target = tuple[Tensor | None, DType | None]
+"""out= and the dtype that was asked for, which must be that of out=."""
 
 
 def arange(
@@ -56,8 +60,9 @@ def arange(
         raise RuntimeError(f"arange(): unsupported range: {first} -> {last}")
     if (by > 0) != (last >= first) and last != first:
         raise RuntimeError("arange(): upper bound and lower bound inconsistent with step sign")
-    count = -((first - last) // by) if isinstance(by, int) and kind.kind == 1 else math.ceil((last - first) / by)
-    return _filled("arange", int(count), kind, device, out, requires_grad, lambda: _steps(first, by, int(count), kind))
+    count = int(-((first - last) // by)) if isinstance(by, int) and kind.kind == 1 else math.ceil((last - first) / by)
+    target = (out, dtype)
+    return _filled("arange", count, kind, device, target, requires_grad, lambda: _steps(first, by, count, kind))
 
 
 def _steps(first: Any, by: Any, count: int, kind: DType) -> np.ndarray[Any, Any]:
@@ -93,14 +98,18 @@ def _bounds(bounds: tuple[Any, ...], start: Any, end: Any, step: Any) -> tuple[A
 
 
 def _filled(
-    name: str, count: int, kind: DType, device: AnyDevice, out: Tensor | None, requires_grad: bool, values: Any
+    name: str, count: int, kind: DType, device: AnyDevice, target: Target, requires_grad: bool, values: Any
 ) -> Tensor:
-    if out is not None:
+    out, dtype = target
+    if isinstance(out, Tensor):
+        check_out_dtype(dtype_argument(name, dtype), out)
         kind = out.geometry.dtype
     result = empty_tensor((count,), kind, as_device(device))
     if count and result.geometry.device is cpu:
         with np.errstate(all="ignore"):
             array_of(result)[...] = values().astype(kind.numpy)
+    if isinstance(out, Tensor) and out.geometry.numel == count:
+        result = reshape(result, out.geometry.sizes)
     result = into(name, out, result)
     return set_requires_grad(result, True) if requires_grad else result
 
@@ -120,7 +129,7 @@ def linspace(
     """`steps` values from start to end, both included. Raises RuntimeError for negative `steps`."""
     count, first, last, kind = _spread("linspace", start, end, steps, dtype)
     check_layout("linspace", layout)
-    return _filled("linspace", count, kind, device, out, requires_grad, lambda: _line(first, last, count))
+    return _filled("linspace", count, kind, device, (out, dtype), requires_grad, lambda: _line(first, last, count))
 
 
 def _line(first: Number, last: Number, count: int) -> np.ndarray[Any, Any]:
@@ -150,7 +159,8 @@ def logspace(
     """`base` to the powers of linspace. Raises RuntimeError for negative `steps`."""
     count, first, last, kind = _spread("logspace", start, end, steps, dtype)
     check_layout("logspace", layout)
-    return _filled("logspace", count, kind, device, out, requires_grad, lambda: base ** _line(first, last, count))
+    target = (out, dtype)
+    return _filled("logspace", count, kind, device, target, requires_grad, lambda: base ** _line(first, last, count))
 
 
 def _spread(name: str, start: Any, end: Any, steps: Any, dtype: DType | None) -> tuple[int, Number, Number, DType]:
@@ -160,7 +170,16 @@ def _spread(name: str, start: Any, end: Any, steps: Any, dtype: DType | None) ->
         raise RuntimeError(f"{name}(): number of steps must be non-negative, got {count}")
     mixed = isinstance(first, complex) or isinstance(last, complex)
     usual = dtype_of_number(0j) if mixed else DEFAULTS.dtype
-    return count, first, last, dtype_argument(name, dtype) or usual
+    kind = dtype_argument(name, dtype) or usual
+    if kind.kind == 1 and not mixed:
+        first, last = _whole(name, first), _whole(name, last)
+    return count, first, last, kind
+
+
+def _whole(name: str, bound: Any) -> int:
+    if not math.isfinite(bound):
+        raise RuntimeError(f"{name}(): {bound} cannot be converted to an integer dtype without overflow")
+    return int(bound)
 
 
 def eye(
@@ -186,5 +205,5 @@ def eye(
     fill_zeros(result)
     if result.geometry.numel and result.geometry.device is cpu:
         np.fill_diagonal(array_of(result)[: min(rows, columns)], 1)
-    result = into("eye", out, result)
+    result = into("eye", out, result, dtype)
     return set_requires_grad(result, True) if requires_grad else result

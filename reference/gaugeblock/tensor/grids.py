@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from ..core.errors import type_error
 from .make_view import regeometry, view_at_same_place
 from .tensor import Tensor
 from .views import expand
@@ -25,22 +27,32 @@ def broadcast_sizes(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[i
     return tuple(result)
 
 
-def broadcast_tensors(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Each tensor expanded to the common sizes. Raises RuntimeError when there are none."""
-    sizes = broadcast_sizes("broadcast_tensors", [tensor.geometry.sizes for tensor in tensors])
-    return [expand(tensor, sizes) for tensor in tensors]
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """Each tensor, given one by one or in a list, expanded to the common sizes. Raises RuntimeError."""
+    given = _listed("broadcast_tensors", tensors)
+    sizes = broadcast_sizes("broadcast_tensors", [tensor.geometry.sizes for tensor in given])
+    return tuple([expand(tensor, sizes) for tensor in given])
 
 
-def meshgrid(tensors: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
-    """Coordinate grids of 0-dim and 1-dim tensors as expanded views; "xy" swaps the first two dims.
+def _listed(operator: str, tensors: tuple[Any, ...]) -> list[Tensor]:
+    listed = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    for tensor in listed:
+        if not isinstance(tensor, Tensor):
+            type_error(operator, "tensors", tensor, "Tensor")
+    return list(listed)
 
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """Coordinate grids of 0-dim and 1-dim tensors, given one by one or in a list, as expanded views.
+
+    With "xy" the first tensor runs along the second dim and the second along the first.
     Raises RuntimeError for no tensors, other ranks, mixed dtypes and another `indexing`.
     """
-    if not tensors:
+    lines = _listed("meshgrid", tensors)
+    if not lines:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    lines = list(tensors)
     for tensor in lines:
         if tensor.geometry.ndim > 1:
             raise RuntimeError(f"meshgrid: Expected 0D or 1D tensor in the tensor list but got {tensor.geometry.ndim}D")
@@ -57,12 +69,7 @@ def meshgrid(tensors: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
         step = geometry.strides[0] if geometry.ndim else 1
         column = regeometry(geometry, (*ones[0], sizes[place], *ones[1]), (*ones[0], step, *ones[1]))
         grid = expand(view_at_same_place(line, column), sizes)
-        if swap:
-            other = grid.geometry
-            flipped = (other.sizes[1], other.sizes[0], *other.sizes[2:])
-            steps = (other.strides[1], other.strides[0], *other.strides[2:])
-            grid = view_at_same_place(grid, regeometry(other, flipped, steps))
         grids.append(grid)
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
-    return grids
+    return tuple(grids)

@@ -17,7 +17,7 @@ def _size_along(operator: str, self: Tensor, dim: int) -> tuple[int, int]:
     return place, geometry.sizes[place]
 
 
-def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> list[Tensor]:
+def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Parts of `split_size` along `dim`, the last one shorter, or parts of the given sizes. Raises RuntimeError."""
     if isinstance(split_size, list | tuple):
         return split_with_sizes(self, split_size, dim)
@@ -28,12 +28,12 @@ def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> list[T
     if step == 0:
         if size:
             raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
-        return [sliced(self, place, 0, 0, 1)]
+        return (sliced(self, place, 0, 0, 1),)
     starts = range(0, size, step) if size else (0,)
-    return [sliced(self, place, start, min(step, size - start), 1) for start in starts]
+    return tuple([sliced(self, place, start, min(step, size - start), 1) for start in starts])
 
 
-def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Parts of the given sizes, which add up to the size of `dim`. Raises RuntimeError when they do not."""
     place, size = _size_along("split_with_sizes", self, dim)
     lengths = check_ints("split_with_sizes", "split_sizes", split_sizes)
@@ -51,10 +51,10 @@ def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> 
     for length in lengths:
         parts.append(sliced(self, place, start, length, 1))
         start += length
-    return parts
+    return tuple(parts)
 
 
-def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts of equal size, the last one shorter. Raises RuntimeError unless chunks > 0."""
     place, size = _size_along("chunk", self, dim)
     chunks = check_int("chunk", "chunks", chunks)
@@ -62,17 +62,17 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     step = (size + chunks - 1) // chunks
     if not step:
-        return [sliced(self, place, 0, 0, 1) for _ in range(chunks)]
+        return tuple([sliced(self, place, 0, 0, 1) for _ in range(chunks)])
     return split(self, step, place)
 
 
-def tensor_split(self: Tensor, indices_or_sections: int | Sequence[int], dim: int = 0) -> list[Tensor]:
+def tensor_split(self: Tensor, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Exactly n parts whose sizes differ by at most one, or the parts between the given indices, clamped."""
     place, size = _size_along("tensor_split", self, dim)
     if isinstance(indices_or_sections, list | tuple):
         cuts = check_ints("tensor_split", "indices", indices_or_sections)
         bounds = [slice(start, stop).indices(size)[:2] for start, stop in zip((0, *cuts), (*cuts, size), strict=True)]
-        return [sliced(self, place, start, max(stop - start, 0), 1) for start, stop in bounds]
+        return tuple([sliced(self, place, start, max(stop - start, 0), 1) for start, stop in bounds])
     sections = check_int("tensor_split", "sections", indices_or_sections)
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
@@ -80,7 +80,7 @@ def tensor_split(self: Tensor, indices_or_sections: int | Sequence[int], dim: in
     return split_with_sizes(self, [small + 1] * larger + [small] * (sections - larger), place)
 
 
-def _split_along(operator: str, self: Tensor, parts: int | Sequence[int], dim: int, least: int) -> list[Tensor]:
+def _split_along(operator: str, self: Tensor, parts: int | Sequence[int], dim: int, least: int) -> tuple[Tensor, ...]:
     if self.geometry.ndim < least:
         raise RuntimeError(
             f"{operator} requires a tensor with at least {least} dimension, but got a tensor with "
@@ -94,24 +94,24 @@ def _split_along(operator: str, self: Tensor, parts: int | Sequence[int], dim: i
     return tensor_split(self, parts, dim)
 
 
-def hsplit(self: Tensor, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
+def hsplit(self: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """tensor_split by columns: along dim 1, or dim 0 of a 1-D tensor. Raises RuntimeError when not divisible."""
     return _split_along("hsplit", self, indices_or_sections, 0 if self.geometry.ndim == 1 else 1, 1)
 
 
-def vsplit(self: Tensor, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
+def vsplit(self: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """tensor_split by rows: along dim 0 of at least two. Raises RuntimeError when not divisible."""
     return _split_along("vsplit", self, indices_or_sections, 0, 2)
 
 
-def dsplit(self: Tensor, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
+def dsplit(self: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """tensor_split along dim 2 of at least three. Raises RuntimeError when not divisible."""
     return _split_along("dsplit", self, indices_or_sections, 2, 3)
 
 
-def unbind(self: Tensor, dim: int = 0) -> list[Tensor]:
+def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """All parts along `dim`, which is dropped. Raises IndexError for a 0-dim tensor."""
     if not self.geometry.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     place = wrap_dim("unbind", dim, self.geometry.ndim)
-    return [select(self, place, index) for index in range(self.geometry.sizes[place])]
+    return tuple([select(self, place, index) for index in range(self.geometry.sizes[place])])
