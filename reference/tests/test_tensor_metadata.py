@@ -20,7 +20,7 @@ def test_resize_counts_and_keeps_strides_for_equal_sizes() -> None:
     x = gb.arange(16).view(4, 4).t()
     assert x.resize_(4, 4).stride() == (1, 4)
     assert x.resize_(2, 2).stride() == (2, 1)
-    assert x._version == 2
+    assert x._version == 1
     assert x.resize_((2, 3, 2, 2), memory_format=gb.channels_last).stride() == (12, 1, 6, 3)
     assert gb.zeros(0).resize_as_(x, memory_format=gb.preserve_format).stride() == x.stride()
     with pytest.raises(RuntimeError, match="rank 4"):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import warnings
+from collections.abc import Callable
+from struct import Struct
 from typing import Any, NoReturn
 
 import numpy as np
 
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, dtype_from_numpy
-from ..memory.elements import ORIGIN
-from ..memory.storage import Storage, foreign_storage
+from ..memory.elements import ADDRESS_SPACE, ORIGIN
+from ..memory.storage import Storage, foreign_storage, new_object
 from ..tensor.array_view import array_of, array_of_lazy
-from ..tensor.geometry import CONJUGATE, NEGATIVE, geometry_of
+from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry, geometry_of, remember
 from ..tensor.reinterpret import resolved
 from ..tensor.strides import default_strides, extent
 from ..tensor.tensor import Tensor, make_tensor
@@ -27,42 +30,90 @@ def from_numpy(ndarray: Any) -> Tensor:
     """A tensor on the memory of an array, which stays alive; its storage is not resizable.
 
     Raises TypeError for anything but an array of a known dtype, ValueError for negative strides, strides that are
-    no multiple of the itemsize, and foreign byte order. Warns once for a read-only array.
+    no multiple of the itemsize, and foreign byte order. Warns for a read-only array.
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"from_numpy(): argument 'ndarray' must be np.ndarray, got {type(ndarray).__name__}")
-    dtype = _dtype_of(ndarray)
-    itemsize = dtype.itemsize
-    byte_strides = ndarray.strides
-    strides = tuple([step // itemsize for step in byte_strides])
-    if strides and min(byte_strides) < 0:
-        raise ValueError(
-            "from_numpy(): At least one stride in the given numpy array is negative, and tensors with negative "
-            f"strides are not supported: {ndarray.strides}; make a copy with array.copy()"
-        )
-    if itemsize > 1 and any(step % itemsize for step in byte_strides):
-        raise ValueError(
-            f"from_numpy(): given numpy array strides {ndarray.strides} are not a multiple of the element byte size "
-            f"{itemsize}; make a copy with array.copy()"
-        )
-    if not ndarray.flags.writeable:
+    key = (ndarray.shape, ndarray.strides, ndarray.dtype)
+    known = _LAYOUTS.get(key)
+    if known is None:
+        known = remember(_LAYOUTS, key, _layout_of(ndarray))
+    geometry, nbytes = known
+    pointer, writeable = head_of(ndarray)
+    if not writeable:
         warnings.warn(
             "The given NumPy array is not writable; writing to the tensor is undefined behaviour. Copy the array to "
             "protect its data",
             UserWarning,
             stacklevel=2,
         )
-    sizes = ndarray.shape
-    geometry = geometry_of(sizes, strides, dtype)
-    elements = geometry.numel if geometry.dense else extent(sizes, strides)
-    storage = foreign_storage(address_of(ndarray), elements * itemsize, owner=ndarray)
-    return make_tensor(geometry, storage, 0, None)
+    storage = new_object(Storage)
+    storage.pool = storage.allocator = storage.deleter = None
+    storage.pointer = pointer
+    storage.nbytes = nbytes
+    storage.owner = ndarray
+    storage.device = cpu
+    storage.resizable = False
+    storage.version = 0
+    result = new_object(Tensor)
+    result.geometry = geometry
+    result.storage = storage
+    result.offset = 0
+    result.pointer = pointer
+    result.base = result.counter = result.autograd = None
+    result.requires_grad_flag = False
+    return result
 
 
-def address_of(array: np.ndarray[Any, Any]) -> int:
-    """The address of the first element."""
-    address: int = array.__array_interface__["data"][0]
-    return address
+_LAYOUTS: dict[Any, tuple[Geometry, int]] = {}
+"""Shape, strides and dtype of arrays seen -> the geometry and the bytes that it reaches over."""
+
+
+def _layout_of(array: np.ndarray[Any, Any]) -> tuple[Geometry, int]:
+    dtype = _dtype_of(array)
+    itemsize = dtype.itemsize
+    byte_strides = array.strides
+    if byte_strides and min(byte_strides) < 0:
+        raise ValueError(
+            "from_numpy(): At least one stride in the given numpy array is negative, and tensors with negative "
+            f"strides are not supported: {array.strides}; make a copy with array.copy()"
+        )
+    if itemsize > 1 and any(step % itemsize for step in byte_strides):
+        raise ValueError(
+            f"from_numpy(): given numpy array strides {array.strides} are not a multiple of the element byte size "
+            f"{itemsize}; make a copy with array.copy()"
+        )
+    geometry = geometry_of(array.shape, tuple([step // itemsize for step in byte_strides]), dtype)
+    elements = geometry.numel if geometry.dense else extent(geometry.sizes, geometry.strides)
+    return geometry, elements * itemsize
+
+
+def _asked_head(array: np.ndarray[Any, Any]) -> tuple[int, bool]:
+    return array.__array_interface__["data"][0], array.flags.writeable
+
+
+_HEAD = Struct("=q40xi")
+_HEAD_OFFSET = 2 * ctypes.sizeof(ctypes.c_ssize_t)
+_WRITEABLE = 0x400
+
+
+def _read_head(array: np.ndarray[Any, Any]) -> tuple[int, bool]:
+    address, flags = _HEAD.unpack_from(ADDRESS_SPACE, id(array) - ORIGIN + _HEAD_OFFSET)
+    return address, flags & _WRITEABLE != 0
+
+
+def _head_is_readable() -> bool:
+    """Whether array objects here begin as NumPy's C API lays them out: then reading them is five times as fast."""
+    if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != 8 or hasattr(sys, "getobjects"):
+        return False
+    samples = (np.arange(6.0), np.arange(12).reshape(3, 4).T[1:], np.zeros(0, np.int8), np.array(2j))
+    locked = np.arange(3)
+    locked.flags.writeable = False
+    return all(_read_head(sample) == _asked_head(sample) for sample in (*samples, locked))
+
+
+head_of: Callable[[np.ndarray[Any, Any]], tuple[int, bool]] = _read_head if _head_is_readable() else _asked_head
+"""The address of an array's first element, and whether it may be written."""
 
 
 def _dtype_of(array: np.ndarray[Any, Any]) -> DType:

@@ -80,6 +80,8 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: MemoryFormat | Non
     """
     geometry = self.geometry
     sizes = check_ints("resize_", "size", size)
+    if sizes == geometry.sizes and memory_format is None and self.__class__ is Tensor:
+        return self
     check_sizes("resize_", sizes)
     if memory_format is preserve_format:
         raise RuntimeError("resize_(): argument 'memory_format' preserve_format is unsupported")

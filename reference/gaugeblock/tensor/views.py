@@ -272,6 +272,8 @@ def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     place = wrap_dim("narrow", dim, geometry.ndim)
     size = geometry.sizes[place]
+    if isinstance(start, Tensor) and (start.geometry.ndim or start.geometry.dtype.kind != 1):
+        raise RuntimeError("narrow(): start must be an 0-dim integral Tensor.")
     start = check_int("narrow", "start", start)
     length = check_int("narrow", "length", length)
     if length < 0:
@@ -337,8 +339,23 @@ def as_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], storage
 
     Raises RuntimeError for other lengths, negative members, and elements outside the storage.
     """
-    geometry, offset = strided_geometry("as_strided", self, size, stride, storage_offset)
-    return make_view(self, geometry, offset)
+    geometry = self.geometry
+    key = ("as_strided", size, stride)
+    try:
+        known = geometry.views.get(key)
+    except TypeError:
+        known = None
+    if known is None:
+        other, offset = strided_geometry("as_strided", self, size, stride, storage_offset)
+        needed = extent(other.sizes, other.strides)
+        if type(size) is type(stride) is tuple:
+            remember(geometry.views, key, (other, needed * other.dtype.itemsize))
+        return make_view(self, other, offset)
+    other, nbytes = known
+    offset = self.offset if storage_offset is None else storage_offset
+    if offset.__class__ is not int or offset < 0 or offset * geometry.dtype.itemsize + nbytes > self.storage.nbytes:
+        other, offset = strided_geometry("as_strided", self, size, stride, storage_offset)
+    return make_view(self, other, offset)
 
 
 def strided_geometry(
