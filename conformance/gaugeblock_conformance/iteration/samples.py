@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from gaugeblock_spec import operators
-from gaugeblock_spec.schema import parse
+from gaugeblock_spec.schema import Argument, parse
 from hypothesis import strategies as hs
 
 from ..case import TensorCase
@@ -31,7 +31,7 @@ _OPTIONS: dict[str, Sequence[Any]] = {
     "equal_nan": (False, True),
     "eps": (None, 0.125),
     "min": (-1, 0, 1),
-    "max": (1, 2, 5),
+    "max": (1, 2, 5, -2),
 }
 _SCALES = frozenset({"alpha", "value"})
 _NUMBERS: dict[str, Sequence[Any]] = {
@@ -77,6 +77,25 @@ def _kind(dtype: str) -> str:
     return "float" if dtype in FLOATS else "bool" if dtype == "bool" else "int"
 
 
+def choices(argument: Argument, dtype: str) -> Sequence[Any] | None:
+    """What an argument that is no tensor may be, for operands whose common dtype is ``dtype``; None: its default."""
+    options = _OPTIONS.get(argument.name)
+    if options is None and argument.type == "Scalar":
+        options = _NUMBERS[_kind(dtype)]
+        if argument.name == "exponent" and _kind(dtype) == "int":
+            options = (2, 1, 3, 0, 7)
+    return options
+
+
+def settled(numbers: dict[str, Any], dtype: str) -> tuple[dict[str, Any], str]:
+    """``numbers`` as bool operands take them, and the common dtype with the numbers counted in."""
+    if dtype != "bool":
+        return numbers, dtype
+    if any(type(value) is int for name, value in numbers.items() if name not in _SCALES):
+        return {name: 1 if name in _SCALES else value for name, value in numbers.items()}, "int64"
+    return {name: True if name in _SCALES else value for name, value in numbers.items()}, "bool"
+
+
 @cache
 def samples(operator: str, kind: str = "hard", mixed: bool = True) -> hs.SearchStrategy[Sample]:
     """Calls of ``operator`` over the dtypes of its row: broadcasting operands of any layout, hard values, sometimes of
@@ -117,18 +136,12 @@ def samples(operator: str, kind: str = "hard", mixed: bool = True) -> hs.SearchS
         for argument in arguments:
             if argument.type.startswith("Tensor"):
                 continue
-            options = _OPTIONS.get(argument.name)
-            if options is None and argument.type == "Scalar":
-                options = _NUMBERS[_kind(joined)]
-                if argument.name == "exponent" and _kind(joined) == "int":
-                    options = (2, 1, 3, 0, 7)
+            options = choices(argument, joined)
             if options is not None:
                 value = digits.pick(options)
                 if value is not None or argument.default is None:
-                    numbers[argument.name] = True if joined == "bool" and argument.name in _SCALES else value
-        if joined == "bool" and any(type(value) is int for value in numbers.values()):
-            joined = "int64"
-            numbers = {name: 1 if value is True and name in _SCALES else value for name, value in numbers.items()}
+                    numbers[argument.name] = value
+        numbers, joined = settled(numbers, joined)
         return Sample(operator, tuple(made), numbers, joined)
 
     return draw_sample()

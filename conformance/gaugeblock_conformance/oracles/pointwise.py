@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from gaugeblock_spec import operators
 from gaugeblock_spec.schema import Argument, parse
@@ -32,6 +33,7 @@ _LARGEST = {
     **dict.fromkeys(("float16", "bfloat16", "float32"), float(np.finfo(np.float32).max)),
     "float64": float(np.finfo(np.float64).max),
 }
+_HALF_LARGEST = {name: float(ml_dtypes.finfo(numpy_dtype(name)).max) for name in ("float16", "bfloat16")}
 # Zeros whose sign the spec leaves free.
 _FREE_ZERO = frozenset(
     """maximum minimum fmax fmin relu clamp clamp_min clamp_max remainder sign sgn heaviside angle floor_divide
@@ -113,7 +115,11 @@ def bound(operator: str, arrays: Sequence[Array | None], dtype: str, **numbers: 
             scale = np.maximum(scale, np.where(operands[3] * operands[1] > _LARGEST[component(result)], np.inf, 0))
         if row.base_name == "lerp":
             scale = np.maximum(scale, np.where(operands[0] + operands[1] > _LARGEST[component(result)], np.inf, 0))
-        limit = ulp * spacing(scale, component(result))
+        if row.base_name in ("add", "sub", "rsub") and result in _HALF_LARGEST:
+            # The term with alpha may be rounded to a half float, and overflow there.
+            scale = np.where(scale > _HALF_LARGEST[result], np.inf, scale)
+        # Each part of a complex number may be off by as much.
+        limit = ulp * spacing(scale, component(result)) * (2**0.5 if result in COMPLEX_DTYPES else 1)
         # A term that overflows may meet an infinity of the other sign: nothing is promised there.
         return np.asarray(np.where(scale > _LARGEST[component(result)], np.inf, limit))
 

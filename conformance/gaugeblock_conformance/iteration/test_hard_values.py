@@ -1,0 +1,107 @@
+"""Every pointwise operator in every dtype of its row, over all hard values at once: no operator is left to luck."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from gaugeblock_spec import operators
+from gaugeblock_spec.schema import parse
+
+from ..backend import Array, numpy_dtype
+from ..oracles.agreement import expect_pointwise
+from ..oracles.pointwise import expected, operators_with_oracle
+from ..oracles.promotion import CORE, FLOAT, KIND
+from ..requirement import requirement
+from ..session import ConformanceError, Handle, Session
+from ..values import FLOATS, SIGNED, table
+from .samples import Sample, choices, settled
+
+_TRIPLES = 600
+_DRAWN = 96
+_DIVISIONS = ("div.", "floor_divide", "remainder", "fmod", "lcm")
+
+
+def _values(dtype: str, seed: int) -> Array:
+    """The hard values of a float dtype and some of any size."""
+    random = np.random.default_rng(seed)
+    drawn = random.choice([-1.0, 1.0], _DRAWN) * np.exp2(random.uniform(-12, 7, _DRAWN))
+    return np.concatenate([table(dtype), drawn.astype(numpy_dtype(dtype))])
+
+
+def _grid(name: str, dtype: str, count: int, seed: int) -> list[Array]:
+    """``count`` operands of one length in which the hard values meet each other."""
+    hard = table(dtype)
+    if name.startswith(_DIVISIONS) and dtype in SIGNED:
+        # The smallest integer by -1 is the matter of ``dtypes/smallest-int-by-minus-one``.
+        hard = hard[hard != np.iinfo(numpy_dtype(dtype)).min]
+    if count == 1 and "Scalar_Tensor" in name and KIND[dtype] < FLOAT:
+        hard = hard[hard != 0]
+    if count == 1:
+        return [_values(dtype, seed) if dtype in FLOATS else hard]
+    if count == 2:
+        left, right = (side.reshape(-1) for side in np.meshgrid(hard, hard, indexing="ij"))
+        if name.startswith(_DIVISIONS) and KIND[dtype] < FLOAT:
+            left, right = left[right != 0], right[right != 0]
+        return [left, right]
+    chosen = np.random.default_rng(seed).integers(0, len(hard), (count, _TRIPLES))
+    return [hard[row] for row in chosen]
+
+
+def _options(name: str, dtype: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Values for the arguments that are no tensors, each of their choices at least once, and the dtype they lead to."""
+    columns: dict[str, Sequence[Any]] = {}
+    for argument in parse(operators.load()[name].schema).arguments:
+        options = None if argument.type.startswith("Tensor") else choices(argument, dtype)
+        if options is not None:
+            columns[argument.name] = options
+    for k in range(max(map(len, columns.values()), default=1)):
+        row = {argument: options[k % len(options)] for argument, options in columns.items()}
+        yield settled({argument: value for argument, value in row.items() if value is not None}, dtype)
+
+
+def _operands(name: str, dtype: str, seed: int) -> list[Array]:
+    names = [a.name for a in parse(operators.load()[name].schema).arguments if a.type.startswith("Tensor")]
+    grid = _grid(name, dtype, len(names), seed)
+    return [side.astype(bool) if n == "condition" else side for n, side in zip(names, grid, strict=True)]
+
+
+def _check(s: Session, name: str, arrays: list[Array], numbers: dict[str, Any], dtype: str) -> None:
+    tensors: list[Handle | None] = [s.tensor(array) for array in arrays]
+    sample = Sample(name, (), numbers, dtype)
+    positional, keywords = sample.arguments(tensors)
+    expect_pointwise(s, s.call(name, *positional, **keywords), name, arrays, dtype, **numbers)
+
+
+def _tell(s: Session, name: str, arrays: list[Array], numbers: dict[str, Any], dtype: str) -> None:
+    """All elements in one call; if that fails, the fewest neighbouring ones that fail as well."""
+
+    def body(s: Session, row: tuple[str, str, dict[str, Any]], count: int, start: int) -> None:
+        _check(s, name, [array[start : start + count] for array in arrays], numbers, dtype)
+
+    length = len(arrays[0])
+    row = (name, dtype, numbers)
+    try:
+        s.run_example(lambda s, row: body(s, row, length, 0), {"row": row})
+    except ConformanceError:
+        for count in (1, 8, 64):
+            for start in range(0, length, count):
+                s.run_example(lambda s, row, n=count, at=start: body(s, row, n, at), {"row": row})
+        raise
+
+
+@requirement("iteration/strided-inputs-give-the-same-values")
+def test_hard_values_of_every_dtype(s: Session) -> None:
+    for name in operators_with_oracle():
+        if name == "where.Scalar":
+            # Its numbers alone decide the dtype.
+            continue
+        for dtype in sorted(operators.load()[name].dtypes, key=CORE.index):
+            arrays = _operands(name, dtype, s.seed)
+            for numbers, joined in _options(name, dtype):
+                try:
+                    expected(name, [array[:1] for array in arrays], joined, **numbers)
+                except LookupError:
+                    continue
+                _tell(s, name, arrays, numbers, joined)
