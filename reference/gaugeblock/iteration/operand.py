@@ -16,7 +16,8 @@ Number = bool | int | float | complex
 class Operand:
     """State of one operand while the steps run; `strides` are in bytes, over the iterator's current shape.
 
-    An input with `promotes` false (the condition of where) has no say in the common dtype.
+    An input with `promotes` false (the condition of where) has no say in the common dtype; one with `only_promotes`
+    (the exponent behind square) has a say in nothing else.
     """
 
     tensor: Tensor | None
@@ -25,6 +26,7 @@ class Operand:
     geometry: Geometry | None
     dtype: DType | None
     promotes: bool = True
+    only_promotes: bool = False
     is_read_write: bool = False
     will_resize: bool = False
     planned: bool = False

@@ -175,7 +175,7 @@ class TensorIterator:
         config = self.config
         if config.is_reduction or config.enforce_linear_iteration or config.static_shape is not None:
             return False
-        if self.logical_shape and any(operand.number is not None for operand in self.operands):
+        if self.logical_shape and any(o.number is not None and not o.only_promotes for o in self.operands):
             return False
         present = [o for o in self.operands if o.geometry is not None and not o.will_resize]
         layouts = [self._layout(operand) for operand in present]

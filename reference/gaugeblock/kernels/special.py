@@ -63,20 +63,28 @@ def sin_pi(x: Lane) -> Lane:
 
 _CENTRAL = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
             -0.00417768164, 0.246640727, 1.50140941)  # fmt: skip
-_TAIL = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
-         0.00943887047, 1.00167406, 2.83297682)  # fmt: skip
+# Hastings' rational start for a normal quantile (Abramowitz and Stegun 26.2.23).
+_HASTINGS_ABOVE = (0.010328, 0.802853, 2.515517)
+_HASTINGS_BELOW = (0.001308, 0.189269, 1.432788, 1.0)
 
 
 def erfinv(library: Function, x: Lane) -> Lane:
-    """Inverse of erf: Giles' single precision start (2012), then two Halley steps against erf and erfc."""
+    """Inverse of erf: Giles' start (2012), Hastings' in the tails, then Halley steps against erf and erfc."""
     size = fabs(x)
     w = -libm("log1p", -(x * x))
-    near, far = w - 2.5, sqrt(w) - 3.0
-    central, tail = constant(_CENTRAL[0], F64), constant(_TAIL[0], F64)
-    for a, b in zip(_CENTRAL[1:], _TAIL[1:], strict=True):
-        central, tail = central * near + a, tail * far + b
-    y = select(w < 5.0, central, tail) * size
-    for _ in range(2):
+    near = w - 2.5
+    central = constant(_CENTRAL[0], F64)
+    for a in _CENTRAL[1:]:
+        central = central * near + a
+    t = sqrt(-2.0 * libm("log", (1.0 - size) * 0.5))
+    above, below = constant(_HASTINGS_ABOVE[0], F64), constant(_HASTINGS_BELOW[0], F64)
+    for a in _HASTINGS_ABOVE[1:]:
+        above = above * t + a
+    for a in _HASTINGS_BELOW[1:]:
+        below = below * t + a
+    tail = (t - above / below) * math.sqrt(0.5)
+    y = select(w < 5.0, central * size, tail)
+    for _ in range(3):
         miss = select(size < 0.5, libm("erf", y) - size, (1.0 - size) - libm("erfc", y))
         step = miss * (math.sqrt(math.pi) / 2.0) * libm("exp", y * y)
         y = y - step / (y * step + 1.0)

@@ -86,6 +86,8 @@ def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool
     for index in range(len(conditions)):
         iterator.inputs[index].promotes = False
     operands = iterator.inputs[len(conditions) : len(iterator.inputs) - len(call.weights)]
+    for weight in iterator.inputs[len(iterator.inputs) - len(call.weights) :]:
+        weight.only_promotes = True
     common = iterator.find_common_dtype()
     given = [o.dtype for o in operands if o.geometry is not None and o.dtype is not None]
     rule.check_inputs(common, [o.dtype for o in operands if o.dtype is not None])
