@@ -68,3 +68,23 @@ def test_the_default_dtype_is_asked_every_time() -> None:
         assert (gb.ones(41, dtype=gb.int64) * 0.5).dtype is gb.float64
     finally:
         gb.set_default_dtype(gb.float32)
+
+
+def test_clones_keep_dense_strides() -> None:
+    for sizes, order in [((2, 3), (1, 0)), ((4, 5, 6), (2, 0, 1)), ((1,), (0,)), ((7,), (0,))]:
+        x = gb.arange(int(np.prod(sizes))).view(sizes).permute(order)
+        for _ in range(2):
+            assert x.clone().stride() == x.stride()
+            assert x.clone().tolist() == x.tolist()
+    odd = gb.arange(12).as_strided((1, 3), (7, 1), 2)
+    assert odd.clone().stride() == odd.stride()
+    gapped = gb.arange(12)[::2]
+    for _ in range(2):
+        assert gapped.clone().tolist() == [0, 2, 4, 6, 8, 10]
+        assert gapped.clone(memory_format=gb.contiguous_format).stride() == (1,)
+    lazy = gb.tensor([1 + 2j]).conj()
+    for _ in range(2):
+        assert lazy.clone().tolist() == [1 - 2j]
+    assert gb.ones(3).contiguous(memory_format=gb.contiguous_format).tolist() == [1.0] * 3
+    with pytest.raises(TypeError, match="'memory_format'"):
+        gb.ones(3).contiguous(3)  # type: ignore[attr-defined]

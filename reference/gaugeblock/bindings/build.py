@@ -12,6 +12,7 @@ from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.direct import DIRECT
 from . import source
 from .caller import Caller
+from .copies import BINDINGS
 from .dunders import REVERSED_ROWS
 from .generate import compile_function
 from .groups import Group
@@ -44,6 +45,10 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
     name = f"{group.name}_{suffix}"
     function = group.name
     run: Callable[..., Any] = caller
+    own_form = BINDINGS.get(function)
+    if own_form is not None:
+        text, names = own_form(name, self, caller)
+        return compile_function(label, function, text, document(group), **names)
     if shape.kind == "unary":
         if group.inplace:
             run = slow_inplace_unary(caller, shape.tensor_row, shape.tensor_key)

@@ -25,8 +25,11 @@ def teach(key: Any, geometry: Geometry, entry: Any) -> None:
         _TAUGHT[key, geometry.dtype] = (entry[0], entry[1].dtype if len(entry) == 3 else None)
 
 
-def carry(key: str, geometry: Geometry) -> Any:
-    """The entry of `key` for a geometry that has none yet, put into its plans; None when nothing was taught for it."""
+def carry(key: str, geometry: Geometry, result_geometry: Geometry | None = None) -> Any:
+    """The entry of `key` for a geometry that has none yet, put into its plans; None when nothing was taught for it.
+
+    The result is row-major unless its geometry is given.
+    """
     taught = _TAUGHT.get((key, geometry.dtype))
     if taught is None or FAST_GLOBALS["SPECIAL"] or not geometry.contiguous or geometry.lazy:
         return None
@@ -34,5 +37,8 @@ def carry(key: str, geometry: Geometry) -> Any:
     if key in geometry.plans or geometry.device is not cpu or not 0 < count <= PARALLEL_FROM:
         return None
     kernel, result = taught
-    entry = (kernel, count) if result is None else (kernel, contiguous_geometry(geometry.sizes, result), count)
-    return remember(geometry.plans, key, entry)
+    if result is None:
+        return remember(geometry.plans, key, (kernel, count))
+    return remember(
+        geometry.plans, key, (kernel, result_geometry or contiguous_geometry(geometry.sizes, result), count)
+    )

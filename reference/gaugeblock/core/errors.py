@@ -52,7 +52,7 @@ def wrap_dims(operator: str, dims: Sequence[int], ndim: int, argument: str = "di
 
 def check_ints(operator: str, argument: str, value: object) -> tuple[int, ...]:
     """`value`, an int or a sequence of ints, as a tuple of ints. Raises TypeError."""
-    if type(value) is tuple or isinstance(value, tuple | list):
+    if type(value) is tuple or isinstance(value, (tuple, list)):
         return tuple([item if type(item) is int else check_int(operator, argument, item) for item in value])
     return (check_int(operator, argument, value),)
 

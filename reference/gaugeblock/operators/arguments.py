@@ -34,8 +34,10 @@ def sizes_argument(operator: str, sizes: tuple[Any, ...], keyword: Any = None) -
         if keyword is None:
             raise TypeError(f'{operator}() missing 1 required positional arguments: "size"')
         sizes = (keyword,)
-    if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
-        sizes = tuple(sizes[0])
+    if len(sizes) == 1:
+        first = sizes[0]
+        if isinstance(first, (tuple, list)):
+            sizes = tuple(first)
     for size in sizes:
         if type(size) is not int:
             return tuple([check_int(operator, "size", size) for size in sizes])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +12,10 @@ from ..core.dtype import ALL_DTYPES, DEFAULTS, DType, bfloat16, dtype_of_number
 from ..core.errors import check_int, check_ints, check_sizes
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat, contiguous_format, preserve_format
-from ..memory.elements import pack_element, store_bytes
+from ..memory.elements import pack_element, read_bytes, store_bytes
 from ..memory.pages import memset
 from ..tensor.array_view import array_of
-from ..tensor.geometry import geometry_of
+from ..tensor.geometry import contiguous_geometry, geometry_of, remember
 from ..tensor.getters import set_requires_grad
 from ..tensor.scalars import item
 from ..tensor.strides import channels_last_strides, default_strides, preserve_format_strides
@@ -28,6 +29,7 @@ Number = bool | int | float | complex
 AnyDevice = Device | str | None
 Fill = Callable[[Tensor], object]
 FEW_BYTES = 2048
+FITS_ALL_FLOATS = 65504.0
 _PACKED = frozenset(dtype for dtype in ALL_DTYPES if not dtype.is_complex and dtype is not bfloat16)
 
 
@@ -55,7 +57,14 @@ def fill_number(target: Tensor, value: Number) -> None:
 
 
 def _fill_ones(target: Tensor) -> None:
+    plans = target.geometry.plans
+    pattern = plans.get("ones")
+    if pattern is not None:
+        store_bytes(target.pointer, pattern)
+        return
     fill_number(target, 1)
+    if 0 < target.geometry.nbytes <= FEW_BYTES and target.geometry.device is cpu:
+        remember(plans, "ones", read_bytes(target.pointer, target.geometry.nbytes))
 
 
 def _leave(target: Tensor) -> None:
@@ -87,9 +96,18 @@ def _sized(name: str, fill: Fill, summary: str) -> Callable[..., Tensor]:
             result = into(name, out, result, dtype)
         return set_requires_grad(result, True) if requires_grad else result
 
-    factory.__name__ = factory.__qualname__ = name
     factory.__doc__ = summary
-    return factory
+
+    def plain_factory(*sizes: Any, dtype: DType | None = None, **options: Any) -> Tensor:
+        if options:
+            return factory(*sizes, dtype=dtype, **options)
+        kind = dtype if dtype.__class__ is DType else dtype_argument(name, dtype) or DEFAULTS.dtype
+        result = new_like(contiguous_geometry(sizes_argument(name, sizes), kind))
+        fill(result)
+        return result
+
+    factory.__name__ = factory.__qualname__ = name
+    return functools.update_wrapper(plain_factory, factory)
 
 
 def _formatted(name: str, result: Tensor, memory_format: MemoryFormat) -> Tensor:
@@ -119,7 +137,7 @@ def full(
     pin_memory: bool = False,
 ) -> Tensor:
     """A fresh tensor of one value, of the value's dtype unless given. RuntimeError when the value does not fit."""
-    if not isinstance(size, tuple | list):
+    if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     value = number_of("full", "fill_value", fill_value)
     if layout is not None:
@@ -134,7 +152,7 @@ def full(
 
 def number_of(operator: str, argument: str, value: Any) -> Number:
     """`value`, a number or a one-element tensor, as a Python number. Raises TypeError."""
-    if isinstance(value, bool | int | float | complex):
+    if isinstance(value, (float, int, complex)):
         return value
     if isinstance(value, Tensor):
         result: Number = item(value)
@@ -146,6 +164,9 @@ def number_of(operator: str, argument: str, value: Any) -> Number:
 
 def _fill_checked(operator: str, target: Tensor, value: Number) -> None:
     dtype = target.geometry.dtype
+    if value.__class__ is float and dtype.kind == 2 and -FITS_ALL_FLOATS <= value <= FITS_ALL_FLOATS:
+        fill_number(target, value)
+        return
     check_fits(operator, value, dtype)
     if isinstance(value, complex) and not dtype.is_complex:
         value = value.real
@@ -270,6 +291,22 @@ def _new(name: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return method
 
 
+def _new_sized(name: str, make: Callable[..., Tensor], fill: Fill) -> Callable[..., Tensor]:
+    general = _new(name, make)
+
+    def method(self: Tensor, *sizes: Any, **options: Any) -> Tensor:
+        if options or not sizes:
+            return general(self, *sizes, **options)
+        geometry = self.geometry
+        result = new_like(contiguous_geometry(sizes_argument(name, sizes), geometry.dtype, geometry.device))
+        fill(result)
+        return result
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = general.__doc__
+    return method
+
+
 def new_tensor(self: Tensor, data: Any, *, dtype: DType | None = None, **options: Any) -> Tensor:
     """tensor() with the dtype and device of `self` unless others are given."""
     options.setdefault("device", self.geometry.device)
@@ -277,9 +314,9 @@ def new_tensor(self: Tensor, data: Any, *, dtype: DType | None = None, **options
 
 
 NEW_METHODS: dict[str, Callable[..., Tensor]] = {
-    "new_empty": _new("new_empty", empty),
-    "new_zeros": _new("new_zeros", zeros),
-    "new_ones": _new("new_ones", ones),
+    "new_empty": _new_sized("new_empty", empty, _leave),
+    "new_zeros": _new_sized("new_zeros", zeros, fill_zeros),
+    "new_ones": _new_sized("new_ones", ones, _fill_ones),
     "new_full": _new("new_full", full),
     "new_empty_strided": _new("new_empty_strided", empty_strided),
     "new_tensor": new_tensor,

@@ -12,12 +12,14 @@ from ..core.device import as_device, cpu
 from ..core.dtype import DEFAULTS, DType, dtype_of_number, int64
 from ..core.errors import check_int
 from ..core.layout import Layout
+from ..memory.elements import read_bytes, store_bytes
 from ..tensor.array_view import array_of
+from ..tensor.geometry import remember
 from ..tensor.getters import set_requires_grad
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor
 from .arguments import check_layout, check_out_dtype, dtype_argument, into
-from .factories import AnyDevice, Number, fill_zeros, number_of
+from .factories import FEW_BYTES, AnyDevice, Number, fill_zeros, number_of
 
 Target = tuple[Tensor | None, DType | None]
 """out= and the dtype that was asked for, which must be that of out=."""
@@ -41,9 +43,7 @@ def arange(
     """
     unsaid = start is None and dtype is None and device is None and out is None and layout is None and not requires_grad
     if unsaid and len(bounds) == 1 and bounds[0].__class__ is int and end is None and step is None and bounds[0] >= 0:
-        result = empty_tensor((bounds[0],), int64)
-        array_of(result)[...] = np.arange(bounds[0], dtype=np.int64)
-        return result
+        return _counting(bounds[0])
     first, last, by = _bounds(bounds, start, end, step)
     check_layout("arange", layout)
     whole = not any(isinstance(value, float) for value in (first, last, by))
@@ -63,6 +63,20 @@ def arange(
     count = int(-((first - last) // by)) if isinstance(by, int) and kind.kind == 1 else math.ceil((last - first) / by)
     target = (out, dtype)
     return _filled("arange", count, kind, device, target, requires_grad, lambda: _steps(first, by, count, kind))
+
+
+def _counting(count: int) -> Tensor:
+    """0, 1, ... below `count`; the bytes of a short one are kept with its geometry."""
+    result = empty_tensor((count,), int64)
+    geometry = result.geometry
+    pattern = geometry.plans.get("arange")
+    if pattern is None:
+        array_of(result)[...] = np.arange(count, dtype=np.int64)
+        if geometry.nbytes <= FEW_BYTES:
+            remember(geometry.plans, "arange", read_bytes(result.pointer, geometry.nbytes))
+    else:
+        store_bytes(result.pointer, pattern)
+    return result
 
 
 def _steps(first: Any, by: Any, count: int, kind: DType) -> np.ndarray[Any, Any]:

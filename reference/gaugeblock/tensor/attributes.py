@@ -22,7 +22,7 @@ from .views import expand, matrix_transpose, numpy_t, t, transpose
 
 def sizes_from(operator: str, argument: str, sizes: tuple[Any, ...]) -> Any:
     """The sizes of ``f(2, 3)`` or ``f((2, 3))``. Raises TypeError for none."""
-    if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         return sizes[0]
     if not sizes:
         raise TypeError(f'{operator}() missing 1 required positional arguments: "{argument}"')
