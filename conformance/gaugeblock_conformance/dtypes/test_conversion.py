@@ -13,6 +13,7 @@ from ..oracles.conversion import cast
 from ..requirement import requirement
 from ..session import Handle, Session
 from ..strategies import ALL, COMPLEX, FLOATING, INTEGRAL
+from ..values import table
 
 _INF, _NAN = float("inf"), float("nan")
 _INTS = ("bool", *INTEGRAL)
@@ -220,3 +221,36 @@ def _narrow(array: Array, dtype: str) -> Array:
 @forall(x=st.tensors(ALL), dtype=st.dtypes(*FLOATING), form=hs.sampled_from(_FORMS))
 def test_hard_values(s: Session, x: TensorCase, dtype: str, form: str) -> None:
     s.expect_values(_convert(s, x, dtype, form), cast(x.array, dtype))
+
+
+@requirement(
+    "dtypes/to-bool-is-not-equal-zero",
+    "dtypes/float-to-int-truncates",
+    "dtypes/int-narrowing-wraps",
+    "dtypes/complex-to-real-drops-imaginary-part",
+    "dtypes/float-narrowing-rounds-to-nearest-even",
+)
+def test_every_pair_of_dtypes(s: Session) -> None:
+    """All hard values, alone and as often as a loop over vectors wants them."""
+
+    def body(s: Session, source: str, target: str, form: str) -> None:
+        values = table(source)
+        values = np.tile(values[_judged(values, source, target)], 5)
+        for array in (values, values[:1]):
+            x = TensorCase(source, array.shape, (1,), literal=tuple(array.tolist()))
+            s.expect_values(_convert(s, x, target, form), cast(array, target))
+
+    s.table([(a, b, form) for a in ALL for b in ALL for form in _FORMS], body)
+
+
+def _judged(values: Array, source: str, target: str) -> Array:
+    """Without what no integer holds, and what rounds twice on its way to a half float."""
+    with np.errstate(all="ignore"):
+        if target in INTEGRAL and source not in _INTS:
+            limits = np.iinfo(numpy_dtype(target))
+            real = values.real.astype(np.float64)
+            return np.asarray(np.isfinite(real) & (real > limits.min - 1.0) & (real < float(limits.max)))
+        if target in ("float16", "bfloat16"):
+            once, twice = cast(values, target), cast(cast(values.real, "float32"), target)
+            return np.asarray((once == twice) | np.isnan(once.astype(np.float32)))
+        return np.ones(values.shape, dtype=bool)

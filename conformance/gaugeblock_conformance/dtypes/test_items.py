@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as hs
 
 from .. import strategies as st
@@ -49,6 +50,9 @@ def test_items_of_all_dtypes(s: Session, x: TensorCase, seed: int) -> None:
     flat = _flatten(got)
     s.expect(all(type(v) is _TYPES[x.dtype] for v in flat), True, f"types of tolist() of {x.dtype}", "True")
     s.expect(len(flat), x.numel, "number of elements of tolist()", "None")
+    want = (x.array.astype(np.float32) if x.dtype == "bfloat16" else x.array).tolist()
+    same = all(repr(a) == repr(b) for a, b in zip(_flatten(want), flat, strict=True))
+    s.expect(same, True, f"elements of tolist() of {x.dtype}", f"repr({t.name}.tolist()) == {repr(want)!r}", [t])
     choices = table(x.dtype)
     value = choices[seed % len(choices)]
     plain = float(value) if x.dtype == "bfloat16" else value.item()

@@ -93,6 +93,11 @@ def test_any_and_all_table(s: Session) -> None:
     s.expect_values(s.call("all", x), 1, dtype="uint8")
     s.expect_values(s.call("any", s.tensor([0.0, float("nan")])), True, dtype="bool")
     s.expect_values(s.call("any", s.tensor([0.0, -0.0])), False, dtype="bool")
+    for dtype in ("float16", "bfloat16", "float32", "float64", "complex64"):
+        for count in (1, 8, 33):
+            special = s.tensor([float("nan"), float("-inf"), 1e-7] * count, dtype)
+            s.expect_values(s.call("all", special), True, dtype="bool")
+            s.expect_values(s.call("all", s.call("cat", [special, s.tensor([-0.0], dtype)])), False, dtype="bool")
 
 
 @requirement("dtypes/any-and-all-give-bool")

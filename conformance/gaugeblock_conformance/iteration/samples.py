@@ -12,7 +12,7 @@ from gaugeblock_spec.schema import Argument, parse
 from hypothesis import strategies as hs
 
 from ..case import TensorCase
-from ..oracles.promotion import common
+from ..oracles.promotion import common, result_type
 from ..strategies.code import CODES, Digits
 from ..strategies.shapes import Sizes, narrowed, sizes, thresholds
 from ..strategies.tensors import LAYOUTS, lay_out
@@ -33,6 +33,7 @@ _OPTIONS: dict[str, Sequence[Any]] = {
     "min": (-1, 0, 1),
     "max": (1, 2, 5, -2),
 }
+_HALF = ("float16", "bfloat16")
 _SCALES = frozenset({"alpha", "value"})
 _NUMBERS: dict[str, Sequence[Any]] = {
     "bool": (2, 1, 3, 7),
@@ -121,8 +122,8 @@ def samples(operator: str, kind: str = "hard", mixed: bool = True) -> hs.SearchS
         else:
             result = draw(whole)
             shapes = [narrowed(result, digits) for _ in range(count)]
-        if second != first:
-            # Only operands with dims promote by dtype alone.
+        if second != first and (dtype in _HALF or _kind(dtype) == "complex"):
+            # An operand without dims need not be rounded to the dtype of the others first; nor has complex half a name.
             shapes = [shape or (1,) for shape in shapes]
         seed = draw(_SEEDS)
         made = []
@@ -130,8 +131,10 @@ def samples(operator: str, kind: str = "hard", mixed: bool = True) -> hs.SearchS
         for k, (shape, name) in enumerate(zip(shapes, names, strict=True)):
             own = "bool" if name == "condition" else first if k % 2 == 0 else second
             made.append(lay_out(own, shape, draw(layouts), kind, seed + k if seed else 0, Digits(draw(CODES))))
-        valued = [case.dtype for case, name in zip(made, names, strict=True) if name != "condition"]
-        joined = common(*valued) if valued else "float32"
+        valued = [case for case, name in zip(made, names, strict=True) if name != "condition"]
+        dims = [case.dtype for case in valued if case.sizes]
+        dimless = [case.dtype for case in valued if not case.sizes]
+        joined = result_type(dims, dimless) if valued else "float32"
         numbers: dict[str, Any] = {}
         for argument in arguments:
             if argument.type.startswith("Tensor"):

@@ -132,6 +132,23 @@ def test_ties_anywhere(s: Session, x: TensorCase, dim: int, keep: bool, operator
         s.expect_values(y[0], np.asarray(extreme(axis=dim, keepdims=keep)), signed_zero=False)
 
 
+@requirement("iteration/ties-give-the-first-index")
+@forall(
+    dtype=hs.sampled_from(["int32", "float32", "uint8", "float64", "float16", "int64"]),
+    count=st.thresholds(long=True),
+    seed=hs.integers(0, 99),
+    distinct=hs.integers(1, 4),
+    operator=hs.sampled_from(["argmax", "argmin", "max.dim", "min.dim"]),
+    weight=0.5,
+)
+def test_ties_of_long_tensors(s: Session, dtype: str, count: int, seed: int, distinct: int, operator: str) -> None:
+    """Few distinct values, so that equal extrema lie in every block and lane."""
+    data = np.random.default_rng(seed).integers(0, distinct, count).astype(dtype)
+    want = np.asarray(data.argmax() if "max" in operator else data.argmin(), dtype=np.int64)
+    x = s.tensor(data)
+    s.expect_values(s.call(operator, x, 0)[1] if operator.endswith(".dim") else s.call(operator, x), want)
+
+
 @requirement("iteration/variance-divides-by-n-minus-correction")
 def test_variance_goldens(s: Session) -> None:
     x = s.tensor([1.0, 3.0, 5.0, 7.0])

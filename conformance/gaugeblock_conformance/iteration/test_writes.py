@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as hs
 
 from .. import strategies as st
-from ..backend import DType
+from ..backend import DType, MemoryFormat
 from ..case import TensorCase, default_strides
 from ..forall import forall
 from ..requirement import requirement
@@ -133,6 +133,37 @@ def test_any_strides(s: Session, source: TensorCase, target: TensorCase, swap: b
         want = source.array
     s.expect_same(s.call("copy_", x, y), x)
     s.expect_values(x, want)
+
+
+_SQUARES = (4, 8, 15, 16, 17, 31, 33, 60, 61, 64, 65, 100, 128, 130)
+
+
+@requirement("iteration/any-strides-copy-to-any-strides", "views/copy-broadcasts-and-converts")
+@forall(
+    dtype=hs.sampled_from(["float32", "int8", "int16", "float64", "complex128", "bool", "bfloat16"]),
+    rows=hs.sampled_from(_SQUARES),
+    columns=hs.sampled_from((0, 0, 1, -1, 9)),
+    offset=hs.integers(0, 3),
+    seed=hs.integers(1, 99),
+    form=hs.sampled_from(["copy_", "clone", "contiguous", "t.copy_"]),
+    weight=0.3,
+)
+def test_transposed_matrices(
+    s: Session, dtype: str, rows: int, columns: int, offset: int, seed: int, form: str
+) -> None:
+    """Matrices as large as the blocks that a transposing copy works in."""
+    dims = (rows, rows + columns)
+    source = TensorCase(dtype, dims, (1, rows), offset, -1, "small", seed)
+    y = s.build(source)
+    if form == "clone":
+        x = s.call("clone", y, memory_format=MemoryFormat("contiguous_format"))
+    elif form == "contiguous":
+        x = s.call("contiguous", y)
+    else:
+        x = s.tensor(np.zeros(dims[::-1] if form == "t.copy_" else dims, source.array.dtype))
+        x = s.call("t", x) if form == "t.copy_" else x
+        s.call("copy_", x, y)
+    s.expect_values(x, source.array)
 
 
 def _poisoned(s: Session, count: int, pattern: int) -> None:

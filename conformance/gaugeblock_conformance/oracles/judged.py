@@ -19,14 +19,16 @@ def judged(operator: str, arrays: Sequence[Array | None], want: Array, **numbers
     """True where a result is judged by value (broadcast to the shape of ``want``).
 
     Not judged: complex numbers with parts that are not finite or of extreme size, since no standard fixes the way a
-    formula of several steps takes there; and the cases of ``_OPEN``.
+    formula of several steps takes there (an absolute value is right as long as it is finite); and the cases of
+    ``_OPEN``.
     """
     given = [a for a in arrays if a is not None]
     mask = np.ones(want.shape, dtype=bool)
     with np.errstate(all="ignore"):
         if dtype_name(want.dtype) in COMPLEX or any(dtype_name(a.dtype) in COMPLEX for a in given):
+            test = np.isfinite if operator.split(".")[0] == "abs" else _moderate
             for array in (*given, want):
-                mask = mask & _moderate(np.asarray(array))
+                mask = mask & test(np.asarray(array))
         mask = mask & _in_domain(operator, arrays)
         rule = _OPEN.get(operator.split(".")[0])
         if rule is not None:

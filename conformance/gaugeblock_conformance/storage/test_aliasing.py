@@ -141,6 +141,51 @@ def test_row_column_and_matrix(s: Session) -> None:
     s.expect_values(x, [[18.0, 18.0], [6.0, 0.0]])
 
 
+# Readers of a tensor and what they find in its values.
+READERS: dict[str, Any] = {
+    "tolist": lambda a: a.tolist(),
+    "sum": lambda a: a.sum(),
+    "amax": lambda a: a.max(),
+    "argmin": lambda a: a.argmin(),
+    "any": lambda a: a.any(),
+    "clone": lambda a: a,
+    "neg": lambda a: -a,
+    "contiguous": lambda a: a,
+    "cumsum": lambda a: np.cumsum(a, 0),
+}
+
+
+def _read(s: Session, name: str, x: Handle, a: Array) -> None:
+    got, want = s.call(name, x, *((0,) if name == "cumsum" else ())), READERS[name](a)
+    if name == "tolist":
+        s.expect(got, want, "tolist()")
+    else:
+        s.expect_values(got, np.asarray(want))
+
+
+@requirement("storage/write-is-seen-through-every-alias", needs=("inplace", "index.set", "reduce"))
+@forall(
+    name=st.sampled_from(sorted(READERS)),
+    view=st.sampled_from((False, True)),
+    writes=st.lists(st.tuples(st.sampled_from("xydz"), st.integers(0, 5), st.integers(-9, 9)), min_size=1, max_size=4),
+)
+def test_reading_again_after_a_write(s: Session, name: str, view: bool, writes: list[tuple[str, int, int]]) -> None:
+    """A reader asked once more finds what has been written since: through the tensor itself, through a view of it,
+    through ``detach`` and through ``data``, which has a version of its own."""
+    if name == "tolist" and not s.has_data:
+        return
+    mirror = np.arange(6).reshape(2, 3)
+    x = s.tensor(mirror)
+    aliases = {"x": x, "y": s.call("t", x), "d": s.call("detach", x), "z": s.call("data", x)}
+    read, values = (aliases["y"], mirror.T) if view else (x, mirror)
+    _read(s, name, read, values)
+    for alias, place, number in writes:
+        at = (place % 3, place // 3) if alias == "y" else (place // 3, place % 3)
+        s.call("__setitem__", aliases[alias], at, number)
+        mirror[place // 3, place % 3] = number
+        _read(s, name, read, values)
+
+
 # What keeps the storage: operator and arguments for a float32 matrix.
 KEEPERS: list[tuple[str, tuple[Any, ...]]] = [
     ("detach", ()),

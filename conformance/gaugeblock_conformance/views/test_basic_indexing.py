@@ -70,8 +70,10 @@ def test_basic_index_follows_the_formula(s: Session, pair: tuple[TensorCase, Any
 
 
 @requirement("views/int-index-drops-the-dim")
-@forall(case=tensors(min_dims=1, empty=False), dim=st.integers(0, 3), index=st.integers(-5, 4))
-def test_int_index_of_any_dim(s: Session, case: TensorCase, dim: int, index: int) -> None:
+@forall(
+    case=tensors(min_dims=1, empty=False), dim=st.integers(0, 3), index=st.integers(-5, 4), negative=st.booleans()
+)
+def test_int_index_of_any_dim(s: Session, case: TensorCase, dim: int, index: int, negative: bool) -> None:
     dim %= len(case.sizes)
     size = case.sizes[dim]
     index = max(-size, min(size - 1, index))
@@ -79,7 +81,7 @@ def test_int_index_of_any_dim(s: Session, case: TensorCase, dim: int, index: int
     values = case.array[(slice(None),) * dim + (index,)]
     x = s.build(case)
     expect_view(s, s.call("__getitem__", x, (slice(None),) * dim + (index,)), x, want, values)
-    expect_view(s, s.call("select.int", x, dim, index), x, want, values)
+    expect_view(s, s.call("select.int", x, dim - len(case.sizes) if negative else dim, index), x, want, values)
 
 
 @requirement("views/slice-scales-the-stride", "views/slices-clamp")

@@ -127,6 +127,26 @@ def test_one_place_three_values(s: Session) -> None:
         s.expect(got[1] in (5.0, 6.0, 7.0), True, "one of the values", f"{x.name}.tolist()[1] in (5.0, 6.0, 7.0)", [x])
 
 
+@requirement("views/assigned-value-broadcasts", needs=("index.adv",))
+@forall(
+    case=tensors(("float32", "int64", "bool", "complex64", "int8"), max_dims=3, layouts=WRITABLE, kind="small"),
+    share=st.sampled_from((0.5, 0.0, 1.0, 0.1)),
+    seed=st.integers(0, 99),
+    form=st.sampled_from(("__setitem__", "masked_fill_.Scalar", "index_put_")),
+)
+def test_one_number_through_a_mask(s: Session, case: TensorCase, share: float, seed: int, form: str) -> None:
+    """Masks of no, of some and of all elements."""
+    if not s.has_data:
+        return
+    chosen = np.random.default_rng(seed).uniform(0, 1, case.sizes) < share
+    x, mask = s.build(case), s.tensor(np.asarray(chosen))
+    if form == "index_put_" and case.sizes:
+        s.call(form, x, (mask,), s.tensor(np.ones((), case.array.dtype)))
+    else:
+        s.call("__setitem__" if form == "index_put_" else form, x, mask, 1)
+    s.expect_values(x, np.where(chosen, case.array.dtype.type(1), case.array))
+
+
 @requirement("views/accumulate-adds-all-values", needs=("index.adv",))
 def test_accumulate(s: Session) -> None:
     x = s.tensor([1.0, 1.0, 1.0])

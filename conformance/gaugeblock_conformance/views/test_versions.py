@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
+from ..case import TensorCase
 from ..forall import forall
 from ..requirement import requirement
 from ..session import Handle, Session
+from ..strategies import tensors
+from ..strategies.tensors import WRITABLE
 
 SHARING: list[tuple[str, tuple[Any, ...]]] = [
     ("__getitem__", (slice(0, 2),)),
@@ -119,6 +123,20 @@ def test_every_kind_of_write_counts(s: Session) -> None:
     for want, (name, arguments) in enumerate((*WRITES, ("resize_", ((4,),))), 1):
         s.call(name, empty, *arguments)
         s.expect_version(empty, want)
+
+
+@requirement("views/inplace-bumps-version-by-one", needs=("inplace", "as_strided"))
+@forall(case=tensors(("float32", "int64", "bool", "complex64"), layouts=WRITABLE, kind="small"), k=st.integers(0, 8))
+def test_writes_of_any_layout_count_once(s: Session, case: TensorCase, k: int) -> None:
+    x = s.build(case)
+    before = s.backend.version_of(x.raw)  # type: ignore[attr-defined]
+    other = s.tensor(np.ones(case.sizes, case.array.dtype))
+    writes = (*WRITES[:5], ("copy_", (other,)), ("add_.Tensor", (other,)), ("mul_.Tensor", (other,)), WRITES[6])
+    name, arguments = ("logical_not_", ()) if writes[k][0] == "neg_" and case.dtype == "bool" else writes[k]
+    if case.dtype == "bool" and name in ("add_.Scalar", "mul_.Scalar", "__iadd__"):
+        arguments = (True,)
+    s.call(name, x, *arguments)
+    s.expect_version(x, before + 1)
 
 
 @requirement("views/inplace-bumps-version-by-one", needs=("inplace", "views"))

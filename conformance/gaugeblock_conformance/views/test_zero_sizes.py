@@ -34,6 +34,9 @@ STEPS: dict[str, Step] = {
     "stack": (lambda s, x: s.call("stack", [x, x], 0), lambda a: np.stack([a, a])),
     "clone": (lambda s, x: s.call("clone", x), lambda a: a.copy()),
     "flip": (lambda s, x: s.call("flip", x, (0,)), lambda a: a[::-1]),
+    "roll": (lambda s, x: s.call("roll", x, (1,), (0,)), lambda a: np.roll(a, 1, 0)),
+    "index_select": (lambda s, x: s.call("index_select", x, -1, s.tensor([], "int64")), lambda a: a[..., :0]),
+    "where": (lambda s, x: s.call("where.self", s.tensor(True, "bool"), x, x), lambda a: a),
 }
 
 
