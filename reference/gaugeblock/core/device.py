@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .errors import check_int
+
 DEVICE_TYPES = ("cpu", "meta", "cuda")
 
 
@@ -23,6 +25,8 @@ class Device:
             return type
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str or device, got {type.__class__.__name__}")
+        if index is not None and index.__class__ is not int:
+            index = check_int("device", "index", index)
         key = (type, index)
         known = _INTERNED.get(key)
         return known if known is not None else _intern(key)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .errors import type_error
+
 
 class MemoryFormat:
     """A stride order; instances are the constants of this module, compared by ``is``."""
@@ -37,3 +39,9 @@ MEMORY_FORMATS: dict[str, MemoryFormat] = {
 def memory_format_by_name(name: str) -> MemoryFormat:
     """The memory format called `name`; KeyError when there is none."""
     return MEMORY_FORMATS[name]
+
+
+def check_memory_format(operator: str, value: object) -> None:
+    """Raise TypeError unless `value` is a memory format."""
+    if not isinstance(value, MemoryFormat):
+        type_error(operator, "memory_format", value, "memory_format")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 
 from ..core.device import cpu
-from ..core.errors import type_error
-from ..core.memory_format import MemoryFormat, contiguous_format, preserve_format
+from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
 from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry, geometry_of, remember
@@ -83,8 +82,7 @@ def format_strides(geometry: Geometry, memory_format: MemoryFormat | None) -> tu
         return preserve_format_strides(geometry.sizes, geometry.strides)
     if memory_format is contiguous_format:
         return default_strides(geometry.sizes)
-    if not isinstance(memory_format, MemoryFormat):
-        type_error("clone", "memory_format", memory_format, "memory_format")
+    check_memory_format("clone", memory_format)
     if memory_format.rank != geometry.ndim:
         raise RuntimeError(f"required rank {memory_format.rank} tensor to use {memory_format.name} format")
     return channels_last_strides(geometry.sizes, memory_format)

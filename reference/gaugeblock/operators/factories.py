@@ -11,7 +11,7 @@ from ..core.device import Device, as_device, cpu
 from ..core.dtype import ALL_DTYPES, DEFAULTS, DType, bfloat16, dtype_of_number
 from ..core.errors import check_int, check_ints, check_sizes
 from ..core.layout import Layout
-from ..core.memory_format import MemoryFormat, contiguous_format, preserve_format
+from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
 from ..memory.elements import pack_element, read_bytes, store_bytes
 from ..memory.pages import memset
 from ..tensor.array_view import array_of
@@ -113,6 +113,7 @@ def _sized(name: str, fill: Fill, summary: str) -> Callable[..., Tensor]:
 def _formatted(name: str, result: Tensor, memory_format: MemoryFormat) -> Tensor:
     if memory_format is contiguous_format:
         return result
+    check_memory_format(name, memory_format)
     geometry = result.geometry
     if memory_format is preserve_format or memory_format.rank != geometry.ndim:
         raise RuntimeError(f"{name}(): required rank {memory_format.rank} tensor to use {memory_format.name} format")
@@ -246,9 +247,10 @@ def empty_as(
         strides = preserve_format_strides(geometry.sizes, geometry.strides)
     elif memory_format is contiguous_format:
         strides = default_strides(geometry.sizes)
-    elif memory_format.rank == geometry.ndim:
+    elif isinstance(memory_format, MemoryFormat) and memory_format.rank == geometry.ndim:
         strides = channels_last_strides(geometry.sizes, memory_format)
     else:
+        check_memory_format(name, memory_format)
         raise RuntimeError(f"{name}(): required rank {memory_format.rank} tensor to use {memory_format.name} format")
     return new_like(geometry_of(geometry.sizes, strides, kind, place))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..core.dtype import DType
 from ..core.errors import check_ints, check_nbytes, check_sizes, type_error
-from ..core.memory_format import MemoryFormat, contiguous_format, preserve_format
+from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
 from ..memory.storage import Storage, allocate_storage
 from ..memory.untyped import UntypedStorage
 from .geometry import Geometry, geometry_of
@@ -89,6 +89,7 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: MemoryFormat | Non
         raise RuntimeError("cannot resize variables that require grad")
     strides = default_strides(sizes)
     if memory_format is not None and memory_format is not contiguous_format:
+        check_memory_format("resize_", memory_format)
         if memory_format.rank != len(sizes):
             raise RuntimeError(f"required rank {memory_format.rank} tensor to use {memory_format.name} format")
         strides = channels_last_strides(sizes, memory_format)

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ..core.errors import check_ints, type_error, wrap_dim
-from ..core.memory_format import MemoryFormat, channels_last, channels_last_3d, contiguous_format, preserve_format
+from ..core.errors import check_ints, wrap_dim
+from ..core.memory_format import (
+    MemoryFormat,
+    channels_last,
+    channels_last_3d,
+    check_memory_format,
+    contiguous_format,
+    preserve_format,
+)
 from .geometry import contiguous_geometry, geometry_of, remember
 from .hooks import hooks
 from .make_view import regeometry, view_at_same_place
@@ -140,8 +147,7 @@ def has_memory_format(self: Tensor, memory_format: MemoryFormat) -> bool:
         return geometry.contiguous
     if memory_format is channels_last or memory_format is channels_last_3d:
         return is_channels_last(geometry.sizes, geometry.strides, memory_format)
-    if not isinstance(memory_format, MemoryFormat):
-        type_error("contiguous", "memory_format", memory_format, "memory_format")
+    check_memory_format("contiguous", memory_format)
     return geometry.contiguous
 
 
