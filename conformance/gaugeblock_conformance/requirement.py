@@ -48,8 +48,8 @@ def requirement(
     """Register a test for requirement ``ids``.
 
     ``needs`` names capabilities that this test wants on top of the requirements' own; ``may_crash`` says that a backend
-    which breaks the requirement is likely to kill its process, so that the test should have one of its own; ``slow`` that
-    it takes much longer than a property.
+    which breaks the requirement is likely to kill its process, so that the test should have one of its own; ``slow``
+    that it takes much longer than a property.
 
     Raises:
         LookupError: an id or a capability that the spec does not have.

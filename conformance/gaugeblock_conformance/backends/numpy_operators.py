@@ -116,6 +116,8 @@ def copy_(x: Array, source: Array) -> Array:
     if source.dtype != x.dtype or np.may_share_memory(x, source):
         raise Unsupported("copy_", "other dtypes and overlap follow NumPy's rules")
     _refuse_overlap("copy_", x)
+    if source.ndim > x.ndim:
+        raise RuntimeError(f"copy_: {source.ndim} dims into a tensor of {x.ndim}")
     try:
         np.copyto(x, source)
     except ValueError as error:

@@ -52,7 +52,10 @@ def over(x: Array, sizes: Sequence[int], strides: Sequence[int], offset: int) ->
     if offset * size > owner.nbytes:
         raise Unsupported("as_strided", "NumPy has no empty array that starts behind its memory")
     flat = owner.reshape(-1, order="A").view(np.uint8)
-    return np.ndarray(tuple(sizes), x.dtype, flat, offset * size, tuple(s * size for s in strides))
+    try:
+        return np.ndarray(tuple(sizes), x.dtype, flat, offset * size, tuple(s * size for s in strides))
+    except (ValueError, OverflowError) as error:
+        raise Unsupported("as_strided", f"NumPy refuses sizes {tuple(sizes)}: {error}") from None
 
 
 def wrap(x: Array, dim: int, extra: int = 0) -> int:

@@ -164,6 +164,7 @@ class MutantBackend:
         except Exception as error:
             if intercepted.verdict_of(error):
                 raise
+            intercepted.right()  # A call that the right backend refuses is refused in its way.
             raise MutantBroken(f"{self._mutant.name} on {operator}: {type(error).__name__}: {error}") from error
 
     def _observer(self, member: str) -> Callable[..., Any]:

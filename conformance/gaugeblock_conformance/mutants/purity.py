@@ -130,8 +130,9 @@ def _old_memory(array: Array, c: Intercepted) -> Array | None:
 
 
 def _more_threads(c: Intercepted) -> Any:
+    result = c.right()
     c.memory["threads"] = c.args[0]
-    return c.right()
+    return result
 
 
 def _by_threads(c: Intercepted) -> Any:

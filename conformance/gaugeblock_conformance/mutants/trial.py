@@ -38,7 +38,8 @@ class Result:
 def ordered(area: str) -> list[tuple[str, TestCase]]:
     """All tests with the requirement they are run for: ``area`` before the others; in each the literal tests before
     the drawn ones and these before the slow ones, else in the order of the spec."""
-    registry.load_tests()
+    if not registry.tests():
+        registry.load_tests()
     tests, seen = registry.tests(), set()
     found: list[tuple[str, TestCase]] = []
     for identifier in spec.load():

@@ -145,10 +145,10 @@ def _ellipsis_first(c: Intercepted) -> Any:
 
 
 def _flattened_one_less(c: Intercepted) -> Any:
-    x, start, *rest = (*c.args, *c.kwargs.values())
-    end = rest[0] if rest else -1
-    rank = len(c.backend.shape(x))
-    return c.instead(x, start, rank - 2) if end == -1 and rank > 2 and start < rank - 2 else c.right()
+    given = dict(zip(("start_dim", "end_dim"), c.args[1:], strict=False)) | c.kwargs
+    start, rank = given.get("start_dim", 0), len(c.backend.shape(c.args[0]))
+    last = given.get("end_dim", -1) == -1
+    return c.instead(c.args[0], start, rank - 2) if last and rank > 2 and 0 <= start < rank - 2 else c.right()
 
 
 def _imaginary_first(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:

@@ -1,0 +1,97 @@
+"""The mutants' machinery: each patch changes something, right backends are not caught, trials end as they should."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from gaugeblock_conformance import discovery
+from gaugeblock_conformance.budget import QUICK
+from gaugeblock_conformance.mutants.__main__ import main
+from gaugeblock_conformance.mutants.mutant import CLASSES, Intercepted, Mutant, MutantBackend, MutantBroken
+from gaugeblock_conformance.mutants.probes import differs
+from gaugeblock_conformance.mutants.run import Trials, run_all
+from gaugeblock_conformance.mutants.table import named, table
+from gaugeblock_conformance.mutants.trial import run_trial
+from gaugeblock_conformance.problem import UsageProblem
+
+NUMPY = discovery.load(discovery.resolve("numpy"))
+QUICK_ONES = ("select-is-off-by-one", "transpose-copies", "neg-of-zero-is-positive")
+
+
+def _mutant(patch: Any, *operators: str) -> Mutant:
+    return Mutant("made-here", CLASSES[0], "dtypes", operators, patch)
+
+
+def test_every_class_has_mutants() -> None:
+    mutants = table().values()
+    assert len(mutants) >= 80
+    assert {m.kind for m in mutants} == set(CLASSES)
+    assert all(m.area in ("storage", "views", "dtypes", "iteration") for m in mutants)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_patch_changes_something(kind: str) -> None:
+    right = discovery.load(discovery.resolve("reference"))
+    same = [m.name for m in table().values() if m.kind == kind and not differs(m, right)]
+    assert same == []
+
+
+def test_right_backend_is_not_caught() -> None:
+    result = run_trial(NUMPY, _mutant(lambda c: c.right(), "*"), QUICK, 0)
+    assert result.status == "missed"
+    assert result.examples > 1000
+
+
+@pytest.mark.parametrize("name", QUICK_ONES)
+def test_mutants_of_numpy_are_caught(name: str) -> None:
+    result = run_trial(NUMPY, named(name), QUICK, 0)
+    assert result.status == "caught", result
+    assert result.requirement.startswith(named(name).area)
+
+
+def test_defect_of_a_patch_is_no_verdict() -> None:
+    def patch(c: Intercepted) -> Any:
+        return c.args[7]
+
+    with pytest.raises(MutantBroken, match="made-here on neg: IndexError"):
+        MutantBackend(NUMPY, _mutant(patch, "neg")).call("neg", np.ones(2))
+    assert run_trial(NUMPY, _mutant(patch, "neg"), QUICK, 0).status == "broken"
+
+
+def test_refusals_pass_through() -> None:
+    def refuse(c: Intercepted) -> Any:
+        c.refuse(IndexError, "no")
+
+    with pytest.raises(IndexError, match="neg: no"):
+        MutantBackend(NUMPY, _mutant(refuse, "neg")).call("neg", np.ones(2))
+    with pytest.raises(IndexError, match="out of range"):
+        MutantBackend(NUMPY, _mutant(lambda c: c.right(), "select.int")).call("select.int", np.ones(2), 0, 9)
+
+
+def test_one_process_each() -> None:
+    mutants = [named(name) for name in QUICK_ONES]
+    results = {r.name: r for r in run_all(mutants, Trials("numpy", "quick"), 2)}
+    assert {r.status for r in results.values()} == {"caught"}
+
+
+def test_crash_is_no_catch(monkeypatch: pytest.MonkeyPatch) -> None:
+    crashing = Mutant("crashing", CLASSES[0], "views", ("t",), lambda c: os.abort())
+    monkeypatch.setitem(table(), "crashing", crashing)
+    (result,) = run_all([crashing], Trials("numpy", "quick"), 1)
+    assert (result.status, result.text) == ("crashed", "the process ended by SIGABRT")
+
+
+def test_command_reports(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--base", "numpy", "--budget", "quick", "--only", "transpose-copies", "--jobs", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "transpose-copies" in shown
+    assert "1 of 1 mutants caught" in shown
+    assert main(["--list"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(table()) + 2
+    assert main(["--only", "no-such"]) == 2
+    assert main(["--class", "no such"]) == 2
+    with pytest.raises(UsageProblem, match="unknown mutant"):
+        named("no-such")
