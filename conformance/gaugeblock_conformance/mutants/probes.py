@@ -180,13 +180,15 @@ def _combinations() -> Iterator[Maker]:
         for rest, given in itertools.product(PLAIN, KEYWORDS):
             if not given or rest in _WITH_KEYWORDS:
                 yield _maker([case, *rest], given)
-        for second, given in itertools.product(SECOND, KEYWORDS[:6]):
+        for second in SECOND:
+            yield _maker([case, second], {})
+        for second, given in itertools.product(SECOND[:8] if len(case.sizes) < 2 else (), KEYWORDS[1:6]):
             yield _maker([case, second], given)
         yield _maker([[case, case]], {})
         yield _maker([[case]], {})
-        for second in SECOND:
-            yield _maker([case, [second]], {})
-            yield _maker([second, case, case], {})
+        for index in (SECOND[9], SECOND[10], SECOND[11]):
+            yield _maker([case, [index]], {})
+            yield _maker([index, case, case], {})
 
 
 def _maker(args: list[Any], kwargs: dict[str, Any]) -> Maker:
