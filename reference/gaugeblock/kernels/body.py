@@ -116,7 +116,7 @@ def record(
 
 def _computed(value: Value, dtype: DType, compute: DType, level: Level) -> Value:
     converted = convert(value, compute)
-    if dtype.kind < 2 and compute.itemsize == 2 and compute.is_floating_point:
+    if dtype is not compute and compute.itemsize == 2 and compute.is_floating_point:
         return rounded(converted, compute, level.half_hardware)
     return converted
 
