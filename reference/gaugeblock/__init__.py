@@ -38,7 +38,7 @@ from .interop.serialization import load, save
 from .kernels.parallel import get_num_threads, set_num_threads
 from .memory.untyped import UntypedStorage
 from .operators import registered as _registered  # noqa: F401
-from .operators.composites import nonzero, unique
+from .operators.composites import nonzero, norm, unique
 from .operators.factories import (
     empty,
     empty_like,
@@ -73,8 +73,8 @@ __all__ = [
     "default_generator", "device", "dtype", "empty", "empty_like", "empty_strided", "eye", "finfo", "from_blob",
     "from_numpy", "frombuffer", "full", "full_like", "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo",
     "initial_seed", "is_deterministic_algorithms_warn_only_enabled", "is_tensor", "iteration", "layout", "linspace",
-    "load", "logspace", "manual_seed", "memory", "memory_format", "nonzero", "ones", "ones_like", "preserve_format",
-    "promote_types", "result_type", "save", "scalar_tensor", "seed", "set_default_dtype", "set_num_threads",
+    "load", "logspace", "manual_seed", "memory", "memory_format", "nonzero", "norm", "ones", "ones_like",
+    "preserve_format", "promote_types", "result_type", "save", "scalar_tensor", "seed", "set_default_dtype", "set_num_threads",
     "set_printoptions", "set_rng_state", "show_binding", "strided", "tensor", "unique", "use_deterministic_algorithms",
     "zeros", "zeros_like",
 ]  # fmt: skip

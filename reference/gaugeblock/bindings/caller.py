@@ -8,6 +8,8 @@ from gaugeblock_spec.schema import Argument, parse
 
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY, Operator
+from ..operators.arguments import check_out_dtype
+from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
 from .converters import NO, NUMBERS_AS_TENSORS, converter_of, number, optional, shown_type
 from .groups import Group, Overload
@@ -15,6 +17,10 @@ from .recipe import LIMIT, Recipe, key_of, recipe_for
 
 SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "self", "input": "self", "x1": "self", "x2": "other"}
 """Keyword spellings that are accepted beside the schema's own."""
+
+
+TENSOR_OPTIONS = frozenset({"dtype", "layout", "device", "pin_memory"})
+"""What a factory takes beside its own arguments; with out= the dtype must be that of out, the rest is not used."""
 
 
 class Parameter:
@@ -109,6 +115,10 @@ class Caller:
     def _resolve(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.is_method and "out" in kwargs:
             raise TypeError(f"{self.name}() got an unexpected keyword argument 'out'")
+        if "requires_grad" in kwargs and self._makes_tensors():
+            wanted = kwargs.pop("requires_grad")
+            made = self(*args, **kwargs)
+            return set_requires_grad(made, True) if wanted else made
         out = kwargs.pop("out", None)
         reasons: list[str] = []
         for signature in self.signatures():
@@ -129,6 +139,9 @@ class Caller:
                 self._recipes[key] = recipe_for(signature, args, kwargs, names)
             return call(signature.operator, *values, **options)
         raise self._error(args, kwargs, reasons)
+
+    def _makes_tensors(self) -> bool:
+        return any("pin_memory" in signature.names for signature in self.signatures())
 
     def _gathered(self, signature: Signature, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments with sizes that were given one by one put into a tuple."""
@@ -158,6 +171,9 @@ class Caller:
             allowed = "Tensor" if count == 1 else f"tuple of {count} Tensors"
             shown = type(out).__name__ if not isinstance(out, (tuple, list)) else f"{type(out).__name__} of {len(out)}"
             raise TypeError(f"{self.name}(): argument 'out' must be {allowed}, not {shown}")
+        if "pin_memory" in signature.names:
+            check_out_dtype(options.get("dtype"), given[0])
+            options = {name: value for name, value in options.items() if name not in TENSOR_OPTIONS}
         assert signature.out_operator is not None
         return call(signature.out_operator, *values, out=given[0] if count == 1 else tuple(given), **options)
 

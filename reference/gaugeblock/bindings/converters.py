@@ -17,7 +17,7 @@ LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
 Converter = Callable[[Any], Any]
 PYTHON_DTYPES: dict[Any, Any] = {bool: bool_, int: int64, float: float64}
 NUMBERS_AS_TENSORS = frozenset(
-    {"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "copy_", "rsub"}
+    {"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "copy_"}
 )
 """Functions whose Tensor arguments also take Python numbers, as upstream."""
 

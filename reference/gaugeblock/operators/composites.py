@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ..core.dtype import int64
+from ..core.dtype import DType, int64
 from ..core.errors import type_error
+from ..dispatch.dispatcher import call
+from ..dispatch.registry import REGISTRY
 from ..tensor.splitting import unbind
 from ..tensor.tensor import Tensor
 from ..tensor.views import unsqueeze
+from .arguments import dtype_argument
 from .gathering import nonzero as nonzero_operator
+from .norms import norm_order, nuclear_norm, vector_norm, write_norm
 from .products import matmul
 from .searching import unique2, unique_dim
 
@@ -43,9 +48,11 @@ def _check_tensor(operator: str, value: Any) -> None:
         type_error(operator, "input", value, "Tensor")
 
 
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Indices of the elements that are not zero, as (count, ndim), or as one vector per dim with `as_tuple`."""
     _check_tensor("nonzero", input)
+    if out is not None and not as_tuple:
+        return call(REGISTRY.find("nonzero.out"), input, out=out)
     if not as_tuple:
         return nonzero_operator(input)
     found = nonzero_operator(input if input.geometry.ndim else unsqueeze(input, 0))
@@ -53,14 +60,51 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return unbind(found, 1)
 
 
+def nonzero_method(self: Tensor, *, as_tuple: bool = False) -> Any:
+    """Indices of the elements that are not zero, as (count, ndim), or as one vector per dim with `as_tuple`."""
+    return nonzero(self, as_tuple=as_tuple)
+
+
+def norm(
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+) -> Tensor:
+    """Vector norm of order `p` over dims; "fro" and None are order 2, "nuc" is the sum of a matrix's singular values.
+
+    Raises RuntimeError for another name, for bool and ints, and for an `out` of another dtype.
+    """
+    _check_tensor("norm", input)
+    chosen = dtype_argument("norm", dtype)
+    if out is not None:
+        return write_norm(norm(input, p, dim, keepdim, dtype=chosen), out)
+    if p == "nuc":
+        return nuclear_norm(input, dim, keepdim, chosen)
+    return vector_norm("norm", input, norm_order("norm", p), dim, keepdim, chosen)
+
+
+def norm_method(
+    self: Tensor,
+    p: float | str | None = "fro",
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
+    """norm(self, ...)."""
+    return norm(self, p, dim, keepdim, dtype=dtype)
+
+
 def matrix_product(self: Tensor, other: Any) -> Any:
     """``self @ other``. Raises TypeError unless both are tensors, RuntimeError as matmul."""
     return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
-FUNCTIONS = {"unique": unique, "nonzero": nonzero}
+FUNCTIONS = {"unique": unique, "nonzero": nonzero, "norm": norm}
 """Functions of the public module that are methods too."""
-METHODS = {**FUNCTIONS, "__matmul__": matrix_product}
+METHODS = {"unique": unique, "nonzero": nonzero_method, "norm": norm_method, "__matmul__": matrix_product}
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)

@@ -73,10 +73,9 @@ _register(False)
 
 @kernel("aminmax")
 def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """(smallest, largest) in all or along a dim; NaN wins. Raises RuntimeError without elements, IndexError."""
+    """(smallest, largest) in all or along a dim; NaN wins. Raises RuntimeError for no elements, IndexError for an empty dim."""
     _check_ordered("aminmax", self)
     dims = reduced_dims("aminmax", dim, self.geometry.ndim)
-    if not self.geometry.numel and (dim is None or self.geometry.sizes[dims[0]] == 0):
-        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as it has no identity.")
+    check_not_empty("aminmax", self.geometry, dims, full=dim is None)
     extremes = [_extreme(name, self, dims, keepdim, name == "amax") for name in ("amin", "amax")]
     return result_type("aminmax")(*extremes)

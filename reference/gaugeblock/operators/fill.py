@@ -12,6 +12,7 @@ from ..iteration.overlap import check_no_internal_overlap, check_no_partial_over
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels.operand import Immediate
 from ..tensor.geometry import geometry_of, remember
+from ..tensor.scalars import item
 from ..tensor.strides import preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version
@@ -19,7 +20,7 @@ from .copy import clone, copy_values
 from .element_loop import element_launch
 from .extents import extent_of
 from .launch import Launch
-from .number_limits import stored_number
+from .number_limits import check_fits, stored_number
 from .registration import kernel
 
 NUMBERS = (bool, int, float, complex)
@@ -36,9 +37,7 @@ def number_from(operator: str, argument: str, value: Any) -> Number:
     try:
         return index(value)
     except TypeError:
-        raise TypeError(
-            f"{operator}(): argument '{argument}' must be a number, not {type(value).__name__}"
-        ) from None
+        raise TypeError(f"{operator}(): argument '{argument}' must be a number, not {type(value).__name__}") from None
 
 
 @kernel("fill_.Scalar")
@@ -132,6 +131,8 @@ def _masked_value(operator: str, self: Tensor, value: Number | Tensor) -> Number
             f"{operator} only supports a 0-dimensional value tensor, but got tensor with {value.geometry.ndim} "
             f"dimension(s)."
         )
+    if value.geometry.device is cpu and value.geometry.dtype is not self.geometry.dtype:
+        check_fits(operator, item(value), self.geometry.dtype)
     return value
 
 

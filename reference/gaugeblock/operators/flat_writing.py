@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.dtype import bool_, int64
+from ..core.memory_format import contiguous_format
 from ..iteration.broadcast import broadcast_shapes
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
+from ..tensor.views import expand
 from .arrays import values
+from .copy import clone
 from .gathering import check_take, index_values
+from .registration import kernel
 from .scattering import add_at, check_same_dtype, writable, writing
 
 
@@ -39,7 +43,15 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return self
 
 
-@writing("masked_scatter", "masked_scatter_")
+@kernel("masked_scatter", "CPU", derive=False)
+def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """masked_scatter_ on a copy, which has the sizes that self and mask broadcast to."""
+    sizes = broadcast_shapes((self.geometry.sizes, mask.geometry.sizes))
+    target = self if sizes == self.geometry.sizes else expand(self, sizes)
+    return masked_scatter_(clone(target, memory_format=contiguous_format), mask, source)
+
+
+@kernel("masked_scatter_", "CPU", derive=False)
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Write the first elements of `source` where `mask` is true, in row-major order.
 

@@ -65,9 +65,9 @@ def check_within(operator: str, index: Array, size: int, error: type[Exception])
 def gather_places(operator: str, self: Tensor, dim: int, index: Tensor) -> tuple[int, Array]:
     """The wrapped `dim` and the index values, checked against the dims and sizes of `self`; 0-dim counts as 1-D."""
     place = wrap_dim(operator, dim, self.geometry.ndim)
+    if not index.geometry.numel:
+        return place, np.empty(index.geometry.sizes, np.int64)
     places = index_values(operator, index)
-    if not places.size:
-        return place, places
     if max(index.geometry.ndim, 1) != max(self.geometry.ndim, 1):
         raise RuntimeError(
             f"{operator}(): Index tensor must have the same number of dimensions as input tensor, got "

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..core.dtype import DEFAULTS, DType, float64
+from ..core.errors import wrap_dim
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels import folds
 from ..tensor.geometry import geometry_of, remember
@@ -18,7 +19,7 @@ from .arrays import filled, values
 from .conversion import converted
 from .element_loop import element_launch
 from .reduce_call import reduce, reduced_dims, reduced_sizes
-from .registration import kernel
+from .registration import kernel, write_out
 
 Dim = int | Sequence[int] | None
 
@@ -50,7 +51,8 @@ def vector_norm(operator: str, self: Tensor, order: float, dim: Dim, keepdim: bo
     return reduce("norm", fold, self, dims, keepdim, compute, (compute.to_real(),), numbers)[0]
 
 
-def _order(operator: str, p: float | str | None) -> float:
+def norm_order(operator: str, p: float | str | None) -> float:
+    """The order that `p` stands for: 2 for "fro" and None. Raises RuntimeError for another name."""
     if isinstance(p, str):
         if p != "fro":
             raise RuntimeError(f"{operator}(): argument 'p' must be a number or 'fro', got {p!r}")
@@ -58,22 +60,54 @@ def _order(operator: str, p: float | str | None) -> float:
     return 2.0 if p is None else float(p)
 
 
+def nuclear_norm(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Tensor:
+    """Sum of the singular values of the matrices that two dims span, all of a 2-D tensor if not given.
+
+    Raises RuntimeError for another number of dims, for bool, ints and halves.
+    """
+    geometry = self.geometry
+    compute = dtype or geometry.dtype
+    dims = tuple(range(geometry.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(dims) != 2:
+        raise RuntimeError(f"norm(): the nuclear norm is that of a matrix, so 'dim' must have two dims, got {dims}")
+    if compute.name not in ("float32", "float64", "complex64", "complex128"):
+        raise RuntimeError(
+            f"norm(): the nuclear norm needs float32, float64, complex64 or complex128, got {compute.name}"
+        )
+    wrapped = reduced_dims("norm", dims, geometry.ndim)
+    rows, columns = (wrap_dim("norm", d, geometry.ndim) for d in dims)
+    array = np.moveaxis(values(self), (rows, columns), (-2, -1)).astype(compute.numpy)
+    found = np.linalg.svd(array, compute_uv=False).sum(-1) if array.size else np.zeros(array.shape[:-2])
+    sizes = reduced_sizes(geometry.sizes, wrapped, keepdim)
+    return filled(sizes, compute.to_real(), found.reshape(sizes))
+
+
+def write_norm(result: Tensor, out: Tensor) -> Tensor:
+    """`result` copied into `out`. Raises RuntimeError for another dtype."""
+    if out.geometry.dtype is not result.geometry.dtype:
+        raise RuntimeError(
+            f"norm(): Expected out tensor to have dtype {result.geometry.dtype.name}, but got "
+            f"{out.geometry.dtype.name} instead"
+        )
+    return write_out(out, result)
+
+
 @kernel("norm.Scalar")
 def norm_all(self: Tensor, p: float = 2) -> Tensor:
     """Norm of all elements."""
-    return vector_norm("norm", self, _order("norm", p), None, False, None)
+    return vector_norm("norm", self, norm_order("norm", p), None, False, None)
 
 
 @kernel("norm.ScalarOpt_dim")
 def norm_dims(self: Tensor, p: float | None, dim: Dim, keepdim: bool = False) -> Tensor:
     """Norm over dims."""
-    return vector_norm("norm", self, _order("norm", p), dim, keepdim, None)
+    return vector_norm("norm", self, norm_order("norm", p), dim, keepdim, None)
 
 
 @kernel("norm.ScalarOpt_dim_dtype")
 def norm_dtype(self: Tensor, p: float | None, dim: Dim, keepdim: bool, *, dtype: DType) -> Tensor:
     """Norm over dims of the elements converted to `dtype`."""
-    return vector_norm("norm", self, _order("norm", p), dim, keepdim, dtype)
+    return vector_norm("norm", self, norm_order("norm", p), dim, keepdim, dtype)
 
 
 @kernel("linalg_vector_norm")

@@ -70,9 +70,7 @@ def div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Call:
         return Call("div.floor", (self, other))
     if rounding_mode == "trunc":
         return Call("div.trunc", (self, other))
-    raise RuntimeError(
-        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
-    )
+    raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}")
 
 
 def where(condition: Tensor, self: Any, other: Any) -> Call:
@@ -82,6 +80,14 @@ def where(condition: Tensor, self: Any, other: Any) -> Call:
             f"{UPSTREAM_NAMES[condition.dtype.name]}"
         )
     return Call("where", (self, other), condition=condition, fit=True)
+
+
+def binary_max(self: Tensor, other: Tensor) -> Call:
+    return Call("maximum", (self, other))
+
+
+def binary_min(self: Tensor, other: Tensor) -> Call:
+    return Call("minimum", (self, other))
 
 
 def clamp(self: Tensor, min: Any = None, max: Any = None) -> Call:
@@ -198,7 +204,7 @@ CALLS: dict[str, Any] = {
     "add": add, "sub": sub, "rsub": rsub, "div": div, "where": where, "clamp": clamp, "clamp_min": clamp_min,
     "clamp_max": clamp_max, "addcmul": addcmul, "addcdiv": addcdiv, "lerp": lerp, "heaviside": heaviside,
     "isclose": isclose, "logit": logit, "pow": pow, "square": square, "nan_to_num": nan_to_num,
-    "round.decimals": round_decimals,
+    "round.decimals": round_decimals, "max.other": binary_max, "min.other": binary_min,
 }  # fmt: skip
 """Operators whose arguments are not simply the formula's operands; by row name first, then by base name."""
 

@@ -199,10 +199,16 @@ def _register_spread(base: str) -> None:
         return spread(base, self, dim, keepdim, float(unbiased))[0]
 
     @kernel(f"{base}.correction")
-    def corrected(
-        self: Tensor, dim: Dim = None, *, correction: float | None = None, keepdim: bool = False
-    ) -> Tensor:
+    def corrected(self: Tensor, dim: Dim = None, *, correction: float | None = None, keepdim: bool = False) -> Tensor:
         return spread(base, self, dim, keepdim, correction)[0]
+
+    @kernel(f"{base}_mean")
+    def unbiased_all_with_mean(self: Tensor, unbiased: bool = True) -> tuple[Tensor, ...]:
+        return spread(f"{base}_mean", self, None, False, float(unbiased))
+
+    @kernel(f"{base}_mean.dim")
+    def unbiased_with_mean(self: Tensor, dim: Dim, unbiased: bool = True, keepdim: bool = False) -> tuple[Tensor, ...]:
+        return spread(f"{base}_mean", self, dim, keepdim, float(unbiased))
 
     @kernel(f"{base}_mean.correction")
     def with_mean(

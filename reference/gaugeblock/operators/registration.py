@@ -15,9 +15,15 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..core.dtype import DType
+from ..core.dtype import DType, bool_, uint8
 from ..dispatch.registry import REGISTRY
-from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
+from ..iteration.overlap import (
+    PARTIAL_OVERLAP,
+    Overlap,
+    check_no_internal_overlap,
+    check_no_partial_overlap,
+    pair_overlap,
+)
 from ..iteration.resize import resize_output
 from ..iteration.types import UPSTREAM_NAMES, check_castable
 from ..tensor.geometry import contiguous_geometry
@@ -28,6 +34,13 @@ from .rows import Row, rows
 
 F = TypeVar("F", bound=Callable[..., Any])
 BACKENDS = ("CPU", "Meta")
+NO_SHARED_OUT = frozenset(
+    {"cat", "gather", "hstack", "vstack", "dstack", "index_select", "kthvalue", "masked_select", "stack", "take"}
+)
+"""Operators whose out= may not even be one of the inputs."""
+JOINS = frozenset({"cat", "hstack", "vstack", "dstack", "stack"})
+TRUTHS = frozenset({"all", "any"})
+"""Operators whose out= may be bool or uint8."""
 
 
 def declare() -> None:
@@ -94,8 +107,9 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def into(*args: Any, out: Any, **kwargs: Any) -> Any:
         outs = out if isinstance(out, (tuple, list)) else (out,)
+        args, kwargs = computed_in_out(row, args, kwargs, outs[0])
         for tensor in outs:
-            check_out_overlap(tensor, [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)])
+            check_out_overlap(tensor, inputs_of(args, kwargs), shared=row.base not in NO_SHARED_OUT)
         results = function(*args, **kwargs)
         parts = results if isinstance(results, tuple) else (results,)
         for tensor, result in zip(outs, parts, strict=True):
@@ -110,11 +124,48 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:
     return into
 
 
-def check_out_overlap(out: Tensor, inputs: list[Tensor]) -> None:
-    """RuntimeError when `out` meets itself, or part of an input, in memory."""
+def computed_in_out(
+    row: Row, args: tuple[Any, ...], kwargs: dict[str, Any], out: Tensor
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a reduction or scan that computes in the dtype of its out=.
+
+    Raises RuntimeError for an out= of another dtype than `dtype` says, or one that is not floating where it must be.
+    """
+    if row.family not in ("reduction", "scan"):
+        return args, kwargs
+    given: Tensor = args[0]
+    wanted, own = out.geometry.dtype, given.geometry.dtype
+    chosen = kwargs.get("dtype")
+    if chosen is not None and chosen is not wanted:
+        raise RuntimeError(f"{row.base}(): Expected out tensor to have dtype {chosen.name}, but got {wanted.name}")
+    if row.out_cast == "any" and chosen is None and row.takes_dtype:
+        return args, {**kwargs, "dtype": wanted}
+    if row.out_cast == "floating" and own.to_real() is not wanted and own.kind >= 2 and wanted.is_floating_point:
+        from .conversion import converted
+
+        return (converted(given, wanted.to_complex() if own.is_complex else wanted), *args[1:]), kwargs
+    return args, kwargs
+
+
+def inputs_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
+    """The tensors among the arguments, those in lists included."""
+    found: list[Tensor] = []
+    for value in (*args, *kwargs.values()):
+        found += [
+            part for part in (value if isinstance(value, (tuple, list)) else (value,)) if isinstance(part, Tensor)
+        ]
+    return found
+
+
+def check_out_overlap(out: Tensor, inputs: list[Tensor], *, shared: bool = True) -> None:
+    """RuntimeError when `out` meets itself, or part of an input, in memory; unless `shared` also all of an input."""
     check_no_internal_overlap(out.geometry.sizes, out.geometry.strides)
     for tensor in inputs:
-        if tensor.storage is out.storage and tensor is not out:
+        if tensor.storage is not out.storage:
+            continue
+        if not shared and pair_overlap(extent_of(out), extent_of(tensor)) is Overlap.FULL:
+            raise RuntimeError(PARTIAL_OVERLAP)
+        if tensor is not out:
             check_no_partial_overlap(extent_of(out), extent_of(tensor))
 
 
@@ -122,6 +173,12 @@ def check_out_dtype(row: Row, result: DType, output: DType) -> None:
     """RuntimeError when out= of this dtype may not take the result, by the row's `out_cast`."""
     if result is output or row.out_cast == "any":
         return
+    if row.base in TRUTHS and output in (bool_, uint8):
+        return
+    if row.base in JOINS and output.kind < result.kind:
+        raise TypeError(
+            f"{row.base}(): input types can't be cast to the desired output type {UPSTREAM_NAMES[output.name]}"
+        )
     if row.out_cast == "exact":
         raise RuntimeError(
             f"{row.base}(): Expected out tensor to have dtype {UPSTREAM_NAMES[result.name]}, but got "

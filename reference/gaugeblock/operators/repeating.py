@@ -13,6 +13,7 @@ from ..tensor.array_view import array_of
 from ..tensor.tensor import Tensor
 from ..tensor.views import diagonal as diagonal_view
 from .arrays import filled, from_array, outline, values
+from .copy import clone
 from .joining import cat
 from .registration import kernel
 
@@ -130,6 +131,8 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    if not n:
+        return clone(self)
     parts = [part for part in (prepend, self, append) if part is not None]
     joined = cat(parts, dim) if len(parts) > 1 else self
     dtype = common_dtype([(part.geometry.dtype, 2) for part in parts])

@@ -40,6 +40,10 @@ class Row(NamedTuple):
         return self.name.partition(".")[0]
 
     @property
+    def takes_dtype(self) -> bool:
+        return "ScalarType? dtype=None" in self.schema
+
+    @property
     def inplace_name(self) -> str | None:
         return None if self.inplace is None else self.inplace.partition("(")[0]
 

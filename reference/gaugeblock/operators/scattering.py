@@ -13,6 +13,7 @@ from ..iteration.operand import Number
 from ..iteration.overlap import check_no_internal_overlap
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
+from ..tensor.scalars import item
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .arrays import Array, number_as, values
@@ -75,7 +76,30 @@ def add_at(target: Array, key: tuple[Any, ...], source: Any) -> None:
         operation.at(target, key[0] if len(key) == 1 else key, source)
 
 
-def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Any, add: bool) -> Tensor:
+Combine = Callable[[Array, tuple[Any, ...], Any], None]
+"""Writes values at places that may repeat."""
+
+
+def replace_at(target: Array, key: tuple[Any, ...], source: Any) -> None:
+    """Write `source`; of places that repeat the last one counts."""
+    target[key] = source
+
+
+def multiply_at(target: Array, key: tuple[Any, ...], source: Any) -> None:
+    """Multiply by `source` at places that may repeat; booleans by and."""
+    with np.errstate(all="ignore"):
+        np.multiply.at(target, key, source)
+
+
+def _reduction(reduce: str) -> Combine:
+    if reduce == "add":
+        return add_at
+    if reduce == "multiply":
+        return multiply_at
+    raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, got {reduce!r}")
+
+
+def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Any, combine: Combine) -> Tensor:
     dim, places = gather_places(operator, self, dim, index)
     target = writable(self)
     if places.size:
@@ -89,11 +113,7 @@ def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Any, 
                 )
         if given is not None:
             source = source[tuple([slice(size) for size in places.shape])]
-        key = _along(places, dim)
-        if add:
-            add_at(target, key, source)
-        else:
-            target[key] = source
+        combine(target, _along(places, dim), source)
     bump_version(self)
     return self
 
@@ -115,19 +135,32 @@ def scatter_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
     Raises RuntimeError for an index out of [0, size), sizes that do not fit and dtypes that differ.
     """
-    return _scatter("scatter", self, dim, index, _source("scatter", self, index, src), add=False)
+    return _scatter("scatter", self, dim, index, _source("scatter", self, index, src), replace_at)
 
 
 @writing("scatter.value", "scatter_.value")
 def scatter_value_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """scatter of one number. Raises RuntimeError as scatter, and for a number that does not fit the dtype."""
-    return _scatter("scatter", self, dim, index, number_as("scatter", self.geometry.dtype, value), add=False)
+    return _scatter("scatter", self, dim, index, number_as("scatter", self.geometry.dtype, value), replace_at)
+
+
+@writing("scatter.reduce", "scatter_.reduce")
+def scatter_reduce_(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    """scatter that adds ("add") or multiplies ("multiply"), repeated places included. Raises as scatter."""
+    return _scatter("scatter", self, dim, index, _source("scatter", self, index, src), _reduction(reduce))
+
+
+@writing("scatter.value_reduce", "scatter_.value_reduce")
+def scatter_value_reduce_(self: Tensor, dim: int, index: Tensor, value: Number, *, reduce: str) -> Tensor:
+    """scatter of one number that adds or multiplies. Raises RuntimeError as scatter."""
+    number = number_as("scatter", self.geometry.dtype, value)
+    return _scatter("scatter", self, dim, index, number, _reduction(reduce))
 
 
 @writing("scatter_add", "scatter_add_")
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """scatter that adds, repeated places included. Raises RuntimeError as scatter."""
-    return _scatter("scatter_add", self, dim, index, _source("scatter_add", self, index, src), add=True)
+    return _scatter("scatter_add", self, dim, index, _source("scatter_add", self, index, src), add_at)
 
 
 def _vector(operator: str, self: Tensor, dim: int, index: Tensor) -> tuple[int, Array]:
@@ -199,3 +232,14 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     target[_part(dim, places)] = number_as("index_fill_", self.geometry.dtype, value)
     bump_version(self)
     return self
+
+
+@writing("index_fill.int_Tensor", "index_fill_.int_Tensor")
+def index_fill_tensor_(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    """index_fill with the value of a 0-dim tensor. Raises RuntimeError for more dims, IndexError out of range."""
+    if value.geometry.ndim:
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.geometry.ndim} "
+            f"dimension(s)."
+        )
+    return index_fill_(self, dim, index, item(value))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ..core.dtype import bfloat16, bool_, int32, int64
+from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64
 from ..core.errors import wrap_dim
 from ..core.promotion import promote_types
+from ..dispatch.dispatcher import call
+from ..dispatch.registry import REGISTRY
+from ..iteration.operand import Number
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.tensor import Tensor
 from .arrays import Array, filled, from_array, values
@@ -99,6 +104,22 @@ def _insertion(boundaries: Array, wanted: Array, side: str) -> Array:
     return np.stack(found).reshape(wanted.shape) if found else np.empty(wanted.shape, np.int64)
 
 
+@kernel("searchsorted.Scalar", "CPU")
+def searchsorted_number(sorted_sequence: Tensor, self: Number, **options: Any) -> Tensor:
+    """searchsorted of one number in a 1-D sequence. Raises RuntimeError for another rank."""
+    if sorted_sequence.geometry.ndim != 1:
+        raise RuntimeError(
+            f"searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+            f"boundaries tensor dim({sorted_sequence.geometry.ndim}) and input value {self}"
+        )
+    return searchsorted(sorted_sequence, _tensor_of(self), **options)
+
+
+def _tensor_of(number: Number) -> Tensor:
+    kind = int64 if isinstance(number, (bool, int)) else dtype_of_number(number)
+    return filled((), kind, number)
+
+
 @kernel("bucketize.Tensor", "CPU")
 def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """searchsorted with the sequence second. Raises RuntimeError unless `boundaries` is 1-D."""
@@ -107,13 +128,39 @@ def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, righ
     return searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
 
+@kernel("bucketize.Scalar", "CPU")
+def bucketize_number(self: Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """bucketize of one number. Raises RuntimeError unless `boundaries` is 1-D."""
+    return bucketize(_tensor_of(self), boundaries, out_int32=out_int32, right=right)
+
+
 @kernel("isin.Tensor_Tensor", "CPU")
 def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element equals one of `test_elements`; with `invert` whether it equals none."""
     for tensor in (elements, test_elements):
-        if tensor.geometry.dtype.is_complex or tensor.geometry.dtype is bool_:
-            raise RuntimeError(f"Unsupported input type encountered for isin(): {tensor.geometry.dtype.name}")
+        _check_isin(tensor.geometry.dtype)
     dtype = promote_types(elements.geometry.dtype, test_elements.geometry.dtype)
     wide = np.dtype(np.float32) if dtype is bfloat16 else dtype.numpy
     found = np.isin(values(elements).astype(wide), values(test_elements).astype(wide), invert=invert)
     return filled(elements.geometry.sizes, bool_, found)
+
+
+@kernel("isin.Tensor_Scalar", "CPU")
+def isin_number(elements: Tensor, test_element: Number, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Whether each element equals a number, or with `invert` differs from it. Raises RuntimeError as isin."""
+    _check_isin(elements.geometry.dtype)
+    _check_isin(dtype_of_number(test_element))
+    found: Tensor = call(REGISTRY.find("ne.Scalar" if invert else "eq.Scalar"), elements, test_element)
+    return found
+
+
+@kernel("isin.Scalar_Tensor", "CPU")
+def number_isin(element: Number, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Whether a number equals one of `test_elements`. Raises RuntimeError as isin."""
+    _check_isin(dtype_of_number(element))
+    return isin(_tensor_of(element), test_elements, invert=invert)
+
+
+def _check_isin(dtype: DType) -> None:
+    if dtype.is_complex or dtype is bool_:
+        raise RuntimeError(f"Unsupported input type encountered for isin(): {dtype.name}")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from ..core.dtype import int64
 from ..core.errors import check_int, check_ints, wrap_dim
+from .array_view import array_of
 from .tensor import Tensor
 from .views import select, sliced
 
@@ -66,9 +69,25 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(self, step, place)
 
 
-def tensor_split(self: Tensor, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+def _places(given: Tensor) -> Any:
+    geometry = given.geometry
+    if geometry.dtype is not int64:
+        raise RuntimeError(
+            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {geometry.dtype.name}"
+        )
+    if geometry.ndim > 1:
+        raise RuntimeError(
+            f"tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
+            f"but got a tensor with {geometry.ndim} dims"
+        )
+    return array_of(given).tolist()
+
+
+def tensor_split(self: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Exactly n parts whose sizes differ by at most one, or the parts between the given indices, clamped."""
     place, size = _size_along("tensor_split", self, dim)
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = _places(indices_or_sections)
     if isinstance(indices_or_sections, list | tuple):
         cuts = check_ints("tensor_split", "indices", indices_or_sections)
         bounds = [slice(start, stop).indices(size)[:2] for start, stop in zip((0, *cuts), (*cuts, size), strict=True)]
