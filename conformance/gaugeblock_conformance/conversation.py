@@ -176,7 +176,8 @@ class Conversation:
 
     def drawn(self) -> dict[str, str]:
         """The running example's inputs, as text."""
-        return {name: repr(value) for name, value in self._drawn.items()}
+        texts = {name: repr(value) for name, value in self._drawn.items()}
+        return {name: text for name, text in texts.items() if text != "data(...)"}
 
     def observe(self, what: str, x: Handle) -> Any:
         """What the backend's observer ``what`` says of ``x``."""

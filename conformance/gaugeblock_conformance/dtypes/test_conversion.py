@@ -235,12 +235,20 @@ def test_every_pair_of_dtypes(s: Session) -> None:
 
     def body(s: Session, source: str, target: str, form: str) -> None:
         values = table(source)
+        if source in INTEGRAL:
+            odd = [n for n in (12345, -12345, 2**24 + 1, -(2**40) - 1, 2**53 - 1) if _fits(n, source)]
+            values = np.concatenate([values, np.array(odd, values.dtype)])
         values = np.tile(values[_judged(values, source, target)], 5)
         for array in (values, values[:1]):
             x = TensorCase(source, array.shape, (1,), literal=tuple(array.tolist()))
             s.expect_values(_convert(s, x, target, form), cast(array, target))
 
     s.table([(a, b, form) for a in ALL for b in ALL for form in _FORMS], body)
+
+
+def _fits(number: int, dtype: str) -> bool:
+    limits = np.iinfo(numpy_dtype(dtype))
+    return bool(limits.min <= number <= limits.max)
 
 
 def _judged(values: Array, source: str, target: str) -> Array:

@@ -39,6 +39,22 @@ def test_item_golden(s: Session) -> None:
 
 
 @requirement("dtypes/item-gives-the-python-kind")
+def test_every_hard_value(s: Session) -> None:
+    def body(s: Session, dtype: str) -> None:
+        values = table(dtype)
+        want = (values.astype(np.float32) if dtype == "bfloat16" else values).tolist()
+        for shape in ((-1,), (1, -1), (-1, 1)):
+            x = s.tensor(values.reshape(shape))
+            same = list(map(repr, _flatten(s.call("tolist", x)))) == list(map(repr, want))
+            s.expect(same, True, f"elements of tolist() of {dtype}", f"{x.name}.tolist()", [x])
+        for value, plain in zip(values, want, strict=True):
+            item = s.call("item", s.tensor(value))
+            s.expect(repr(item) == repr(plain), True, f"item() of {dtype} {plain!r}", f"{item!r} == {plain!r}")
+
+    s.table(ALL if s.has_data else (), body)
+
+
+@requirement("dtypes/item-gives-the-python-kind")
 @forall(x=st.tensors(max_dims=3), seed=hs.integers(0, 2**16))
 def test_items_of_all_dtypes(s: Session, x: TensorCase, seed: int) -> None:
     t = s.build(x)

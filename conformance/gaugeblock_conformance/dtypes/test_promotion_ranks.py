@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gaugeblock_spec import operators
+from gaugeblock_spec.operators import Operator
+from gaugeblock_spec.schema import parse
 from hypothesis import strategies as hs
 
 from ..forall import forall
+from ..oracles.pointwise import operators_with_oracle, result_dtype
 from ..oracles.promotion import COMPLEX, CORE, FLOAT, KIND, result_type
 from ..requirement import requirement
 from ..session import Session
@@ -47,6 +51,38 @@ def test_tensor_without_dims_table(s: Session) -> None:
         expect_dtype_answer(s, want, "result_type", x, y)
 
     s.table([(a, b) for a in CORE for b in CORE if not _complex_half(a, KIND[b])], body)
+
+
+@requirement("dtypes/higher-kind-of-lower-rank-counts", "dtypes/lower-rank-result-dtype")
+def test_tensor_without_dims_in_every_operator(s: Session) -> None:
+    """Every operator of two tensors that promotes, over an eighth of all pairs of dtypes each."""
+
+    def body(s: Session, name: str, dims: str, dimless: str) -> None:
+        want = result_dtype(name, result_type([dims], [dimless]))
+        x, y = s.tensor([1, 1], dims), s.tensor(1, dimless)
+        s.expect_dtype(s.call(name, x, y), want)
+        s.expect_dtype(s.call(name, y, x), want)
+
+    rows = [operators.load()[name] for name in operators_with_oracle()]
+    pairs = [(a, b) for a in CORE for b in CORE if not _complex_half(a, KIND[b])]
+    chosen = [
+        (row.name, a, b)
+        for n, row in enumerate(filter(_promotes, rows))
+        for k, (a, b) in enumerate(pairs)
+        if (n + k + s.seed) % 8 == 0 and result_type([a], [b]) in row.dtypes
+        if row.base_name not in ("sub", "rsub") or "bool" not in (a, b)
+    ]
+    s.table(chosen, body)
+
+
+def _promotes(row: Operator) -> bool:
+    tensors = [a.name for a in parse(str(row.schema)).arguments if a.default is None]
+    return row.promotion in ("default", "int_to_float") and tensors == ["self", "other"] and not _own_rule(row.name)
+
+
+def _own_rule(name: str) -> bool:
+    """A number is no tensor; and ldexp takes its second operand as it is."""
+    return "Scalar" in name or name.startswith("ldexp")
 
 
 @requirement("dtypes/lower-rank-result-dtype")

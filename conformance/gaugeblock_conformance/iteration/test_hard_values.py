@@ -15,7 +15,7 @@ from ..oracles.pointwise import expected, operators_with_oracle
 from ..oracles.promotion import CORE, FLOAT, KIND
 from ..requirement import requirement
 from ..session import ConformanceError, Handle, Session
-from ..values import FLOATS, SIGNED, table
+from ..values import COMPLEX, FLOATS, SIGNED, table
 from .samples import Sample, choices, settled
 
 _TRIPLES = 600
@@ -38,6 +38,10 @@ def _grid(name: str, dtype: str, count: int, seed: int) -> list[Array]:
         hard = hard[hard != np.iinfo(numpy_dtype(dtype)).min]
     if count == 1 and "Scalar_Tensor" in name and KIND[dtype] < FLOAT:
         hard = hard[hard != 0]
+    if count == 1 and dtype in COMPLEX:
+        # Parts whose squares leave the range.
+        edge = np.finfo(hard.real.dtype).max ** 0.75
+        hard = np.concatenate([hard, np.array([edge + 1j * edge, 1j * edge - edge, 1 / edge - 1j / edge], hard.dtype)])
     if count == 1:
         return [_values(dtype, seed) if dtype in FLOATS else hard]
     if count == 2:
@@ -52,13 +56,15 @@ def _grid(name: str, dtype: str, count: int, seed: int) -> list[Array]:
 def _options(name: str, dtype: str) -> Iterator[tuple[dict[str, Any], str]]:
     """Values for the arguments that are no tensors, each of their choices at least once, and the dtype they lead to."""
     columns: dict[str, Sequence[Any]] = {}
+    defaults: dict[str, Any] = {}
     for argument in parse(operators.load()[name].schema).arguments:
         options = None if argument.type.startswith("Tensor") else choices(argument, dtype)
         if options is not None:
             columns[argument.name] = options
+            defaults[argument.name] = None if argument.default is None else argument.default_value
     for k in range(max(map(len, columns.values()), default=1)):
         row = {argument: options[k % len(options)] for argument, options in columns.items()}
-        yield settled({argument: value for argument, value in row.items() if value is not None}, dtype)
+        yield settled({argument: value for argument, value in row.items() if value != defaults[argument]}, dtype)
 
 
 def _operands(name: str, dtype: str, seed: int) -> list[Array]:

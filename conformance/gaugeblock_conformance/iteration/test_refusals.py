@@ -32,8 +32,8 @@ def _arguments(name: str, tensors: list[Handle]) -> tuple[list[Any], dict[str, A
         if argument.type.startswith("Tensor"):
             places.append(tensors[min(len(places), len(tensors) - 1)])
             continue
-        options = choices(argument, "float32")
-        if options is not None and options[0] is not None:
+        options = None if argument.default is not None else choices(argument, "float32")
+        if options is not None:
             numbers[argument.name] = options[0]
     return Sample(name, (), settled(numbers, "float32")[0], "float32").arguments(places)
 

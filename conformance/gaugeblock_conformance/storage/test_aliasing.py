@@ -176,10 +176,13 @@ def test_reading_again_after_a_write(s: Session, name: str, view: bool, writes: 
         return
     mirror = np.arange(6).reshape(2, 3)
     x = s.tensor(mirror)
-    aliases = {"x": x, "y": s.call("t", x), "d": s.call("detach", x), "z": s.call("data", x)}
-    read, values = (aliases["y"], mirror.T) if view else (x, mirror)
+    turned = s.call("t", x)
+    aliases = {"x": x, "y": turned}
+    read, values = (turned, mirror.T) if view else (x, mirror)
     _read(s, name, read, values)
     for alias, place, number in writes:
+        if alias not in aliases:
+            aliases[alias] = s.call("detach" if alias == "d" else "data", x)
         at = (place % 3, place // 3) if alias == "y" else (place // 3, place % 3)
         s.call("__setitem__", aliases[alias], at, number)
         mirror[place // 3, place % 3] = number
