@@ -74,9 +74,9 @@ __all__ = [
     "from_numpy", "frombuffer", "full", "full_like", "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo",
     "initial_seed", "is_deterministic_algorithms_warn_only_enabled", "is_tensor", "iteration", "layout", "linspace",
     "load", "logspace", "manual_seed", "memory", "memory_format", "nonzero", "norm", "ones", "ones_like",
-    "preserve_format", "promote_types", "result_type", "save", "scalar_tensor", "seed", "set_default_dtype", "set_num_threads",
-    "set_printoptions", "set_rng_state", "show_binding", "strided", "tensor", "unique", "use_deterministic_algorithms",
-    "zeros", "zeros_like",
+    "preserve_format", "promote_types", "result_type", "save", "scalar_tensor", "seed", "set_default_dtype",
+    "set_num_threads", "set_printoptions", "set_rng_state", "show_binding", "strided", "tensor", "unique",
+    "use_deterministic_algorithms", "zeros", "zeros_like",
 ]  # fmt: skip
 
 globals().update(_DTYPES)
