@@ -73,7 +73,7 @@ _register(False)
 
 @kernel("aminmax")
 def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """(smallest, largest) in all or along a dim; NaN wins. RuntimeError without elements, IndexError for an empty dim."""
+    """(smallest, largest) in all or along a dim; NaN wins. Raises RuntimeError, IndexError for no elements."""
     _check_ordered("aminmax", self)
     dims = reduced_dims("aminmax", dim, self.geometry.ndim)
     check_not_empty("aminmax", self.geometry, dims, full=dim is None)
