@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..core.errors import type_error
 from .build import make_function
 from .generate import SOURCES
 from .groups import find_operator, functions, methods
@@ -13,6 +14,8 @@ def show_binding(name: str) -> str:
 
     Raises KeyError when there is no such binding.
     """
+    if not isinstance(name, str):
+        type_error("show_binding", "name", name, "str")
     if name.startswith("Tensor."):
         attribute = name.partition(".")[2]
         if attribute in PENDING:

@@ -1,0 +1,109 @@
+"""Arguments that make no sense, to every public function and method: a clean exception, and no memory left behind."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import gaugeblock as gb
+import numpy as np
+from gaugeblock.bindings.groups import functions
+from gaugeblock.memory import host_allocator
+
+CLEAN = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError, OverflowError, BufferError, MemoryError)
+LEFT_OUT = {"set_default_dtype", "set_num_threads", "set_printoptions", "use_deterministic_algorithms", "from_blob",
+            "load", "save", "seed", "manual_seed", "set_rng_state"}  # fmt: skip
+INTERNAL = {"__class__", "__init_subclass__", "__subclasshook__", "__new__", "__setattr__", "__delattr__", "__init__",
+            "__getattribute__", "__deepcopy__", "__reduce__", "__getstate__"}  # fmt: skip
+CALLS = 2000
+
+
+def nested(depth: int) -> list[Any]:
+    result: list[Any] = []
+    for _ in range(depth):
+        result = [result]
+    return result
+
+
+def shrunk() -> gb.Tensor:
+    x = gb.ones(3)
+    x.untyped_storage().resize_(0)
+    return x
+
+
+VALUES: list[Callable[[], Any]] = [
+    *(lambda value=value: value for value in (
+        None, True, -1, 0, 2, 2**50, 2**63 - 1, 2**63, -(2**63), 2**70, float("nan"), float("inf"), 1.5, 1j, "x",
+        "meta", (), [1, 2], (-1,), (2**40, 2**40), [float("nan")], slice(None), b"ab", gb.float16,
+        gb.device("cpu"),
+    )),
+    object,
+    lambda: nested(100),
+    lambda: gb.ones(3),
+    lambda: gb.zeros(0),
+    lambda: gb.ones(()),
+    lambda: gb.ones(2, 3, device="meta"),
+    lambda: gb.ones(2, 2, dtype=gb.complex64).conj(),
+    lambda: gb.arange(6).view(2, 3).t(),
+    lambda: gb.ones(3, dtype=gb.bool),
+    lambda: np.ones(3),
+    lambda: np.array("s"),
+    shrunk,
+]  # fmt: skip
+KEYWORDS = ("dim", "keepdim", "out", "dtype", "device", "alpha", "size", "memory_format", "value", "generator")
+
+
+def callables() -> dict[str, Any]:
+    named = {name: getattr(gb, name) for name in {*functions(), *gb.__all__} - LEFT_OUT}
+    methods = {f"Tensor.{name}": getattr(gb.Tensor, name) for name in dir(gb.Tensor) if name not in INTERNAL}
+    return {name: value for name, value in sorted({**named, **methods}.items()) if callable(value)}
+
+
+def run(seed: int) -> list[str]:
+    """The calls that ended in anything but a result or a clean exception."""
+    random = Random(seed)
+    targets = callables()
+    names = list(targets)
+    strange = []
+    for _ in range(CALLS):
+        name = random.choice(names)
+        places = [random.randrange(len(VALUES)) for _ in range(random.randrange(4))]
+        options = {random.choice(KEYWORDS): random.randrange(len(VALUES)) for _ in range(random.random() < 0.2)}
+        args = [VALUES[place]() for place in places]
+        if name.startswith("Tensor."):
+            args.insert(0, random.choice([gb.ones(3), gb.zeros(2, 3).t(), gb.ones(()), gb.ones(2, device="meta")]))
+        try:
+            targets[name](*args, **{key: VALUES[place]() for key, place in options.items()})
+        except CLEAN:
+            pass
+        except Exception as error:
+            strange.append(f"{name}{places}{options}: {type(error).__name__}: {error}")
+    return strange
+
+
+def main(seed: int) -> None:
+    warnings.simplefilter("ignore")
+    run(seed)
+    gc.collect()
+    before = host_allocator.statistics().allocated_bytes
+    strange = run(seed)
+    gc.collect()
+    left = host_allocator.statistics().allocated_bytes - before
+    sys.exit("\n".join(strange) if strange else f"{left} bytes left" if left > 1 << 16 else 0)
+
+
+def test_every_call_ends_cleanly() -> None:
+    for seed in (1, 2):
+        child = subprocess.run(
+            [sys.executable, __file__, str(seed)], capture_output=True, text=True, timeout=240, check=False
+        )
+        assert child.returncode == 0, child.stderr[-3000:]
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
