@@ -164,3 +164,12 @@ def test_out_is_resized_and_filled() -> None:
     assert gb.zeros(2, 2, out=out) is out
     assert out.tolist() == [[0.0, 0.0], [0.0, 0.0]]
     assert gb.arange(3, out=out).tolist() == [0.0, 1.0, 2.0]
+
+
+def test_ranges_count_before_they_cut_to_integers() -> None:
+    assert gb.arange(0, -8.000001, -4.0, dtype=gb.int32).tolist() == [0, -4, -8]
+    assert gb.arange(0, -8.000001, -4.0, dtype=gb.int64).tolist() == [0, -4]
+    assert gb.arange(0, 2, 0.5, dtype=gb.uint8).tolist() == [0, 0, 0, 0]
+    assert gb.arange(0.5, 7.9, 2.5, out=gb.empty(0, dtype=gb.int64)).tolist() == [0, 2, 4, 6]
+    with pytest.raises(ValueError, match="nonzero"):
+        gb.arange(0, 2, 0.5, dtype=gb.int64)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core.device import cpu
-from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, float16, float64, float64
+from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, float16, float32, float64
 from ..iteration.operand import Number
 from ..iteration.tensor_iterator import TensorIterator, planned_geometry
 from ..kernels.operand import Immediate
@@ -29,6 +29,15 @@ TAKES_ALPHA = frozenset(
     f"{name}{form}" for name in ("add", "sub", "rsub") for form in (".Tensor", ".Scalar")
 )
 """Rows with a number that scales an operand and must not exceed the computation's kind."""
+
+
+WIDE_NUMBERS = frozenset({"mul", "div", "div.floor", "addcmul", "addcdiv", "lerp"})
+"""Formulas that take a number as float32 when they compute in a half-float dtype; the others round it to that dtype."""
+
+
+def number_dtype(formula: str, common: DType) -> DType:
+    """The dtype that a Python number is converted to."""
+    return float32 if common in HALF and formula in WIDE_NUMBERS else common
 
 
 @dataclass(slots=True, eq=False)
@@ -72,7 +81,8 @@ def plan_call(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: b
 def fitted(rule: PointwiseRule, call: Call, common: DType) -> Call:
     """The call with its checked numbers as `common` holds them; RuntimeError when one does not fit."""
     if call.extras:
-        call = call._replace(extras=tuple([stored_number(rule.base, value, common) for value in call.extras]))
+        kind = number_dtype(call.formula, common)
+        call = call._replace(extras=tuple([stored_number(rule.base, value, kind) for value in call.extras]))
     if call.fit:
         operands = [v if isinstance(v, Tensor) else stored_number(rule.base, v, common) for v in call.operands]
         call = call._replace(operands=tuple(operands))
@@ -116,8 +126,9 @@ def _kernel(call: Call, dtypes: Sequence[DType | None], common: DType, output: D
     from .formulas import FORMULAS
 
     compute = float64 if FORMULAS[call.formula].numbers == "float" and common.kind < 2 else common
-    operands: list[DType | Immediate] = [Immediate(common) if dtype is None else dtype for dtype in dtypes]
-    operands.extend(Immediate(compute) for _ in call.extras)
+    number = Immediate(number_dtype(call.formula, common))
+    operands: list[DType | Immediate] = [number if dtype is None else dtype for dtype in dtypes]
+    operands.extend(Immediate(number_dtype(call.formula, compute)) for _ in call.extras)
     return formula_kernel(call.formula, operands, compute, output)
 
 

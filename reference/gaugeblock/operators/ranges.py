@@ -48,19 +48,26 @@ def arange(
     check_layout("arange", layout)
     whole = not any(isinstance(value, float) for value in (first, last, by))
     kind = dtype_argument("arange", dtype)
+    if kind is None and isinstance(out, Tensor):
+        kind = out.geometry.dtype
     if kind is None:
         kind = int64 if whole else DEFAULTS.dtype
     if kind.kind in (0, 3):
         raise NotImplementedError(f"arange(): not implemented for dtype {kind}")
-    if kind.kind == 1 and all(math.isfinite(value) for value in (first, last, by)):
-        first, last, by = int(first), int(last), int(by)
     if not by:
         raise RuntimeError(f"arange(): step must be nonzero, got {by}")
     if not (math.isfinite(first) and math.isfinite(last) and math.isfinite(by)):
         raise RuntimeError(f"arange(): unsupported range: {first} -> {last}")
     if (by > 0) != (last >= first) and last != first:
         raise RuntimeError("arange(): upper bound and lower bound inconsistent with step sign")
-    count = int(-((first - last) // by)) if isinstance(by, int) and kind.kind == 1 else math.ceil((last - first) / by)
+    if kind is int64:
+        first, last, by = int(first), int(last), int(by)
+        if not by:
+            raise ValueError("arange(): step must be nonzero, but a step between -1 and 1 is 0 in int64")
+    exact = isinstance(first, int) and isinstance(last, int) and isinstance(by, int)
+    count = -((first - last) // by) if exact else math.ceil((last - first) / by)
+    if kind.kind == 1:
+        first, by = int(first), int(by)
     target = (out, dtype)
     return _filled("arange", count, kind, device, target, requires_grad, lambda: _steps(first, by, count, kind))
 
