@@ -51,7 +51,9 @@ def _check_tensor(operator: str, value: Any) -> None:
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Indices of the elements that are not zero, as (count, ndim), or as one vector per dim with `as_tuple`."""
     _check_tensor("nonzero", input)
-    if out is not None and not as_tuple:
+    if out is not None:
+        if as_tuple or not isinstance(out, Tensor):
+            raise TypeError("nonzero(): 'out' must be one Tensor, and is not taken with as_tuple=True")
         return call(REGISTRY.find("nonzero.out"), input, out=out)
     if not as_tuple:
         return nonzero_operator(input)
