@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from .object_cache import ObjectCache
+from .runtime import EXTENDED
 
 METH_FASTCALL = 0x80
 NAME = "GAUGEBLOCK_NAME"
@@ -81,11 +82,12 @@ class Compiler:
         return builtin
 
 
-LIBM = tuple(
-    "acos acosh asin asinh atan atan2 atanh cbrt ceil ceilf cos cosh erf erfc exp exp2 expm1 floor floorf fma fmaf "
+LIBM = (
+    *"acos acosh asin asinh atan atan2 atanh cbrt ceil ceilf cos cosh erf erfc exp exp2 expm1 floor floorf fma fmaf "
     "fmod fmodf hypot ldexp lgamma log log10 log1p log2 nearbyint nearbyintf pow rint rintf round roundeven roundevenf "
     "sin sinh sqrt sqrtf tan tanh tgamma trunc truncf cexp clog csin ccos ctan casin cacos catan csinh ccosh ctanh "
-    "casinh cacosh catanh csqrt cpow".split()
+    "casinh cacosh catanh csqrt cpow".split(),
+    *(f"{name}l" for name in EXTENDED),
 )
 
 

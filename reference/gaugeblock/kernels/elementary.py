@@ -1,7 +1,8 @@
 """Elementary functions of lanes, real and complex.
 
 float32 lanes are evaluated in double precision (own polynomials where `approximation` has one, else the C library) and
-rounded once; float64 lanes and complex numbers use the C library.
+rounded once. float64 lanes and complex numbers use the C library, in extended precision where the double function is
+not good enough and the processor has one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from . import approximation, double, error_function, trigonometry
 from .complex_lanes import Complex, Value, choose
 from .complex_lanes import divide as smith_divide
 from .expression import F32, F64, Lane, constant, select
-from .functions import convert_lane, fabs, floor, fused, libm, sqrt
+from .functions import call, convert_lane, fabs, floor, fused, libm, sqrt
+from .isa import has_extended_precision
+from .runtime import EXTENDED
 
 SINGLE: dict[str, Callable[..., Lane]] = {
     "exp": approximation.exp, "exp2": approximation.exp2, "expm1": approximation.expm1, "log": approximation.log,
@@ -62,7 +65,11 @@ def evaluated(name: str, *arguments: Lane) -> Lane:
     if arguments[0].type is F32 and fast is not None:
         return convert_lane(fast(*(convert_lane(x, F64) for x in arguments)), F32)
     own = DOUBLE.get(name)
-    return own(*arguments) if own is not None else libm(name, *arguments)
+    if own is not None:
+        return own(*arguments)
+    if arguments[0].type is F64 and name in EXTENDED and has_extended_precision():
+        return call(f"gb_extended_{name}", *arguments)
+    return libm(name, *arguments)
 
 
 def _widened(z: Complex) -> Complex:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import platform
+import sys
 import warnings
 from dataclasses import dataclass
 
@@ -55,6 +56,11 @@ def known_levels() -> tuple[Level, ...]:
     if machine in ("aarch64", "arm64"):
         return ARM_LEVELS
     return OTHER_LEVELS
+
+
+def has_extended_precision() -> bool:
+    """Whether C's long double is the x87's 80-bit format."""
+    return known_levels() is X86_LEVELS and sys.platform != "win32"
 
 
 @functools.cache

@@ -41,4 +41,20 @@ end:
   ret i64 %x
 }"""
 
+# C's double functions that are off by more than one unit in the last place, where the extended ones are not.
+EXTENDED = ("acosh", "asinh", "atanh", "cosh", "erfc", "lgamma", "log10", "sinh", "tanh")
+
+
+def _extended(name: str) -> str:
+    """The double function by way of the 80-bit one: rounded once more, within 0.51 units in the last place."""
+    return f"""declare x86_fp80 @{name}l(x86_fp80)
+define internal double @gb_extended_{name}(double %x) {{
+  %wide = fpext double %x to x86_fp80
+  %value = call x86_fp80 @{name}l(x86_fp80 %wide)
+  %result = fptrunc x86_fp80 %value to double
+  ret double %result
+}}"""
+
+
 ROUTINES: dict[str, str] = {f"gb_power_{bits}": _power(bits) for bits in (8, 16, 32, 64)} | {"gb_gcd": _GCD}
+ROUTINES |= {f"gb_extended_{name}": _extended(name) for name in EXTENDED}
