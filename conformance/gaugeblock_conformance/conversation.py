@@ -100,7 +100,12 @@ class Conversation:
         return self._adopt(raw, name, None, array.reshape(-1))
 
     def build(self, case: TensorCase, name: str | None = None) -> Handle:
-        """The tensor of a drawn case: its storage from NumPy, then a view of it (needs ``as_strided`` unless plain)."""
+        """The tensor of a drawn case: its storage from NumPy, then a view of it (needs ``as_strided`` unless plain).
+
+        A backend whose strides cannot be seen gets the elements alone, as a contiguous tensor.
+        """
+        if not case.plain and not self.capabilities & {"strided", "as_strided"}:
+            return self.tensor(case.array, name=name)
         self.outcome.tensors += 1
         name = name or self._fresh("x")
         step = Create(name, case)
@@ -180,7 +185,9 @@ class Conversation:
         return {name: text for name, text in texts.items() if text != "data(...)"}
 
     def observe(self, what: str, x: Handle) -> Any:
-        """What the backend's observer ``what`` says of ``x``."""
+        """What the backend's observer ``what`` says of ``x``; needs the capability that the observer belongs to."""
+        if what in _OBSERVED:
+            self.require(_OBSERVED[what])
         if self.trace_sink is not None:
             self.trace_sink(self.snippet([self.dialect.observe(what, x.name)], {x.name}))
         return self.guard(what, lambda: getattr(self.backend, what)(x.raw))
@@ -312,4 +319,8 @@ def _first_line(error: BaseException) -> str:
     return str(error).strip().split("\n")[0][:300]
 
 
+_OBSERVED = {
+    "strides": "strided", "storage_offset": "strided",
+    "storage_id": "storage", "storage_nbytes": "storage", "data_ptr": "storage",
+}  # fmt: skip
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None), list, tuple, dict, set})

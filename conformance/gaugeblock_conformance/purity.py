@@ -90,6 +90,11 @@ class Purity:
             return
         if not self.has_data:
             return
+        if not self._strided and any(handle.root is None for handle in written):
+            # What a view shares cannot be seen: it may have been written to any of them.
+            for root in self._roots:
+                root.snapshot = self._bytes(root)
+            return
         touched = [(root, handle) for handle in written for root in self._roots_of(handle)]
         for root in self._roots:
             if not any(root is t for t, _ in touched):

@@ -133,6 +133,23 @@ def test_unrepeatable_call_is_caught() -> None:
         negates(Session(Broken("neg", jitter), FEW, 1))
 
 
+def test_a_backend_without_strides_gets_the_elements() -> None:
+    """Layouts that it cannot have are no reason to skip what is said of values."""
+
+    class Dense(NumpyBackend):
+        capabilities = frozenset({"core"})
+
+        def strides(self, tensor: Any) -> tuple[int, ...]:
+            raise NotImplementedError
+
+    s = Session(Dense(), FEW)
+    adds(s)
+    assert s.outcome.examples == FEW.examples
+    s.begin()
+    with pytest.raises(MissingCapability, match="strided"):
+        s.expect_strides(s.tensor([1.0]), (1,))
+
+
 def test_missing_capability_skips() -> None:
     with pytest.raises(MissingCapability, match="sparse_coo"):
         Session(NumpyBackend()).require("core", "sparse_coo")

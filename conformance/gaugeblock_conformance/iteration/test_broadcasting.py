@@ -85,7 +85,8 @@ def test_allocated_output(s: Session) -> None:
     y = s.tensor([[10], [20]], "int16")
     total = s.call("add.Tensor", x, y)
     s.expect_values(total, [[11, 12, 13], [21, 22, 23]], dtype="int16")
-    s.expect_fresh(total, x, y)
+    if "storage" in s.capabilities:
+        s.expect_fresh(total, x, y)
 
 
 @requirement("iteration/destination-is-never-broadcast")

@@ -50,7 +50,7 @@ def test_views_of_two_by_three(s: Session) -> None:
     expect_view(s, s.call("view", turned, (3, 1, 2)), x, Layout((3, 1, 2), (1, None, 3)))
 
 
-@requirement("views/view-needs-continuing-strides", "views/view-shares-storage")
+@requirement("views/view-needs-continuing-strides", "views/view-shares-storage", needs=("as_strided",))
 @forall(pair=paired(CUT, regrouped))
 def test_view_exists_exactly_if_strides_exist(s: Session, pair: tuple[TensorCase, Sizes]) -> None:
     case, target = pair
