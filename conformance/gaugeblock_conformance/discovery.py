@@ -14,6 +14,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, cast
 
+from gaugeblock_spec import capabilities
+
 from .backend import Backend
 from .dialect import AdapterDialect
 from .problem import BackendProblem, one_line, unknown
@@ -24,6 +26,14 @@ MEMBERS = (
     "name", "version", "device", "capabilities", "from_numpy", "to_numpy", "call",
     "shape", "strides", "storage_offset", "dtype", "storage_id", "storage_nbytes", "data_ptr",
 )  # fmt: skip
+# What a capability adds to the members.
+CAPABILITY_MEMBERS = {
+    "version": "version_of",
+    "refcount": "watch_storage",
+    "blob": "from_blob",
+    "alloc.pluggable": "observed_allocator",
+    "iter.introspect": "iteration_plan",
+}
 
 
 @dataclass(frozen=True)
@@ -78,12 +88,26 @@ def load(name: BackendName) -> Backend:
         raise BackendProblem(
             f"backend {name.text!r}: {name.attribute} lacks {', '.join(missing)}; see gaugeblock_conformance.backend"
         )
+    _check_capabilities(name, backend)
     own = getattr(backend, "dialect", None) is not None
     if not own or _overridden(backend):
         backend.adapter_dialect = _adapter_dialect(name)
     if not own:
         backend.dialect = backend.adapter_dialect
     return cast("Backend", backend)
+
+
+def _check_capabilities(name: BackendName, backend: Any) -> None:
+    claimed, known = backend.capabilities, capabilities.load()
+    if isinstance(claimed, str) or not all(isinstance(capability, str) for capability in claimed):
+        raise BackendProblem(f"backend {name.text!r}: capabilities must be a frozenset of names, not {claimed!r}")
+    for capability in sorted(claimed):
+        if capability not in known:
+            raise BackendProblem(f"backend {name.text!r}: {unknown('capability', capability, known)}")
+        member = CAPABILITY_MEMBERS.get(capability)
+        if member is not None and not hasattr(backend, member):
+            wants = f"capability {capability!r} needs a method {member}"
+            raise BackendProblem(f"backend {name.text!r}: {wants}; see gaugeblock_conformance.backend")
 
 
 def _overridden(backend: Any) -> bool:

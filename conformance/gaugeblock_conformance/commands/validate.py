@@ -54,9 +54,10 @@ class Validate:
     def run(self, args: argparse.Namespace) -> int:
         formats = _words(args.format) or ["terminal"]
         known = {"json": None, **_formats()}
+        formats = list(known) if "all" in formats else formats
         for name in formats:
             if name not in known:
-                raise unknown("format", name, known)
+                raise unknown("format", name, known, "or all")
         out = args.out or Path("runs") / discovery.resolve(args.backend).slug
         options = Options(
             backend=args.backend,
@@ -107,7 +108,7 @@ def _lazily(point: Any) -> Render:
 
 def _formats_help() -> str:
     names = sorted({"json", *(point.name for point in entry_points(group=FORMATS_GROUP))})
-    return f"{', '.join(names)}; terminal is printed, the others are written to DIR (terminal; json always)"
+    return f"{', '.join(names)} or all; terminal is printed, the others are written to DIR (terminal; json always)"
 
 
 def _words(given: Sequence[str]) -> list[str]:

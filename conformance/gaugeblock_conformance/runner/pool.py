@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,10 @@ from .process import WorkerProcess
 from .rows import Row, Verdict, new_failure, new_row
 
 TICK = 0.05
-LOAD_TIMEOUT = 300.0
+LOAD_TIMEOUT = 120.0
+SLOW = 10.0
+# Lines of a fault handler's report that tell nothing about the cause.
+_DULL = ("Extension modules", "Current thread", "  File", "<no Python frame>")
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Pool:
         self._requirements = requirements
         self._jobs = jobs
         self._limits = limits
+        self._patience = max(LOAD_TIMEOUT, limits.timeout)
         self._setup = setup
         self._folder = Path(tempfile.mkdtemp(prefix="gaugeblock-"))
         self._selector = selectors.DefaultSelector()
@@ -57,14 +61,17 @@ class Pool:
         self._selector.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def backend(self) -> dict[str, Any]:
-        """Facts about the backend: name, version, device, capabilities, packages.
+    def backend(self, note: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+        """Facts about the backend: name, version, device, capabilities, packages. ``note`` is told if it takes long.
 
         Raises:
             BackendProblem: it cannot be loaded, dies or hangs while it loads.
         """
-        worker = self._start()
+        worker, told = self._start(), False
         while worker.ready is None:
+            if not told and time.monotonic() > worker.deadline - self._patience + SLOW:
+                told = True
+                note(f"still loading {self._setup['backend']} (for {self._patience:.0f} s at most)")
             self._selector.select(TICK)
             for message in worker.read():
                 self._handle(worker, message)
@@ -89,7 +96,7 @@ class Pool:
 
     def _start(self) -> WorkerProcess:
         worker = WorkerProcess(self._folder, self._started, **self._setup)
-        worker.deadline = time.monotonic() + LOAD_TIMEOUT
+        worker.deadline = time.monotonic() + self._patience
         self._started += 1
         self._workers.append(worker)
         self._selector.register(worker.fd, selectors.EVENT_READ)
@@ -156,11 +163,12 @@ class Pool:
         name = self._setup["backend"]
         death = worker.died()
         if death is not None:
-            printed = worker.printed()
-            last = f": {printed.splitlines()[-1]}" if printed else ""
+            printed = [line for line in (worker.printed() or "").splitlines() if not line.startswith(_DULL)]
+            fatal = next((line for line in printed if line.startswith("Fatal Python error")), None)
+            last = f": {fatal or printed[-1]}" if printed else ""
             raise BackendProblem(f"backend {name!r} cannot be loaded: its process ended with {death}{last}")
         if time.monotonic() > worker.deadline:
-            raise BackendProblem(f"backend {name!r} cannot be loaded: not ready after {LOAD_TIMEOUT:.0f} s")
+            raise BackendProblem(f"backend {name!r} cannot be loaded: not ready after {self._patience:.0f} s")
 
     def _check_running(self, worker: WorkerProcess, death: str | None) -> Iterator[Row]:
         if death is not None:

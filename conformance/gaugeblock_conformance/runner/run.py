@@ -82,7 +82,7 @@ def validate(options: Options, reporter: Reporter) -> Record:
     _usable(options.out)
     setup = {"backend": name.text, "suite": options.suite, "budget": budget.name, "seed": options.seed}
     with Pool(suite.requirements, jobs, limits, **setup) as pool:
-        backend = pool.backend()
+        backend = pool.backend(reporter.note)
         manifest = _manifest(options.expect, backend, set(suite.requirements))
         reporter.note(f"expected failures: {len(manifest.expected)} ({manifest.source})")
         configuration = {
@@ -143,7 +143,10 @@ def validate(options: Options, reporter: Reporter) -> Record:
 
 
 def exit_status(record: Record) -> int:
-    """0 when every MUST held, was skipped by name or failed as expected, and nothing held unexpectedly; else 1."""
+    """0 when every MUST held, was skipped by name or failed as expected, and nothing held unexpectedly; else 1, also
+    when all were skipped: nothing was checked."""
+    if all(row["status"] == "skipped" for row in record["requirements"]):
+        return 1
     bad = [
         row
         for row in record["requirements"]

@@ -16,6 +16,16 @@ class Healthy(TemplateBackend):
     version = "1.2.3+local"
 
 
+class Misspelt(Healthy):
+    capabilities = Healthy.capabilities | {"storages"}
+
+
+class Claims(Healthy):
+    """Counts versions, it says, and cannot be asked."""
+
+    capabilities = Healthy.capabilities | {"version"}
+
+
 class Wrong(Healthy):
     """Forgets to negate from the second element on."""
 
