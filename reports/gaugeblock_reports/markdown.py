@@ -38,9 +38,10 @@ def _record(record: Record) -> Iterator[str]:
     yield from _rows("Broken as expected", summary.with_status(record, "xfailed"))
     skips = summary.skips(record)
     if skips:
-        yield from ("", "## Skipped", "")
-        for reason, rows in skips:
-            yield f"- {len(rows)} × {_escaped(reason)}"
+        yield from ("", f"## Skipped: {len(summary.with_status(record, 'skipped'))}, for want of", "")
+        for want, rows in skips:
+            names = ", ".join(f"`{row['id']}`" for row in rows)
+            yield f"- {len(rows)} × {_escaped(want)}: {names}"
     absent = summary.unsupported(record)
     if absent:
         yield from ("", "## Operators not offered", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -67,6 +68,8 @@ def failures(record: Record) -> list[CauseGroup]:
                 group.rows.append(row)
             if _better(failure, group.shown):
                 group.shown, group.row = failure, row
+    for group in groups.values():
+        group.row = max(group.rows, key=lambda row: (_speaks_of(row, group.shown), row is group.row))
     return sorted(
         groups.values(), key=lambda group: (min(level_rank(row["level"]) for row in group.rows), -len(group.rows))
     )
@@ -78,10 +81,11 @@ def with_status(record: Record, status: str) -> list[Row]:
 
 
 def skips(record: Record) -> list[tuple[str, list[Row]]]:
-    """Reason -> requirements skipped for it, the most frequent first."""
+    """What is missing -> requirements skipped for want of it, the most frequent first; a row may want several."""
     groups: dict[str, list[Row]] = {}
     for row in with_status(record, "skipped"):
-        groups.setdefault(row["reason"] or "no reason stated", []).append(row)
+        for want in _wants(row["reason"] or "no reason stated"):
+            groups.setdefault(want, []).append(row)
     return sorted(groups.items(), key=lambda item: -len(item[1]))
 
 
@@ -100,6 +104,8 @@ def verdict(record: Record) -> str:
         parts = [f"{must} MUST broken"] if must else []
         parts += [f"{xpassed} unexpectedly held"] if xpassed else []
         return f"not conforming: {', '.join(parts)}"
+    if all(row["status"] == "skipped" for row in rows):
+        return f"not conforming: nothing was checked, all {len(rows)} skipped"
     held = sum(row["status"] == "passed" and row["level"] == "MUST" for row in rows)
     listed = sum(row["status"] == "xfailed" and row["level"] == "MUST" for row in rows)
     skipped = sum(row["status"] == "skipped" and row["level"] == "MUST" for row in rows)
@@ -160,6 +166,24 @@ def _failures(row: Row) -> Iterator[Failure]:
     if row["failure"] is not None:
         yield row["failure"]
     yield from row["further_failures"]
+
+
+def _wants(reason: str) -> list[str]:
+    """The reasons of a requirement's tests, taken apart: capabilities one by one, operators all together."""
+    found: dict[str, None] = {}
+    for part in reason.split("; "):
+        kind, _, names = part.partition(" ")[2].partition(" ")
+        if part.startswith("missing capability "):
+            found.update(dict.fromkeys(f"{kind} {name}" for name in names.split(", ")))
+        else:
+            found["operators not offered" if part.startswith("unsupported operator ") else part] = None
+    return list(found)
+
+
+def _speaks_of(row: Row, failure: Failure) -> bool:
+    """Whether the requirement is named after the operator that the failure is about."""
+    about = re.search(r"^(?:wrong .* of )?([a-z]+)[a-z_]*(?:\.\w+)?(?:'s result| )", failure["message"])
+    return about is not None and about.group(1) in row["id"].partition("/")[2].split("-")
 
 
 def _better(new: Failure, old: Failure) -> bool:

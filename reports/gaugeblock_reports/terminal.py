@@ -120,7 +120,8 @@ class Report:
     def _skips(self) -> Iterator[str]:
         groups = summary.skips(self.record)
         if groups:
-            yield self._title("Skipped")
+            count = len(summary.with_status(self.record, "skipped"))
+            yield self._title(f"Skipped: {_count(count, 'requirement')}, for want of")
             for reason, rows in groups:
                 yield from _wrapped(reason, f"    {len(rows):>4}  ")
         partly = [row for row in self.record["requirements"] if row["status"] == "passed" and row["reason"]]

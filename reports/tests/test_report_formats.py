@@ -99,7 +99,7 @@ def run() -> dict[str, Any]:
             row("views/c", "failed", "SHOULD", failure=failure(snippet=None, snippet_checked=None)),
             row("views/d", "crashed", failure=failure("crashed", "signal", output="Fatal Python error: Aborted\nx")),
             row("dtypes/e", "timeout", "MAY", failure=failure("timeout", "hang", snippet_checked=False)),
-            row("dtypes/f", "skipped", reason="missing capability sort"),
+            row("dtypes/f", "skipped", reason="missing capability sort, index.adv; unsupported operator q, r"),
             row("dtypes/g", "xfailed", failure=failure(), reason="known", upstream="https://example.org/1"),
             row("dtypes/h", "xpassed", reason="expected to fail: known"),
             row("dtypes/i", "passed", reason="1 of 2 tests skipped: missing capability half"),
@@ -144,7 +144,7 @@ def test_terminal(run: dict[str, Any]) -> None:
     assert "\x1b" not in text
     assert r"\x00\x1b[31m ü\ud800" in text
     for words in ("A sentence about views/b", "expected  (1, 2)", "x = torch.ones(3)", "also      views/c (SHOULD)",
-                  "1  missing capability sort", "dtypes/h: expected to fail: known", "https://example.org/1",
+                  "1  capability sort", "dtypes/h: expected to fail: known", "https://example.org/1",
                   "9,000 examples in 60.0 s (150 a second)", "40% not", "Operators not offered: 1",
                   "1 of 2 tests skipped"):  # fmt: skip
         assert words in text, words
@@ -222,3 +222,24 @@ def test_unreadable_record(tmp_path: Path) -> None:
     (tmp_path / "record.json").write_text("[]")
     with pytest.raises(record.RecordError, match="schema is None"):
         record.load(tmp_path)
+
+
+def test_what_skipped_requirements_want(run: dict[str, Any]) -> None:
+    wants = {want: [row["id"] for row in rows] for want, rows in summary.skips(run)}
+    assert wants == {
+        "operators not offered": ["dtypes/f", "dtypes/j"],
+        "capability sort": ["dtypes/f"],
+        "capability index.adv": ["dtypes/f"],
+    }
+
+
+def test_a_run_that_checked_nothing_does_not_conform(run: dict[str, Any]) -> None:
+    run["requirements"] = [row("views/a", "skipped", reason="missing capability views")]
+    assert summary.verdict(run) == "not conforming: nothing was checked, all 1 skipped"
+
+
+def test_a_group_is_headed_by_the_requirement_named_after_the_operator(run: dict[str, Any]) -> None:
+    told = failure(message="expand's result is not on the storage of x1, against its schema")
+    run["requirements"] = [row(f"views/{slug}", "failed", failure=told) for slug in ("nbytes-is", "expand-copies", "z")]
+    (group,) = summary.failures(run)
+    assert group.row["id"] == "views/expand-copies"
