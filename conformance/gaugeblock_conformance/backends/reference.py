@@ -17,7 +17,7 @@ from .torch_style import CAPABILITIES, WRITERS, TorchStyleBackend
 class ReferenceBackend(TorchStyleBackend):
     """The reference engine on ``device``."""
 
-    capabilities = CAPABILITIES | {"alloc.pluggable", "blob", "iter.introspect", "deterministic"}
+    capabilities = CAPABILITIES | {"refcount", "alloc.pluggable", "blob", "iter.introspect"}
 
     def __init__(self, device: str = "cpu") -> None:
         engine = importlib.import_module("gaugeblock")

@@ -27,7 +27,8 @@ class TorchBackend(TorchStyleBackend):
         torch = importlib.import_module("torch")
         torch.empty(0, device=device)
         super().__init__(torch, device, "torch")
-        self.capabilities = CAPABILITIES | _HOST_ONLY if device == "cpu" else CAPABILITIES - _HOST_MEMORY
+        common = CAPABILITIES | {"refcount"}
+        self.capabilities = common | _HOST_ONLY if device == "cpu" else common - _HOST_MEMORY
         self.dialect.watching = ("ref = {0}.untyped_storage()._weak_ref()", "not torch.UntypedStorage._expired(ref)")
         if device == "meta":
             self.has_data = False
