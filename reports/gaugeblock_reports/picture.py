@@ -16,7 +16,7 @@ from .record import load
 
 def picture(text: str, title: str) -> str:
     """``text`` (with ANSI colours) in a drawn terminal window."""
-    console = Console(record=True, width=terminal.WIDTH + 2, file=io.StringIO(), force_terminal=True)
+    console = Console(record=True, width=terminal.WIDEST + 2, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(text), soft_wrap=False)
     svg = console.export_svg(title=title, unique_id="gaugeblock")
     # rich's style sheet fetches its font from the net; the reader's own monospaced font does as well.

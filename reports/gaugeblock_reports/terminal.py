@@ -1,7 +1,8 @@
-"""The report for a terminal: at most 100 columns, colour only when asked for."""
+"""The report for a terminal: as wide as it is, 100 columns at most, colour only when asked for."""
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +12,8 @@ from . import summary
 from .record import Record, printable
 from .summary import CauseGroup
 
-WIDTH = 100
+WIDEST = 100
+NARROWEST = 60
 COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
 
@@ -26,6 +28,7 @@ class Report:
     def __init__(self, record: Record, colour: bool) -> None:
         self.record = record
         self.colour = colour
+        self.width = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
 
     def text(self) -> str:
         parts = (self._head(), self._table(), self._failures(), self._xpassed(), self._xfailed(), self._skips())
@@ -44,7 +47,7 @@ class Report:
     def _head(self) -> Iterator[str]:
         yield self._title(summary.heading(self.record))
         for line in summary.circumstances(self.record):
-            yield self._paint(textwrap.shorten(line, WIDTH, placeholder=" …"), "dim")
+            yield from (self._paint(part, "dim") for part in self._wrapped(line, ""))
 
     def _table(self) -> Iterator[str]:
         statuses = summary.shown_statuses(self.record)
@@ -79,25 +82,25 @@ class Report:
         failure, row = group.shown, group.row
         mark = self._paint(group.verdict, "red")
         yield f"{number:>2}. {mark} {row['id']} ({row['level']}; {', '.join(row['origin'])})"
-        yield from _wrapped(row["sentence"], "    ")
+        yield from self._wrapped(row["sentence"], "    ")
         yield ""
-        yield from _wrapped(failure["message"], "    ", keep_lines=True)
+        yield from self._wrapped(failure["message"], "    ", keep_lines=True)
         facts = [("expected", failure["expected"]), ("got", failure["got"])]
         facts += [("example", f"{name} = {value}") for name, value in failure["example"].items()]
         previous = ""
         for name, value in facts:
             if value is not None:
                 label = "" if name == previous else name
-                yield from _wrapped(value, f"    {label:<10}", keep_lines=True)
+                yield from self._wrapped(value, f"    {label:<10}", keep_lines=True)
             previous = name
         if failure["snippet"]:
             yield f"    {'snippet':<10}{self._paint(_checked(failure), 'dim')}"
             yield from (f"        {line}" for line in failure["snippet"].rstrip().splitlines())
         for index, line in enumerate(summary.printed(failure)):
-            yield f"    {'' if index else 'printed':<10}{line.strip()[: WIDTH - 14]}"
+            yield f"    {'' if index else 'printed':<10}{line.strip()[: self.width - 14]}"
         others = [f"{other['id']} ({other['level']})" for other in group.rows if other is not row]
         if others:
-            yield from _wrapped("; ".join(others), "    also      ")
+            yield from self._wrapped("; ".join(others), "    also      ")
 
     def _xpassed(self) -> Iterator[str]:
         rows = summary.with_status(self.record, "xpassed")
@@ -105,7 +108,7 @@ class Report:
             yield self._title(f"Unexpectedly held: {_count(len(rows), 'requirement')}")
             yield "Take these out of the file of expected failures:"
             for row in rows:
-                yield from _wrapped(f"{row['id']}: {row['reason']}", "    ")
+                yield from self._wrapped(f"{row['id']}: {row['reason']}", "    ")
 
     def _xfailed(self) -> Iterator[str]:
         rows = summary.with_status(self.record, "xfailed")
@@ -115,7 +118,7 @@ class Report:
                 verdict = row["failure"]["verdict"] if row["failure"] else "failed"
                 link = f" ({row['upstream']})" if row["upstream"] else ""
                 yield f"    {row['id']} ({row['level']}, {verdict})"
-                yield from _wrapped(f"{row['reason']}{link}", "        ")
+                yield from self._wrapped(f"{row['reason']}{link}", "        ")
 
     def _skips(self) -> Iterator[str]:
         groups = summary.skips(self.record)
@@ -123,24 +126,32 @@ class Report:
             count = len(summary.with_status(self.record, "skipped"))
             yield self._title(f"Skipped: {_count(count, 'requirement')}, for want of")
             for reason, rows in groups:
-                yield from _wrapped(reason, f"    {len(rows):>4}  ")
+                yield from self._wrapped(reason, f"    {len(rows):>4}  ")
         partly = [row for row in self.record["requirements"] if row["status"] == "passed" and row["reason"]]
         if partly:
             yield self._title("Held in part")
             for row in partly:
-                yield from _wrapped(f"{row['id']}: {row['reason']}", "    ")
+                yield from self._wrapped(f"{row['id']}: {row['reason']}", "    ")
         absent = summary.unsupported(self.record)
         if absent:
             yield self._title(f"Operators not offered: {len(absent)}")
-            yield from _wrapped(", ".join(absent), "    ")
+            yield from self._wrapped(", ".join(absent), "    ")
 
     def _foot(self) -> Iterator[str]:
-        yield from _wrapped(summary.totals(self.record), "")
+        yield from self._wrapped(summary.totals(self.record), "")
         support = summary.support(self.record)
         if support is not None:
-            yield from _wrapped(support, "")
+            yield from self._wrapped(support, "")
         verdict = summary.verdict(self.record)
         yield self._paint(verdict, "green" if verdict.startswith("conforming") else "red")
+
+    def _wrapped(self, text: str, prefix: str, keep_lines: bool = False) -> Iterator[str]:
+        indent = " " * len(prefix)
+        first, width = True, self.width - len(prefix)
+        for line in text.splitlines() if keep_lines else [" ".join(text.split())]:
+            for part in textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False) or [""]:
+                yield f"{prefix if first else indent}{part}".rstrip()
+                first = False
 
 
 def _checked(failure: summary.Failure) -> str:
@@ -149,15 +160,6 @@ def _checked(failure: summary.Failure) -> str:
     if failure["snippet_checked"]:
         return f"(executed alone: {textwrap.shorten(failure['snippet_result'] or 'the same', 60, placeholder=' …')})"
     return f"(executed alone it did not fail the same way: {failure['snippet_result']})"
-
-
-def _wrapped(text: str, prefix: str, keep_lines: bool = False) -> Iterator[str]:
-    indent = " " * len(prefix)
-    first = True
-    for line in text.splitlines() if keep_lines else [" ".join(text.split())]:
-        for part in textwrap.wrap(line, WIDTH - len(prefix), break_long_words=False, break_on_hyphens=False) or [""]:
-            yield f"{prefix if first else indent}{part}".rstrip()
-            first = False
 
 
 def _count(number: int, noun: str) -> str:
