@@ -116,7 +116,8 @@ class Conversation:
             return self._adopt(raw, name, case, contents)
         if case.offset or case.strides != default_strides(case.sizes):
             self.outcome.noncontiguous += 1
-        self.require("as_strided")
+        if "as_strided" not in self.capabilities:
+            raise Unsupported("as_strided", "a capability that the backend does not list")
         self._steps.append(step)
         base = self.guard("from_numpy", lambda: self.backend.from_numpy(contents))
         view = self.guard(
