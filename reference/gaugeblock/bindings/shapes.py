@@ -34,9 +34,7 @@ def shape_of(group: Group) -> Shape:
     if any(overload.row.family != "pointwise" for overload in group.overloads):
         return GENERAL
     schemas = [parse(overload.schema) for overload in group.overloads]
-    options = tuple(
-        dict.fromkeys(a.name for s in schemas for a in s.arguments if a.name in OPTIONS and not a.written)
-    )
+    options = tuple(dict.fromkeys(a.name for s in schemas for a in s.arguments if a.name in OPTIONS and not a.written))
     if any(a.kwarg_only and a.name not in OPTIONS for s in schemas for a in s.arguments):
         return GENERAL
     with_out = ("out",) if any(overload.out is not None for overload in group.overloads) else ()
