@@ -200,6 +200,10 @@ class Conversation:
         array: Array = self.guard("to_numpy", lambda: self.backend.to_numpy(x.raw))
         return array
 
+    def text(self, operator: str, *args: Any) -> str:
+        """A call of ``operator`` as the snippet would have it."""
+        return self.dialect.expression(operator, self._named(args), {})
+
     def origin(self, x: Handle) -> str:
         """``x`` and the operator that made it, for a message."""
         for step in reversed(self.steps()):

@@ -46,7 +46,7 @@ def test_every_hard_value(s: Session) -> None:
         for shape in ((-1,), (1, -1), (-1, 1)):
             x = s.tensor(values.reshape(shape))
             same = list(map(repr, _flatten(s.call("tolist", x)))) == list(map(repr, want))
-            s.expect(same, True, f"elements of tolist() of {dtype}", f"{x.name}.tolist()", [x])
+            s.expect(same, True, f"elements of tolist() of {dtype}", s.text("tolist", x), [x])
         for value, plain in zip(values, want, strict=True):
             item = s.call("item", s.tensor(value))
             s.expect(repr(item) == repr(plain), True, f"item() of {dtype} {plain!r}", f"{item!r} == {plain!r}")
@@ -68,7 +68,7 @@ def test_items_of_all_dtypes(s: Session, x: TensorCase, seed: int) -> None:
     s.expect(len(flat), x.numel, "number of elements of tolist()", "None")
     want = (x.array.astype(np.float32) if x.dtype == "bfloat16" else x.array).tolist()
     same = all(repr(a) == repr(b) for a, b in zip(_flatten(want), flat, strict=True))
-    s.expect(same, True, f"elements of tolist() of {x.dtype}", f"repr({t.name}.tolist()) == {repr(want)!r}", [t])
+    s.expect(same, True, f"elements of tolist() of {x.dtype}", f"repr({s.text('tolist', t)}) == {repr(want)!r}", [t])
     choices = table(x.dtype)
     value = choices[seed % len(choices)]
     plain = float(value) if x.dtype == "bfloat16" else value.item()

@@ -56,7 +56,7 @@ def test_data_address(s: Session, case: TensorCase) -> None:
     start = s.call("storage_data_ptr", x)
     distance = s.observe("data_ptr", x) - start
     s.expect(distance, case.offset * numpy_dtype(case.dtype).itemsize, "bytes from the storage's start to the data",
-             f"{x.name}.data_ptr() - {x.name}.untyped_storage().data_ptr()", [x])  # fmt: skip
+             f"{s.dialect.observe('data_ptr', x.name)} - {s.text('storage_data_ptr', x)}", [x])  # fmt: skip
 
 
 @requirement("storage/data-address-follows-offset", needs=("views",))
@@ -66,7 +66,8 @@ def test_address_of_a_row(s: Session) -> None:
     x = s.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     row = s.call("__getitem__", x, 1)
     distance = s.observe("data_ptr", row) - s.observe("data_ptr", x)
-    s.expect(distance, 12, "bytes between the rows", f"{row.name}.data_ptr() - {x.name}.data_ptr()", [row, x])
+    text = " - ".join(s.dialect.observe("data_ptr", h.name) for h in (row, x))
+    s.expect(distance, 12, "bytes between the rows", text, [row, x])
 
 
 @requirement("storage/storage-has-no-dtype", needs=("views.dtype",))

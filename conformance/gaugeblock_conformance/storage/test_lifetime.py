@@ -71,7 +71,7 @@ def test_view_outlives_the_tensor(s: Session, steps: list[int], length: int) -> 
         got = s.read(y).reshape(-1)
         start = 10 + length - got.size
         s.expect(cut >= 0 and got.tolist() == list(range(start, start + got.size)), True, "elements of the view",
-                 f"{y.name}.tolist()", [y])  # fmt: skip
+                 s.text("tolist", y), [y])  # fmt: skip
     s.expect_fresh(y, *junk)
 
 

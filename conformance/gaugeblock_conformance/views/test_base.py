@@ -30,9 +30,9 @@ STEPS: list[tuple[str, Callable[[], tuple[Any, ...]]]] = [
 def _expect_base(s: Session, y: Handle, root: Handle | None) -> None:
     base = s.call("_base", y)
     if root is None:
-        s.expect(base is None, True, "the base is None", f"{y.name}._base is None", [y])
+        s.expect(base is None, True, "the base is None", f"{s.text('_base', y)} is None", [y])
     else:
-        s.expect(isinstance(base, Handle), True, "there is a base", f"{y.name}._base is not None", [y])
+        s.expect(isinstance(base, Handle), True, "there is a base", f"{s.text('_base', y)} is not None", [y])
         s.expect_same(base, root)
 
 

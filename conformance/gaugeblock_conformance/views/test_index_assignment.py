@@ -123,8 +123,9 @@ def test_one_place_three_values(s: Session) -> None:
     s.call("__setitem__", x, s.tensor([1, 1, 1], "int64"), s.tensor([5.0, 6.0, 7.0]))
     if s.has_data:
         got = s.read(x).tolist()
-        s.expect(got[0], 0.0, "the element that is not named", f"{x.name}.tolist()[0]", [x])
-        s.expect(got[1] in (5.0, 6.0, 7.0), True, "one of the values", f"{x.name}.tolist()[1] in (5.0, 6.0, 7.0)", [x])
+        text = s.text("tolist", x)
+        s.expect(got[0], 0.0, "the element that is not named", f"{text}[0]", [x])
+        s.expect(got[1] in (5.0, 6.0, 7.0), True, "one of the values", f"{text}[1] in (5.0, 6.0, 7.0)", [x])
 
 
 @requirement("views/assigned-value-broadcasts", needs=("index.adv",))

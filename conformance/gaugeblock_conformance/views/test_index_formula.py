@@ -175,8 +175,8 @@ def test_getters(s: Session, case: TensorCase) -> None:
     s.expect(s.call("ndim", x), len(case.sizes), "ndim")
     s.expect(s.call("element_size", x), numpy_dtype(case.dtype).itemsize, "element_size()")
     s.expect(s.call("storage_offset", x), case.offset, "storage_offset()")
-    s.expect(tuple(s.call("size", x)), case.sizes, "size()", f"tuple({x.name}.size())", [x])
-    s.expect(tuple(s.call("stride", x)), case.strides, "stride()", f"{x.name}.stride()", [x])
+    s.expect(tuple(s.call("size", x)), case.sizes, "size()", f"tuple({s.text('size', x)})", [x])
+    s.expect(tuple(s.call("stride", x)), case.strides, "stride()", s.text("stride", x), [x])
     for dim, (size, stride) in enumerate(zip(case.sizes, case.strides, strict=True)):
         s.expect(s.call("size", x, dim), size, f"size({dim})")
         s.expect(s.call("size", x, dim - len(case.sizes)), size, f"size({dim - len(case.sizes)})")
@@ -211,8 +211,8 @@ def test_nbytes_counts_elements(s: Session, case: TensorCase) -> None:
 def test_shape_is_a_tuple(s: Session) -> None:
     x = s.tensor([[1.0, 2.0, 3.0]])
     shape = s.call("shape", x)
-    s.expect(isinstance(shape, tuple), True, "shape is a tuple", f"isinstance({x.name}.shape, tuple)", [x])
-    s.expect(shape == (1, 3), True, "shape equals (1, 3)", f"{x.name}.shape == (1, 3)", [x])
+    s.expect(isinstance(shape, tuple), True, "shape is a tuple", f"isinstance({s.text('shape', x)}, tuple)", [x])
+    s.expect(shape == (1, 3), True, "shape equals (1, 3)", f"{s.text('shape', x)} == (1, 3)", [x])
     s.expect_raises(AttributeError, "__setattr__", x, "shape", (3, 1))
     s.expect_shape(x, (1, 3))
 

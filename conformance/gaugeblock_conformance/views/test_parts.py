@@ -136,7 +136,7 @@ def test_unbind(s: Session, case: TensorCase, dim: int) -> None:
     dim = max(-rank, min(rank - 1, dim))
     x = s.build(case)
     parts = s.call("unbind.int", x, dim)
-    s.expect(len(parts), case.sizes[dim], "number of parts", f"len({x.name}.unbind({dim}))", [x])
+    s.expect(len(parts), case.sizes[dim], "number of parts", f"len({s.text('unbind.int', x, dim)})", [x])
     for k, part in enumerate(parts):
         expect_view(s, part, x, layout_of(case).select(dim % rank, k), case.array.take(k, dim))
 
