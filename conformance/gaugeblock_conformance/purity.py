@@ -170,9 +170,11 @@ class Purity:
         if not self._strided:
             return
         promised = promise(operator)
-        if promised not in (FRESH, VIEW, SELF) or not args or not hasattr(args[0], "raw"):
+        first = args[0] if args else None
+        if promised == FRESH and isinstance(first, list | tuple) and first:
+            first = first[0]
+        if promised not in (FRESH, VIEW, SELF) or not hasattr(first, "raw"):
             return
-        first = args[0]
         for item in result if isinstance(result, list | tuple) else [result]:
             if not hasattr(item, "raw"):
                 continue
