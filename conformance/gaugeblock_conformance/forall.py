@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, errors, given, seed, setti
 from hypothesis.strategies import SearchStrategy
 
 from .session import ConformanceError, Session
+from .strategies.joined import Joined
 
 Body = Callable[..., None]
 
@@ -35,16 +36,18 @@ def forall(*, weight: float = 1.0, **strategies: SearchStrategy[Any]) -> Callabl
         @functools.wraps(body)
         def test(s: Session) -> None:
             before, tried = s.outcome.examples, 0
+            count = max(1, round(s.budget.examples * weight))
+            hopeless = min(_HOPELESS, max(10, count // 4))
+            joined = Joined(strategies, count)
 
             def example(**drawn: Any) -> None:
                 nonlocal tried
-                s.run_example(body, drawn)
+                s.run_example(body, joined.arguments(drawn))
                 tried += 1
-                if tried == _HOPELESS and s.outcome.examples == before:
+                if tried == hopeless and s.outcome.examples == before:
                     raise _GivenUp
 
             example.__name__ = body.__name__
-            count = max(1, round(s.budget.examples * weight))
             run = settings(
                 max_examples=count,
                 deadline=None,
@@ -54,7 +57,7 @@ def forall(*, weight: float = 1.0, **strategies: SearchStrategy[Any]) -> Callabl
                 verbosity=Verbosity.quiet,
                 report_multiple_bugs=False,
                 print_blob=False,
-            )(given(**strategies)(example))
+            )(given(**joined.strategies)(example))
             run = seed(zlib.crc32(f"{s.seed}/{body.__module__}/{body.__name__}".encode()))(run)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -13,13 +13,12 @@ from hypothesis import strategies as hs
 
 from ..case import TensorCase
 from ..oracles.promotion import common, result_type
-from ..strategies.code import CODES, Digits
-from ..strategies.shapes import Sizes, narrowed, sizes, thresholds
+from ..strategies.code import Digits, coded
+from ..strategies.shapes import Sizes, narrowed, small_sizes, threshold
 from ..strategies.tensors import LAYOUTS, lay_out
 from ..values import COMPLEX, FLOATS
 
-_SEEDS = hs.integers(0, 2**20)
-_WIDE = hs.integers(0, 6)
+_SEEDS = 2**20
 # Operators whose second operand is judged by its own dtype and not by the common one.
 _UNMIXED = frozenset({"ldexp.Tensor"})
 # Values of arguments that are not tensors, by argument name; None stands for "left out".
@@ -106,31 +105,27 @@ def samples(operator: str, kind: str = "hard", mixed: bool = True) -> hs.SearchS
     promotes = mixed and row.promotion in ("default", "int_to_float") and operator not in _UNMIXED
     count = sum(argument.type.startswith("Tensor") for argument in arguments)
     dtypes = tuple(sorted(row.dtypes, key=lambda name: (name not in FLOATS, name)))
-    whole, lengths, layouts = sizes(0, 3), thresholds(), hs.sampled_from(LAYOUTS)
 
-    @hs.composite
-    def draw_sample(draw: hs.DrawFn) -> Sample:
-        digits = Digits(draw(CODES))
-        first = digits.pick(dtypes)
-        second = digits.pick(dtypes) if promotes and digits.below(3) == 2 else first
+    def read(digits: Digits) -> Sample:
+        wide, seed = digits.below(7) == 6, digits.below(_SEEDS)
+        first, other = digits.pick(dtypes), digits.pick(dtypes)
+        second = other if digits.below(3) == 2 and promotes else first
         dtype = common(first, second)
         if dtype not in row.dtypes:
             second = dtype = first
-        if draw(_WIDE) == 6:
-            length = draw(lengths)
-            shapes: list[Sizes] = [(length,)] * count
-        else:
-            result = draw(whole)
-            shapes = [narrowed(result, digits) for _ in range(count)]
+        result = small_sizes(digits, 0, 3, True)
+        shapes: list[Sizes] = [narrowed(result, digits) for _ in range(count)]
+        if wide:
+            shapes = [(threshold(digits, False),)] * count
         if second != first and (dtype in _HALF or _kind(dtype) == "complex"):
             # An operand without dims need not be rounded to the dtype of the others first; nor has complex half a name.
             shapes = [shape or (1,) for shape in shapes]
-        seed = draw(_SEEDS)
         made = []
         names = [a.name for a in arguments if a.type.startswith("Tensor")]
         for k, (shape, name) in enumerate(zip(shapes, names, strict=True)):
             own = "bool" if name == "condition" else first if k % 2 == 0 else second
-            made.append(lay_out(own, shape, draw(layouts), kind, seed + k if seed else 0, Digits(draw(CODES))))
+            layout = digits.pick(LAYOUTS)
+            made.append(lay_out(own, shape, layout, kind, seed + k if seed else 0, digits))
         valued = [case for case, name in zip(made, names, strict=True) if name != "condition"]
         dims = [case.dtype for case in valued if case.sizes]
         dimless = [case.dtype for case in valued if not case.sizes]
@@ -147,4 +142,4 @@ def samples(operator: str, kind: str = "hard", mixed: bool = True) -> hs.SearchS
         numbers, joined = settled(numbers, joined)
         return Sample(operator, tuple(made), numbers, joined)
 
-    return draw_sample()
+    return coded(read, count + 1)

@@ -6,7 +6,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from .code import CODES, Digits
+from .code import Digits, coded
 
 Sizes = tuple[int, ...]
 
@@ -23,16 +23,19 @@ _DIMS = (2, 3, 1, 4, 5, 0)
 @cache
 def sizes(min_dims: int = 0, max_dims: int = 4, empty: bool = True) -> st.SearchStrategy[Sizes]:
     """Sizes of rank ``min_dims`` to ``max_dims`` with dims of 0 (unless ``empty`` is false) to 5."""
+    return coded(lambda digits: small_sizes(digits, min_dims, max_dims, empty))
+
+
+def small_sizes(digits: Digits, min_dims: int, max_dims: int, empty: bool) -> Sizes:
+    """The sizes that ``digits`` choose; takes the same number of them whatever the rank."""
+    rank = min_dims + digits.below(max_dims - min_dims + 1)
     options = _DIMS if empty else _DIMS[:-1]
+    return tuple([digits.pick(options) for _ in range(max_dims)][:rank])
 
-    @st.composite
-    def draw_sizes(draw: st.DrawFn) -> Sizes:
-        digits = Digits(draw(CODES))
-        rank = min_dims + draw(ranks)
-        return tuple(digits.pick(options) for _ in range(rank))
 
-    ranks = st.integers(0, max_dims - min_dims)
-    return draw_sizes()
+def threshold(digits: Digits, long: bool) -> int:
+    """The length that ``digits`` choose among those of :func:`thresholds`."""
+    return digits.pick(_LENGTHS + _LONG if long else _LENGTHS)
 
 
 @cache
@@ -44,15 +47,12 @@ def thresholds(long: bool = False) -> st.SearchStrategy[int]:
 @cache
 def broadcastable(count: int = 2, max_dims: int = 4, empty: bool = True) -> st.SearchStrategy[tuple[Sizes, ...]]:
     """``count`` sizes that broadcast together: dims replaced by 1 and leading dims dropped from a common result."""
-    whole = sizes(0, max_dims, empty)
 
-    @st.composite
-    def draw_shapes(draw: st.DrawFn) -> tuple[Sizes, ...]:
-        result = draw(whole)
-        digits = Digits(draw(CODES))
+    def draw_shapes(digits: Digits) -> tuple[Sizes, ...]:
+        result = small_sizes(digits, 0, max_dims, empty)
         return tuple(narrowed(result, digits) for _ in range(count))
 
-    return draw_shapes()
+    return coded(draw_shapes, count)
 
 
 def narrowed(result: Sizes, digits: Digits) -> Sizes:

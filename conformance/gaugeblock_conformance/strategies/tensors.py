@@ -11,16 +11,14 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from ..case import TensorCase, default_strides, extent
-from .code import CODES, Digits
+from .code import CODES, Digits, coded
 from .dtypes import ALL
-from .shapes import Sizes, narrowed, thresholds
-from .shapes import sizes as small_sizes
+from .shapes import Sizes, narrowed, small_sizes, threshold
 
 LAYOUTS = ("contiguous", "permuted", "offset", "gapped", "mixed", "expanded", "overlapping")
 WRITABLE = LAYOUTS[:5]
 _ODD_STRIDES = (1, 0, 7, 3)
-_SEEDS = st.integers(0, 2**20)
-_WIDE = st.integers(0, 9)
+_SEEDS = 2**20
 
 
 def tensors(
@@ -38,25 +36,20 @@ def tensors(
     ``layouts=WRITABLE`` leaves out those in which two indices reach one element; ``kind`` is a kind of
     :mod:`gaugeblock_conformance.values`; ``long`` adds lengths beyond the parallel grain.
     """
-    dtype = st.just(dtypes) if isinstance(dtypes, str) else st.sampled_from(dtypes)
-    small = small_sizes(min_dims, max_dims, empty)
-    lengths = thresholds(long)
-    given = st.just(sizes) if isinstance(sizes, tuple) else sizes
-    layout = st.sampled_from(layouts)
+    names = (dtypes,) if isinstance(dtypes, str) else tuple(dtypes)
 
-    @st.composite
-    def draw_tensor(draw: st.DrawFn) -> TensorCase:
-        name = draw(dtype)
-        digits = Digits(draw(CODES))
-        if given is not None:
-            dims = draw(given)
-        elif max_dims >= 1 and draw(_WIDE) == 9:
-            dims = _wide(draw(lengths), digits, min_dims, max_dims)
-        else:
-            dims = draw(small)
-        return lay_out(name, dims, draw(layout), kind, draw(_SEEDS), digits)
+    def read(digits: Digits, dims: Sizes | None) -> TensorCase:
+        name, layout = digits.pick(names), digits.pick(layouts)
+        wide, seed = digits.below(10) == 9, digits.below(_SEEDS)
+        if dims is None:
+            dims = small_sizes(digits, min_dims, max_dims, empty)
+            if wide and max_dims:
+                dims = _wide(threshold(digits, long), digits, min_dims, max_dims)
+        return lay_out(name, dims, layout, kind, seed, digits)
 
-    return draw_tensor()
+    if isinstance(sizes, st.SearchStrategy):
+        return st.tuples(CODES, sizes).map(lambda drawn: read(Digits(drawn[0]), drawn[1]))
+    return coded(lambda digits: read(digits, sizes))
 
 
 def _wide(row: int, digits: Digits, min_dims: int, max_dims: int) -> Sizes:
@@ -81,28 +74,24 @@ def operands(
     One draw in ten is a plain vector length at a threshold, so that loop remainders are met with several operands.
     """
     names = (dtypes,) if isinstance(dtypes, str) else tuple(dtypes)
-    whole = small_sizes(0, max_dims, empty)
-    lengths = thresholds(long)
-    layout = st.sampled_from(layouts)
 
-    @st.composite
-    def draw_operands(draw: st.DrawFn) -> tuple[TensorCase, ...]:
-        digits = Digits(draw(CODES))
-        if draw(_WIDE) == 9:
-            row = draw(lengths)
-            sizes: list[Sizes] = [() if digits.below(6) == 5 else (row,) for _ in range(count)]
+    def read(digits: Digits) -> tuple[TensorCase, ...]:
+        wide, seed = digits.below(10) == 9, digits.below(_SEEDS)
+        chosen = [digits.pick(names) for _ in range(count)]
+        kinds = [digits.pick(layouts) for _ in range(count)]
+        result = small_sizes(digits, 0, max_dims, empty)
+        sizes: list[Sizes]
+        if wide:
+            row = threshold(digits, long)
+            sizes = [() if digits.below(6) == 5 else (row,) for _ in range(count)]
         else:
-            result = draw(whole)
             sizes = [narrowed(result, digits) for _ in range(count)]
-        first = digits.pick(names)
-        seed = draw(_SEEDS)
-        made = []
-        for k, dims in enumerate(sizes):
-            dtype = first if same_dtype or k == 0 else digits.pick(names)
-            made.append(lay_out(dtype, dims, draw(layout), kind, seed + k if seed else 0, Digits(draw(CODES))))
-        return tuple(made)
+        return tuple(
+            lay_out(chosen[0 if same_dtype else k], sizes[k], kinds[k], kind, seed + k if seed else 0, digits)
+            for k in range(count)
+        )
 
-    return draw_operands()
+    return coded(read, count)
 
 
 def lay_out(dtype: str, dims: Sizes, layout: str, kind: str, seed: int, digits: Digits) -> TensorCase:
