@@ -170,7 +170,7 @@ class Purity:
         if not self._strided:
             return
         promised = promise(operator)
-        first = args[0] if args else None
+        first: Any = args[0] if args else None
         if promised == FRESH and isinstance(first, list | tuple) and first:
             first = first[0]
         if promised not in (FRESH, VIEW, SELF) or not hasattr(first, "raw"):
