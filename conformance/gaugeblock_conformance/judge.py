@@ -136,6 +136,16 @@ class Judge(Conversation):
         lines = [f"got = {expression}", f"assert repr(got) == {repr(want)!r}, got"]
         raise self.failure(f"{what}: expected {want!r}, got {got!r}", repr(want), repr(got), lines, wanted)
 
+    def parts(self, result: Any, count: int) -> Sequence[Any]:
+        """The tensors of an operator that gives several; expects ``count`` of them."""
+        if isinstance(result, list | tuple) and len(result) == count:
+            return result
+        made = _handles(result)
+        names = ", ".join(h.name for h in made)
+        lines = [f"got = len([{names}])", f"assert got == {count}, got"]
+        message = f"{self.origin(made[0]) if made else 'the result'}: wrong number of tensors"
+        raise self.failure(message, str(count), str(len(made)), lines, {h.name for h in made})
+
     def expect_raises(
         self, classes: type[Exception] | tuple[type[Exception], ...], operator: str, *args: Any,
         match: str | None = None, **kwargs: Any,

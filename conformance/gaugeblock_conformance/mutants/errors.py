@@ -188,7 +188,7 @@ MUTANTS = (
     _row("view-copies-if-it-must", "views", ("view", "view.default"), accepts(RuntimeError, _copied_view)),
     _row("expand-keeps-what-does-not-fit", "views", ("expand",), accepts(RuntimeError, _first_rows)),
     _row("item-takes-the-first", "dtypes", ("item",), accepts(RuntimeError, _first_element)),
-    _row("bool-takes-the-first", "dtypes", ("__bool__",), accepts(RuntimeError, _truth_of_the_first)),
+    _row("bool-takes-the-first", "views", ("__bool__",), accepts(RuntimeError, _truth_of_the_first)),
     _row("shapes-are-cut-to-fit", "iteration", ("add.Tensor", "mul.Tensor"), accepts(RuntimeError, _prefix)),
     _row("inplace-lets-the-destination-broadcast", "iteration", ("add_", "mul_"),
          accepts(RuntimeError, _grown_destination)),

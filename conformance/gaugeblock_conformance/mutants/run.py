@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import signal
 import time
@@ -46,7 +47,9 @@ def run_all(mutants: Sequence[Mutant], trials: Trials, jobs: int) -> Iterator[Re
     budgets.named(trials.budget)
     discovery.load(discovery.resolve(trials.base))
     ordered("")
-    # A forked child starts with the suite imported; elsewhere it imports it again.
+    # A forked child starts with the suite imported and out of the collector's sight; elsewhere it imports it again.
+    gc.collect()
+    gc.freeze()
     start = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(start)
     waiting, running, trusted = list(reversed(mutants)), list[_Running](), set[str]()

@@ -211,6 +211,6 @@ MUTANTS = (
     _row("tolist-reads-by-memory", "views", ("tolist",), _by_memory),
     _row("negative-index-reads-the-first", "views", ("__getitem__",), _clamped_index),
     _row("roll-by-one-more", "views", ("roll",), _rolled_further),
-    _row("cat-joins-backwards", "views", ("cat",), _reversed_parts),
+    _row("cat-joins-backwards", "dtypes", ("cat",), _reversed_parts),
     _row("matmul-drops-the-last-term", "dtypes", ("mm", "matmul"), _without_last_term),
 )  # fmt: skip

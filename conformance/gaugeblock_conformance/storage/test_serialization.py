@@ -15,7 +15,7 @@ from ..strategies.tensors import WRITABLE
 
 def _pair(s: Session, x: Handle, operator: str) -> tuple[Handle, Handle]:
     """``x`` and a view of it, saved together (or copied) and got back."""
-    first, second = s.call(operator, [x, s.call("unsqueeze", x, 0)])
+    first, second = s.parts(s.call(operator, [x, s.call("unsqueeze", x, 0)]), 2)
     return first, second
 
 

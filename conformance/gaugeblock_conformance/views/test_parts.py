@@ -144,11 +144,11 @@ def test_unbind(s: Session, case: TensorCase, dim: int) -> None:
 @requirement("views/split-and-chunk-are-views")
 def test_split_of_five(s: Session) -> None:
     x = s.tensor([1, 2, 3, 4, 5], "int64")
-    first, second, third = s.call("split.Tensor", x, 2)
+    first, second, third = s.parts(s.call("split.Tensor", x, 2), 3)
     s.expect_values(first, [1, 2], dtype="int64")
     s.expect_values(second, [3, 4], dtype="int64")
     s.expect_values(third, [5], dtype="int64")
-    left, right = s.call("chunk", x, 2)
+    left, right = s.parts(s.call("chunk", x, 2), 2)
     s.expect_values(left, [1, 2, 3], dtype="int64")
     s.expect_values(right, [4, 5], dtype="int64")
 
