@@ -117,7 +117,7 @@ def _no_square_root(a: Array, b: Array) -> Any:
 
 def _no_tiny_half(a: Array) -> Any:
     """Small half floats are the matter of ``dtypes/erf-of-small-half-floats``."""
-    return ~(np.abs(a) < 2.0**-12) if dtype_name(a.dtype) in ("float16", "bfloat16") else np.True_
+    return ~(np.abs(a) < 2.0**-11) if dtype_name(a.dtype) in ("float16", "bfloat16") else np.True_
 
 
 def _no_half_overflow(a: Array) -> Any:
