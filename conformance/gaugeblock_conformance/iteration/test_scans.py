@@ -46,3 +46,26 @@ def test_floats_scan_in_order(s: Session, x: TensorCase, dim: int) -> None:
     steps = np.arange(1, x.sizes[dim] + 1).reshape((-1,) + (1,) * (len(x.sizes) - dim - 1))
     bound = steps * np.finfo(x.array.dtype).eps * terms
     s.expect_close(s.call("cumsum", s.build(x), dim), np.cumsum(wide, axis=dim), bound)
+
+
+@requirement("iteration/scans-run-in-index-order", needs=("views",))
+@forall(
+    count=st.thresholds(long=True),
+    dtype=hs.sampled_from(["int64", "float64", "int8"]),
+    operator=hs.sampled_from(["cumsum", "cumprod"]),
+    layout=hs.sampled_from(["whole", "column", "rows"]),
+    weight=0.3,
+)
+def test_long_scans(s: Session, count: int, dtype: str, operator: str, layout: str) -> None:
+    """Small integers, so that sums are exact in every dtype; products of 1 and -1."""
+    data = np.arange(count) % 5 - 2 if operator == "cumsum" else 1 - 2 * (np.arange(count) % 3 == 1)
+    data = data.astype(dtype)
+    want = getattr(np, operator)(data, dtype=np.float64 if dtype == "float64" else np.int64)
+    if layout == "whole":
+        y = s.call(operator, s.tensor(data), 0)
+    elif layout == "column":
+        pairs = s.tensor(np.stack([data, data[::-1]], axis=1))
+        y = s.call(operator, s.call("select.int", pairs, 1, 0), 0)
+    else:
+        y, want = s.call(operator, s.tensor(np.stack([data, data])), 1), np.stack([want, want])
+    s.expect_values(y, want)

@@ -88,8 +88,7 @@ class Intercepted:
         return bool(getattr(self.backend, "has_data", True))
 
     def is_tensor(self, value: Any) -> bool:
-        kind = self.memory.setdefault("type", type(self.backend.from_numpy(np.zeros(1, np.float32))))
-        return isinstance(value, kind)
+        return isinstance(value, self.memory["type"])
 
     def array(self, tensor: Any) -> Array:
         """A copy of the tensor's values."""
@@ -143,7 +142,7 @@ class MutantBackend:
     def __init__(self, right: Backend, mutant: Mutant) -> None:
         self._right = right
         self._mutant = mutant
-        self._memory: dict[str, Any] = {}
+        self._memory: dict[str, Any] = {"type": type(right.from_numpy(np.zeros(1, np.float32)))}
         self._all = "*" in mutant.operators
         self._names = frozenset(mutant.operators)
         for member in OBSERVERS & self._names:

@@ -25,14 +25,6 @@ def _unit_zero(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layou
     return sizes, tuple(0 if n == 1 else s for n, s in zip(sizes, strides, strict=True)), offset
 
 
-def _inserted(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
-    """A new dim of size 1 gets the stride of the dim behind it, not size times stride."""
-    dim = c.args[1] % max(len(sizes), 1)
-    if not isinstance(dim, int) or dim + 1 >= len(sizes):
-        return None
-    return sizes, (*strides[:dim], strides[dim + 1], *strides[dim + 1 :]), offset
-
-
 def _empty_steps(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
     """A dim of size 0 counts as 0 in the product of strides."""
     if 0 not in sizes:
@@ -141,7 +133,6 @@ def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant
 MUTANTS = (
     _row("transpose-resets-unit-strides", "views", ("transpose", "permute", "t"), layout(_unit_strides)),
     _row("select-resets-unit-strides", "views", ("select", "narrow", "slice", "__getitem__"), layout(_unit_zero)),
-    _row("unsqueeze-repeats-a-stride", "views", ("unsqueeze",), layout(_inserted)),
     _row("expand-gives-unit-dims-stride-0", "views", ("expand",), layout(_expanded_steps)),
     _row("empty-dims-have-stride-0", "views", ("zeros", "ones", "empty", "full"), layout(_empty_steps)),
     _row("factories-are-column-major", "views", ("zeros", "ones", "empty", "full"), _columns_first),

@@ -11,7 +11,7 @@ from gaugeblock_spec import requirements as spec
 
 from .. import requirement as registry
 from ..backend import Backend, MissingCapability, Unsupported
-from ..budget import Budget
+from ..budget import QUICK, Budget
 from ..requirement import TestCase
 from ..session import ConformanceError, Session
 from .mutant import Mutant, MutantBackend, MutantBroken
@@ -51,29 +51,36 @@ def ordered(area: str) -> list[tuple[str, TestCase]]:
 
 
 def run_trial(right: Backend, mutant: Mutant, budget: Budget, seed: int, trusted: Collection[str] = ()) -> Result:
-    """Try tests until one fails for the mutant and holds for the right backend (``trusted`` ones are known to)."""
+    """Try tests until one fails for the mutant and holds for the right backend (``trusted`` ones are known to).
+
+    Drawn tests of an area are all tried at the quick budget before they are at a larger ``budget``.
+    """
     started, examples = time.perf_counter(), 0
     backend = MutantBackend(right, mutant)
-    for identifier, case in _possible(mutant.area, right):
+    for identifier, case, effort in _attempts(mutant.area, right, budget):
         error: ConformanceError | None
-        test = f"{case.module.rpartition('.')[2]}.{case.name}"
+        test = f"{case.module.rpartition('.')[2]}.{case.name} ({effort.name})"
         try:
-            error, tried = _verdict(backend, case, budget, seed)
+            error, tried = _verdict(backend, case, effort, seed)
         except MutantBroken as broken:
             return Result(mutant.name, BROKEN, identifier, test, examples, _since(started), str(broken))
         except Exception as crash:
             text = f"the test crashed: {type(crash).__name__}: {crash}"
             return Result(mutant.name, BROKEN, identifier, test, examples, _since(started), text)
         examples += tried
-        if error is not None and (test in trusted or _verdict(right, case, budget, seed)[0] is None):
+        if error is not None and (test in trusted or _verdict(right, case, effort, seed)[0] is None):
             return Result(mutant.name, CAUGHT, identifier, test, examples, _since(started), error.message)
     return Result(mutant.name, MISSED, examples=examples, seconds=_since(started))
 
 
-def _possible(area: str, right: Backend) -> Iterator[tuple[str, TestCase]]:
-    for identifier, case in ordered(area):
-        if all(name in right.capabilities for name in case.needs):
-            yield identifier, case
+def _attempts(area: str, right: Backend, budget: Budget) -> Iterator[tuple[str, TestCase, Budget]]:
+    possible = [(i, case) for i, case in ordered(area) if all(name in right.capabilities for name in case.needs)]
+    for own in (True, False):
+        tests = [(i, case) for i, case in possible if i.startswith(f"{area}/") is own]
+        if budget.examples > QUICK.examples:
+            yield from ((i, case, QUICK) for i, case in tests)
+            tests = [(i, case) for i, case in tests if case.effort]
+        yield from ((i, case, budget) for i, case in tests)
 
 
 def _verdict(backend: Any, case: TestCase, budget: Budget, seed: int) -> tuple[ConformanceError | None, int]:
