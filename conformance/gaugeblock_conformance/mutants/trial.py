@@ -9,6 +9,7 @@ from typing import Any
 
 from gaugeblock_spec import requirements as spec
 
+from .. import expectations
 from .. import requirement as registry
 from ..backend import Backend, MissingCapability, Unsupported
 from ..budget import QUICK, Budget
@@ -74,7 +75,13 @@ def run_trial(right: Backend, mutant: Mutant, budget: Budget, seed: int, trusted
 
 
 def _attempts(area: str, right: Backend, budget: Budget) -> Iterator[tuple[str, TestCase, Budget]]:
-    possible = [(i, case) for i, case in ordered(area) if all(name in right.capabilities for name in case.needs)]
+    file = expectations.shipped(right.name, right.version)
+    broken = expectations.read(file, spec.load(), right.device).expected if file is not None else {}
+    possible = [
+        (i, case)
+        for i, case in ordered(area)
+        if i not in broken and all(name in right.capabilities for name in case.needs)
+    ]
     for own in (True, False):
         tests = [(i, case) for i, case in possible if i.startswith(f"{area}/") is own]
         if budget.examples > QUICK.examples:
