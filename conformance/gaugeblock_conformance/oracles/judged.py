@@ -83,7 +83,9 @@ def _divisor_fits(a: Array, b: Array) -> Array:
 
 def _multiple_fits(a: Array, b: Array) -> Array:
     exact = np.abs(a.astype(np.longdouble)) * np.abs(b.astype(np.longdouble)) / np.maximum(np.gcd(a, b), 1)
-    return _divisor_fits(a, b) & (exact <= np.iinfo(a.dtype).max)
+    # An operand without dims does not widen the other: the narrower dtype is the one that surely holds.
+    largest = min(np.iinfo(v.dtype).max for v in (a, b))
+    return _divisor_fits(a, b) & (exact <= largest)
 
 
 def _whole(z: Array) -> Any:
