@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from .schema import SchemaError, parse
+
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ROOT = files("gaugeblock_spec")
 
@@ -46,7 +48,12 @@ def digest() -> str:
 
 def parse_rows(file: str, text: str | bytes) -> list[Row]:
     """The rows of one file as plain dicts, unchecked but for `schema`, each with its `name` and `file` added."""
-    content = yaml.load(text, Loader=_LOADER)
+    try:
+        content = yaml.load(text, Loader=_LOADER)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+        raise OperatorTableError(f"{file}{place}: not YAML: {error.problem}") from None
     if not isinstance(content, list):
         raise OperatorTableError(f"{file}: expected a list of rows, got {type(content).__name__}")
     for number, row in enumerate(content, start=1):
@@ -103,6 +110,11 @@ def check_row(row: Row) -> None:
         expand_dtypes(row["dtypes"])
     except OperatorTableError as error:
         raise OperatorTableError(f"{where}: field {error}") from None
+    for field in ("schema", "inplace", "out"):
+        try:
+            parse(row.get(field, row["schema"]))
+        except SchemaError as error:
+            raise OperatorTableError(f"{where}: field {field}, column {error.position + 1}: {error.problem}") from None
 
 
 _JSON_TYPES: Mapping[str, tuple[type, ...]] = {

@@ -111,6 +111,7 @@ def test_digest_is_stable() -> None:
         ({"ulp": {"float32": "one"}}, "field ulp: field float32: 'one' is not of type number"),
         ({"out_cast": None}, "field out_cast must be present exactly when field out is"),
         ({"inplace": "neg(Tensor self)"}, "field inplace: .* does not match"),
+        ({"schema": "neg(Tensr self) -> Tensor"}, "row neg: field schema, column 5: unknown type 'Tensr'"),
         ({"errors": [{"when": "always"}]}, "field errors, item 1: field argument is missing"),
     ],
 )
@@ -125,3 +126,5 @@ def test_row_must_have_a_schema() -> None:
         operators.parse_rows("a.yaml", "- schema: neg(Tensor self) -> Tensor\n- family: view\n")
     with pytest.raises(operators.OperatorTableError, match=r"a\.yaml: expected a list of rows, got dict"):
         operators.parse_rows("a.yaml", "schema: 1")
+    with pytest.raises(operators.OperatorTableError, match=r"a\.yaml, line 2, column 1: not YAML: did not find"):
+        operators.parse_rows("a.yaml", "- schema: [neg\n")

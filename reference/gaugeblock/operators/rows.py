@@ -87,24 +87,23 @@ def _digest() -> str:
 
 
 def _read() -> list[list[Any]]:
-    from gaugeblock_spec.operators import expand_dtypes
-    from gaugeblock_spec.operators import rows as parsed_rows
+    from gaugeblock_spec.operators import load
 
     return [
         [
-            row["name"],
-            row["schema"],
-            row.get("inplace"),
-            row.get("out"),
-            list(row.get("aliases", ())),
-            list(row["variants"]),
-            row["family"],
-            list(expand_dtypes(row["dtypes"])),
-            row["promotion"],
-            row["result"],
-            row.get("out_cast"),
+            operator.name,
+            operator.schema,
+            operator.inplace,
+            operator.out,
+            list(operator.aliases),
+            list(operator.variants),
+            operator.family,
+            list(operator.dtypes),
+            operator.promotion,
+            operator.result,
+            operator.out_cast,
         ]
-        for row in parsed_rows()
+        for operator in load().values()
     ]
 
 
