@@ -45,7 +45,7 @@ class Intercepted:
     __slots__ = ("_blessed", "args", "backend", "kwargs", "memory", "operator")
 
     def __init__(
-        self, backend: Backend, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any], memory: dict[str, Any]
+        self, backend: Backend, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any], memory: dict[Any, Any]
     ) -> None:
         self.backend = backend
         self.operator = operator
@@ -142,7 +142,7 @@ class MutantBackend:
     def __init__(self, right: Backend, mutant: Mutant) -> None:
         self._right = right
         self._mutant = mutant
-        self._memory: dict[str, Any] = {"type": type(right.from_numpy(np.zeros(1, np.float32)))}
+        self._memory: dict[Any, Any] = {"type": type(right.from_numpy(np.zeros(1, np.float32)))}
         self._all = "*" in mutant.operators
         self._names = frozenset(mutant.operators)
         for member in OBSERVERS & self._names:

@@ -5,10 +5,27 @@ from __future__ import annotations
 from functools import cache
 
 from ..problem import unknown
-from . import aliasing, dtypes, empties, errors, numerics, purity, specials, strides, thresholds, values, views
+from . import (
+    aliasing,
+    conversions,
+    dtypes,
+    empties,
+    errors,
+    numerics,
+    purity,
+    specials,
+    storages,
+    strides,
+    thresholds,
+    values,
+    views,
+)
 from .mutant import Mutant
 
-MODULES = (values, specials, dtypes, empties, errors, numerics, thresholds, aliasing, purity, strides, views)
+MODULES = (
+    values, specials, dtypes, conversions, empties, errors, numerics, thresholds, aliasing, purity, storages, strides,
+    views,
+)  # fmt: skip
 
 
 @cache

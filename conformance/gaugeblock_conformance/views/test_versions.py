@@ -158,6 +158,12 @@ def test_indexed_writes_count_once(s: Session) -> None:
     s.expect_version(x, 2)
     s.call("__setitem__", x, s.tensor([[True, False], [False, True]], "bool"), 7.0)
     s.expect_version(x, 3)
+    s.call("__setitem__", x, 1, s.tensor([5.0, 6.0]))
+    s.expect_version(x, 4)
+    s.call("__setitem__", x, (slice(None), 0), s.tensor(4.0))
+    s.expect_version(x, 5)
+    s.call("__setitem__", x, s.tensor([1, 0], "int64"), s.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    s.expect_version(x, 6)
 
 
 @requirement("views/reads-do-not-bump-version", needs=("views", "inplace"))
