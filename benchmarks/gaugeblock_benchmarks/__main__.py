@@ -1,59 +1,164 @@
-"""``python -m gaugeblock_benchmarks [torch]``: the engine beside a peer, one thread each."""
+"""``python -m gaugeblock_benchmarks [torch]``: the engine beside a peer, interleaved, as ratios of times."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import os
-import platform
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
 
+from gaugeblock_conformance.backend import Backend
+from gaugeblock_conformance.discovery import load, resolve
 from tabulate import tabulate
 
-from .cases import CASES
-from .timing import ROUNDS, Measurement, import_seconds, measure
+from .cases import SMALL, SMALL_SETUP, cases
+from .costs import (
+    COLD_LIMIT,
+    DISK_LIMIT,
+    IMPORT_LIMIT,
+    MEMORY_LIMIT,
+    first_calls,
+    import_seconds,
+    specialisation_memory,
+)
+from .grid import Cell, run_grid, set_threads
+from .products import LIMIT, Product, measure_products
+from .record import environment, record, write
+from .subject import statement_loop
+from .summary import GOAL, SLOW, duration, geometric_mean, means, ratio, slow_cells, table
+from .timing import Timed, measure
 
-IMPORT_LIMIT = 0.25
+PARTS = ("grid", "small", "products", "costs")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print a table of ratios; the exit status is 1 if one is beyond its limit."""
+    """Print ratios; the exit status is 1 if a goal is missed."""
+    options = _parser().parse_args(arguments)
+    subject, peer = load(resolve(options.subject)), load(resolve(options.peer))
+    where = environment(subject, peer)
+    print(f"{subject.name} {subject.version} beside {peer.name} {peer.version}")
+    print(f"{where['processor']}, {where['cores']} cores, Python {where['python']}\n")
+    verdicts: list[bool] = []
+    cells: list[Cell] = []
+    products: list[Product] = []
+    costs: dict[str, Any] = {}
+    if "grid" in options.parts:
+        cells = _grid(options, (subject, peer))
+        verdicts.append(_goal_reached(cells))
+    if "small" in options.parts:
+        verdicts.append(_small(subject, peer))
+    if "products" in options.parts:
+        set_threads(subject, 1)
+        products = measure_products(getattr(subject, "module"))  # noqa: B009
+        verdicts.append(_show_products(products))
+    if "costs" in options.parts:
+        costs = _costs()
+        verdicts.append(_show_costs(costs))
+    if options.out:
+        write(options.out, record(where, cells, products, costs))
+    return 0 if all(verdicts) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="gaugeblock_benchmarks", description=__doc__)
-    parser.add_argument("peer", nargs="?", default="torch", help="module with torch's API to compare with")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="interleaved rounds per case (default %(default)s)")
-    options = parser.parse_args(arguments)
+    parser.add_argument("peer", nargs="?", default="torch", help="backend to compare with (default %(default)s)")
+    parser.add_argument("--subject", default="reference", help="backend that is judged (default %(default)s)")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to run (default all)")
+    parser.add_argument("--ops", nargs="+", default=(), help="operators of the grid (default all)")
+    parser.add_argument("--layouts", nargs="+", default=(), help="layouts of the grid (default all)")
+    parser.add_argument("--sizes", nargs="+", type=lambda text: int(float(text)), default=(), help="elements")
+    parser.add_argument("--threads", nargs="+", type=int, default=(1, 2), help="thread counts (default 1 2)")
+    parser.add_argument("--time-budget", type=float, default=600.0, help="seconds for the grid (default %(default)s)")
+    parser.add_argument("--out", type=Path, help="write a JSON record here")
+    parser.add_argument("--all", action="store_true", help="print every cell, not only the slow ones")
+    return parser
+
+
+def _grid(options: argparse.Namespace, backends: tuple[Backend, Backend]) -> list[Cell]:
     try:
-        peer = importlib.import_module(options.peer)
-    except ImportError as error:
-        parser.error(f"peer {options.peer!r} cannot be imported: {error}")
-    subject = importlib.import_module("gaugeblock")
-    for module in (subject, peer):
-        module.set_num_threads(1)
-    results = [measure(case, subject, peer, options.rounds) for case in CASES]
-    seconds = import_seconds("gaugeblock")
-    version = getattr(peer, "__version__", "unknown")
-    print(f"gaugeblock {subject.__version__} beside {options.peer} {version}, one thread each, {options.rounds} rounds")
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
-    headers = ("case", "gaugeblock", options.peer, "ratio", "95 %", "limit", "")
-    print(tabulate([_row(r) for r in results], headers=headers))
-    verdict = "ok" if seconds <= IMPORT_LIMIT else "slow"
-    print(f"\nimport gaugeblock: {seconds:.3f} s (limit {IMPORT_LIMIT} s) {verdict}")
-    return 0 if all(r.within for r in results) and seconds <= IMPORT_LIMIT else 1
+        chosen = cases(tuple(options.ops), tuple(options.layouts), tuple(options.sizes))
+    except ValueError as error:
+        _parser().error(str(error))
+    share = options.time_budget / max(1, len(chosen) * len(options.threads))
+
+    def progress(cell: Cell) -> None:
+        if sys.stderr.isatty():
+            print(f"\r{cell.case.name:60}", end="", file=sys.stderr)
+
+    cells = list(run_grid(chosen, backends, options.threads, share, progress))
+    slow = slow_cells(cells)
+    print(table(cells if options.all else slow or cells[:0]))
+    print(f"\n{len(slow)} of {len(cells)} cells above {SLOW}\n\n{means(cells)}\n")
+    for reason in dict.fromkeys(cell.absent for cell in cells if cell.absent):
+        print(f"not measured: {reason}")
+    return cells
 
 
-def _row(result: Measurement) -> tuple[str, ...]:
-    return (
-        result.case.name,
-        _time(result.subject),
-        _time(result.peer),
-        f"{result.ratio:.2f}",
-        f"{result.low:.2f}-{result.high:.2f}",
-        f"{result.case.limit:.2f}",
-        "ok" if result.within else "slow",
-    )
+def _goal_reached(cells: list[Cell]) -> bool:
+    measured = [ratio(cell) for cell in cells if cell.measurement is not None]
+    return bool(measured) and geometric_mean(measured) <= GOAL and not slow_cells(cells)
 
 
-def _time(seconds: float) -> str:
-    return f"{seconds * 1e9:.0f} ns" if seconds < 1e-5 else f"{seconds * 1e6:.1f} us"
+def _small(subject: Backend, peer: Backend) -> bool:
+    rows, good = [], True
+    for backend in (subject, peer):
+        set_threads(backend, 1)
+    for case in SMALL:
+        timed = []
+        for backend in (subject, peer):
+            scope: dict[str, Any] = {"xp": getattr(backend, "module", None)}
+            exec(SMALL_SETUP, scope)
+            names = [name for name in ("a", "b", "m", "r") if name in scope]
+            loop = statement_loop(case.statement, names, scope["xp"])
+            timed.append(Timed(loop, [tuple(scope[name] for name in names)]))
+        found = measure(timed[0], timed[1])
+        within = found.within(case.limit)
+        good &= within
+        rows.append((case.name, duration(found.subject), duration(found.peer), f"{found.ratio:.2f}",
+                     f"{found.low:.2f}-{found.high:.2f}", "ok" if within else "slow"))  # fmt: skip
+    print(tabulate(rows, headers=("small call", "subject", "peer", "ratio", "95 %", ""), disable_numparse=True) + "\n")
+    return good
+
+
+def _show_products(products: list[Product]) -> bool:
+    rows = [
+        (f"{p.size} x {p.size} {p.dtype}", duration(p.measurement.subject), duration(p.measurement.peer),
+         f"{p.measurement.ratio:.2f}", "ok" if p.measurement.within(LIMIT) else "slow")
+        for p in products
+    ]  # fmt: skip
+    print(tabulate(rows, headers=("matrix product", "subject", "NumPy", "ratio", ""), disable_numparse=True) + "\n")
+    return all(p.measurement.within(LIMIT) for p in products)
+
+
+def _costs() -> dict[str, Any]:
+    calls = first_calls()
+    memory, specialisations = specialisation_memory()
+    return {
+        "import_seconds": import_seconds(),
+        "first_call_seconds": {"cold": calls.cold, "disk": calls.disk},
+        "specialisation_bytes": memory,
+        "specialisation_calls": specialisations,
+    }
+
+
+def _show_costs(costs: dict[str, Any]) -> bool:
+    rows: list[tuple[str, str, str, bool]] = []
+    seconds = costs["import_seconds"]
+    rows.append(("import gaugeblock", duration(seconds), duration(IMPORT_LIMIT), seconds <= IMPORT_LIMIT))
+    for kind, limit in (("cold", COLD_LIMIT), ("disk", DISK_LIMIT)):
+        times = costs["first_call_seconds"][kind]
+        worst = max(times, key=times.get)
+        middle = statistics.median(times.values())
+        rows.append((f"first call, {kind}, median of {len(times)}", duration(middle), duration(limit), middle <= limit))
+        rows.append((f"first call, {kind}, worst ({worst})", duration(times[worst]), duration(limit),
+                     times[worst] <= limit))  # fmt: skip
+    memory = costs["specialisation_bytes"]
+    rows.append((f"memory of {costs['specialisation_calls']} specialised calls", f"{memory / 2**20:.0f} MiB",
+                 f"{MEMORY_LIMIT / 2**20:.0f} MiB", memory <= MEMORY_LIMIT))  # fmt: skip
+    shown = [(*row[:3], "ok" if row[3] else "beyond") for row in rows]
+    print(tabulate(shown, headers=("cost", "measured", "limit", ""), disable_numparse=True))
+    return all(row[3] for row in rows)
 
 
 if __name__ == "__main__":

@@ -1,78 +1,96 @@
-"""Timing two modules against each other: interleaved rounds, medians, and an interval for their ratio."""
+"""Timing a subject against a peer: interleaved rounds, medians, and an interval for their ratio."""
 
 from __future__ import annotations
 
+import gc
 import statistics
-import timeit
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import ModuleType
+from time import perf_counter, thread_time
+from typing import Any
 
 import numpy as np
 
-from .cases import Case
+from .subject import Clock, Loop
 
-ROUNDS = 61
-ROUND_SECONDS = 0.004
+ROUND_SECONDS = 0.002
+FEWEST_ROUNDS, MOST_ROUNDS = 5, 61
+CELL_SECONDS = 0.3
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A loop and the operands that it goes through."""
+
+    loop: Loop
+    turns: Sequence[tuple[Any, ...]]
+
+    def seconds(self, count: int, clock: Clock = perf_counter) -> float:
+        return self.loop(self.turns, count, clock)
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """Median seconds per call of the subject and of the peer, and their ratio with a 95 % interval."""
+    """Median seconds per call of the subject and of the peer, and the median of their ratios with a 95 % interval.
 
-    case: Case
+    `best` is the ratio of the fastest rounds, which a busy machine disturbs least.
+    """
+
     subject: float
     peer: float
     ratio: float
     low: float
     high: float
+    best: float
+    rounds: int
 
-    @property
-    def within(self) -> bool:
+    def within(self, limit: float) -> bool:
         """Whether the ratio is inside the limit, or cannot be told from it."""
-        return self.ratio <= self.case.limit or self.low <= self.case.limit
+        return self.ratio <= limit or self.low <= limit
 
 
-def measure(case: Case, subject: ModuleType, peer: ModuleType, rounds: int = ROUNDS) -> Measurement:
-    """Time ``case`` on both modules, round by round in turn, so that a disturbance meets both."""
-    timers = [timeit.Timer(case.statement, case.setup, globals={"xp": module}) for module in (subject, peer)]
-    counts = [_calls_per_round(timer) for timer in timers]
+def measure(subject: Timed, peer: Timed, budget: float = CELL_SECONDS, *, threads: int = 1) -> Measurement:
+    """Time both round by round in turn, so that a disturbance meets both, for about `budget` seconds.
+
+    Operators that stay in one thread are timed by that thread's own clock, which stands still while others run.
+    """
+    both = (subject, peer)
+    clock = thread_time if threads == 1 else perf_counter
+    counts = [_calls_per_round(timed) for timed in both]
     times: list[list[float]] = [[], []]
-    for number in range(rounds):
-        for which in (0, 1) if number % 2 else (1, 0):
-            times[which].append(timers[which].timeit(counts[which]) / counts[which])
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        spent, number = 0.0, 0
+        while number < FEWEST_ROUNDS or (spent < budget and number < MOST_ROUNDS):
+            for which in (0, 1) if number % 2 else (1, 0):
+                seconds = both[which].seconds(counts[which], clock)
+                spent += seconds
+                times[which].append(seconds / counts[which])
+            number += 1
+    finally:
+        if collecting:
+            gc.enable()
     ratios = [ours / theirs for ours, theirs in zip(*times, strict=True)]
-    low, high = _interval(ratios)
-    return Measurement(
-        case, statistics.median(times[0]), statistics.median(times[1]), statistics.median(ratios), low, high
-    )
+    low, high = interval(ratios)
+    ours, theirs = (statistics.median(part) for part in times)
+    best = min(times[0]) / min(times[1])
+    return Measurement(ours, theirs, statistics.median(ratios), low, high, best, number)
 
 
-def _calls_per_round(timer: timeit.Timer) -> int:
+def _calls_per_round(timed: Timed) -> int:
     """How many calls take about ``ROUND_SECONDS`` (and warm the code up on the way)."""
+    timed.seconds(len(timed.turns))
     count = 1
     while True:
-        seconds = timer.timeit(count)
-        if seconds >= ROUND_SECONDS:
+        seconds = timed.seconds(count)
+        if seconds >= ROUND_SECONDS / 2:
             return max(1, round(count * ROUND_SECONDS / seconds))
         count = max(count * 2, int(count * ROUND_SECONDS / max(seconds, 1e-9)))
 
 
-def _interval(ratios: Sequence[float]) -> tuple[float, float]:
+def interval(ratios: Sequence[float]) -> tuple[float, float]:
     """95 % bootstrap interval of the median of ``ratios``."""
-    draws = np.random.default_rng(0).choice(np.asarray(ratios), size=(1000, len(ratios)))
+    draws = np.random.default_rng(0).choice(np.asarray(ratios), size=(400, len(ratios)))
     low, high = np.percentile(np.median(draws, axis=1), (2.5, 97.5))
     return float(low), float(high)
-
-
-def import_seconds(module: str, repeats: int = 9) -> float:
-    """Median wall time that ``import module`` takes in a fresh interpreter, beyond the interpreter's own start."""
-    import subprocess
-    import sys
-
-    code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
-    times = []
-    for _ in range(repeats):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        times.append(float(done.stdout))
-    return statistics.median(times)

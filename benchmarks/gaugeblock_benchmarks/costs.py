@@ -1,0 +1,88 @@
+"""What is paid once: import, first calls cold and from the disk cache, memory of many specialisations.
+
+Each figure comes from fresh interpreters, so that nothing is warm.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+
+IMPORT_LIMIT = 0.3
+COLD_LIMIT = 0.015
+DISK_LIMIT = 0.002
+MEMORY_LIMIT = 200 << 20
+
+_IMPORT = "import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
+_FIRST_CALLS = """
+import json, time, gaugeblock as gb
+gb.arange(4) // gb.arange(1, 5)
+times = {}
+for dtype in (gb.float32, gb.float64, gb.int32, gb.bfloat16):
+    a, b = gb.ones(40, dtype=dtype), gb.ones(40, dtype=dtype)
+    for name in ("add", "mul", "maximum", "neg", "exp", "tanh", "log", "erf", "sin", "sum", "amax", "cumsum"):
+        arguments = (a, b) if name in ("add", "mul", "maximum") else (a, 0) if name == "cumsum" else (a,)
+        start = time.perf_counter()
+        getattr(gb, name)(*arguments)
+        times[f"{name} {dtype}"] = time.perf_counter() - start
+print(json.dumps(times))
+"""
+_MEMORY = """
+import json, resource, gaugeblock as gb
+from gaugeblock_spec.operators import load
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+gb.ones(2) + gb.ones(2)
+before, count = resident(), 0
+for row in load().values():
+    if row.family != "pointwise":
+        continue
+    for name in row.dtypes:
+        tensors = [gb.ones(3, dtype=getattr(gb, name)) for _ in range(3)]
+        for given in (1, 2, 3):
+            try:
+                getattr(gb, row.name.partition(".")[0])(*tensors[:given])
+            except (TypeError, RuntimeError, NotImplementedError, AttributeError):
+                continue
+            count += 1
+print(json.dumps([resident() - before, count]))
+"""
+
+
+@dataclass(frozen=True)
+class FirstCalls:
+    """Seconds of first calls by kernel, compiled and read from the disk cache."""
+
+    cold: dict[str, float]
+    disk: dict[str, float]
+
+
+def import_seconds(module: str = "gaugeblock", repeats: int = 9) -> float:
+    """Median wall time that ``import module`` takes in a fresh interpreter, beyond the interpreter's own start."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return statistics.median(float(_output(_IMPORT.format(module=module), environment)) for _ in range(repeats))
+
+
+def first_calls() -> FirstCalls:
+    """First calls of kernels in two processes, the second of which finds the first one's objects on disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "GAUGEBLOCK_CACHE_DIR": folder}
+        cold, disk = (json.loads(_output(_FIRST_CALLS, environment)) for _ in range(2))
+    return FirstCalls(cold, disk)
+
+
+def specialisation_memory() -> tuple[int, int]:
+    """Bytes that the kernels of all pointwise rows, in each of their dtypes, add to a process; how many calls."""
+    nbytes, count = json.loads(_output(_MEMORY, dict(os.environ)))
+    return nbytes, count
+
+
+def _output(code: str, environment: dict[str, str]) -> str:
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout

@@ -1,0 +1,55 @@
+"""What is timed: a backend's operators, as Python functions that call them on operands given in turn."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gaugeblock_conformance.backend import Backend
+
+from .cases import Case
+
+Clock = Callable[[], float]
+Loop = Callable[[Sequence[tuple[Any, ...]], int, Clock], float]
+"""Calls the operator so often, on the operands in turn, and returns the seconds that went by on the clock."""
+
+_TEMPLATE = """
+def loop(turns, count, clock):
+    rounds = islice(cycle(turns), count)
+    start = clock()
+    for {names} in rounds:
+        {statement}
+    return clock() - start
+"""
+
+
+def loop_of(case: Case, backend: Backend) -> Loop:
+    """The loop of a case: in torch's syntax where the backend is a module of that style, else through its `call`."""
+    module = getattr(backend, "module", None)
+    if module is None:
+        return _loop(case.operator.operands, f"call({case.operator.call!r}, {_given(case)})", call=backend.call)
+    return _loop(case.operator.operands, case.statement, xp=module)
+
+
+def statement_loop(statement: str, operands: Sequence[str], module: Any) -> Loop:
+    """The loop of any statement over ``xp``."""
+    return _loop(operands, statement, xp=module)
+
+
+def _loop(operands: Sequence[str], statement: str, **scope: Any) -> Loop:
+    names = ", ".join(operands) + ("," if len(operands) == 1 else "") if operands else "_"
+    text = _TEMPLATE.format(names=names, statement=statement)
+    scope |= {"islice": itertools.islice, "cycle": itertools.cycle}
+    exec(compile(text, f"<benchmark {statement}>", "exec"), scope)
+    loop: Loop = scope["loop"]
+    return loop
+
+
+def _given(case: Case) -> str:
+    def text(argument: object) -> str:
+        if isinstance(argument, tuple):
+            return "(" + "".join(f"{text(part)}, " for part in argument) + ")"
+        return str(argument).lstrip("*").replace("{columns}", str(case.shape[1]))
+
+    return ", ".join(text(argument) for argument in case.operator.arguments)
