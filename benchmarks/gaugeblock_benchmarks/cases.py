@@ -33,7 +33,8 @@ class Operator:
     @property
     def operands(self) -> tuple[str, ...]:
         """The names of its tensors, in order."""
-        return tuple(a for a in ("m", "a", "b", "i") if a in self.arguments or f"*{a}" in self.arguments)
+        given = {part for given in self.arguments for part in (given if isinstance(given, tuple) else (given,))}
+        return tuple(name for name in ("m", "a", "b", "i") if name in given)
 
 
 OPERATORS = (
@@ -52,7 +53,7 @@ OPERATORS = (
     Operator(
         "layer_norm", "layer_norm", ("a", ("{columns}",)), "xp.nn.functional.layer_norm(a, ({columns},))", _ONE
     ),
-    Operator("cat", "cat", (("*a", "*b"), 1), "xp.cat((a, b), 1)", _ALL[:1] + _ALL[2:]),
+    Operator("cat", "cat", (("a", "b"), 1), "xp.cat((a, b), 1)", _ALL[:1] + _ALL[2:]),
     Operator("copy", "clone", ("a",), "a.t().contiguous()", ("contiguous", "stride 2", "bfloat16")),
     Operator("gather", "gather", ("a", 1, "i"), "xp.gather(a, 1, i)", _ONE),
 )

@@ -50,6 +50,6 @@ def _given(case: Case) -> str:
     def text(argument: object) -> str:
         if isinstance(argument, tuple):
             return "(" + "".join(f"{text(part)}, " for part in argument) + ")"
-        return str(argument).lstrip("*").replace("{columns}", str(case.shape[1]))
+        return str(argument).replace("{columns}", str(case.shape[1]))
 
     return ", ".join(text(argument) for argument in case.operator.arguments)
