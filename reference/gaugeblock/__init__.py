@@ -5,6 +5,7 @@ Operator functions are made from the spec when they are first asked for; `show_b
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from typing import Any
 
 from . import iteration, memory
@@ -79,12 +80,17 @@ __all__ = [
     "use_deterministic_algorithms", "zeros", "zeros_like",
 ]  # fmt: skip
 
+_MODULES = frozenset({"fft", "linalg", "special"})
+"""Modules that are imported when they are first asked for."""
+
 globals().update(_DTYPES)
 globals().update(_DTYPE_ALIASES)
 _install()
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return _import_module(f".{name}", __name__)
     group = _functions().get(name)
     if group is None:
         raise AttributeError(f"module 'gaugeblock' has no attribute {name!r}")
@@ -93,4 +99,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_functions()})
+    return sorted({*globals(), *_functions(), *_MODULES})

@@ -211,7 +211,7 @@ class TorchStyleBackend:
         if operator == "save_and_load":
             return save_and_load(self.module)
         base = operator.split(".")[0]
-        function = getattr(self.module, base, None)
+        function = _function(self.module, base)
         method = getattr(self.module.Tensor, base, None)
         if (base.endswith("_") or base in METHODS or function is None) and method is not None:
             return _method(base)
@@ -250,6 +250,16 @@ class TorchStyleBackend:
     def version_of(self, tensor: Any) -> int:
         """Capability ``version``: the in-place version counter."""
         return int(tensor._version)
+
+
+_NAMESPACES = ("fft", "linalg", "special")
+
+
+def _function(module: Any, base: str) -> Any:
+    """The public function of an operator: ``linalg.det`` for "linalg_det"; None when there is none."""
+    prefix, _, rest = base.partition("_")
+    found = getattr(getattr(module, prefix, None), rest, None) if prefix in _NAMESPACES else None
+    return getattr(module, base, None) if found is None else found
 
 
 _TRANSLATED = frozenset({DType, MemoryFormat, list, tuple})

@@ -30,7 +30,10 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, overload
 
+from . import fft as fft
 from . import iteration as iteration
+from . import linalg as linalg
+from . import special as special
 from .core.device import Device as _Device
 from .core.dtype import DType as _DType
 from .core.layout import Layout as _Layout

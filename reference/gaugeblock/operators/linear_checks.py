@@ -1,0 +1,75 @@
+"""What linear algebra asks of its operands, and the column-major tensors that hold its matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.device import Device, cpu
+from ..core.dtype import DType
+from ..iteration.types import UPSTREAM_NAMES
+from ..tensor.array_view import array_of
+from ..tensor.strides import default_strides
+from ..tensor.tensor import Tensor, empty_strided_tensor
+from .arrays import Array, check_same_device
+
+FULL = frozenset({"float32", "float64", "complex64", "complex128"})
+"""The dtypes that LAPACK has."""
+
+
+def check_float(
+    operator: str, tensor: Tensor, argument: str = "A", *, refuse: type[RuntimeError] | None = RuntimeError
+) -> DType:
+    """The dtype of an operand. Raises RuntimeError for bool and ints, and `refuse`, if given, for half precision."""
+    dtype = tensor.geometry.dtype
+    name = UPSTREAM_NAMES[dtype.name]
+    if dtype.kind < 2:
+        raise RuntimeError(f"{operator}: Expected a floating point or complex tensor as input. Got {name}")
+    if refuse is not None and dtype.name not in FULL:
+        raise refuse(f"{operator}: Low precision dtypes not supported. Got {name} for argument '{argument}'")
+    return dtype
+
+
+def check_matrix(operator: str, tensor: Tensor, argument: str = "A") -> tuple[int, ...]:
+    """The sizes of a batch of matrices. Raises RuntimeError below two dims."""
+    if tensor.geometry.ndim < 2:
+        raise RuntimeError(
+            f"{operator}: The input tensor {argument} must have at least 2 dimensions, got {tensor.geometry.ndim}."
+        )
+    return tensor.geometry.sizes
+
+
+def check_square(operator: str, tensor: Tensor, argument: str = "A") -> tuple[int, ...]:
+    """The sizes of a batch of square matrices. Raises RuntimeError for others."""
+    sizes = check_matrix(operator, tensor, argument)
+    if sizes[-1] != sizes[-2]:
+        raise RuntimeError(
+            f"{operator}: {argument} must be batches of square matrices, but they are {sizes[-2]} by {sizes[-1]} "
+            f"matrices"
+        )
+    return sizes
+
+
+def check_same_kind(operator: str, left: Tensor, right: Tensor, names: tuple[str, str] = ("A", "B")) -> None:
+    """Raise RuntimeError unless two operands have one dtype and device."""
+    check_same_device(operator, left, right)
+    mine, theirs = left.geometry.dtype, right.geometry.dtype
+    if mine is not theirs:
+        raise RuntimeError(
+            f"{operator}: Expected {names[0]} and {names[1]} to have the same dtype, but found {names[0]} of type "
+            f"{UPSTREAM_NAMES[mine.name]} and {names[1]} of type {UPSTREAM_NAMES[theirs.name]} instead"
+        )
+
+
+def matrices(sizes: Sequence[int], dtype: DType, device: Device = cpu) -> tuple[Tensor, Array | None]:
+    """A fresh tensor whose last two dims are column-major, as LAPACK leaves them, and the array to fill it through."""
+    batch, (rows, columns) = tuple(sizes[:-2]), sizes[-2:]
+    strides = default_strides((*batch, columns, rows))
+    result = empty_strided_tensor(tuple(sizes), (*strides[:-2], strides[-1], strides[-2]), dtype, device)
+    return result, array_of(result) if device is cpu else None
+
+
+def store(target: Array | None, values: Any) -> None:
+    """Copy `values` into the array of a result, if the device has one."""
+    if target is not None:
+        target[...] = values
