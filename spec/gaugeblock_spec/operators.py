@@ -1,6 +1,6 @@
 """The operator table: rows of `operators/*.yaml`, one per operator, keyed by the schema name such as "add.Tensor".
 
-The row format is described in operators.md and, field by field, in operator.schema.json.
+The row format is described in operator_rows.md and, field by field, in operator.schema.json.
 `rows()` and `digest()` are for programs that keep their own cache of the parsed table.
 """
 

@@ -39,7 +39,7 @@ def test_json_schema_is_one_and_describes_every_field() -> None:
 
 
 def test_page_describes_every_field() -> None:
-    page = _ROOT.joinpath("operators.md").read_text()
+    page = _ROOT.joinpath("operator_rows.md").read_text()
     for name in operators.json_schema()["$defs"]["row"]["properties"]:
         assert re.search(rf"^\| `{name}` \|", page, re.M), name
 
