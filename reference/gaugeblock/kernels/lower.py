@@ -9,6 +9,8 @@ from .expression import BOOL, F32, Lane, LaneType
 from .runtime import ROUTINES
 
 SCALAR_ONLY = frozenset({"call", "pair_call", "sdiv", "udiv", "srem", "urem"})
+SCALAR_VISIT, VECTOR_VISIT = 1, 16
+"""What the opcode "path" stands for in scalar lanes and in vector lanes: it tells which form of a loop ran."""
 
 _BINARY = frozenset("add sub mul fadd fsub fmul fdiv and or xor shl ashr lshr sdiv udiv srem urem".split())
 _CASTS = frozenset("trunc sext zext sitofp uitofp fpext fptrunc bitcast".split())
@@ -93,6 +95,8 @@ class Emitter:
         opcode, arguments = lane.opcode, [self.names[id(argument)] for argument in lane.arguments]
         if opcode == "constant":
             return self._constant(lane)
+        if opcode == "path":
+            return self._constant(Lane("constant", lane.type, (), SCALAR_VISIT if self.width == 1 else VECTOR_VISIT))
         type = self.type(lane.type)
         if opcode in _BINARY:
             return self.register(f"{opcode} {type} {arguments[0]}, {arguments[1]}")

@@ -1,0 +1,35 @@
+"""Tracing which loop body writes which element: every element once, vectors only along contiguous runs."""
+
+from __future__ import annotations
+
+import gaugeblock as gb
+import numpy as np
+import pytest
+from gaugeblock.kernel_tools import capability, trace_paths, vector_width
+
+
+@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 31, 32, 33, 100, 300_000])
+def test_each_element_is_written_once(n: int) -> None:
+    trace = trace_paths("add.Tensor", gb.arange(n, dtype=gb.float32), 1.0)
+    assert np.array_equal(trace.vector + trace.scalar, np.ones(n))
+    assert trace.vector_elements == n - n % trace.width
+    assert np.array_equal(trace.result.numpy(), np.arange(n) + np.float32(1))
+    assert trace.capability == capability()
+
+
+def test_other_strides_run_scalar() -> None:
+    a = gb.ones(4, 128)
+    assert trace_paths("mul.Tensor", a[:, ::2], 2.0).vector_elements == 0
+    assert trace_paths("mul.Tensor", a, gb.ones(128)).scalar_elements == 0
+    assert trace_paths("mul.Tensor", a, gb.ones(4, 1)).scalar_elements == 0
+
+
+def test_width_depends_on_the_dtype() -> None:
+    assert vector_width(gb.float32) == 2 * vector_width(gb.float64)
+    assert vector_width(gb.float32) * 4 in (16, 32, 64)
+    assert trace_paths("add.Tensor", gb.ones(64, dtype=gb.float64), 1.0).width == vector_width(gb.float64)
+
+
+def test_only_pointwise_operators() -> None:
+    with pytest.raises(ValueError, match="must be a pointwise operator's name, got 'sum'"):
+        trace_paths("sum", gb.ones(3))
