@@ -80,7 +80,7 @@ __all__ = [
     "use_deterministic_algorithms", "zeros", "zeros_like",
 ]  # fmt: skip
 
-_MODULES = frozenset({"fft", "linalg", "nn", "special"})
+_MODULES = frozenset({"fft", "kernel_tools", "linalg", "nn", "special"})
 """Modules that are imported when they are first asked for."""
 
 globals().update(_DTYPES)
