@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.device import cpu
 from ..core.dtype import DType, bool_
 from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, internal_overlap, pair_overlap
 from ..iteration.types import UPSTREAM_NAMES
@@ -23,16 +24,16 @@ from .arrays import Array, filled, number_as, values
 from .copy import clone
 from .extents import extent_of
 from .fill import masked_fill_, number_from
-from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array
+from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array, without_values
 from .registration import kernel
 
 
 def advanced_getitem(self: Tensor, index: Any) -> Tensor:
     """A copy of the indexed elements. Raises IndexError for bad indices, ValueError for a slice step below 1."""
     if type(index) is Tensor and index.geometry.ndim and index.geometry.dtype in INDEX_DTYPES and self.geometry.ndim:
-        return take_along(self, 0, values(index))
+        return take_along(self, 0, tensor_index_array(index, self.geometry.device))
     view, arrays = split_index(self, index)
-    return _pick(view, key_of(view, arrays))
+    return _pick(view, arrays)
 
 
 def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -43,13 +44,13 @@ def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
     if type(index) is Tensor and index.geometry.dtype is bool_ and _fill_where(self, index, value):
         return
     view, arrays = split_index(self, index)
-    _put(view, key_of(view, arrays), value, accumulate=False)
+    _put(view, arrays, value, accumulate=False)
 
 
 def _fill_where(self: Tensor, mask: Tensor, value: Any) -> bool:
     """Whether `value` is one number for the places of a mask, which is then stored by masked_fill_."""
     sizes, ndim = self.geometry.sizes, mask.geometry.ndim
-    if not ndim or mask.geometry.sizes != sizes[:ndim] or not self.geometry.dense:
+    if not ndim or mask.geometry.sizes != sizes[:ndim] or not self.geometry.dense or mask.geometry.device is not cpu:
         return False
     if isinstance(value, Tensor):
         if value.geometry.numel != 1 or value.geometry.ndim > 1 or value.storage is self.storage:
@@ -61,42 +62,46 @@ def _fill_where(self: Tensor, mask: Tensor, value: Any) -> bool:
     return True
 
 
-@kernel("index.Tensor", "CPU")
+@kernel("index.Tensor")
 def index(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """The elements named by one index tensor (or None) per dim, as a copy. Raises IndexError."""
-    return _pick(self, _key_of_tensors(self, indices))
+    return _pick(self, _arrays_of(self, indices))
 
 
-@kernel("index_put_", "CPU")
+@kernel("index_put_")
 def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """Write `values` into the elements that index would give; with `accumulate` add them, repeats included."""
-    _put(self, _key_of_tensors(self, indices), values, accumulate)
+    _put(self, _arrays_of(self, indices), values, accumulate)
     return self
 
 
-@kernel("index_put", "CPU", derive=False)
+@kernel("index_put", derive=False)
 def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of `self` after index_put_."""
     return index_put_(clone(self), indices, values, accumulate)
 
 
-def _key_of_tensors(self: Tensor, indices: Sequence[Tensor | None]) -> Key:
+def _arrays_of(self: Tensor, indices: Sequence[Tensor | None]) -> dict[int, Array]:
     arrays: dict[int, Array] = {}
     dim = 0
     for tensor in indices:
         if tensor is None:
             dim += 1
             continue
-        arrays[dim] = array = tensor_index_array(tensor)
+        arrays[dim] = array = tensor_index_array(tensor, self.geometry.device)
         dim += max(array.ndim, 1) if array.dtype == np.bool_ else 1
     if dim > self.geometry.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self.geometry.ndim} (got {dim})")
-    return key_of(self, arrays)
+    return arrays
 
 
-def _pick(view: Tensor, key: Key) -> Tensor:
+def _pick(view: Tensor, arrays: dict[int, Array]) -> Tensor:
+    key, dtype = key_of(view, arrays), view.geometry.dtype
+    if view.geometry.device is not cpu:
+        if any(without_values(array) for array in arrays.values()):
+            raise NotImplementedError("index(): the sizes of the result depend on a mask that has no data")
+        return empty_tensor(_result_shape(view.geometry.sizes, key), dtype, view.geometry.device)
     array = values(view)
-    dtype = view.geometry.dtype
     single = [dim for dim, part in enumerate(key) if not isinstance(part, slice)]
     if len(single) == 1:
         dim, part = single[0], key[single[0]]
@@ -121,7 +126,9 @@ def take_true(array: Array, mask: Array, dtype: DType) -> Tensor:
 def take_along(self: Tensor, dim: int, index: Array) -> Tensor:
     """The parts of `self` at `index` along `dim`; negative indices count from the end. Raises IndexError."""
     sizes = self.geometry.sizes
-    result = empty_tensor(sizes[:dim] + index.shape + sizes[dim + 1 :], self.geometry.dtype)
+    result = empty_tensor(sizes[:dim] + index.shape + sizes[dim + 1 :], self.geometry.dtype, self.geometry.device)
+    if result.geometry.device is not cpu:
+        return result
     if result.geometry.numel <= SMALL:
         with _renamed_index_errors():
             array_of(result)[...] = values(self).take(index, dim)
@@ -158,8 +165,8 @@ def _renamed_index_errors() -> Iterator[None]:
         raise IndexError(str(error).replace("axis", "dimension")) from None
 
 
-def _put(view: Tensor, key: Key, value: Any, accumulate: bool) -> None:
-    geometry = view.geometry
+def _put(view: Tensor, arrays: dict[int, Array], value: Any, accumulate: bool) -> None:
+    geometry, key = view.geometry, key_of(view, arrays)
     if isinstance(value, Tensor) and value.geometry.dtype is not geometry.dtype:
         mask_only = _is_mask(key[-1:])
         if not mask_only or value.geometry.numel != 1 or accumulate:
@@ -173,6 +180,11 @@ def _put(view: Tensor, key: Key, value: Any, accumulate: bool) -> None:
         warnings.warn(
             "Use of index_put_ on expanded tensors is deprecated; clone() the tensor before writing to it", stacklevel=5
         )
+    if geometry.device is not cpu:
+        if not any(without_values(array) for array in arrays.values()):
+            _check_source(value.geometry.sizes if isinstance(value, Tensor) else (), _result_shape(geometry.sizes, key))
+        bump_version(view)
+        return
     source = _source_array(view, value)
     if geometry.lazy:
         source = np.conjugate(source) if geometry.lazy & CONJUGATE else source
@@ -195,13 +207,8 @@ def _source_array(view: Tensor, value: Any) -> Array:
 
 def _write(target: Array, key: Key, source: Array, accumulate: bool) -> None:
     shape = _result_shape(target.shape, key)
-    drop = max(0, source.ndim - len(shape))
-    if any(size != 1 for size in source.shape[:drop]) or not _fits(source.shape[drop:], shape):
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(source.shape)} cannot be broadcast to indexing result of "
-            f"shape {list(shape)}"
-        )
-    source = source.reshape(source.shape[drop:])
+    _check_source(source.shape, shape)
+    source = source.reshape(source.shape[max(0, source.ndim - len(shape)) :])
     with _renamed_index_errors(), np.errstate(all="ignore"):
         if not accumulate and not source.ndim and _is_mask(key):
             mask = key[0]
@@ -212,6 +219,16 @@ def _write(target: Array, key: Key, source: Array, accumulate: bool) -> None:
             np.logical_or.at(target, key, source)
         else:
             np.add.at(target, key, source)
+
+
+def _check_source(sizes: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """RuntimeError unless `sizes`, without leading ones too many, broadcast to `shape`."""
+    drop = max(0, len(sizes) - len(shape))
+    if any(size != 1 for size in sizes[:drop]) or not _fits(sizes[drop:], shape):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(sizes)} cannot be broadcast to indexing result of "
+            f"shape {list(shape)}"
+        )
 
 
 def _is_mask(key: Key) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,11 @@ def filled(sizes: Sequence[int], dtype: DType, array: Any) -> Tensor:
     with np.errstate(all="ignore"):
         array_of(result)[...] = array
     return result
+
+
+def computed(sizes: Sequence[int], dtype: DType, device: Device, compute: Callable[[], Any]) -> Tensor:
+    """A fresh row-major tensor; on the CPU with the values of ``compute()``, which broadcast and are cast."""
+    return filled(sizes, dtype, compute()) if device is cpu else empty_tensor(tuple(sizes), dtype, device)
 
 
 def from_array(array: Array, dtype: DType) -> Tensor:

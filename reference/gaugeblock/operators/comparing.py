@@ -32,7 +32,7 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
     return self.geometry.sizes == other.geometry.sizes
 
 
-@kernel("is_nonzero", "CPU")
+@kernel("is_nonzero")
 def is_nonzero(self: Tensor) -> bool:
     """Whether the only element is not zero; NaN is not. Raises RuntimeError unless there is exactly one."""
     return to_bool(self)

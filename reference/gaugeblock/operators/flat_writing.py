@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.device import cpu
 from ..core.dtype import bool_, int64
 from ..core.memory_format import contiguous_format
 from ..iteration.broadcast import broadcast_shapes
+from ..iteration.overlap import check_no_internal_overlap
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from ..tensor.views import expand
-from .arrays import values
+from .arrays import Array, values
 from .copy import clone
-from .gathering import check_take, index_values
+from .gathering import check_index_dtype, check_not_empty, check_take, index_values
 from .registration import kernel
 from .scattering import add_at, check_same_dtype, writable, writing
 
@@ -23,27 +25,31 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
     Raises IndexError out of range, RuntimeError for dtypes or counts that differ.
     """
-    places = index_values("put_", index, allowed=(int64,)).reshape(-1)
+    check_index_dtype("put_", index, (int64,))
     check_same_dtype("put_", self, source, "source")
-    if places.size != source.geometry.numel:
+    if index.geometry.numel != source.geometry.numel:
         raise RuntimeError(
             f"put_(): Expected source and index to have the same number of elements, but got "
-            f"{source.geometry.numel} and {places.size}"
+            f"{source.geometry.numel} and {index.geometry.numel}"
         )
-    check_take("put_", places, self.geometry.numel)
-    target = writable(self)
-    if places.size:
-        key = np.unravel_index(places % target.size, target.shape)
-        given = values(source).reshape(-1).copy()
-        if accumulate:
-            add_at(target, key, given)
-        else:
-            target[key] = given
+    check_not_empty("put_", self, index)
+    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    if index.geometry.numel and self.geometry.device is cpu:
+        _put_into(writable(self), index_values(index).reshape(-1), values(source).reshape(-1).copy(), accumulate)
     bump_version(self)
     return self
 
 
-@kernel("masked_scatter", "CPU", derive=False)
+def _put_into(target: Array, places: Array, given: Array, accumulate: bool) -> None:
+    check_take("put_", places, target.size)
+    key = np.unravel_index(places % target.size, target.shape)
+    if accumulate:
+        add_at(target, key, given)
+    else:
+        target[key] = given
+
+
+@kernel("masked_scatter", derive=False)
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """masked_scatter_ on a copy, which has the sizes that self and mask broadcast to."""
     sizes = broadcast_shapes((self.geometry.sizes, mask.geometry.sizes))
@@ -51,7 +57,7 @@ def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return masked_scatter_(clone(target, memory_format=contiguous_format), mask, source)
 
 
-@kernel("masked_scatter_", "CPU", derive=False)
+@kernel("masked_scatter_", derive=False)
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Write the first elements of `source` where `mask` is true, in row-major order.
 
@@ -67,13 +73,19 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"masked_scatter_(): mask of shape {list(mask.geometry.sizes)} does not broadcast to self "
             f"{list(self.geometry.sizes)}"
         )
-    target = writable(self)
-    chosen = np.broadcast_to(values(mask), self.geometry.sizes).reshape(target.shape)
-    count = int(np.count_nonzero(chosen))
-    if count > source.geometry.numel:
-        raise RuntimeError(
-            f"masked_scatter_: Number of elements of source < number of ones in mask: {source.geometry.numel} < {count}"
-        )
-    target[chosen] = values(source).reshape(-1)[:count].copy()
+    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    if self.geometry.device is cpu:
+        target = writable(self)
+        chosen = np.broadcast_to(values(mask), self.geometry.sizes).reshape(target.shape)
+        _write_chosen(target, chosen, values(source).reshape(-1))
     bump_version(self)
     return self
+
+
+def _write_chosen(target: Array, chosen: Array, source: Array) -> None:
+    count = int(np.count_nonzero(chosen))
+    if count > source.size:
+        raise RuntimeError(
+            f"masked_scatter_: Number of elements of source < number of ones in mask: {source.size} < {count}"
+        )
+    target[chosen] = source[:count].copy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.device import cpu
 from ..core.dtype import DType, bool_, int32, int64
 from ..core.errors import wrap_dim
 from ..iteration.broadcast import broadcast_shapes
@@ -13,21 +14,27 @@ from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor
 from ..tensor.views import expand
 from .advanced_indexing import take_true
-from .arrays import Array, filled, values
+from .arrays import Array, computed, values
 from .registration import kernel
 
+INDEX_DTYPES = (int32, int64)
 
-def index_values(operator: str, index: Tensor, *, allowed: tuple[DType, ...] = (int32, int64)) -> Array:
-    """The values of an index tensor as int64. Raises RuntimeError for a dtype that is not allowed."""
+
+def check_index_dtype(operator: str, index: Tensor, allowed: tuple[DType, ...] = INDEX_DTYPES) -> None:
+    """Raise RuntimeError unless the dtype of an index tensor is one of `allowed`."""
     if index.geometry.dtype not in allowed:
         names = "/".join(dtype.name for dtype in allowed)
         raise RuntimeError(
             f"{operator}(): Expected dtype {names} for index, but got {UPSTREAM_NAMES[index.geometry.dtype.name]}"
         )
+
+
+def index_values(index: Tensor) -> Array:
+    """The values of an integer index tensor as int64."""
     return values(index).astype(np.int64, copy=False)
 
 
-@kernel("index_select", "CPU")
+@kernel("index_select")
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     """The parts of `self` at the int32 or int64 vector `index` along `dim`.
 
@@ -40,19 +47,23 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     if index.geometry.ndim > 1:
         raise IndexError(f"index_select(): Index is supposed to be a vector, got {index.geometry.ndim} dims")
     place = wrap_dim("index_select", dim, self.geometry.ndim)
-    places = index_values("index_select", index).reshape(-1)
-    if not self.geometry.ndim:
-        if places.size != 1:
-            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {places.size} value(s)")
-        check_within("index_select", places, 1, IndexError)
-        return filled((), self.geometry.dtype, values(self))
-    check_within("index_select", places, self.geometry.sizes[place], IndexError)
-    result = empty_tensor(
-        self.geometry.sizes[:place] + places.shape + self.geometry.sizes[place + 1 :], self.geometry.dtype
-    )
-    if result.geometry.numel:
-        values(self).take(places, axis=place, out=array_of(result), mode="clip")
+    geometry, count = self.geometry, index.geometry.numel
+    if not geometry.ndim and count != 1:
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {count} value(s)")
+    sizes = (*geometry.sizes[:place], count, *geometry.sizes[place + 1 :]) if geometry.ndim else ()
+    result = empty_tensor(sizes, geometry.dtype, geometry.device)
+    if geometry.device is cpu:
+        _select_into(result, self, place, index_values(index).reshape(-1))
     return result
+
+
+def _select_into(result: Tensor, self: Tensor, dim: int, places: Array) -> None:
+    sizes = self.geometry.sizes or (1,)
+    check_within("index_select", places, sizes[dim], IndexError)
+    if not self.geometry.ndim:
+        array_of(result)[...] = values(self)
+    elif result.geometry.numel:
+        values(self).take(places, axis=dim, out=array_of(result), mode="clip")
 
 
 def check_within(operator: str, index: Array, size: int, error: type[Exception]) -> None:
@@ -62,17 +73,22 @@ def check_within(operator: str, index: Array, size: int, error: type[Exception])
         raise error(f"{operator}(): index out of range in self: index {bad} is out of bounds for size {size}")
 
 
-def gather_places(operator: str, self: Tensor, dim: int, index: Tensor) -> tuple[int, Array]:
-    """The wrapped `dim` and the index values, checked against the dims and sizes of `self`; 0-dim counts as 1-D."""
+def gather_dim(operator: str, self: Tensor, dim: int, index: Tensor) -> int:
+    """The wrapped `dim`; checks dtype and number of dims of `index`, where 0-dim counts as 1-D."""
     place = wrap_dim(operator, dim, self.geometry.ndim)
-    if not index.geometry.numel:
-        return place, np.empty(index.geometry.sizes, np.int64)
-    places = index_values(operator, index)
-    if max(index.geometry.ndim, 1) != max(self.geometry.ndim, 1):
-        raise RuntimeError(
-            f"{operator}(): Index tensor must have the same number of dimensions as input tensor, got "
-            f"{index.geometry.ndim} and {self.geometry.ndim}"
-        )
+    if index.geometry.numel:
+        check_index_dtype(operator, index)
+        if max(index.geometry.ndim, 1) != max(self.geometry.ndim, 1):
+            raise RuntimeError(
+                f"{operator}(): Index tensor must have the same number of dimensions as input tensor, got "
+                f"{index.geometry.ndim} and {self.geometry.ndim}"
+            )
+    return place
+
+
+def gather_places(operator: str, self: Tensor, place: int, index: Tensor) -> Array:
+    """The values of a non-empty index, 1-D for a 0-dim one; RuntimeError unless they lie in [0, size of dim place)."""
+    places = index_values(index).reshape(index.geometry.sizes or (1,))
     sizes = self.geometry.sizes or (1,)
     size = sizes[place]
     low, high = int(places.min()), int(places.max())
@@ -80,60 +96,69 @@ def gather_places(operator: str, self: Tensor, dim: int, index: Tensor) -> tuple
         raise RuntimeError(
             f"{operator}(): index {low if low < 0 else high} is out of bounds for dimension {place} with size {size}"
         )
-    return place, places
+    return places
 
 
-@kernel("gather", "CPU")
+@kernel("gather")
 def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """``out[i][j] = self[index[i][j]][j]`` (for dim 0); the result has the sizes of `index`.
 
     Raises RuntimeError for an index out of [0, size), other numbers of dims, sizes above those of `self` outside `dim`.
     """
-    place, places = gather_places("gather", self, dim, index)
-    if not places.size:
-        return empty_tensor(index.geometry.sizes, self.geometry.dtype)
-    array = values(self).reshape(self.geometry.sizes or (1,))
-    places = places.reshape(index.geometry.sizes or (1,))
-    for other, (wanted, given) in enumerate(zip(array.shape, places.shape, strict=True)):
+    place = gather_dim("gather", self, dim, index)
+    result = empty_tensor(index.geometry.sizes, self.geometry.dtype, self.geometry.device)
+    if not result.geometry.numel:
+        return result
+    mine, theirs = self.geometry.sizes or (1,), index.geometry.sizes or (1,)
+    for other, (wanted, given) in enumerate(zip(mine, theirs, strict=True)):
         if other != place and given > wanted:
             raise RuntimeError(
-                f"Size does not match at dimension {other} expected index {list(places.shape)} to be no larger than "
-                f"self {list(array.shape)} apart from dimension {place}"
+                f"Size does not match at dimension {other} expected index {list(theirs)} to be no larger than "
+                f"self {list(mine)} apart from dimension {place}"
             )
-    corner = tuple([slice(None) if k == place else slice(size) for k, size in enumerate(places.shape)])
-    return filled(
-        index.geometry.sizes,
-        self.geometry.dtype,
-        np.take_along_axis(array[corner], places, place).reshape(index.geometry.sizes),
-    )
+    if self.geometry.device is cpu:
+        places = gather_places("gather", self, place, index)
+        corner = tuple([slice(None) if k == place else slice(size) for k, size in enumerate(theirs)])
+        found = np.take_along_axis(values(self).reshape(mine)[corner], places, place)
+        array_of(result)[...] = found.reshape(index.geometry.sizes)
+    return result
 
 
-@kernel("take", "CPU")
+@kernel("take")
 def take(self: Tensor, index: Tensor) -> Tensor:
     """The elements at positions `index` (int64, negative from the end) of the flattened tensor.
 
     Raises IndexError out of range, RuntimeError for another dtype.
     """
-    places = index_values("take", index, allowed=(int64,))
-    count = self.geometry.numel
-    check_take("take", places, count)
-    flat = values(self).reshape(-1)
-    return filled(index.geometry.sizes, self.geometry.dtype, flat.take(places, mode="wrap") if places.size else 0)
+    check_index_dtype("take", index, (int64,))
+    check_not_empty("take", self, index)
+    geometry = self.geometry
+    return computed(index.geometry.sizes, geometry.dtype, geometry.device, lambda: _taken(self, index))
+
+
+def _taken(self: Tensor, index: Tensor) -> Array:
+    places, flat = index_values(index), values(self).reshape(-1)
+    check_take("take", places, flat.size)
+    return flat.take(places, mode="wrap") if places.size else flat[:0].reshape(places.shape)
+
+
+def check_not_empty(operator: str, self: Tensor, index: Tensor) -> None:
+    """Raise IndexError when a place of a tensor without elements is asked for."""
+    if index.geometry.numel and not self.geometry.numel:
+        raise IndexError(f"{operator}(): tried to {operator} from an empty tensor")
 
 
 def check_take(operator: str, places: Array, count: int) -> None:
     """Raise IndexError unless every position lies in [-count, count)."""
     if not places.size:
         return
-    if not count:
-        raise IndexError(f"{operator}(): tried to {operator} from an empty tensor")
     low, high = int(places.min()), int(places.max())
     if low < -count or high >= count:
         bad = high if high >= count else low
         raise IndexError(f"{operator}(): out of range: tried to access index {bad} on a tensor of {count} elements.")
 
 
-@kernel("take_along_dim", "CPU")
+@kernel("take_along_dim")
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """gather of tensors that broadcast outside `dim`, flattened without it; indices below 0 count from the end.
 
@@ -141,7 +166,7 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     """
     if dim is None:
         return gather(reshape(self, (-1,)), 0, reshape(indices, (-1,)))
-    index_values("take_along_dim", indices)
+    check_index_dtype("take_along_dim", indices)
     if self.geometry.ndim != indices.geometry.ndim:
         raise RuntimeError(
             f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
@@ -156,9 +181,15 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     common[place] = self.geometry.sizes[place]
     source = expand(self, tuple(common))
     common[place] = indices.geometry.sizes[place]
-    places = values(expand(indices, tuple(common)))
-    wrapped = np.where(places < 0, places + self.geometry.sizes[place], places)
-    return gather(source, place, filled(common, int64, wrapped))
+    wide = expand(indices, tuple(common))
+    length = self.geometry.sizes[place]
+    return gather(source, place, computed(common, int64, self.geometry.device, lambda: _from_start(wide, length)))
+
+
+def _from_start(index: Tensor, length: int) -> Array:
+    """The places of `index` with those below 0 counted from the end."""
+    places = values(index)
+    return np.where(places < 0, places + length, places)
 
 
 @kernel("masked_select", "CPU")

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.device import Device, cpu
 from ..core.dtype import DType, bool_, dtype_from_numpy, int32, int64, uint8
-from ..memory.elements import read_element
 from ..tensor.basic_indexing import basic_view
+from ..tensor.scalars import item as item_of
 from ..tensor.tensor import Tensor
 from .arrays import Array, values
 
@@ -34,7 +35,7 @@ def split_index(self: Tensor, index: Any) -> tuple[Tensor, dict[int, Array]]:
         if item is None or item is Ellipsis or isinstance(item, slice):
             basic.append(item)
             continue
-        array = item if isinstance(item, int) and not isinstance(item, bool) else _index_array(item)
+        array = item if isinstance(item, int) and not isinstance(item, bool) else _index_array(item, self.device)
         if isinstance(array, int):
             basic.append(array)
         elif array.ndim == 0 and array.dtype == np.bool_:
@@ -71,13 +72,13 @@ def _members(index: Any) -> Sequence[Any]:
     return (index,)
 
 
-def _index_array(item: Any) -> Array | int:
+def _index_array(item: Any, device: Device) -> Array | int:
     """An int64 array, a boolean mask, or an int for a 0-dim integer."""
     if isinstance(item, Tensor):
         geometry = item.geometry
         if not geometry.ndim and geometry.dtype.category == "int" and geometry.dtype is not uint8:
-            return int(read_element(item.pointer, geometry.dtype))
-        return tensor_index_array(item)
+            return int(item_of(item))
+        return tensor_index_array(item, device)
     array = np.asarray(_plain(item) if isinstance(item, list | tuple | range) else item)
     if array.size == 0 and isinstance(item, list | tuple | range):
         return array.astype(np.int64)
@@ -101,16 +102,34 @@ def _plain(item: Any) -> Any:
     return values(item) if isinstance(item, Tensor) else item
 
 
-def tensor_index_array(tensor: Tensor) -> Array:
-    """The values of an index tensor: int32 or int64, or a mask of bool or (deprecated) uint8. Raises IndexError."""
+def tensor_index_array(tensor: Tensor, device: Device) -> Array:
+    """The values of an index tensor: int32 or int64, or a mask of bool or (deprecated) uint8. Raises IndexError.
+
+    An index without data, good for a tensor on its `device` only (RuntimeError otherwise), is zeros of its sizes.
+    """
     dtype = tensor.geometry.dtype
     _check_index_dtype(dtype)
-    array = values(tensor)
+    if tensor.geometry.device is cpu:
+        array = values(tensor)
+    elif tensor.geometry.device is device:
+        if dtype.kind == 0 and not tensor.geometry.ndim:
+            raise NotImplementedError("index(): a 0-dim mask that has no data can be neither taken nor left")
+        return np.broadcast_to(np.zeros((), np.bool_ if dtype is uint8 else dtype.numpy), tensor.geometry.sizes)
+    else:
+        raise RuntimeError(
+            f"indices should be either on cpu or on the same device as the indexed tensor ({device}), got "
+            f"{tensor.geometry.device}"
+        )
     if dtype is uint8:
         if array.ndim:
             warnings.warn("indexing with dtype uint8 is deprecated, use a bool tensor instead", stacklevel=6)
         return array.astype(np.bool_)
     return array
+
+
+def without_values(array: Array) -> bool:
+    """Whether the array stands for a mask without data, in which nothing can be counted."""
+    return bool(array.dtype == np.bool_ and array.ndim and not any(array.strides) and not array.flags.writeable)
 
 
 def _check_index_dtype(dtype: DType) -> None:

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dtype import int64
+from ..core.device import cpu
+from ..core.dtype import DType, int64
 from ..core.errors import wrap_dim
 from ..iteration.types import UPSTREAM_NAMES
-from ..tensor.tensor import Tensor
-from .arrays import Array, filled, values
+from ..tensor.array_view import array_of
+from ..tensor.tensor import Tensor, empty_tensor
+from .arrays import Array, computed, values
 from .named_results import pair
+from .reduce_call import reduced_sizes
 from .registration import kernel
 from .sorting import order_along, sortable
 
@@ -36,50 +39,53 @@ def _middle(array: Array, ignore_nan: bool) -> Array:
 
 def _median_all(operator: str, self: Tensor, ignore_nan: bool) -> Tensor:
     _check(operator, self)
-    flat = values(self).reshape(-1)
     dtype = self.geometry.dtype
+    return computed((), dtype, self.geometry.device, lambda: _median_of(values(self).reshape(-1), dtype, ignore_nan))
+
+
+def _median_of(flat: Array, dtype: DType, ignore_nan: bool) -> Any:
     if not flat.size:
         lowest = -(1 << (8 * dtype.itemsize - 1)) if dtype.itemsize >= 4 else 0
-        return filled((), dtype, float("nan") if dtype.kind == 2 else lowest)
-    return filled((), dtype, flat[_middle(flat, ignore_nan)])
+        return float("nan") if dtype.kind == 2 else lowest
+    return flat[_middle(flat, ignore_nan)]
 
 
 def _median_dim(operator: str, self: Tensor, dim: int, keepdim: bool, ignore_nan: bool) -> Any:
     _check(operator, self)
     place = wrap_dim(operator, dim, self.geometry.ndim)
-    array = values(self).reshape(self.geometry.sizes or (1,))
-    if array.shape[place] == 0:
+    geometry = self.geometry
+    if geometry.ndim and geometry.sizes[place] == 0:
         raise IndexError(f"{operator}(): Expected reduction dim {place} to have non-zero size.")
-    last = np.moveaxis(array, place, -1)
-    index = _middle(last, ignore_nan)
-    found = np.take_along_axis(last, index[..., None], -1)[..., 0]
-    if keepdim:
-        found, index = np.expand_dims(found, place), np.expand_dims(index, place)
-    sizes = found.shape if self.geometry.ndim else ()
-    dtype = self.geometry.dtype
-    found_at = filled(sizes, int64, index.reshape(sizes))
-    return pair(f"{operator}.dim", filled(sizes, dtype, found.reshape(sizes)), found_at)
+    sizes = reduced_sizes(geometry.sizes, (place,), keepdim)
+    found = empty_tensor(sizes, geometry.dtype, geometry.device)
+    found_at = empty_tensor(sizes, int64, geometry.device)
+    if geometry.device is cpu:
+        last = np.moveaxis(values(self).reshape(geometry.sizes or (1,)), place, -1)
+        index = _middle(last, ignore_nan)
+        array_of(found)[...] = np.take_along_axis(last, index[..., None], -1).reshape(sizes)
+        array_of(found_at)[...] = index.reshape(sizes)
+    return pair(f"{operator}.dim", found, found_at)
 
 
-@kernel("median", "CPU")
+@kernel("median")
 def median(self: Tensor) -> Tensor:
     """Median of all elements, NaN when one is NaN or there are none."""
     return _median_all("median", self, False)
 
 
-@kernel("median.dim", "CPU")
+@kernel("median.dim")
 def median_dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
     """Median along a dim and its index; NaN wins. Raises IndexError for an empty dim."""
     return _median_dim("median", self, dim, keepdim, False)
 
 
-@kernel("nanmedian", "CPU")
+@kernel("nanmedian")
 def nanmedian(self: Tensor) -> Tensor:
     """Median of the elements that are not NaN."""
     return _median_all("nanmedian", self, True)
 
 
-@kernel("nanmedian.dim", "CPU")
+@kernel("nanmedian.dim")
 def nanmedian_dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
     """Median of the elements along a dim that are not NaN, and its index. Raises IndexError for an empty dim."""
     return _median_dim("nanmedian", self, dim, keepdim, True)

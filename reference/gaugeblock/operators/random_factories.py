@@ -16,7 +16,7 @@ from ..tensor.metadata import resize_
 from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.versions import bump_version
 from .arguments import check_layout
-from .arrays import filled, values
+from .arrays import Array, computed, values
 from .factories import empty_like
 from .generator import Generator, generator_of
 from .number_limits import check_fits
@@ -156,7 +156,7 @@ def randperm_out(n: int, *, generator: Generator | None = None, out: Tensor) -> 
     return _permutation(_sized(out, (n,)), n, generator)
 
 
-@kernel("bernoulli", "CPU")
+@kernel("bernoulli")
 def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
     """1 of the probability that stands in `self`, else 0. Raises RuntimeError outside [0, 1], NotImplementedError."""
     return _unchanged(bernoulli_tensor(_like(self, None, None, None, None), self, generator=generator))
@@ -168,7 +168,7 @@ def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -
     return _unchanged(bernoulli_float(_like(self, None, None, None, None), p, generator=generator))
 
 
-@kernel("multinomial", "CPU")
+@kernel("multinomial")
 def multinomial(
     self: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
@@ -185,20 +185,24 @@ def multinomial(
         raise RuntimeError(f"cannot sample n_sample <= 0 samples, got {num_samples}")
     if not replacement and num_samples > geometry.sizes[-1]:
         raise RuntimeError(f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples}")
-    weights = values(self).astype(np.float64)
+    draw = generator_of("multinomial", generator)
+    sizes = (*geometry.sizes[:-1], num_samples)
+    return computed(sizes, int64, geometry.device, lambda: _choices(values(self), num_samples, replacement, draw))
+
+
+def _choices(given: Array, count: int, replacement: bool, draw: np.random.Generator) -> Array:
+    """Along the last axis, `count` indices drawn with the weights `given`."""
+    weights = given.astype(np.float64)
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if (weights.sum(-1) <= 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    draw = generator_of("multinomial", generator)
     if replacement:
         sums = np.cumsum(weights, -1)
-        points = draw.random((*weights.shape[:-1], num_samples)) * sums[..., -1:]
+        points = draw.random((*weights.shape[:-1], count)) * sums[..., -1:]
         chosen = (points[..., None] >= sums[..., None, :]).sum(-1)
         last = weights.shape[-1] - 1 - np.argmax(weights[..., ::-1] > 0, -1)
-        chosen = np.minimum(chosen, last[..., None])
-    else:
-        with np.errstate(all="ignore"):
-            races = np.where(weights > 0, draw.standard_exponential(weights.shape) / weights, np.inf)
-        chosen = np.argsort(races, -1, kind="stable")[..., :num_samples]
-    return filled(chosen.shape, int64, chosen)
+        return np.asarray(np.minimum(chosen, last[..., None]))
+    with np.errstate(all="ignore"):
+        races = np.where(weights > 0, draw.standard_exponential(weights.shape) / weights, np.inf)
+    return np.asarray(np.argsort(races, -1, kind="stable")[..., :count])

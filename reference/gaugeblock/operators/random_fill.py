@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,11 @@ def _refuse(operator: str, dtype: DType) -> NotImplementedError:
     return NotImplementedError(f"\"{operator}\" not implemented for '{dtype.name}'")
 
 
-def store(self: Tensor, array: Any) -> Tensor:
-    """Write `array` into `self` and count the change."""
+def store(self: Tensor, draw: Callable[[], Any]) -> Tensor:
+    """Write the array that ``draw()`` gives into `self` and count the change; nothing is drawn without memory."""
+    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
     if self.geometry.device is cpu:
-        array_of(self)[...] = array
+        array_of(real_parts(self))[...] = draw()
     bump_version(self)
     return self
 
@@ -69,15 +71,19 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
     for name, value in (("from", from_), ("to", to)):
         if not abs(value) <= largest:
             raise RuntimeError(f"uniform_(): {name} is out of bounds for {dtype.name}: {value}")
-    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
-    drawn = unit_values(generator_of("uniform_", generator), real_parts(self).geometry.sizes, dtype)
-    if (from_, to) != (0, 1):
-        wide: Array = drawn.astype(np.float64 if dtype is float64 else np.float32)
-        drawn = (wide * (to - from_) + from_).astype(dtype.numpy)
-        below = np.nextafter(np.asarray(to, dtype.numpy), np.asarray(from_, dtype.numpy))
-        drawn = np.minimum(drawn, below) if to > from_ else drawn
-    store(real_parts(self), drawn)
-    return self
+    draw = generator_of("uniform_", generator)
+    sizes = real_parts(self).geometry.sizes
+    return store(self, lambda: _uniform(unit_values(draw, sizes, dtype), from_, to, dtype))
+
+
+def _uniform(drawn: Array, low: float, high: float, dtype: DType) -> Array:
+    """Numbers of [0, 1) moved to [low, high)."""
+    if (low, high) == (0, 1):
+        return drawn
+    wide: Array = drawn.astype(np.float64 if dtype is float64 else np.float32)
+    moved = (wide * (high - low) + low).astype(dtype.numpy)
+    below = np.nextafter(np.asarray(high, dtype.numpy), np.asarray(low, dtype.numpy))
+    return np.minimum(moved, below) if high > low else moved
 
 
 @kernel("normal_", derive=False)
@@ -91,16 +97,19 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
         raise _refuse("normal_", dtype)
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
-    parts = real_parts(self)
-    drawn = normal_values(generator_of("normal_", generator), parts.geometry.sizes, dtype.to_real())
-    if dtype.is_complex:
+    draw = generator_of("normal_", generator)
+    sizes = real_parts(self).geometry.sizes
+    return store(self, lambda: _normal(normal_values(draw, sizes, dtype.to_real()), self, mean, std))
+
+
+def _normal(drawn: Array, self: Tensor, mean: float, std: float) -> Array:
+    """Numbers of the standard normal distribution moved to `mean` and `std`; complex ones in their last dim."""
+    if self.geometry.dtype.is_complex:
         drawn = drawn * drawn.dtype.type(std / 2**0.5)
         drawn[..., 0] += mean
     elif (mean, std) != (0, 1):
         drawn = drawn * drawn.dtype.type(std) + drawn.dtype.type(mean)
-    store(parts, drawn)
-    return self
+    return drawn
 
 
 def check_range(low: int, high: int, dtype: DType) -> None:
@@ -131,8 +140,8 @@ def random_from(self: Tensor, from_: int, to: int | None, *, generator: Generato
     dtype = self.geometry.dtype
     high = _largest(dtype) + 1 if to is None else to
     check_range(from_, high, dtype)
-    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
-    return store(self, integer_values(generator_of("random_", generator), from_, high, self.geometry.sizes))
+    draw = generator_of("random_", generator)
+    return store(self, lambda: integer_values(draw, from_, high, self.geometry.sizes))
 
 
 @kernel("random_.to", derive=False)
@@ -160,8 +169,8 @@ def bernoulli_float(self: Tensor, p: float = 0.5, *, generator: Generator | None
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     if self.geometry.dtype.is_complex:
         raise _refuse("bernoulli_", self.geometry.dtype)
-    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
-    return store(self, generator_of("bernoulli_", generator).random(self.geometry.sizes) < p)
+    draw = generator_of("bernoulli_", generator)
+    return store(self, lambda: draw.random(self.geometry.sizes) < p)
 
 
 @kernel("bernoulli_.Tensor", derive=False)
@@ -169,10 +178,14 @@ def bernoulli_tensor(self: Tensor, p: Tensor, *, generator: Generator | None = N
     """Fill with 1 of the probability in `p`, which expands to `self`. Raises as bernoulli_."""
     if self.geometry.dtype.is_complex or not p.geometry.dtype.is_floating_point:
         raise _refuse("bernoulli_", self.geometry.dtype if self.geometry.dtype.is_complex else p.geometry.dtype)
-    chances = values(expand(p, self.geometry.sizes))
-    check_chances(chances)
-    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
-    return store(self, generator_of("bernoulli_", generator).random(self.geometry.sizes) < chances)
+    wide, draw = expand(p, self.geometry.sizes), generator_of("bernoulli_", generator)
+
+    def drawn() -> Array:
+        chances = values(wide)
+        check_chances(chances)
+        return draw.random(self.geometry.sizes) < chances
+
+    return store(self, drawn)
 
 
 def check_chances(chances: Array) -> None:
@@ -192,6 +205,5 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
         )
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
-    drawn = generator_of("exponential_", generator).standard_exponential(self.geometry.sizes)
-    return store(self, drawn / lambd)
+    draw = generator_of("exponential_", generator)
+    return store(self, lambda: draw.standard_exponential(self.geometry.sizes) / lambd)

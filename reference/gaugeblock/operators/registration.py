@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ..core.device import cpu
 from ..core.dtype import DType, bool_, uint8
 from ..dispatch.registry import REGISTRY
 from ..iteration.overlap import (
@@ -41,6 +42,10 @@ NO_SHARED_OUT = frozenset(
 JOINS = frozenset({"cat", "hstack", "vstack", "dstack", "stack"})
 TRUTHS = frozenset({"all", "any"})
 """Operators whose out= may be bool or uint8."""
+ACROSS_DEVICES = frozenset(
+    {"copy_", "to.other", "type_as", "index.Tensor", "index_put", "index_put_", "fill_.Tensor", "is_same_size"}
+)
+"""Operators whose tensors may be on different devices."""
 
 
 def declare() -> None:
@@ -60,7 +65,7 @@ def kernel(name: str, *keys: str, derive: bool = True) -> Callable[[F], F]:
     def register(function: F) -> F:
         used = keys or BACKENDS
         for key in used:
-            REGISTRY.register(name, key, function)
+            REGISTRY.register(name, key, _for_key(name, key, function))
         row = rows().get(name)
         if derive and row is not None:
             _derive(row, function, used)
@@ -80,7 +85,35 @@ def _register_once(name: str, keys: tuple[str, ...], function: Callable[..., Any
     operator = REGISTRY.find(name)
     for key in keys:
         if not operator.has_kernel(key):
-            REGISTRY.register(name, key, function)
+            REGISTRY.register(name, key, _for_key(name, key, function))
+
+
+def _for_key(name: str, key: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function itself, or for tensors without data the one that first looks that no other tensor is among them."""
+    return function if key != "Meta" or name in ACROSS_DEVICES else _on_one_device(name, function)
+
+
+def _on_one_device(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        check_one_device(name, inputs_of(args, kwargs))
+        return function(*args, **kwargs)
+
+    return guarded
+
+
+def check_one_device(name: str, tensors: list[Tensor]) -> None:
+    """RuntimeError unless all tensors are on the first one's device, or are 0-dim CPU tensors after it."""
+    if not tensors:
+        return
+    first = tensors[0].geometry.device
+    for tensor in tensors:
+        geometry = tensor.geometry
+        if geometry.device is not first and (geometry.ndim or geometry.device is not cpu):
+            raise RuntimeError(
+                f"{name.partition('.')[0]}(): Expected all tensors to be on the same device, but found at least two "
+                f"devices, {first} and {geometry.device}!"
+            )
 
 
 def derived_inplace(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..core.dtype import bool_, int32, int64
+from ..core.device import cpu
+from ..core.dtype import int32, int64
 from ..core.errors import wrap_dim
 from ..iteration.types import common_dtype
 from ..tensor.array_view import array_of
 from ..tensor.tensor import Tensor
 from ..tensor.views import diagonal as diagonal_view
-from .arrays import filled, from_array, outline, values
+from .arrays import Array, computed, outline, values
 from .copy import clone
 from .joining import cat
 from .registration import kernel
@@ -48,17 +49,17 @@ def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
     return repeat(self, (1,) * (self.geometry.ndim - len(dims)) + dims)
 
 
-@kernel("repeat_interleave.self_int", "CPU")
+@kernel("repeat_interleave.self_int")
 def repeat_interleave_int(
     self: Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Every part along `dim` (of the flattened tensor without `dim`) `repeats` times in a row. RuntimeError below 0."""
     if repeats < 0:
         raise RuntimeError(f"Repeats must be non-negative, got {repeats}")
-    return _interleaved(self, np.asarray(repeats), dim)
+    return _interleaved(self, np.asarray(repeats), dim, _length(self, dim) * repeats)
 
 
-@kernel("repeat_interleave.self_Tensor", "CPU")
+@kernel("repeat_interleave.self_Tensor")
 def repeat_interleave_tensor(
     self: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -66,62 +67,94 @@ def repeat_interleave_tensor(
 
     Raises RuntimeError for negative repeats or a wrong number of them, NotImplementedError unless they are integers.
     """
-    counts = _counts(repeats)
-    size = self.geometry.numel if dim is None else self.geometry.sizes[wrap_dim("repeat_interleave", dim, self.ndim)]
-    if counts.size not in (1, size):
+    _check_repeats(repeats)
+    size, given = _length(self, dim), repeats.geometry.numel
+    if given not in (1, size):
         raise RuntimeError(
-            f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and "
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {given} and "
             f"input.size({0 if dim is None else dim}) = {size}"
         )
-    return _interleaved(self, counts, dim)
+    counts, total = _counts(repeats, size, output_size)
+    return _interleaved(self, counts, dim, total)
 
 
-@kernel("repeat_interleave.Tensor", "CPU", derive=False)
+@kernel("repeat_interleave.Tensor", derive=False)
 def repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
-    """Index k ``repeats[k]`` times in a row, as int64."""
-    counts = _counts(repeats)
-    return from_array(np.repeat(np.arange(counts.size), counts), int64)
+    """Index k ``repeats[k]`` times in a row, as int64. Raises as repeat_interleave of a tensor."""
+    _check_repeats(repeats)
+    size = repeats.geometry.numel
+    counts, total = _counts(repeats, size, output_size)
+    return computed((total,), int64, repeats.geometry.device, lambda: np.repeat(np.arange(size), counts))
 
 
-def _counts(repeats: Tensor) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+def _length(self: Tensor, dim: int | None) -> int:
+    """The number of parts along `dim`, of elements without it. Raises IndexError."""
+    if dim is None:
+        return self.geometry.numel
+    place = wrap_dim("repeat_interleave", dim, self.geometry.ndim)
+    if not self.geometry.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return self.geometry.sizes[place]
+
+
+Counts = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+
+
+def _check_repeats(repeats: Tensor) -> None:
     if repeats.geometry.dtype not in (int32, int64):
         raise NotImplementedError(
             f'"repeat_interleave" not implemented for {repeats.geometry.dtype.name} repeats; allowed: int32, int64'
         )
     if repeats.geometry.ndim > 1:
         raise RuntimeError(f"repeats must be 0-dim or 1-dim tensor, got {repeats.geometry.ndim} dims")
+
+
+def _counts(repeats: Tensor, size: int, output_size: int | None) -> tuple[Counts, int]:
+    """How often each of `size` parts is repeated, and the sum, which without data has to be given."""
+    if repeats.geometry.device is not cpu:
+        if output_size is None:
+            raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+        return np.zeros(1, np.int64), output_size
     counts = values(repeats).astype(np.int64).reshape(-1)
     if (counts < 0).any():
         raise RuntimeError("repeats can not be negative")
-    return counts
+    return counts, int(counts.sum()) * (1 if counts.size == size else size)
 
 
-def _interleaved(self: Tensor, repeats: np.ndarray[tuple[int, ...], np.dtype[np.int64]], dim: int | None) -> Tensor:
-    array = values(self)
+def _interleaved(self: Tensor, repeats: Counts, dim: int | None, total: int) -> Tensor:
+    geometry = self.geometry
     if dim is None:
-        return from_array(np.repeat(array.reshape(-1), repeats), self.geometry.dtype)
-    place = wrap_dim("repeat_interleave", dim, self.geometry.ndim)
-    if not array.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return from_array(np.repeat(array, repeats, place), self.geometry.dtype)
+        axis = 0
+        sizes: tuple[int, ...] = (total,)
+    else:
+        axis = wrap_dim("repeat_interleave", dim, geometry.ndim)
+        sizes = (*geometry.sizes[:axis], total, *geometry.sizes[axis + 1 :])
+    shape = (-1,) if dim is None else geometry.sizes
+
+    def repeated() -> Array:
+        return np.repeat(values(self).reshape(shape), repeats, axis)
+
+    return computed(sizes, geometry.dtype, geometry.device, repeated)
 
 
-@kernel("diag", "CPU")
+@kernel("diag")
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     """A square matrix with a vector on one diagonal, or a copy of a diagonal of a matrix. RuntimeError otherwise."""
     geometry = self.geometry
     if geometry.ndim == 2:
         view = diagonal_view(self, diagonal)
-        return filled(view.geometry.sizes, geometry.dtype, values(view))
+        return computed(view.geometry.sizes, geometry.dtype, geometry.device, lambda: values(view))
     if geometry.ndim != 1:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {geometry.ndim}D")
     size = geometry.sizes[0] + abs(diagonal)
-    result = filled((size, size), geometry.dtype, np.zeros((), geometry.dtype.numpy))
-    array_of(diagonal_view(result, diagonal))[...] = values(self)
+    result, target = outline((size, size), geometry.dtype, geometry.device)
+    if target is not None:
+        target[...] = np.zeros((), geometry.dtype.numpy)
+        array_of(diagonal_view(result, diagonal))[...] = values(self)
     return result
 
 
-@kernel("diff", "CPU")
+@kernel("diff")
 def diff(
     self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
@@ -137,10 +170,15 @@ def diff(
     joined = cat(parts, dim) if len(parts) > 1 else self
     dtype = common_dtype([(part.geometry.dtype, 2) for part in parts])
     place = wrap_dim("diff", dim, joined.geometry.ndim)
-    array = values(joined)
+    sizes = joined.geometry.sizes
+    kept = (*sizes[:place], max(sizes[place] - n, 0), *sizes[place + 1 :])
+    return computed(kept, dtype, joined.geometry.device, lambda: _differences(values(joined), n, place))
+
+
+def _differences(array: Array, n: int, dim: int) -> Array:
     with np.errstate(all="ignore"):
-        for _ in range(min(n, array.shape[place])):
-            upper = array[(slice(None),) * place + (slice(1, None),)]
-            lower = array[(slice(None),) * place + (slice(None, -1),)]
-            array = np.not_equal(upper, lower) if dtype is bool_ else np.subtract(upper, lower)
-    return from_array(array, dtype)
+        for _ in range(min(n, array.shape[dim])):
+            upper = array[(slice(None),) * dim + (slice(1, None),)]
+            lower = array[(slice(None),) * dim + (slice(None, -1),)]
+            array = np.not_equal(upper, lower) if array.dtype == np.bool_ else np.subtract(upper, lower)
+    return array

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.device import cpu
 from ..core.dtype import int64
 from ..core.errors import wrap_dim
 from ..iteration.operand import Number
@@ -18,7 +19,8 @@ from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .arrays import Array, number_as, values
 from .copy import clone
-from .gathering import check_within, gather_places, index_values
+from .gathering import check_index_dtype, check_within, gather_dim, gather_places, index_values
+from .number_limits import check_fits
 from .registration import F, derived_out, kernel
 from .rows import rows
 
@@ -31,19 +33,18 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
             return function(clone(self), *args, **kwargs)
 
         functional.__name__, functional.__doc__ = name.partition(".")[0], function.__doc__
-        kernel(inplace, "CPU", derive=False)(function)
-        kernel(name, "CPU", derive=False)(functional)
+        kernel(inplace, derive=False)(function)
+        kernel(name, derive=False)(functional)
         row = rows()[name]
         if row.out_name is not None:
-            kernel(row.out_name, "CPU", derive=False)(derived_out(row, functional))
+            kernel(row.out_name, derive=False)(derived_out(row, functional))
         return function
 
     return register
 
 
 def writable(self: Tensor) -> Array:
-    """The memory of `self`, 1-D for a 0-dim tensor. Raises RuntimeError for stride 0."""
-    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    """The memory of `self`, 1-D for a 0-dim tensor."""
     array = array_of(self)
     return array if array.ndim else array.reshape(1)
 
@@ -99,34 +100,42 @@ def _reduction(reduce: str) -> Combine:
     raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, got {reduce!r}")
 
 
-def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Any, combine: Combine) -> Tensor:
-    dim, places = gather_places(operator, self, dim, index)
-    target = writable(self)
-    if places.size:
-        places = places.reshape(index.geometry.sizes or (1,))
-        given = source.shape or (1,) if isinstance(source, np.ndarray) and source.ndim else None
-        for other, size in enumerate(places.shape):
-            if (other != dim and size > target.shape[other]) or (given is not None and size > given[other]):
-                raise RuntimeError(
-                    f"Expected index {list(places.shape)} to be no larger than self {list(target.shape)} apart from "
-                    f"dimension {dim} and to be no larger size than src {list(given or ())}"
-                )
-        if given is not None:
-            source = source[tuple([slice(size) for size in places.shape])]
-        combine(target, _along(places, dim), source)
+def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: Combine) -> Tensor:
+    """Combine `source` into `self` at the places of `index`; the checks are those of all scatters."""
+    dim = gather_dim(operator, self, dim, index)
+    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    if isinstance(source, Tensor):
+        _check_source(operator, self, index, source)
+    mine, theirs = self.geometry.sizes or (1,), index.geometry.sizes or (1,)
+    given = source.geometry.sizes or (1,) if isinstance(source, Tensor) else None
+    for other, size in enumerate(theirs if index.geometry.numel else ()):
+        if (other != dim and size > mine[other]) or (given is not None and size > given[other]):
+            raise RuntimeError(
+                f"Expected index {list(theirs)} to be no larger than self {list(mine)} apart from "
+                f"dimension {dim} and to be no larger size than src {list(given or ())}"
+            )
+    if index.geometry.numel and self.geometry.device is cpu:
+        places = gather_places(operator, self, dim, index)
+        combine(writable(self), _along(places, dim), _added(operator, self, places, source))
     bump_version(self)
     return self
 
 
-def _source(operator: str, self: Tensor, index: Tensor, src: Tensor) -> Array:
+def _check_source(operator: str, self: Tensor, index: Tensor, src: Tensor) -> None:
     check_same_dtype(operator, self, src, "src")
     if index.geometry.numel and max(src.geometry.ndim, 1) != max(index.geometry.ndim, 1):
         raise RuntimeError(
             f"{operator}(): Index tensor must have the same number of dimensions as src tensor, got "
             f"{index.geometry.ndim} and {src.geometry.ndim}"
         )
-    array = values(src).reshape(src.geometry.sizes or (1,))
-    return array.copy() if src.storage is self.storage else array
+
+
+def _added(operator: str, self: Tensor, places: Array, source: Tensor | Number) -> Array:
+    """What goes to `places`: the corner of a tensor that they cover, or one number."""
+    if not isinstance(source, Tensor):
+        return number_as(operator, self.geometry.dtype, source)
+    array = values(source).reshape(source.geometry.sizes or (1,))[tuple([slice(size) for size in places.shape])]
+    return array.copy() if source.storage is self.storage else array
 
 
 @writing("scatter.src", "scatter_.src")
@@ -135,52 +144,64 @@ def scatter_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
     Raises RuntimeError for an index out of [0, size), sizes that do not fit and dtypes that differ.
     """
-    return _scatter("scatter", self, dim, index, _source("scatter", self, index, src), replace_at)
+    return _scatter("scatter", self, dim, index, src, replace_at)
 
 
 @writing("scatter.value", "scatter_.value")
 def scatter_value_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """scatter of one number. Raises RuntimeError as scatter, and for a number that does not fit the dtype."""
-    return _scatter("scatter", self, dim, index, number_as("scatter", self.geometry.dtype, value), replace_at)
+    check_fits("scatter", value, self.geometry.dtype)
+    return _scatter("scatter", self, dim, index, value, replace_at)
 
 
 @writing("scatter.reduce", "scatter_.reduce")
 def scatter_reduce_(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
     """scatter that adds ("add") or multiplies ("multiply"), repeated places included. Raises as scatter."""
-    return _scatter("scatter", self, dim, index, _source("scatter", self, index, src), _reduction(reduce))
+    return _scatter("scatter", self, dim, index, src, _reduction(reduce))
 
 
 @writing("scatter.value_reduce", "scatter_.value_reduce")
 def scatter_value_reduce_(self: Tensor, dim: int, index: Tensor, value: Number, *, reduce: str) -> Tensor:
     """scatter of one number that adds or multiplies. Raises RuntimeError as scatter."""
-    number = number_as("scatter", self.geometry.dtype, value)
-    return _scatter("scatter", self, dim, index, number, _reduction(reduce))
+    check_fits("scatter", value, self.geometry.dtype)
+    return _scatter("scatter", self, dim, index, value, _reduction(reduce))
 
 
 @writing("scatter_add", "scatter_add_")
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """scatter that adds, repeated places included. Raises RuntimeError as scatter."""
-    return _scatter("scatter_add", self, dim, index, _source("scatter_add", self, index, src), add_at)
+    return _scatter("scatter_add", self, dim, index, src, add_at)
 
 
-def _vector(operator: str, self: Tensor, dim: int, index: Tensor) -> tuple[int, Array]:
+def _vector(operator: str, self: Tensor, dim: int, index: Tensor) -> int:
+    """The wrapped `dim`. Raises IndexError and RuntimeError for an index that is no vector of integers."""
     place = wrap_dim(operator, dim, self.geometry.ndim)
     if index.geometry.ndim > 1:
         raise IndexError(f"{operator}(): Index is supposed to be a vector, got {index.geometry.ndim} dims")
-    return place, index_values(operator, index).reshape(-1)
+    check_index_dtype(operator, index)
+    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    return place
 
 
 def _part(dim: int, places: Array) -> tuple[Any, ...]:
     return (slice(None),) * dim + (places,)
 
 
-def _check_source(operator: str, target: Array, dim: int, places: Array, source: Array) -> None:
-    wanted = target.shape[:dim] + places.shape + target.shape[dim + 1 :]
-    if source.shape != wanted:
+def _check_part(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    mine, given = self.geometry.sizes or (1,), source.geometry.sizes or (1,)
+    wanted = (*mine[:dim], index.geometry.numel, *mine[dim + 1 :])
+    if given != wanted:
         raise RuntimeError(
             f"{operator}(): source/destination slices must have same sizes: expected source {list(wanted)}, got "
-            f"{list(source.shape)}"
+            f"{list(given)}"
         )
+
+
+def _vector_places(operator: str, target: Array, dim: int, index: Tensor) -> Array:
+    """The values of a vector of places along `dim`. Raises IndexError out of [0, size)."""
+    places = index_values(index).reshape(-1)
+    check_within(operator, places, target.shape[dim], IndexError)
+    return places
 
 
 @writing("index_add", "index_add_")
@@ -189,15 +210,17 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
     Raises IndexError out of range, RuntimeError for dtypes or sizes that do not fit.
     """
-    dim, places = _vector("index_add_", self, dim, index)
+    dim = _vector("index_add_", self, dim, index)
     check_same_dtype("index_add_", self, source, "source")
-    target = writable(self)
-    added = values(source).reshape(source.geometry.sizes or (1,))
-    _check_source("index_add_", target, dim, places, added)
-    check_within("index_add_", places, target.shape[dim], IndexError)
-    with np.errstate(all="ignore"):
-        scaled = added if alpha == 1 else added * number_as("index_add_", self.geometry.dtype, alpha)
-    add_at(target, _part(dim, places), scaled)
+    check_fits("index_add_", alpha, self.geometry.dtype)
+    _check_part("index_add_", self, dim, index, source)
+    if self.geometry.device is cpu:
+        target = writable(self)
+        places = _vector_places("index_add_", target, dim, index)
+        added = values(source).reshape(source.geometry.sizes or (1,))
+        with np.errstate(all="ignore"):
+            scaled = added if alpha == 1 else added * number_as("index_add_", self.geometry.dtype, alpha)
+        add_at(target, _part(dim, places), scaled)
     bump_version(self)
     return self
 
@@ -207,13 +230,14 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     """Write `source` into the parts at `index` along `dim`; repeated places keep the last. Raises as index_add."""
     if index.geometry.dtype is not int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.geometry.dtype.name}")
-    dim, places = _vector("index_copy_", self, dim, index)
+    dim = _vector("index_copy_", self, dim, index)
     check_same_dtype("index_copy_", self, source, "source")
-    target = writable(self)
-    given = values(source).reshape(source.geometry.sizes or (1,))
-    _check_source("index_copy_", target, dim, places, given)
-    check_within("index_copy_", places, target.shape[dim], IndexError)
-    target[_part(dim, places)] = given.copy() if source.storage is self.storage else given
+    _check_part("index_copy_", self, dim, index, source)
+    if self.geometry.device is cpu:
+        target = writable(self)
+        places = _vector_places("index_copy_", target, dim, index)
+        given = values(source).reshape(source.geometry.sizes or (1,))
+        target[_part(dim, places)] = given.copy() if source.storage is self.storage else given
     bump_version(self)
     return self
 
@@ -223,15 +247,20 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """Fill the parts at `index` (negative from the end) along `dim`. Raises IndexError out of range."""
     if index.geometry.dtype is not int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, but got {index.geometry.dtype.name}")
-    dim, places = _vector("index_fill_", self, dim, index)
-    target = writable(self)
+    dim = _vector("index_fill_", self, dim, index)
+    check_fits("index_fill_", value, self.geometry.dtype)
+    if self.geometry.device is cpu:
+        _fill_places(writable(self), dim, index_values(index).reshape(-1), number_as("", self.geometry.dtype, value))
+    bump_version(self)
+    return self
+
+
+def _fill_places(target: Array, dim: int, places: Array, value: Array) -> None:
     size = target.shape[dim]
     if places.size and (int(places.min()) < -size or int(places.max()) >= size):
         bad = int(places.max()) if int(places.max()) >= size else int(places.min())
         raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
-    target[_part(dim, places)] = number_as("index_fill_", self.geometry.dtype, value)
-    bump_version(self)
-    return self
+    target[_part(dim, places)] = value
 
 
 @writing("index_fill.int_Tensor", "index_fill_.int_Tensor")
@@ -242,4 +271,4 @@ def index_fill_tensor_(self: Tensor, dim: int, index: Tensor, value: Tensor) -> 
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.geometry.ndim} "
             f"dimension(s)."
         )
-    return index_fill_(self, dim, index, item(value))
+    return index_fill_(self, dim, index, item(value) if value.geometry.device is cpu else 0)

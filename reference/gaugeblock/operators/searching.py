@@ -14,7 +14,7 @@ from ..dispatch.registry import REGISTRY
 from ..iteration.operand import Number
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.tensor import Tensor
-from .arrays import Array, filled, from_array, values
+from .arrays import Array, computed, filled, from_array, values
 from .registration import kernel
 from .sorting import sortable
 
@@ -64,7 +64,7 @@ def unique_dim(
     )
 
 
-@kernel("searchsorted.Tensor", "CPU")
+@kernel("searchsorted.Tensor")
 def searchsorted(
     sorted_sequence: Tensor,
     self: Tensor,
@@ -83,20 +83,29 @@ def searchsorted(
     if side == "left" and right:
         raise RuntimeError("searchsorted(): side and right can't be set to opposites, got side of left while right")
     _refuse_complex("searchsorted", self, refuse_bool=True)
-    boundaries, wanted = sortable(values(sorted_sequence)), sortable(values(self))
-    if boundaries.ndim != 1 and boundaries.shape[:-1] != wanted.shape[:-1]:
+    given, wanted = sorted_sequence.geometry.sizes, self.geometry.sizes
+    if len(given) != 1 and given[:-1] != wanted[:-1]:
         raise RuntimeError(
             f"searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
-            f"and input value tensor must match, but we got boundaries tensor {list(boundaries.shape)} and input value "
-            f"tensor {list(wanted.shape)}"
+            f"and input value tensor must match, but we got boundaries tensor {list(given)} and input value "
+            f"tensor {list(wanted)}"
         )
-    if sorter is not None:
-        boundaries = np.take_along_axis(boundaries, values(sorter), -1)
-    places = _insertion(boundaries, wanted, "right" if right or side == "right" else "left")
-    return filled(wanted.shape, int32 if out_int32 else int64, places)
+    from_right = right or side == "right"
+    return computed(
+        wanted,
+        int32 if out_int32 else int64,
+        sorted_sequence.geometry.device,
+        lambda: _insertion(_boundaries(sorted_sequence, sorter), sortable(values(self)), from_right),
+    )
 
 
-def _insertion(boundaries: Array, wanted: Array, side: str) -> Array:
+def _boundaries(sequence: Tensor, sorter: Tensor | None) -> Array:
+    boundaries = sortable(values(sequence))
+    return boundaries if sorter is None else np.take_along_axis(boundaries, values(sorter), -1)
+
+
+def _insertion(boundaries: Array, wanted: Array, from_right: bool) -> Array:
+    side = "right" if from_right else "left"
     if boundaries.ndim == 1:
         return np.asarray(np.searchsorted(boundaries, wanted, side))  # type: ignore[call-overload]
     rows = zip(boundaries.reshape(-1, boundaries.shape[-1]), wanted.reshape(-1, wanted.shape[-1]), strict=True)
@@ -104,7 +113,7 @@ def _insertion(boundaries: Array, wanted: Array, side: str) -> Array:
     return np.stack(found).reshape(wanted.shape) if found else np.empty(wanted.shape, np.int64)
 
 
-@kernel("searchsorted.Scalar", "CPU")
+@kernel("searchsorted.Scalar")
 def searchsorted_number(sorted_sequence: Tensor, self: Number, **options: Any) -> Tensor:
     """searchsorted of one number in a 1-D sequence. Raises RuntimeError for another rank."""
     if sorted_sequence.geometry.ndim != 1:
@@ -112,15 +121,16 @@ def searchsorted_number(sorted_sequence: Tensor, self: Number, **options: Any) -
             f"searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
             f"boundaries tensor dim({sorted_sequence.geometry.ndim}) and input value {self}"
         )
-    return searchsorted(sorted_sequence, _tensor_of(self), **options)
+    return searchsorted(sorted_sequence, _tensor_of(self, sorted_sequence), **options)
 
 
-def _tensor_of(number: Number) -> Tensor:
+def _tensor_of(number: Number, other: Tensor) -> Tensor:
+    """The number as a 0-dim tensor on the device of `other`."""
     kind = int64 if isinstance(number, (bool, int)) else dtype_of_number(number)
-    return filled((), kind, number)
+    return computed((), kind, other.geometry.device, lambda: number)
 
 
-@kernel("bucketize.Tensor", "CPU")
+@kernel("bucketize.Tensor")
 def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """searchsorted with the sequence second. Raises RuntimeError unless `boundaries` is 1-D."""
     if boundaries.geometry.ndim != 1:
@@ -128,24 +138,28 @@ def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, righ
     return searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
 
-@kernel("bucketize.Scalar", "CPU")
+@kernel("bucketize.Scalar")
 def bucketize_number(self: Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """bucketize of one number. Raises RuntimeError unless `boundaries` is 1-D."""
-    return bucketize(_tensor_of(self), boundaries, out_int32=out_int32, right=right)
+    return bucketize(_tensor_of(self, boundaries), boundaries, out_int32=out_int32, right=right)
 
 
-@kernel("isin.Tensor_Tensor", "CPU")
+@kernel("isin.Tensor_Tensor")
 def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element equals one of `test_elements`; with `invert` whether it equals none."""
     for tensor in (elements, test_elements):
         _check_isin(tensor.geometry.dtype)
     dtype = promote_types(elements.geometry.dtype, test_elements.geometry.dtype)
     wide = np.dtype(np.float32) if dtype is bfloat16 else dtype.numpy
-    found = np.isin(values(elements).astype(wide), values(test_elements).astype(wide), invert=invert)
-    return filled(elements.geometry.sizes, bool_, found)
+    return computed(
+        elements.geometry.sizes,
+        bool_,
+        elements.geometry.device,
+        lambda: np.isin(values(elements).astype(wide), values(test_elements).astype(wide), invert=invert),
+    )
 
 
-@kernel("isin.Tensor_Scalar", "CPU")
+@kernel("isin.Tensor_Scalar")
 def isin_number(elements: Tensor, test_element: Number, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element equals a number, or with `invert` differs from it. Raises RuntimeError as isin."""
     _check_isin(elements.geometry.dtype)
@@ -154,11 +168,11 @@ def isin_number(elements: Tensor, test_element: Number, *, assume_unique: bool =
     return found
 
 
-@kernel("isin.Scalar_Tensor", "CPU")
+@kernel("isin.Scalar_Tensor")
 def number_isin(element: Number, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether a number equals one of `test_elements`. Raises RuntimeError as isin."""
     _check_isin(dtype_of_number(element))
-    return isin(_tensor_of(element), test_elements, invert=invert)
+    return isin(_tensor_of(element, test_elements), test_elements, invert=invert)
 
 
 def _check_isin(dtype: DType) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, int64
 from ..core.errors import wrap_dim
-from ..tensor.tensor import Tensor
-from .arrays import Array, filled, values
+from ..tensor.array_view import array_of
+from ..tensor.geometry import contiguous_geometry, geometry_of
+from ..tensor.strides import preserve_format_strides
+from ..tensor.tensor import Tensor, new_like
+from .arrays import Array, values
 from .named_results import pair
 from .registration import kernel
 
@@ -34,55 +39,75 @@ def order_along(array: Array, dim: int, descending: bool, stable: bool = True) -
     return np.flip(array.shape[dim] - 1 - reversed_order, dim)
 
 
-def _ordered(operator: str, self: Tensor, dim: int, descending: bool, stable: bool = True) -> tuple[Array, Array]:
-    """The values in order and their indices, both with the sizes of `self`."""
+def _ordered(array: Array, dim: int, descending: bool, stable: bool = True) -> tuple[Array, Array]:
+    """The values in order and their indices."""
+    order = order_along(array, dim, descending, stable)
+    return np.take_along_axis(array, order, dim), order
+
+
+Finder = Callable[[Array], tuple[Array, Array]]
+"""From the values of a tensor (1-D for a 0-dim one) to the chosen values and their indices."""
+
+
+def _dim_of(operator: str, self: Tensor, dim: int) -> int:
+    """The wrapped `dim`. Raises IndexError out of range, RuntimeError for complex values."""
     place = wrap_dim(operator, dim, self.geometry.ndim)
     if self.geometry.dtype.is_complex:
         raise RuntimeError(f"{operator}(): Sort does not support complex dtypes on CPU")
-    array = values(self).reshape(self.geometry.sizes or (1,))
-    order = order_along(array, place, descending, stable)
-    sizes = self.geometry.sizes
-    return np.take_along_axis(array, order, place).reshape(sizes), order.reshape(sizes)
+    return place
 
 
-def _pair(name: str, self: Tensor, ordered: Array, order: Array) -> Any:
-    return pair(name, filled(ordered.shape, self.geometry.dtype, ordered), filled(order.shape, int64, order))
+def _found(self: Tensor, sizes: tuple[int, ...] | None, find: Finder) -> tuple[Tensor, Tensor]:
+    """Fresh values and int64 indices of `sizes`, row-major; for None with the sizes and stride order of `self`."""
+    geometry, dtype, device = self.geometry, self.geometry.dtype, self.geometry.device
+    if sizes is None:
+        strides = preserve_format_strides(geometry.sizes, geometry.strides)
+        results = [new_like(geometry_of(geometry.sizes, strides, kind, device)) for kind in (dtype, int64)]
+    else:
+        results = [new_like(contiguous_geometry(sizes, kind, device)) for kind in (dtype, int64)]
+    if device is cpu:
+        found = find(values(self).reshape(geometry.sizes or (1,)))
+        for result, array in zip(results, found, strict=True):
+            array_of(result)[...] = array.reshape(result.geometry.sizes)
+    return results[0], results[1]
 
 
-@kernel("sort", "CPU")
+def _sorted(operator: str, self: Tensor, dim: int, descending: bool, stable: bool = True) -> tuple[Tensor, Tensor]:
+    place = _dim_of(operator, self, dim)
+    return _found(self, None, lambda array: _ordered(array, place, descending, stable))
+
+
+@kernel("sort")
 def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Any:
     """Values and int64 indices in order along `dim`; equal keys of long rows come in any order.
 
     Raises IndexError for a dim out of range, RuntimeError for complex values.
     """
-    return _pair("sort", self, *_ordered("sort", self, dim, descending, False))
+    return pair("sort", *_sorted("sort", self, dim, descending, False))
 
 
-@kernel("sort.stable", "CPU")
+@kernel("sort.stable")
 def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> Any:
     """sort; with `stable` equal keys keep their order."""
-    return _pair("sort.stable", self, *_ordered("sort", self, dim, descending, bool(stable)))
+    return pair("sort.stable", *_sorted("sort", self, dim, descending, bool(stable)))
 
 
-@kernel("argsort", "CPU")
+@kernel("argsort")
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices of sort."""
-    order = _ordered("argsort", self, dim, descending, False)[1]
-    return filled(order.shape, int64, order)
+    return _sorted("argsort", self, dim, descending, False)[1]
 
 
-@kernel("argsort.stable", "CPU")
+@kernel("argsort.stable")
 def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices of sort; with `stable` equal keys keep their order."""
-    order = _ordered("argsort", self, dim, descending, stable)[1]
-    return filled(order.shape, int64, order)
+    return _sorted("argsort", self, dim, descending, stable)[1]
 
 
-@kernel("msort", "CPU")
+@kernel("msort")
 def msort(self: Tensor) -> Tensor:
     """The values of sort along dim 0."""
-    ordered = _ordered("msort", self, 0, False)[0]
-    return filled(ordered.shape, self.geometry.dtype, ordered)
+    return _sorted("msort", self, 0, False)[0]
 
 
 def check_not_bool(operator: str, dtype: DType) -> None:
@@ -91,7 +116,7 @@ def check_not_bool(operator: str, dtype: DType) -> None:
         raise NotImplementedError(f"\"{operator}\" not implemented for 'Bool'")
 
 
-@kernel("topk", "CPU")
+@kernel("topk")
 def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The `k` largest (or smallest) values along `dim`, in order, and their indices.
 
@@ -103,13 +128,18 @@ def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool
         raise RuntimeError(f"topk(): selected index k out of range: k is {k}, the dimension has size {size}")
     if self.geometry.dtype is bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
+    sizes = self.geometry.sizes
+    chosen = (*sizes[:place], k, *sizes[place + 1 :]) if sizes else ()
     if 16 * k < size and size > 1 and not self.geometry.dtype.is_complex:
-        return _pair("topk", self, *_selected(values(self), k, place, largest))
-    ordered, order = _ordered("topk", self, dim, largest)
-    if self.geometry.ndim:
-        part = (slice(None),) * place + (slice(k),)
-        ordered, order = ordered[part], order[part]
-    return _pair("topk", self, ordered, order)
+        return pair("topk", *_found(self, chosen, lambda array: _selected(array, k, place, largest)))
+    _dim_of("topk", self, dim)
+
+    def first(array: Array) -> tuple[Array, Array]:
+        part = (slice(None),) * place + (slice(k if sizes else 1),)
+        ordered, order = _ordered(array, place, largest)
+        return ordered[part], order[part]
+
+    return pair("topk", *_found(self, chosen, first))
 
 
 def _selected(array: Array, k: int, dim: int, largest: bool) -> tuple[Array, Array]:
@@ -124,7 +154,7 @@ def _selected(array: Array, k: int, dim: int, largest: bool) -> tuple[Array, Arr
     return np.take_along_axis(array, chosen, dim), chosen
 
 
-@kernel("kthvalue", "CPU")
+@kernel("kthvalue")
 def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The `k`-th smallest value along `dim`, counted from 1, and its index.
 
@@ -135,8 +165,13 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     if not 1 <= k <= size:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {place}: {k} not in [1, {size}]")
     check_not_bool("kthvalue", self.geometry.dtype)
-    ordered, order = _ordered("kthvalue", self, dim, False)
-    if self.geometry.ndim:
-        part = (slice(None),) * place + (slice(k - 1, k) if keepdim else k - 1,)
-        ordered, order = ordered[part], order[part]
-    return _pair("kthvalue", self, np.asarray(ordered), np.asarray(order))
+    _dim_of("kthvalue", self, dim)
+    sizes = self.geometry.sizes
+    kept = (1,) if keepdim else ()
+    part = (slice(None),) * place + (slice(k - 1, k),)
+
+    def one(array: Array) -> tuple[Array, Array]:
+        ordered, order = _ordered(array, place, False)
+        return ordered[part], order[part]
+
+    return pair("kthvalue", *_found(self, (*sizes[:place], *kept, *sizes[place + 1 :]) if sizes else (), one))

@@ -6,11 +6,11 @@ from operator import index as as_index
 from typing import Any
 
 from ..core.dtype import uint8
-from ..memory.elements import read_element
 from ..memory.storage import new_object
 from .geometry import Geometry, geometry_of, remember
 from .hooks import hooks
 from .make_view import make_view, regeometry
+from .scalars import item as item_of
 from .tensor import Tensor
 from .views import sliced
 
@@ -117,7 +117,7 @@ def basic_items(index: Any) -> tuple[Any, ...] | None:
             geometry = item.geometry
             if geometry.ndim or geometry.dtype.category != "int" or geometry.dtype is uint8:
                 return None
-            result.append(read_element(item.pointer, geometry.dtype))
+            result.append(item_of(item))
         elif hasattr(item, "shape") and (item.shape != () or item.dtype == bool):
             return None
         else:

@@ -141,8 +141,6 @@ def set_(
             raise RuntimeError(
                 f"set_(): Could not set tensor of dtype {source.geometry.dtype} to a tensor of dtype {geometry.dtype}"
             )
-        if size is None:
-            return _rebind(self, source.storage, source.geometry, source.offset, version)
         storage = source.storage
     elif isinstance(source, UntypedStorage):
         storage = source.storage
@@ -150,6 +148,8 @@ def set_(
         type_error("set_", "source", source, "Tensor or UntypedStorage")
     if storage.device is not geometry.device:
         raise RuntimeError(f"set_(): a storage on {storage.device} cannot serve a tensor on {geometry.device}")
+    if isinstance(source, Tensor) and size is None:
+        return _rebind(self, storage, source.geometry, source.offset, version)
     itemsize = geometry.dtype.itemsize
     sizes = (storage.nbytes // itemsize,) if size is None else check_ints("set_", "size", size)
     strides = default_strides(sizes) if not stride and sizes else check_ints("set_", "stride", stride or ())
