@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from gaugeblock_spec.schema import Argument, parse
 
 from ..dispatch.dispatcher import call
+from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY, Operator
+from ..dispatch.state import FAST_GLOBALS
 from ..operators.arguments import check_out_dtype
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
 from .converters import NO, NUMBERS_AS_TENSORS, converter_of, number, optional, shown_type
-from .groups import Group, Overload
+from .groups import Group, Overload, by_keyword
 from .recipe import LIMIT, Recipe, key_of, recipe_for
 
 SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "self", "input": "self", "x1": "self", "x2": "other"}
@@ -28,10 +31,10 @@ class Parameter:
 
     __slots__ = ("argument", "convert", "default", "int_list", "keyword", "name", "required")
 
-    def __init__(self, argument: Argument, numbers_too: bool) -> None:
+    def __init__(self, argument: Argument, keyword: bool, numbers_too: bool) -> None:
         self.argument = argument
         self.name = argument.name
-        self.keyword = argument.kwarg_only or argument.name == "alpha"
+        self.keyword = keyword
         self.required = argument.default is None
         self.default = None if self.required else argument.default_value
         self.convert = converter_of(argument.type)
@@ -53,7 +56,7 @@ class Signature:
         schema = parse(overload.schema)
         self.overload = overload
         self.numbers_too = numbers_too
-        self.parameters = [Parameter(argument, numbers_too) for argument in schema.arguments]
+        self.parameters = [Parameter(a, by_keyword(overload.row, a), numbers_too) for a in schema.arguments]
         self.positional = [p for p in self.parameters if not p.keyword]
         self.names = {p.name for p in self.parameters}
         self.operator: Operator = REGISTRY.find(overload.operator)
@@ -82,14 +85,26 @@ class Mismatch(Exception):
 class Caller:
     """Callable that picks the first overload whose types fit, in the order of the group."""
 
-    __slots__ = ("_recipes", "_signatures", "group", "is_method", "name")
+    __slots__ = ("_public", "_recipes", "_signatures", "group", "is_method", "name")
 
     def __init__(self, group: Group, *, is_method: bool) -> None:
         self.group = group
         self.name = group.name
+        self._public: Any = None
         self.is_method = is_method
         self._signatures: list[Signature] | None = None
         self._recipes: dict[Any, Recipe] = {}
+
+    @property
+    def public(self) -> Any:
+        """The function that stands for this binding when a ``__torch_function__`` is asked."""
+        if self._public is None:
+            self._public = getattr(Tensor if self.is_method else sys.modules["gaugeblock"], self.name)
+        return self._public
+
+    def publish(self, function: Any) -> None:
+        """Let `function` stand for this binding."""
+        self._public = function
 
     def signatures(self) -> list[Signature]:
         """Parsed on the first use; those that take numbers for tensors come last."""
@@ -102,6 +117,10 @@ class Caller:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if kwargs and kwargs.get("out", self) is None:
             del kwargs["out"]
+        if FAST_GLOBALS["OVERRIDING"]:
+            found = intercept(self.public, args, kwargs)
+            if found is not NOT_OVERRIDDEN:
+                return found
         key = key_of(args, kwargs)
         recipe = self._recipes.get(key)
         if recipe is not None:
@@ -113,6 +132,10 @@ class Caller:
         return self._resolve(key, args, kwargs)
 
     def _resolve(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not FAST_GLOBALS["OVERRIDING"]:
+            found = intercept(self.public, args, kwargs)
+            if found is not NOT_OVERRIDDEN:
+                return found
         if self.is_method and "out" in kwargs:
             raise TypeError(f"{self.name}() got an unexpected keyword argument 'out'")
         if "requires_grad" in kwargs and self._makes_tensors():

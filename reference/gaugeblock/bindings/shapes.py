@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from gaugeblock_spec.schema import Schema, parse
 
-from .groups import Group
+from ..operators.rows import Row
+from .groups import Group, by_keyword
 
 OPTIONS = ("alpha", "rounding_mode", "decimals")
 FULL_REDUCTIONS = frozenset({"sum", "prod", "mean", "amax", "amin", "max", "min", "any", "all", "argmax", "argmin"})
@@ -40,7 +41,7 @@ def shape_of(group: Group) -> Shape:
     with_out = ("out",) if any(overload.out is not None for overload in group.overloads) else ()
     plain = [(o, s) for o, s in zip(group.overloads, schemas, strict=True) if not s.keyword_only or _alpha_only(s)]
     for overload, schema in plain:
-        operands = _operands(schema)
+        operands = _operands(schema, overload.row)
         if operands == ["Tensor"]:
             name = overload.operator
             return Shape("unary", "", overload.row.name, None, name, None, (*options, *with_out))
@@ -48,9 +49,9 @@ def shape_of(group: Group) -> Shape:
 
 
 def _binary(group: Group, plain: list, options: tuple[str, ...]) -> Shape:  # type: ignore[type-arg]
-    by_types = {tuple(_operands(schema)): (overload, schema) for overload, schema in reversed(plain)}
+    by_types = {tuple(_operands(schema, overload.row)): (overload, schema) for overload, schema in reversed(plain)}
     found = by_types.get(("Tensor", "Tensor"))
-    if found is None or any(len(_operands(schema)) != 2 for _, schema in plain):
+    if found is None or any(len(_operands(schema, overload.row)) != 2 for overload, schema in plain):
         return GENERAL
     overload, schema = found
     number = by_types.get(("Tensor", "Scalar"))
@@ -65,8 +66,8 @@ def _binary(group: Group, plain: list, options: tuple[str, ...]) -> Shape:  # ty
     )
 
 
-def _operands(schema: Schema) -> list[str]:
-    return [argument.type for argument in schema.positional if argument.name != "alpha"]
+def _operands(schema: Schema, row: Row) -> list[str]:
+    return [argument.type for argument in schema.positional if not by_keyword(row, argument)]
 
 
 def _alpha_only(schema: Schema) -> bool:

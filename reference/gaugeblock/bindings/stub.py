@@ -9,10 +9,11 @@ from pathlib import Path
 from gaugeblock_spec.schema import Argument, Schema, parse
 
 from ..core.dtype import ALIASES, BY_NAME
+from ..operators.rows import Row
 from ..tensor.tensor import Tensor
 from .build import SIZES_FIRST
 from .dunders import BINARY, COMPARISONS, UNARY
-from .groups import Group, functions, methods
+from .groups import Group, by_keyword, functions, methods
 
 PLACE = Path(__file__).parent.parent / "__init__.pyi"
 TYPES = {
@@ -33,6 +34,7 @@ from typing import Any, overload
 from . import fft as fft
 from . import iteration as iteration
 from . import linalg as linalg
+from . import nn as nn
 from . import special as special
 from .core.device import Device as _Device
 from .core.dtype import DType as _DType
@@ -60,13 +62,13 @@ def returned(schema: Schema) -> str:
     return f"tuple[{', '.join(kinds)}]" if kinds else "None"
 
 
-def parameters(schema: Schema, *, method: bool, out: bool) -> str:
+def parameters(row: Row, schema: Schema, *, method: bool, out: bool) -> str:
     """The parameter list of one overload."""
     shown: list[str] = []
     starred = False
     arguments = sorted(schema.arguments, key=lambda a: a.name != "self") if method else schema.arguments
     for argument in arguments:
-        if (argument.kwarg_only or argument.name == "alpha") and not starred:
+        if by_keyword(row, argument) and not starred:
             starred = True
             shown.append("*")
         shown.append(_parameter(argument, method))
@@ -88,7 +90,7 @@ def definitions(name: str, group: Group, *, method: bool, indent: str) -> Iterat
     for overload in group.overloads:
         schema = parse(overload.schema)
         out = overload.out is not None and not method
-        text = f"def {name}({parameters(schema, method=method, out=out)}) -> {returned(schema)}: ..."
+        text = f"def {name}({parameters(overload.row, schema, method=method, out=out)}) -> {returned(schema)}: ..."
         lines.append(text)
         if method and SIZES_FIRST.match(overload.schema):
             lines.append(f"def {name}(self, *{schema.positional[1].name}: builtins.int) -> {returned(schema)}: ...")

@@ -124,6 +124,28 @@ def variance_fold(compute: DType, root: bool, with_mean: bool) -> Fold:
     return Fold((_sum_phase(compute, _plain, _average, real=False), second), numbers=1)
 
 
+def _mean_and_inverse_deviation(total: Value, context: Context) -> tuple[Value, ...]:
+    variance = _real(total) / convert_lane(context.count, F64)
+    return context.earlier[0], 1.0 / sqrt(variance + context.numbers[0])
+
+
+@functools.cache
+def moments_fold(compute: DType) -> Fold:
+    """(mean, 1 / sqrt(biased variance + eps)) in two passes; takes eps as a number."""
+    second = _sum_phase(compute, lambda x, context: _moment(x, context.earlier), _mean_and_inverse_deviation, real=True)
+    return Fold((_sum_phase(compute, _plain, _average, real=False), second), numbers=1)
+
+
+@functools.cache
+def mean_square_fold(compute: DType) -> Fold:
+    """1 / sqrt(mean of squares + eps); takes eps as a number."""
+
+    def finish(total: Value, context: Context) -> tuple[Value, ...]:
+        return (1.0 / sqrt(_real(total) / convert_lane(context.count, F64) + context.numbers[0]),)
+
+    return Fold((_sum_phase(compute, _squared, finish, real=True),), numbers=1)
+
+
 @functools.cache
 def prod_fold(compute: DType) -> Fold:
     """Product: ints wrap in int64, floats in float64."""

@@ -212,7 +212,9 @@ CALLS: dict[str, Any] = {
 def call_builder(row_name: str) -> Any:
     """The function that turns an operator's arguments into a Call."""
     base = row_name.partition(".")[0]
-    found = CALLS.get(row_name) or CALLS.get(base)
+    from .activation_calls import CALLS as ACTIVATIONS
+
+    found = CALLS.get(row_name) or CALLS.get(base) or ACTIVATIONS.get(base)
     if found is not None:
         return found
     return lambda *operands: Call(base, operands)

@@ -31,7 +31,9 @@ TAKES_ALPHA = frozenset(
 """Rows with a number that scales an operand and must not exceed the computation's kind."""
 
 
-WIDE_NUMBERS = frozenset({"mul", "div", "div.floor", "addcmul", "addcdiv", "lerp"})
+WIDE_NUMBERS = frozenset(
+    {"mul", "div", "div.floor", "addcmul", "addcdiv", "lerp", "elu", "leaky_relu", "softplus", "hardtanh"}
+)
 """Formulas that take a number as float32 when they compute in a half-float dtype; the others round it to that dtype."""
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from . import arithmetic, bitwise, comparison, elementary, rounding, special, ternary
+from . import activation, arithmetic, bitwise, comparison, elementary, normalization, rounding, special, ternary
 from .table import Formula, table
 
 FORMULAS: dict[str, Formula] = table(
     row
-    for module in (arithmetic, comparison, bitwise, rounding, elementary, special, ternary)
+    for module in (arithmetic, comparison, bitwise, rounding, elementary, special, ternary, activation, normalization)
     for row in module.FORMULAS.values()
 )

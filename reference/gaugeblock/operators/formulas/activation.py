@@ -1,0 +1,129 @@
+"""Formulas of activation functions; those with exponentials are evaluated in double precision and rounded once."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+from ...kernels import elementary
+from ...kernels.complex_lanes import Complex, Value
+from ...kernels.complex_lanes import divide as complex_divide
+from ...kernels.expression import Lane, constant, select
+from ...kernels.functions import fabs, minimum
+from ...kernels.special import Function, in_double
+from .table import Formula, table
+from .ternary import clamp
+
+SATURATED = 40.0
+"""From here on tanh(log(1 + e**x)) is 1 in float64."""
+TANH_SCALE = math.sqrt(2.0 / math.pi)
+TANH_CUBE = 0.044715
+SELU_ALPHA = 1.6732632423543772848170429916717
+SELU_SCALE = 1.0507009873554804934193349852946
+
+
+def _undefined_below(self: Lane, result: Lane) -> Lane:
+    """`result`, but NaN for -inf, where a product of -inf and 0 stands."""
+    return select(self == -math.inf, math.nan, result)
+
+
+def elu(library: Function, self: Lane, alpha: Lane, scale: Lane, input_scale: Lane) -> Lane:
+    """scale * self above 0, else scale * alpha * (e**(input_scale * self) - 1)."""
+    return select(self < 0.0, library("expm1", self * input_scale) * (alpha * scale), self * scale)
+
+
+def leaky_relu(self: Lane, slope: Lane) -> Lane:
+    """self above 0, else slope * self."""
+    return select(self > 0.0, self, self * slope)
+
+
+def gelu(library: Function, self: Lane) -> Lane:
+    """self times the probability that a standard normal variable is below it."""
+    return _undefined_below(self, self * 0.5 * library("erfc", self * -math.sqrt(0.5)))
+
+
+def gelu_tanh(library: Function, self: Lane) -> Lane:
+    """The approximation of gelu by tanh: 0.5 self (1 + tanh(u)), written as self / (1 + e**(-2u))."""
+    inner = (self + self * self * self * TANH_CUBE) * (-2.0 * TANH_SCALE)
+    return _undefined_below(self, self / (library("exp", inner) + 1.0))
+
+
+def silu(self: Value) -> Value:
+    """self * sigmoid(self)."""
+    if isinstance(self, Complex):
+        return complex_divide(self, elementary.complex_call("cexp", -self) + 1.0)
+    return in_double(lambda library, x: _undefined_below(x, x / (library("exp", -x) + 1.0)), self)
+
+
+def mish(library: Function, self: Lane) -> Lane:
+    """self * tanh(log(1 + e**self)), with tanh(log(1 + e)) = n / (n + 2) for n = e (e + 2)."""
+    grown = library("exp", minimum(self, constant(SATURATED, self.type)))
+    ratio = grown * (grown + 2.0)
+    return _undefined_below(self, self * (ratio / (ratio + 2.0)))
+
+
+def softplus(library: Function, self: Lane, beta: Lane, threshold: Lane) -> Lane:
+    """log(1 + e**(beta self)) / beta; self itself where beta * self is above the threshold."""
+    scaled = self * beta
+    return select(scaled > threshold, self, library("log1p", library("exp", scaled)) / beta)
+
+
+def log_sigmoid(library: Function, self: Lane) -> Lane:
+    """log(sigmoid(self))."""
+    low = minimum(self, constant(0.0, self.type))
+    return low - library("log1p", library("exp", -fabs(self)))
+
+
+def softshrink(self: Lane, bound: Lane) -> Lane:
+    """self moved by `bound` towards 0, 0 within it; NaN kept."""
+    return select(self > bound, self - bound, select(self < -bound, self + bound, self * 0.0))
+
+
+def hardshrink(self: Lane, bound: Lane) -> Lane:
+    """0 within [-bound, bound], else self; NaN kept."""
+    return select((self >= -bound) & (self <= bound), 0.0, self)
+
+
+def _ramp(self: Lane) -> Lane:
+    return clamp(self + 3.0, constant(0.0, self.type), constant(6.0, self.type))
+
+
+def hardsigmoid(self: Lane) -> Lane:
+    """self + 3 within [0, 6], divided by 6."""
+    return _ramp(self) / 6.0
+
+
+def hardswish(self: Lane) -> Lane:
+    """self * hardsigmoid(self)."""
+    return self * _ramp(self) / 6.0
+
+
+def threshold(self: Lane, bound: Lane, value: Lane) -> Lane:
+    """self above `bound`, else `value`; NaN kept."""
+    return select(self <= bound, value, self)
+
+
+def gated(library: Function, self: Lane, gate: Lane) -> Lane:
+    """self * sigmoid(gate)."""
+    return self / (library("exp", -gate) + 1.0)
+
+
+FORMULAS = table(
+    (
+        Formula("hardtanh", clamp, 3),
+        Formula("elu", functools.partial(in_double, elu), 4),
+        Formula("leaky_relu", leaky_relu, 2),
+        Formula("gelu", functools.partial(in_double, gelu), 1),
+        Formula("gelu.tanh", functools.partial(in_double, gelu_tanh), 1),
+        Formula("silu", silu, 1),
+        Formula("mish", functools.partial(in_double, mish), 1),
+        Formula("softplus", functools.partial(in_double, softplus), 3),
+        Formula("log_sigmoid", functools.partial(in_double, log_sigmoid), 1),
+        Formula("softshrink", softshrink, 2),
+        Formula("hardshrink", hardshrink, 2),
+        Formula("hardsigmoid", hardsigmoid, 1),
+        Formula("hardswish", hardswish, 1),
+        Formula("threshold", threshold, 3),
+        Formula("glu", functools.partial(in_double, gated), 2),
+    )
+)

@@ -1,0 +1,94 @@
+"""Activations that are no plain formula: gates, slopes per channel, random slopes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.errors import wrap_dim
+from ...iteration.operand import Number
+from ...iteration.types import UPSTREAM_NAMES
+from ...tensor.tensor import Tensor
+from ...tensor.views import narrow
+from ..registration import write_out
+from .calls import apply, evaluated
+
+
+def glu(self: Tensor, dim: int = -1) -> Tensor:
+    """The first half along a dim times the sigmoid of the second. Raises RuntimeError for 0-dim and odd sizes."""
+    if not self.geometry.ndim:
+        raise RuntimeError("glu(): glu does not support 0-dimensional tensors")
+    place = wrap_dim("glu", dim, self.geometry.ndim)
+    size = self.geometry.sizes[place]
+    if size % 2:
+        raise RuntimeError(f"glu(): Halving dimension must be even, but dimension {place} is size {size}")
+    first, second = (narrow(self, place, start, size // 2) for start in (0, size // 2))
+    return evaluated("glu", "glu", (first, second))
+
+
+def prelu(self: Tensor, weight: Tensor) -> Tensor:
+    """self above 0, else weight * self, with one weight or one per channel (dim 1).
+
+    Raises RuntimeError for two dtypes and for another number of weights.
+    """
+    own, given = self.geometry, weight.geometry
+    if own.dtype is not given.dtype:
+        raise RuntimeError(
+            f"prelu(): prelu: Type promoting not supported. Got {UPSTREAM_NAMES[own.dtype.name]} and "
+            f"{UPSTREAM_NAMES[given.dtype.name]}"
+        )
+    if given.numel != 1:
+        if not own.ndim:
+            raise RuntimeError("prelu(): Not allow zero-dim input tensor.")
+        channels = own.sizes[1] if own.ndim > 1 else 1
+        if channels != given.numel:
+            raise RuntimeError(
+                f"prelu(): Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{given.numel} and channel size = {channels}."
+            )
+    if given.ndim > 1:
+        raise RuntimeError(
+            f"prelu(): prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {given.ndim}"
+        )
+    sizes = tuple(given.numel if d == 1 else 1 for d in range(own.ndim))
+    return apply("_prelu_kernel", self, apply("reshape", weight, sizes))
+
+
+def rrelu(
+    self: Tensor, lower: Number = 1 / 8, upper: Number = 1 / 3, training: bool = False, generator: Any = None
+) -> Tensor:
+    """rrelu_with_noise, the slopes forgotten. Raises RuntimeError for lower above upper."""
+    _check_limits(lower, upper)
+    return apply("rrelu_with_noise", self, apply("empty_like", self), lower, upper, training, generator)
+
+
+def rrelu_with_noise(
+    self: Tensor,
+    noise: Tensor,
+    lower: Number = 1 / 8,
+    upper: Number = 1 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Tensor:
+    """leaky_relu with a slope drawn for each element not above 0 in training, else with the mean of the limits.
+
+    The slopes are left in `noise`, 1 where self is positive. Raises RuntimeError for lower above upper.
+    """
+    _check_limits(lower, upper)
+    if not training:
+        return apply("leaky_relu", self, (lower + upper) / 2)
+    if self.geometry.sizes != noise.geometry.sizes:
+        raise RuntimeError(
+            f"rrelu_with_noise(): noise tensor shape must match self tensor shape. Got self.shape = "
+            f"{list(self.geometry.sizes)} noise.shape = {list(noise.geometry.sizes)}"
+        )
+    drawn = apply("uniform_", apply("empty_like", self), lower, upper, generator=generator)
+    slopes = apply("where.ScalarSelf", apply("gt.Scalar", self, 0), 1, drawn)
+    write_out(noise, slopes)
+    return apply("mul.Tensor", self, slopes)
+
+
+def _check_limits(lower: Number, upper: Number) -> None:
+    if lower.real > upper.real:
+        raise RuntimeError(
+            f"rrelu(): Lower bound should be less than or equal to the upper bound, got {lower} and {upper}"
+        )

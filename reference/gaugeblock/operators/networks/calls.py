@@ -1,0 +1,71 @@
+"""How an operator is made of others: calls through the dispatcher, and fused formulas as pointwise operators."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.device import cpu
+from ...core.dtype import DType
+from ...dispatch.dispatcher import call
+from ...dispatch.registry import REGISTRY
+from ...iteration.operand import Number
+from ...tensor.geometry import remember
+from ...tensor.tensor import Tensor
+from ..element_loop import element_launch
+from ..pointwise_call import Call
+from ..pointwise_rule import PointwiseRule
+from ..pointwise_run import run_functional
+from ..rows import rows
+
+
+def apply(name: str, *args: Any, **kwargs: Any) -> Tensor:
+    """The operator `name`, such as "add.Tensor", through the dispatcher: on every backend, seen by every mode."""
+    result: Tensor = call(REGISTRY.find(name), *args, **kwargs)
+    return result
+
+
+def apply_for_many(name: str, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+    """An operator with several results."""
+    results: tuple[Tensor, ...] = call(REGISTRY.find(name), *args, **kwargs)
+    return results
+
+
+@functools.cache
+def _rule(row: str, promotion: str, result: str) -> PointwiseRule:
+    return PointwiseRule(rows()[row]._replace(promotion=promotion, result=result))
+
+
+def evaluated(
+    row: str,
+    formula: str,
+    operands: Sequence[Tensor | Number],
+    numbers: Sequence[Number] = (),
+    *,
+    result: str = "common",
+) -> Tensor:
+    """A formula of the tables over broadcast operands, computed and refused as the row's dtypes say; works on meta."""
+    return run_functional(_rule(row, "default", result), Call(formula, tuple(operands), tuple(numbers)))
+
+
+def write(formula: str, out: Tensor, inputs: Sequence[Tensor], compute: DType) -> Tensor:
+    """A formula of the tables, computed in `compute`, written to a fresh `out`, to whose sizes the inputs broadcast."""
+    geometry = out.geometry
+    if geometry.device is cpu and geometry.numel:
+        sources = [tensor.geometry for tensor in inputs]
+        key = (formula, compute, *sources)
+        launch = geometry.plans.get(key)
+        if launch is None:
+            launch = remember(geometry.plans, key, element_launch(formula, geometry, sources, compute))
+        launch.run([out.pointer, *[tensor.pointer for tensor in inputs]])
+    return out
+
+
+def scaled_into(
+    out: Tensor, input: Tensor, mean: Tensor, deviation: Tensor, weight: Tensor | None, bias: Tensor | None
+) -> Tensor:
+    """(input - mean) * deviation * weight + bias into `out`; `deviation` is its inverse, in the dtype computed in."""
+    parts = [(name, tensor) for name, tensor in (("weight", weight), ("bias", bias)) if tensor is not None]
+    formula = ".".join(["normalized", *(name for name, _ in parts)])
+    return write(formula, out, [input, mean, deviation, *(tensor for _, tensor in parts)], deviation.geometry.dtype)

@@ -1,0 +1,91 @@
+"""Normalization over the last dims: mean and deviation in one reduction, then one fused pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...core.dtype import DType, float32, float64
+from ...iteration.types import UPSTREAM_NAMES
+from ...kernels import folds
+from ...tensor.tensor import Tensor, empty_tensor
+from ..arrays import check_same_device
+from ..conversion import converted
+from ..reduce_call import reduce
+from .calls import apply_for_many, scaled_into
+
+Sizes = Sequence[int]
+
+
+def normalized_dims(operator: str, input: Tensor, normalized_shape: Sizes, *parameters: Tensor | None) -> int:
+    """How many dims are normalized. Raises RuntimeError unless they are the last and all parameters have that shape."""
+    wanted, own = tuple(normalized_shape), input.geometry.sizes
+    if not wanted:
+        raise RuntimeError(
+            f"{operator}(): Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            f"element, but got normalized_shape = {list(wanted)}"
+        )
+    for name, parameter in zip(("weight", "bias"), parameters, strict=False):
+        if parameter is not None and parameter.geometry.sizes != wanted:
+            raise RuntimeError(
+                f"{operator}(): Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(parameter.geometry.sizes)} and normalized_shape = {list(wanted)}"
+            )
+    if len(own) < len(wanted) or own[len(own) - len(wanted) :] != wanted:
+        raise RuntimeError(
+            f"{operator}(): Given normalized_shape={list(wanted)}, expected input with shape "
+            f"[{', '.join(['*', *map(str, wanted)])}], but got input of size{list(own)}"
+        )
+    return len(wanted)
+
+
+def statistics_dtype(operator: str, input: Tensor, *parameters: Tensor | None) -> DType:
+    """The dtype of mean and deviation that are returned: float32 for half precision with float32 parameters.
+
+    Raises NotImplementedError for what is no float, RuntimeError for other mixtures.
+    """
+    own = input.geometry.dtype
+    check_same_device(operator, input, *(p for p in parameters if p is not None))
+    if own.kind != 2:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    given = {p.geometry.dtype for p in parameters if p is not None}
+    if not given or given == {own}:
+        return own
+    if own.itemsize == 2 and given == {float32}:
+        return float32
+    raise RuntimeError(
+        f"{operator}(): mixed dtype (CPU): expect parameters to have the dtype of the input "
+        f"({UPSTREAM_NAMES[own.name]}), or float32 for half precision, got "
+        f"{', '.join(sorted(UPSTREAM_NAMES[dtype.name] for dtype in given))}"
+    )
+
+
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sizes, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """((input - mean) / sqrt(variance + eps) * weight + bias, mean, 1 / sqrt(variance + eps)) over the last dims.
+
+    Raises RuntimeError for shapes and dtypes that do not fit.
+    """
+    count = normalized_dims("layer_norm", input, normalized_shape, weight, bias)
+    geometry = input.geometry
+    kept = statistics_dtype("layer_norm", input, weight, bias)
+    dims = tuple(range(geometry.ndim - count, geometry.ndim))
+    wide = float64 if geometry.dtype is float64 else float32
+    mean, deviation = reduce(
+        "layer_norm", folds.moments_fold(geometry.dtype), input, dims, True, geometry.dtype, (wide, wide), (eps,)
+    )
+    result = empty_tensor(geometry.sizes, geometry.dtype, geometry.device)
+    scaled_into(result, input, mean, deviation, weight, bias)
+    return result, converted(mean, kept), converted(deviation, kept)
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sizes,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """native_layer_norm without the statistics."""
+    return apply_for_many("native_layer_norm", input, normalized_shape, weight, bias, eps)[0]
