@@ -1,8 +1,36 @@
 """Dispatch: from an operator and the keys of its arguments to a kernel."""
 
+from __future__ import annotations
+
+from . import modes as _modes  # noqa: F401
+from .dispatch_key import DispatchKey
 from .dispatcher import call, redispatch
+from .guards import (
+    AutoDispatchBelowADInplaceOrView,
+    AutoDispatchBelowAutograd,
+    DisableTorchDispatch,
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    ExcludeDispatchKeyGuard,
+    IncludeDispatchKeyGuard,
+    tls_exclude_set,
+    tls_include_set,
+)
 from .key_set import DispatchKeySet
+from .queries import (
+    dispatch_keys,
+    has_computed_kernel_for_dispatch_key,
+    has_kernel_for_any_dispatch_key,
+    has_kernel_for_dispatch_key,
+)
 from .registry import FALLTHROUGH, REGISTRY, Operator
 from .state import key_guard
+from .table import DispatchTable, dispatch_table
 
-__all__ = ["FALLTHROUGH", "REGISTRY", "DispatchKeySet", "Operator", "call", "key_guard", "redispatch"]
+__all__ = [
+    "FALLTHROUGH", "REGISTRY", "AutoDispatchBelowADInplaceOrView", "AutoDispatchBelowAutograd",
+    "DisableTorchDispatch", "DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet",
+    "DispatchTable", "ExcludeDispatchKeyGuard", "IncludeDispatchKeyGuard", "Operator", "call", "dispatch_keys",
+    "dispatch_table", "has_computed_kernel_for_dispatch_key", "has_kernel_for_any_dispatch_key",
+    "has_kernel_for_dispatch_key", "key_guard", "redispatch", "tls_exclude_set", "tls_include_set",
+]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry
 from ..tensor.tensor import Tensor
 from .keys import BACKEND_BIT, FUNCTIONALITY_BIT, runtime_key
-from .registry import AMBIGUOUS, FALLTHROUGH, REGISTRY, Operator, Registration
+from .registry import AMBIGUOUS, FALLTHROUGH, REGISTRY, Operator, Registration, Resolved
 from .state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, FAST_GLOBALS, STATE
 
 DENSE = FUNCTIONALITY_BIT["Dense"] | FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
@@ -19,7 +19,10 @@ DEVICE_KEYS = {
 }
 """Device type -> the keys of a plain strided tensor on it, which do not depend on requires_grad."""
 
-for _key in ("BackendSelect", "ADInplaceOrView", "AutogradOther", "AutogradNestedTensor", "Tracer"):
+for _key in (
+    "BackendSelect", "ADInplaceOrView", "AutogradOther", "AutogradNestedTensor", "Tracer", "PythonTLSSnapshot",
+    "PythonDispatcher",
+):  # fmt: skip
     REGISTRY.register_fallback(_key, FALLTHROUGH)
 for _backend in BACKEND_BIT:
     REGISTRY.register_fallback("Autograd" + _backend, FALLTHROUGH)
@@ -39,14 +42,22 @@ def geometry_keys(geometry: Geometry) -> int:
     return mask
 
 
+def keys_of(tensor: Tensor) -> int:
+    """The keys of one tensor: those of its geometry and those of its class."""
+    keys = tensor.geometry.keys
+    return (geometry_keys(tensor.geometry) if keys is None else keys) | tensor.class_keys
+
+
 def tensor_keys(values: Iterable[Any]) -> int:
     """The union of the keys of all tensors among the values, also inside lists and tuples."""
     mask = 0
     for value in values:
         kind = value.__class__
-        if kind is Tensor or isinstance(value, Tensor):
+        if kind is Tensor:
             keys = value.geometry.keys
             mask |= geometry_keys(value.geometry) if keys is None else keys
+        elif isinstance(value, Tensor):
+            mask |= keys_of(value)
         elif kind is tuple or kind is list:
             mask |= tensor_keys(value)
     return mask
@@ -78,6 +89,14 @@ def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
     """Run the kernel of the highest key in `mask`, whatever the tensors carry."""
     found = REGISTRY.resolve(operator, mask)
     entry = found.entry
+    if STATE.trace is not None:
+        return STATE.trace(operator, mask, found, args, kwargs)
+    return run_entry(operator, found, args, kwargs)
+
+
+def run_entry(operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Call the kernel that was found; NotImplementedError or RuntimeError when there is none."""
+    entry = found.entry
     if entry.function is None:
         raise missing_kernel(operator, entry, runtime_key(found.mask))
     if entry.boxed:
@@ -96,6 +115,6 @@ def missing_kernel(operator: Operator, entry: Registration, key: str) -> Excepti
         )
     registered = sorted(name for name, stack in operator.kernels.items() if stack)
     return NotImplementedError(
-        f"Could not run '{operator.name}' with arguments from the '{key}' backend: it has kernels for "
+        f"Could not run '{operator.qualified_name}' with arguments from the '{key}' backend: it has kernels for "
         f"{', '.join(registered) or 'no backend'} only"
     )

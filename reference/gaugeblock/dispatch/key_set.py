@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .dispatch_key import DispatchKey
 from .keys import (
     BACKEND_MASK,
     BACKENDS,
@@ -11,21 +12,20 @@ from .keys import (
     FUNCTIONALITY_BIT,
     PER_BACKEND,
     RUNTIME_KEYS,
-    UNDEFINED,
     check_key,
     runtime_key,
 )
 
 
 class DispatchKeySet:
-    """A set of dispatch keys; made from key names or from the raw word."""
+    """A set of dispatch keys; made from keys, their names, other sets, or the raw word."""
 
     __slots__ = ("mask",)
     mask: int
 
-    def __init__(self, *keys: str, mask: int = 0) -> None:
+    def __init__(self, *keys: str | DispatchKeySet, mask: int = 0) -> None:
         for key in keys:
-            mask |= key_bits(key)
+            mask |= key.mask if isinstance(key, DispatchKeySet) else key_bits(key)
         object.__setattr__(self, "mask", mask)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -36,8 +36,28 @@ class DispatchKeySet:
         bits = key_bits(key)
         return self.mask & bits == bits
 
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self.has(key)
+
+    def add(self, key: str) -> DispatchKeySet:
+        """This set and one more key."""
+        return DispatchKeySet(mask=self.mask | key_bits(key))
+
+    def remove(self, key: str) -> DispatchKeySet:
+        """This set without the functionality of `key`."""
+        return self - DispatchKeySet(key)
+
     def highest_priority(self) -> str:
         return runtime_key(self.mask)
+
+    def highestPriorityTypeId(self) -> DispatchKey:
+        """The runtime key that a call with these keys is dispatched to."""
+        return DispatchKey(runtime_key(self.mask))
+
+    @staticmethod
+    def from_raw_repr(mask: int) -> DispatchKeySet:
+        """The set whose 64-bit word is `mask`."""
+        return DispatchKeySet(mask=mask)
 
     def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
         return DispatchKeySet(mask=self.mask | other.mask)
@@ -77,8 +97,11 @@ class DispatchKeySet:
 
 
 def key_bits(key: str) -> int:
-    """The bits of a runtime key; ValueError for an unknown name or an alias key."""
-    if key == UNDEFINED or key in RUNTIME_KEYS:
-        return RUNTIME_KEYS[key]
+    """The bits of a runtime key or of a functionality; ValueError for an unknown name or an alias key."""
+    bits = RUNTIME_KEYS.get(key)
+    if bits is None:
+        bits = FUNCTIONALITY_BIT.get(key)
+    if bits is not None:
+        return bits
     check_key(key)
     raise ValueError(f"{key!r} is an alias key; a key set holds runtime keys only")

@@ -16,13 +16,26 @@ from typing import Any
 
 from gaugeblock_spec.schema import Schema, parse
 
-from .keys import ALIASES, AUTOGRAD_KEYS, BACKENDS, PER_BACKEND, UNDEFINED, backend_of, check_key, runtime_key
+from .keys import (
+    ALIASES,
+    AUTOGRAD_KEYS,
+    BACKENDS,
+    PER_BACKEND,
+    UNDEFINED,
+    backend_of,
+    check_key,
+    runtime_key,
+)
 from .state import enter_special, leave_special
 
 Kernel = Callable[..., Any]
 BACKEND_KEYS = frozenset(
     prefix + backend for name, prefix in PER_BACKEND.items() if name != "AutogradFunctionality" for backend in BACKENDS
 ) | {"FPGA", "Vulkan", "Metal", "MkldnnCPU", "CustomRNGKeyId"}
+
+CPU_CALLS = frozenset({"CPU", "AutogradCPU", "BackendSelect", "ADInplaceOrView", *ALIASES})
+"""Keys whose kernels may serve calls on plain CPU tensors, which the fast paths would otherwise run themselves."""
+IMPLIED_NAMESPACE = "aten::"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +68,28 @@ class Resolved:
 
 @dataclass(slots=True, eq=False)
 class Operator:
-    """One declared operator overload and its kernels by key."""
+    """One declared operator overload and its kernels by key.
+
+    `name` has no namespace for the operators of the spec and ``namespace::`` for others. `public` is the callable
+    object that stands for it outside, `derivative` its registered gradient.
+    """
 
     name: str
     text: str
     sealed: bool = False
+    public: Any = None
+    derivative: Any = None
     kernels: dict[str, list[Registration]] = field(default_factory=dict)
     resolved: dict[int, Resolved] = field(default_factory=dict)
 
     @property
     def schema(self) -> Schema:
         return parse(self.text)
+
+    @property
+    def qualified_name(self) -> str:
+        """The name with its namespace."""
+        return self.name if "::" in self.name else IMPLIED_NAMESPACE + self.name
 
     def has_kernel(self, *keys: str) -> bool:
         return any(self.kernels.get(key) for key in keys)
@@ -84,15 +108,18 @@ class Registry:
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.fallbacks: dict[str, Registration] = {}
+        self.sealed = False
         self._lock = threading.RLock()
 
     def seal(self) -> None:
         """Mark the operators declared so far: a kernel registered later keeps callers off the fast paths."""
+        self.sealed = True
         for operator in self.operators.values():
             operator.sealed = True
 
     def define(self, text: str) -> Operator:
         """Declare an operator by its schema; RuntimeError when the name and overload are taken."""
+        text = text.removeprefix(IMPLIED_NAMESPACE)
         name = text[: text.index("(")].strip() if "(" in text else parse(text).qualified_name
         with self._lock:
             if name in self.operators:
@@ -100,8 +127,20 @@ class Registry:
             operator = self.operators[name] = Operator(name, text)
         return operator
 
+    def undefine(self, name: str) -> None:
+        """Take a declaration away, with its kernels; nothing happens when there is none."""
+        with self._lock:
+            operator = self.operators.pop(name, None)
+            if operator is not None:
+                for key, stack in operator.kernels.items():
+                    for _ in stack:
+                        self._leave(operator, key)
+                operator.kernels.clear()
+                operator.forget_resolved()
+
     def find(self, name: str) -> Operator:
         """The operator ``name.overload``; RuntimeError when it is not declared."""
+        name = name.removeprefix(IMPLIED_NAMESPACE)
         found = self.operators.get(name)
         if found is None:
             base = name.split(".")[0]
@@ -122,29 +161,56 @@ class Registry:
                 warnings.warn(f"{name}: a kernel for {key} is registered; the new one replaces it", stacklevel=3)
             stack.append(entry)
             operator.forget_resolved()
-            if operator.sealed:
+            if operator.sealed and key in CPU_CALLS:
                 enter_special()
 
         def remove() -> None:
             with self._lock:
-                if entry in stack:
-                    stack.remove(entry)
-                    if operator.sealed:
-                        leave_special()
+                at = next((index for index, one in enumerate(stack) if one is entry), None)
+                if at is not None:
+                    del stack[at]
+                    self._leave(operator, key)
                 operator.forget_resolved()
 
         return remove
 
-    def register_fallback(self, key: str, kernel: Kernel | Registration) -> None:
-        """A boxed kernel ``(operator, keys, args, kwargs)`` for every operator that has nothing else under `key`."""
+    @staticmethod
+    def _leave(operator: Operator, key: str) -> None:
+        if operator.sealed and key in CPU_CALLS:
+            leave_special()
+
+    def register_fallback(self, key: str, kernel: Kernel | Registration) -> Callable[[], None]:
+        """A boxed kernel ``(operator, keys, args, kwargs)`` for every operator that has nothing else under `key`.
+
+        Returns a function that puts back what was there before.
+        """
         if key in ALIASES:
             raise ValueError(f"a fallback belongs to a runtime key; {key!r} is an alias")
         check_key(key)
         entry = kernel if isinstance(kernel, Registration) else Registration(kernel, "backend fallback", boxed=True)
+        special = self.sealed and key in CPU_CALLS
         with self._lock:
+            before = self.fallbacks.get(key)
+            self._set_fallback(key, entry)
+            if special:
+                enter_special()
+
+        def remove() -> None:
+            with self._lock:
+                if self.fallbacks.get(key) is entry:
+                    self._set_fallback(key, before)
+                    if special:
+                        leave_special()
+
+        return remove
+
+    def _set_fallback(self, key: str, entry: Registration | None) -> None:
+        if entry is None:
+            self.fallbacks.pop(key, None)
+        else:
             self.fallbacks[key] = entry
-            for operator in self.operators.values():
-                operator.forget_resolved()
+        for operator in self.operators.values():
+            operator.forget_resolved()
 
     def lookup(self, operator: Operator, key: str) -> Registration:
         """What a runtime key resolves to, by the table's precedence."""

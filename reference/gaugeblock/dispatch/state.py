@@ -2,29 +2,39 @@
 
 `FAST_GLOBALS` is the globals dictionary of every generated binding; ``SPECIAL`` in it is true while any thread has
 changed its include or exclude set or entered a mode. So a binding learns in one global load that nothing is active.
+``OVERRIDING`` is true while some thread is in a function mode, and for good once there is a subclass of Tensor.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from .keys import AUTOCAST_MASK, FUNCTIONALITY_BIT
 
 DEFAULT_INCLUDE = FUNCTIONALITY_BIT["BackendSelect"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
 DEFAULT_EXCLUDE = AUTOCAST_MASK
-FAST_GLOBALS: dict[str, object] = {"SPECIAL": False}
+FAST_GLOBALS: dict[str, object] = {"SPECIAL": False, "OVERRIDING": False}
 
 _lock = threading.Lock()
 _reasons = 0
+_overriding = 0
 
 
 class DispatchState(threading.local):
-    """The sets of the current thread."""
+    """The sets of the current thread, its stacks of dispatch and function modes, and who writes down its calls.
+
+    `overrides` says which ``__torch_function__`` are asked: those of modes and arguments (2), of modes only (1), none.
+    """
 
     include: int = DEFAULT_INCLUDE
     exclude: int = DEFAULT_EXCLUDE
+    modes: tuple[Any, ...] = ()
+    function_modes: tuple[Any, ...] = ()
+    overrides: int = 2
+    trace: Callable[..., Any] | None = None
 
 
 STATE = DispatchState()
@@ -43,6 +53,22 @@ def leave_special() -> None:
     with _lock:
         _reasons -= 1
         FAST_GLOBALS["SPECIAL"] = _reasons > 0
+
+
+def enter_overrides() -> None:
+    """Count one more reason to look for ``__torch_function__`` in every call; pair with `leave_overrides`."""
+    global _overriding
+    with _lock:
+        _overriding += 1
+        FAST_GLOBALS["OVERRIDING"] = True
+
+
+def leave_overrides() -> None:
+    """Take back one `enter_overrides`."""
+    global _overriding
+    with _lock:
+        _overriding -= 1
+        FAST_GLOBALS["OVERRIDING"] = _overriding > 0
 
 
 @contextmanager

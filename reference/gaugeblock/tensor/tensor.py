@@ -17,7 +17,8 @@ from .strides import extent
 class Tensor:
     """A view of `geometry` into `storage`, starting `offset` elements in.
 
-    `pointer` is the address of the first element. `base` is the root tensor of a view. `counter` is None while the
+    `class_keys` are dispatch keys that all tensors of a subclass carry. `pointer` is the address of the first element.
+    `base` is the root tensor of a view. `counter` is None while the
     version lives in ``storage.version``; `autograd` and `requires_grad_flag` belong to the autograd floor.
     """
 
@@ -41,6 +42,7 @@ class Tensor:
     counter: Any
     autograd: Any
     requires_grad_flag: bool
+    class_keys = 0
 
     @property
     def shape(self) -> Size:

@@ -1,0 +1,35 @@
+"""Arguments as kernels and modes written outside the engine see them: defaults left out, as the caller may have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .registry import Operator
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    if isinstance(default, tuple) and isinstance(value, (tuple, list)):
+        return tuple(value) == default
+    return type(value) is type(default) and isinstance(value, (bool, int, float, str)) and bool(value == default)
+
+
+def without_defaults(
+    operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments without trailing positional ones, and keyword-only ones, that equal the schema's defaults."""
+    positional = operator.schema.positional
+    count = len(args)
+    while count and count <= len(positional) and positional[count - 1].default is not None:
+        if not _is_default(args[count - 1], positional[count - 1].default_value):
+            break
+        count -= 1
+    defaults = {a.name: a.default_value for a in operator.schema.keyword_only if a.default is not None}
+    options = {
+        name: value
+        for name, value in kwargs.items()
+        if name not in defaults or not _is_default(value, defaults[name])
+    }
+    return args[:count], options

@@ -1,0 +1,121 @@
+"""Guards: context managers that change this thread's dispatch state and put it back on every way out."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+from .key_set import DispatchKeySet
+from .keys import AUTOGRAD_MASK, BACKEND_MASK, FUNCTIONALITY_BIT
+from .state import STATE, enter_special, leave_special
+
+AUTOGRAD_AND_VIEWS = AUTOGRAD_MASK | FUNCTIONALITY_BIT["ADInplaceOrView"]
+PYTHON = FUNCTIONALITY_BIT["Python"] | FUNCTIONALITY_BIT["PythonTLSSnapshot"]
+
+
+class Guard:
+    """Saves the state named in `saved` on entry and restores it on exit; a guard may be entered again."""
+
+    saved: tuple[str, ...] = ("include", "exclude")
+
+    def __init__(self) -> None:
+        self._before: list[tuple[Any, ...]] = []
+
+    def change(self) -> None:
+        """Change the state; called after it was saved."""
+
+    def __enter__(self) -> Self:
+        self._before.append(tuple(getattr(STATE, name) for name in self.saved))
+        enter_special()
+        self.change()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for name, value in zip(self.saved, self._before.pop(), strict=True):
+            setattr(STATE, name, value)
+        leave_special()
+
+
+def mask_of(keys: str | DispatchKeySet) -> int:
+    """The bits of a key or key set. ValueError for an unknown or alias key."""
+    return keys.mask if isinstance(keys, DispatchKeySet) else DispatchKeySet(keys).mask
+
+
+class ExcludeDispatchKeyGuard(Guard):
+    """Calls skip the functionalities of these keys; backend bits stay."""
+
+    def __init__(self, keys: str | DispatchKeySet) -> None:
+        super().__init__()
+        self.mask = mask_of(keys) & ~BACKEND_MASK
+
+    def change(self) -> None:
+        """Exclude the keys."""
+        STATE.exclude |= self.mask
+
+
+class IncludeDispatchKeyGuard(Guard):
+    """Calls dispatch on these keys too."""
+
+    def __init__(self, keys: str | DispatchKeySet) -> None:
+        super().__init__()
+        self.mask = mask_of(keys)
+
+    def change(self) -> None:
+        """Include the keys."""
+        STATE.include |= self.mask
+
+
+class AutoDispatchBelowAutograd(Guard):
+    """Calls skip autograd."""
+
+    def change(self) -> None:
+        """Exclude the autograd keys."""
+        STATE.exclude |= AUTOGRAD_MASK
+
+
+class AutoDispatchBelowADInplaceOrView(Guard):
+    """Calls skip autograd and the tracking of views and in-place changes."""
+
+    def change(self) -> None:
+        """Exclude the autograd keys and ADInplaceOrView."""
+        STATE.exclude |= AUTOGRAD_AND_VIEWS
+
+
+class DisableTorchDispatch(Guard):
+    """Calls reach neither dispatch modes nor ``__torch_dispatch__`` of their arguments."""
+
+    def change(self) -> None:
+        """Exclude the Python keys."""
+        STATE.exclude |= PYTHON
+
+
+class DisableTorchFunctionSubclass(Guard):
+    """``__torch_function__`` of arguments is not asked; function modes are."""
+
+    saved = ("overrides",)
+
+    def change(self) -> None:
+        """Keep function modes only."""
+        STATE.overrides = min(STATE.overrides, 1)
+
+
+class DisableTorchFunction(Guard):
+    """Neither ``__torch_function__`` of arguments nor function modes are asked."""
+
+    saved = ("overrides",)
+
+    def change(self) -> None:
+        """Ask nobody."""
+        STATE.overrides = 0
+
+
+def tls_include_set() -> DispatchKeySet:
+    """The keys that every call of this thread dispatches on."""
+    return DispatchKeySet(mask=STATE.include)
+
+
+def tls_exclude_set() -> DispatchKeySet:
+    """The keys that no call of this thread dispatches on."""
+    return DispatchKeySet(mask=STATE.exclude)

@@ -1,0 +1,104 @@
+"""Dispatch modes and ``__torch_dispatch__``: the kernels of the Python key, which stands below autograd.
+
+A thread's modes are a stack. A call meets the innermost one, and while that runs it is off the stack, so that what it
+calls goes to the next mode out, at last to the kernels. After the modes come the classes of the arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ..tensor.tensor import Tensor
+from .call_form import without_defaults
+from .keys import BACKEND_MASK, FUNCTIONALITY_BIT
+from .registry import REGISTRY, Operator
+from .state import STATE, enter_special, leave_special
+
+PYTHON = FUNCTIONALITY_BIT["Python"]
+MODE_KEYS = PYTHON | FUNCTIONALITY_BIT["PythonTLSSnapshot"]
+ABOVE_PYTHON = ((1 << 64) - 1) & ~(PYTHON | (PYTHON - 1)) & ~BACKEND_MASK
+"""The functionalities that are done with when the Python key is reached."""
+
+
+class Publisher:
+    """`make` gives the callable object that stands for an operator outside; the room above provides it."""
+
+    __slots__ = ("make",)
+    make: Callable[[Operator], Any]
+
+
+PUBLISHER = Publisher()
+PUBLISHER.make = lambda operator: operator
+
+
+def public(operator: Operator) -> Any:
+    """The callable object that stands for an operator outside, such as ``ops.aten.add.Tensor``."""
+    if operator.public is None:
+        operator.public = PUBLISHER.make(operator)
+    return operator.public
+
+
+@contextmanager
+def mode_stack(modes: tuple[Any, ...]) -> Iterator[None]:
+    """This thread's stack of dispatch modes is `modes` for the duration; an empty one takes the Python keys out."""
+    before = STATE.modes, STATE.include
+    STATE.modes = modes
+    STATE.include = STATE.include | MODE_KEYS if modes else STATE.include & ~MODE_KEYS
+    enter_special()
+    try:
+        yield
+    finally:
+        STATE.modes, STATE.include = before
+        leave_special()
+
+
+@contextmanager
+def _below_python(modes: tuple[Any, ...]) -> Iterator[None]:
+    before = STATE.exclude
+    with mode_stack(modes):
+        STATE.exclude = before | ABOVE_PYTHON
+        try:
+            yield
+        finally:
+            STATE.exclude = before
+
+
+def wrapped_tensors(values: tuple[Any, ...], options: Mapping[str, Any]) -> list[Tensor]:
+    """The arguments whose classes have ``__torch_dispatch__``: one of each class, subclasses before their bases."""
+    found: list[Tensor] = []
+    for value in (*values, *options.values()):
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(part, Tensor) and part.class_keys & PYTHON and all(type(part) is not type(f) for f in found):
+                at = next((i for i, f in enumerate(found) if issubclass(type(part), type(f))), len(found))
+                found.insert(at, part)
+    return found
+
+
+def python_fallback(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Ask the innermost mode, then the classes of the arguments; TypeError when all answer NotImplemented."""
+    modes = STATE.modes
+    function = public(operator)
+    tensors = wrapped_tensors(args, kwargs)
+    types = tuple(type(tensor) for tensor in tensors)
+    values, options = without_defaults(operator, args, kwargs)
+    result: Any = NotImplemented
+    if modes:
+        with _below_python(modes[:-1]):
+            result = modes[-1].__torch_dispatch__(function, types, values, options)
+    for tensor in tensors:
+        if result is not NotImplemented:
+            break
+        with _below_python(modes):
+            result = type(tensor).__torch_dispatch__(function, types, values, options)  # type: ignore[attr-defined]
+    if result is NotImplemented:
+        asked = [*([modes[-1]] if modes else []), *types]
+        raise TypeError(
+            f"Multiple dispatch failed for '{operator.qualified_name}'; all __torch_dispatch__ handlers returned "
+            f"NotImplemented: {', '.join(repr(one) for one in asked)}"
+        )
+    return result
+
+
+REGISTRY.register_fallback("Python", python_fallback)

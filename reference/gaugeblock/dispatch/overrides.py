@@ -1,0 +1,128 @@
+"""``__torch_function__``: function modes, duck types and Tensor subclasses that take over calls of the public API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ..tensor.refresh import UnbackedTensor
+from ..tensor.tensor import Tensor
+from .guards import DisableTorchFunctionSubclass
+from .state import FAST_GLOBALS, STATE
+
+PLAIN: set[type] = {
+    Tensor, UnbackedTensor, int, float, bool, complex, str, bytes, type(None), tuple, list, dict, slice, type(...),
+}  # fmt: skip
+"""Classes without ``__torch_function__``; grows with the classes that were looked at."""
+NOT_OVERRIDDEN: Any = object()
+NOT_WRAPPED: set[Any] = set()
+"""Functions whose results the default ``__torch_function__`` returns as they are."""
+PLAIN_LIMIT = 4096
+
+
+def _disabled_torch_function_impl(
+    cls: type, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+) -> Any:
+    """As ``__torch_function__`` of a class: its tensors take part in no overriding."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+def overrides(kind: type) -> bool:
+    """Whether arguments of this class have a ``__torch_function__`` to be asked."""
+    if kind in PLAIN:
+        return False
+    handler = getattr(kind, "__torch_function__", None)
+    if handler is not None and getattr(handler, "__func__", handler) is not _disabled_torch_function_impl:
+        return True
+    if handler is None and len(PLAIN) < PLAIN_LIMIT:
+        PLAIN.add(kind)
+    return False
+
+
+def overloaded(values: tuple[Any, ...], options: Mapping[str, Any]) -> list[Any]:
+    """The arguments to be asked, also those inside lists: one of each class, subclasses before their bases."""
+    if STATE.overrides < 2:
+        return []
+    found: list[Any] = []
+    for value in (*values, *options.values()) if options else values:
+        kind = value.__class__
+        if kind is tuple or kind is list:
+            for part in value:
+                if part.__class__ not in PLAIN and overrides(part.__class__):
+                    _insert(found, part)
+        elif kind not in PLAIN and overrides(kind):
+            _insert(found, value)
+    return found
+
+
+def _insert(found: list[Any], value: Any) -> None:
+    kind = type(value)
+    if all(type(other) is not kind for other in found):
+        at = next((index for index, other in enumerate(found) if issubclass(kind, type(other))), len(found))
+        found.insert(at, value)
+
+
+class _WithoutInnermost(NamedTuple):
+    """This thread's function modes without the innermost one, while that one runs."""
+
+    modes: tuple[Any, ...]
+
+    def __enter__(self) -> None:
+        STATE.function_modes = self.modes[:-1]
+
+    def __exit__(self, *error: object) -> None:
+        STATE.function_modes = self.modes
+
+
+def ask(public: Any, asked: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """The first answer of the innermost function mode and then of the arguments; NOT_OVERRIDDEN if nobody is there.
+
+    TypeError when all return NotImplemented.
+    """
+    types = tuple(type(value) for value in asked)
+    modes = STATE.function_modes if STATE.overrides else ()
+    if not modes and not asked:
+        return NOT_OVERRIDDEN
+    if modes:
+        with _WithoutInnermost(modes):
+            result = modes[-1].__torch_function__(public, types, args, dict(kwargs))
+        if result is not NotImplemented:
+            return result
+    for value in asked:
+        result = type(value).__torch_function__(public, types, args, dict(kwargs))
+        if result is not NotImplemented:
+            return result
+    name = getattr(public, "__name__", str(public))
+    handlers = ", ".join(repr(one) for one in [*modes[-1:], *types])
+    raise TypeError(
+        f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented: {handlers}"
+    )
+
+
+def intercept(public: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """What modes and arguments make of a call of `public`, or NOT_OVERRIDDEN."""
+    if STATE.overrides == 0:
+        return NOT_OVERRIDDEN
+    asked = overloaded(args, kwargs)
+    if not asked and not STATE.function_modes:
+        return NOT_OVERRIDDEN
+    return ask(public, asked, args, kwargs)
+
+
+def overridable(public: Callable[..., Any]) -> Callable[..., Any]:
+    """`public` as a function that modes and arguments may take over; plain tensors in front pass at once."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if FAST_GLOBALS["OVERRIDING"] or any(value.__class__ not in PLAIN for value in args) or kwargs:
+            found = intercept(function, args, kwargs)
+            if found is not NOT_OVERRIDDEN:
+                return found
+        return public(*args, **kwargs)
+
+    function.__name__ = public.__name__
+    function.__qualname__ = public.__qualname__
+    function.__doc__ = public.__doc__
+    function.__module__ = public.__module__
+    function.__wrapped__ = public  # type: ignore[attr-defined]
+    return function
