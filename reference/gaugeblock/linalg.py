@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .bindings.namespace import namespace
-from .operators.linear_errors import LinAlgError as LinAlgError
+from .operators.linear.errors import LinAlgError as LinAlgError
 
 _get, _names = namespace(__name__, "linalg_")
 

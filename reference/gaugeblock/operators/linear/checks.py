@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.device import Device, cpu
-from ..core.dtype import DType
-from ..iteration.types import UPSTREAM_NAMES
-from ..tensor.array_view import array_of
-from ..tensor.strides import default_strides
-from ..tensor.tensor import Tensor, empty_strided_tensor
-from .arrays import Array, check_same_device
+import numpy as np
+
+from ...core.device import Device, cpu
+from ...core.dtype import DType
+from ...iteration.types import UPSTREAM_NAMES
+from ...tensor.array_view import array_of
+from ...tensor.strides import default_strides
+from ...tensor.tensor import Tensor, empty_strided_tensor
+from ..arrays import Array, check_same_device, outline
 
 FULL = frozenset({"float32", "float64", "complex64", "complex128"})
 """The dtypes that LAPACK has."""
@@ -50,26 +52,46 @@ def check_square(operator: str, tensor: Tensor, argument: str = "A") -> tuple[in
     return sizes
 
 
-def check_same_kind(operator: str, left: Tensor, right: Tensor, names: tuple[str, str] = ("A", "B")) -> None:
-    """Raise RuntimeError unless two operands have one dtype and device."""
-    check_same_device(operator, left, right)
+def check_one_dtype(
+    operator: str, left: Tensor, right: Tensor, names: tuple[str, str] = ("A", "B")
+) -> tuple[DType, Device]:
+    """The dtype and device that two operands share. Raises RuntimeError when they differ."""
+    device = check_same_device(operator, left, right)
     mine, theirs = left.geometry.dtype, right.geometry.dtype
     if mine is not theirs:
         raise RuntimeError(
             f"{operator}: Expected {names[0]} and {names[1]} to have the same dtype, but found {names[0]} of type "
             f"{UPSTREAM_NAMES[mine.name]} and {names[1]} of type {UPSTREAM_NAMES[theirs.name]} instead"
         )
+    return mine, device
 
 
-def matrices(sizes: Sequence[int], dtype: DType, device: Device = cpu) -> tuple[Tensor, Array | None]:
+def matrices(
+    sizes: Sequence[int], dtype: DType, device: Device = cpu, *, column_major: bool = True
+) -> tuple[Tensor, Array | None]:
     """A fresh tensor whose last two dims are column-major, as LAPACK leaves them, and the array to fill it through."""
+    if len(sizes) < 2 or not column_major:
+        return outline(sizes, dtype, device)
     batch, (rows, columns) = tuple(sizes[:-2]), sizes[-2:]
     strides = default_strides((*batch, columns, rows))
     result = empty_strided_tensor(tuple(sizes), (*strides[:-2], strides[-1], strides[-2]), dtype, device)
     return result, array_of(result) if device is cpu else None
 
 
+def column_major(values: Array, dtype: DType) -> Tensor:
+    """A fresh tensor with column-major matrices that hold `values`."""
+    result, target = matrices(values.shape, dtype)
+    store(target, values)
+    return result
+
+
 def store(target: Array | None, values: Any) -> None:
     """Copy `values` into the array of a result, if the device has one."""
     if target is not None:
-        target[...] = values
+        with np.errstate(all="ignore"):
+            target[...] = values
+
+
+def adjoint(array: Array) -> Array:
+    """The conjugate transpose of each matrix."""
+    return np.conjugate(np.swapaxes(array, -2, -1))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.promotion import promote_types
-from ..tensor.tensor import Tensor
-from .arrays import check_same_device, outline, values
-from .registration import kernel
+from ...core.promotion import promote_types
+from ...tensor.tensor import Tensor
+from ..arrays import check_same_device, outline, values
 
 
-@kernel("kron")
 def kron(self: Tensor, other: Tensor) -> Tensor:
     """Every element of `self` times all of `other`, in blocks, in the promoted dtype; missing leading dims are 1."""
     device = check_same_device("kron", self, other)

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from .arrays import Array
+from ..arrays import Array
 
 
 class LinAlgError(RuntimeError):

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor.tensor import Tensor
-from .arrays import outline, values
-from .linear_checks import check_float, check_square, store
-from .named_results import result_type
-from .registration import kernel
+from ...tensor.tensor import Tensor
+from ..arrays import outline, values
+from ..named_results import result_type
+from .checks import check_float, check_square, store
 
 
 def determinant(operator: str, matrix: Tensor) -> Tensor:
@@ -24,13 +23,11 @@ def determinant(operator: str, matrix: Tensor) -> Tensor:
     return result
 
 
-@kernel("linalg_det")
 def linalg_det(A: Tensor) -> Tensor:
     """The determinant of each matrix."""
     return determinant("linalg.det", A)
 
 
-@kernel("det")
 def det(self: Tensor) -> Tensor:
     """The determinant of each matrix."""
     return determinant("linalg.det", self)
@@ -51,19 +48,16 @@ def sign_and_logarithm(operator: str, matrix: Tensor) -> tuple[Tensor, Tensor]:
     return sign, logarithm
 
 
-@kernel("linalg_slogdet")
 def linalg_slogdet(A: Tensor) -> Any:
     """(sign, logabsdet) of each matrix; (0, -inf) for singular ones."""
     return result_type("linalg_slogdet")(*sign_and_logarithm("linalg.slogdet", A))
 
 
-@kernel("slogdet")
 def slogdet(self: Tensor) -> Any:
     """(sign, logabsdet) of each matrix; (0, -inf) for singular ones."""
     return result_type("slogdet")(*sign_and_logarithm("linalg.slogdet", self))
 
 
-@kernel("logdet")
 def logdet(self: Tensor) -> Tensor:
     """The logarithm of each determinant; NaN where it is negative, -inf where it is 0."""
     sign, logarithm = sign_and_logarithm("logdet", self)

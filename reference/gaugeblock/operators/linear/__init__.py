@@ -1,0 +1,1 @@
+"""Linear algebra; which module has which operator says `..linear_algebra`."""

@@ -1,0 +1,203 @@
+"""Least squares, pseudo-inverses and ranks: what a cut through the singular values decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.dtype import DType, bool_, int64
+from ...core.limits import finfo
+from ...iteration.broadcast import broadcast_shapes
+from ...tensor.tensor import Tensor
+from ..arrays import Array, outline, values
+from ..named_results import result_type
+from .checks import FULL, adjoint, check_float, check_matrix, check_square, matrices, store
+from .eigenvalues import hermitian
+from .equations import is_vector
+from .singular_values import decomposed, singular_values
+
+DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
+Bound = float | Tensor | None
+
+
+def _epsilon(dtype: DType, sizes: tuple[int, ...]) -> float:
+    return float(finfo(dtype.to_real()).eps) * max(sizes[-2:])
+
+
+def cut(largest: Array, dtype: DType, sizes: tuple[int, ...], atol: Bound, rtol: Bound) -> Array:
+    """The size up to which a singular value counts as 0: the larger of `atol` and `rtol` times the largest.
+
+    `rtol` defaults to the dtype's epsilon times the larger size, or to 0 when `atol` is given and not 0.
+    """
+    absolute = np.asarray(0.0 if atol is None else values(atol) if isinstance(atol, Tensor) else atol)
+    if rtol is None:
+        relative = np.where(absolute > 0, 0.0, _epsilon(dtype, sizes))
+    else:
+        relative = np.asarray(values(rtol) if isinstance(rtol, Tensor) else rtol)
+    return np.asarray(np.maximum(absolute, relative * largest))
+
+
+def _check_bounds(operator: str, batch: tuple[int, ...], atol: Bound, rtol: Bound) -> None:
+    for name, bound in (("atol", atol), ("rtol", rtol)):
+        if not isinstance(bound, Tensor):
+            continue
+        if bound.geometry.dtype.is_complex or bound.geometry.dtype is bool_:
+            raise RuntimeError(f"{operator}: {name} tensor of {bound.geometry.dtype.name} type is not supported.")
+        if broadcast_shapes((batch, bound.geometry.sizes)) != batch:
+            shape = list(bound.geometry.sizes)
+            raise RuntimeError(f"{operator}: {name} of sizes {shape} does not broadcast to the batch {list(batch)}")
+
+
+def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """(solution, residuals, rank, singular_values) of minimising ``|self @ X - b|``.
+
+    The solution is the one of least norm. Residuals come with drivers other than "gelsy" when every matrix is tall and
+    of full rank, ranks with all but "gels", singular values with "gelsd" and "gelss"; others have no elements.
+    Raises RuntimeError for sizes and dtypes that do not fit and for an unknown driver.
+    """
+    operator = "torch.linalg.lstsq"
+    chosen = "gelsy" if driver is None else driver
+    for tensor, name, least in ((self, "input", 2), (b, "other", 1)):
+        if tensor.geometry.ndim < least:
+            raise RuntimeError(f"{operator}: {name} must have at least {least} dimensions.")
+    dtype, device = self.geometry.dtype, self.geometry.device
+    if b.geometry.dtype is not dtype:
+        raise RuntimeError(
+            f"{operator}: Expected input and other to have the same dtype, but got input's dtype {dtype.name} and "
+            f"other's dtype {b.geometry.dtype.name}"
+        )
+    if dtype.name not in FULL:
+        raise RuntimeError(f"{operator}: This function doesn't handle types other than float and double")
+    if chosen not in DRIVERS:
+        raise RuntimeError(f"{operator}: parameter `driver` should be one of ({', '.join(DRIVERS)})")
+    vector = is_vector(self, b)
+    *given, m, n = self.geometry.sizes
+    right = (*b.geometry.sizes, 1) if vector else b.geometry.sizes
+    if right[-2] != m:
+        raise RuntimeError(f"{operator}: input.size(-2) should match other.size({-1 if vector else -2})")
+    batch = broadcast_shapes((tuple(given), right[:-2]))
+    k = right[-1]
+    wide = chosen != "gels"
+    with_values = chosen in ("gelsd", "gelss")
+    solution, target = matrices((*batch, n) if vector else (*batch, n, k), dtype, device, column_major=not vector)
+    rank, ranks = outline(batch if wide else (0,), int64, device)
+    spectrum, numbers = outline((*batch, min(m, n)) if with_values else (0,), dtype.to_real(), device)
+    if target is None:
+        residual = outline((*batch, k) if m > n and chosen != "gelsy" else (0,), dtype.to_real(), device)[0]
+        return result_type("linalg_lstsq")(solution, residual, rank, spectrum)
+    matrix = np.broadcast_to(values(self), (*batch, m, n))
+    wanted = np.broadcast_to(values(b).reshape(right), (*batch, m, k))
+    U, S, Vh = decomposed("linalg.lstsq", matrix, False)
+    share = _epsilon(dtype, (m, n)) if rcond is None or rcond < 0 else rcond
+    kept = np.greater(S, share * S.max(-1, keepdims=True, initial=0))
+    with np.errstate(all="ignore"):
+        scaled = np.matmul(adjoint(U), wanted) * np.where(kept, 1 / S, 0)[..., None]
+        found = np.matmul(adjoint(Vh), scaled)
+    store(target, found.reshape(target.shape))
+    full = bool(kept.sum(-1).min(initial=n) == n)
+    residual, rest = outline((*batch, k) if m > n and chosen != "gelsy" and full else (0,), dtype.to_real(), device)
+    if rest is not None and rest.ndim == len(batch) + 1 and rest.shape != (0,):
+        store(rest, np.square(np.abs(wanted - np.matmul(matrix, found))).sum(-2))
+    if wide:
+        store(ranks, kept.sum(-1))
+    if with_values:
+        store(numbers, S)
+    return result_type("linalg_lstsq")(solution, residual, rank, spectrum)
+
+
+def pseudo_inverse(self: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -> Tensor:
+    """The pseudo-inverse of each matrix (..., m, n), singular values within the cut left out. Raises RuntimeError."""
+    operator = "linalg.pinv"
+    dtype = self.geometry.dtype
+    if self.geometry.ndim < 2 or dtype.name not in FULL:
+        raise RuntimeError(
+            f"{operator}({dtype.name}{list(self.geometry.sizes)}): expected a tensor with 2 or more dimensions of "
+            f"float, double, cfloat or cdouble types"
+        )
+    sizes = check_square("linalg.eigh", self) if is_hermitian else self.geometry.sizes
+    _check_bounds(operator, sizes[:-2], atol, rtol)
+    result, target = outline((*sizes[:-2], sizes[-1], sizes[-2]), dtype, self.geometry.device)
+    if target is None or not target.size:
+        return result
+    with np.errstate(all="ignore"):
+        if is_hermitian:
+            found, vectors = hermitian(operator, values(self), "L")
+            limit = cut(np.abs(found).max(-1), dtype, sizes, atol, rtol)
+            inverse = np.where(np.abs(found) > limit[..., None], 1 / found, 0)
+            store(target, np.matmul(vectors * inverse[..., None, :], adjoint(vectors)))
+        else:
+            U, S, Vh = decomposed(operator, values(self), False)
+            limit = cut(S[..., 0], dtype, sizes, atol, rtol)
+            inverse = np.where(np.greater(S, limit[..., None]), 1 / S, 0)
+            store(target, np.matmul(adjoint(Vh) * inverse[..., None, :], adjoint(U)))
+    return result
+
+
+def linalg_pinv(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
+    """pseudo_inverse with a relative bound."""
+    return pseudo_inverse(self, 0.0, rcond, hermitian)
+
+
+def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
+    """pseudo_inverse with a relative bound for each matrix."""
+    return pseudo_inverse(self, 0.0, rcond, hermitian)
+
+
+def linalg_pinv_atol_rtol_tensor(
+    self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
+) -> Tensor:
+    """pseudo_inverse with an absolute and a relative bound."""
+    return pseudo_inverse(self, atol, rtol, hermitian)
+
+
+linalg_pinv_atol_rtol_float = linalg_pinv_atol_rtol_tensor
+
+
+def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
+    """pseudo_inverse with a relative bound."""
+    return pseudo_inverse(self, 0.0, rcond, False)
+
+
+def rank(matrix: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -> Tensor:
+    """The number of singular values of each matrix beyond the cut. Raises RuntimeError."""
+    operator = "torch.linalg.matrix_rank"
+    sizes = check_matrix(operator, matrix, "input")
+    dtype = check_float(operator, matrix, "input", refuse=NotImplementedError)
+    _check_bounds(operator, sizes[:-2], atol, rtol)
+    if is_hermitian:
+        check_square("linalg.eigh", matrix)
+    result, target = outline(sizes[:-2], int64, matrix.geometry.device)
+    if target is None:
+        return result
+    if is_hermitian:
+        found = np.abs(hermitian(operator, values(matrix), "L")[0])
+    else:
+        found = singular_values("linalg.svd", values(matrix))
+    limit = cut(found.max(-1, initial=0), dtype, sizes, atol, rtol)
+    store(target, (found > limit[..., None]).sum(-1))
+    return result
+
+
+def linalg_matrix_rank(self: Tensor, tol: float, hermitian: bool = False) -> Tensor:
+    """rank with an absolute bound."""
+    return rank(self, tol, 0.0, hermitian)
+
+
+def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False) -> Tensor:
+    """rank with an absolute bound for each matrix."""
+    return rank(input, tol, 0.0, hermitian)
+
+
+def linalg_matrix_rank_atol_rtol_tensor(
+    input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
+) -> Tensor:
+    """rank with an absolute and a relative bound for each matrix."""
+    return rank(input, atol, rtol, hermitian)
+
+
+def linalg_matrix_rank_atol_rtol_float(
+    self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+) -> Tensor:
+    """rank with an absolute and a relative bound."""
+    return rank(self, atol, rtol, hermitian)
