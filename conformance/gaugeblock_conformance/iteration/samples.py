@@ -32,7 +32,7 @@ _OPTIONS: dict[str, Sequence[Any]] = {
     "min": (-1, 0, 1),
     "max": (1, 2, 5, -2),
 }
-_HALF = ("float16", "bfloat16")
+_HALF = frozenset(("float16", "bfloat16"))
 _SCALES = frozenset({"alpha", "value"})
 _NUMBERS: dict[str, Sequence[Any]] = {
     "bool": (2, 1, 3, 7),
@@ -117,7 +117,7 @@ def samples(operator: str, kind: str = "hard", mixed: bool = True) -> hs.SearchS
         shapes: list[Sizes] = [narrowed(result, digits) for _ in range(count)]
         if wide:
             shapes = [(threshold(digits, False),)] * count
-        if second != first and (dtype in _HALF or _kind(dtype) == "complex"):
+        if second != first and ({first, second} & _HALF or _kind(dtype) == "complex"):
             # An operand without dims need not be rounded to the dtype of the others first; nor has complex half a name.
             shapes = [shape or (1,) for shape in shapes]
         made = []
