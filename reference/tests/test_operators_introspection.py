@@ -17,9 +17,15 @@ def test_each_element_is_written_once(n: int) -> None:
     assert trace.capability == capability()
 
 
-def test_other_strides_run_scalar() -> None:
+def test_vectors_meet_contiguous_operands_only() -> None:
     a = gb.ones(4, 128)
-    assert trace_paths("mul.Tensor", a[:, ::2], 2.0).vector_elements == 0
+    strided = trace_paths("mul.Tensor", a[:, ::2], 2.0)
+    assert strided.buffered
+    assert strided.scalar_elements == 0
+    short = trace_paths("mul.Tensor", a[:, ::50], 2.0)
+    assert not short.buffered
+    assert short.vector_elements == 0
+    assert not trace_paths("mul.Tensor", a, gb.ones(128)).buffered
     assert trace_paths("mul.Tensor", a, gb.ones(128)).scalar_elements == 0
     assert trace_paths("mul.Tensor", a, gb.ones(4, 1)).scalar_elements == 0
 

@@ -19,16 +19,22 @@ from .compiler import NAME, Builtin, compiler
 from .isa import Level, current_level
 from .loops import RowWriter
 from .operand import Immediate, Raw, number_kind
+from .packing import gather, scatter
 from .pointwise_entry import Signature, entries
+from .tiles import MAX_OPERANDS, tiled_driver
 
 
 class PointwiseKernel:
     """A compiled loop family; the attributes `contiguous` and `strided` are builtins made on first use."""
 
-    __slots__ = ("compute", "contiguous", "formula", "level", "name", "operands", "results", "strided")
+    __slots__ = (
+        "_descriptor", "_tiled", "compute", "contiguous", "formula", "level", "name", "operands", "results", "strided",
+        "width",
+    )  # fmt: skip
 
     contiguous: Builtin
     strided: Builtin
+    width: int
 
     def __init__(
         self,
@@ -69,14 +75,36 @@ class PointwiseKernel:
         if attribute not in ("contiguous", "strided"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
         body = self.body()
+        self.width = body.width
         row = compiler().load(self.text(body))
-        kinds = [number_kind(o.dtype) if isinstance(o, Immediate) else "m" for o in self.operands]
-        signature = Signature(len(self.results), "".join(kinds))
         descriptor = [row, *(operand.itemsize for operand in body.memory)]
-        contiguous, strided = shared_entries(signature)
+        contiguous, strided = shared_entries(self._signature())
+        self._descriptor = descriptor
+        self._tiled: dict[tuple[bool, ...], Builtin] = {}
         self.contiguous = compiler().builtin(self.name, contiguous, descriptor)
-        self.strided = compiler().builtin(self.name, strided, descriptor)
+        self.strided = compiler().builtin(self.name, strided, [*descriptor, 0])
         return self.contiguous if attribute == "contiguous" else self.strided
+
+    def _signature(self) -> Signature:
+        kinds = [number_kind(o.dtype) if isinstance(o, Immediate) else "m" for o in self.operands]
+        return Signature(len(self.results), "".join(kinds))
+
+    def tiled(self, apart: tuple[bool, ...]) -> Builtin:
+        """As `strided`, with the operands in memory marked in `apart` going through buffers tile by tile."""
+        plain = self.strided
+        if self.width == 1 or len(apart) > MAX_OPERANDS:
+            return plain
+        found = self._tiled.get(apart)
+        if found is None:
+            outputs, level = len(self.results), self.level
+            transfers = [
+                (scatter if place < outputs else gather)(itemsize, level) if through else 0
+                for place, (itemsize, through) in enumerate(zip(self._descriptor[1:], apart, strict=True))
+            ]
+            _, strided = shared_entries(self._signature())
+            descriptor = [*self._descriptor, tiled_driver(level), *transfers]
+            found = self._tiled[apart] = compiler().builtin(self.name, strided, descriptor)
+        return found
 
 
 @functools.cache

@@ -3,7 +3,8 @@
     contiguous(out_ptr..., in_ptr_or_number..., n)
     strided(out_ptr..., in_ptr_or_number..., ndim, sizes..., byte strides operand by operand...)
 
-The function's `self` is a bytes object: the descriptor with the row function's address and the item sizes.
+The function's `self` is a bytes object, the descriptor: the row function's address, the item sizes, and for strided
+the address of the driver over tiles (0: rows are taken as they lie) with its transfer routines.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class _Arguments:
 
 def entries(signature: Signature) -> str:
     """IR text of the module with both entry points."""
-    return "\n".join([PYTHON_API, _contiguous(signature), _grid(signature), _strided(signature), ""])
+    return "\n".join([PYTHON_API, _contiguous(signature), _grid(signature), _drive(signature), _strided(signature), ""])
 
 
 def _contiguous(signature: Signature) -> str:
@@ -91,8 +92,28 @@ def _strided(signature: Signature) -> str:
     some, work = entry.register(f"icmp sgt i64 {volume}, 0"), entry.label()
     entry.lines += [f"  br i1 {some}, label %{work}, label %return", f"{work}:"]
     call = f"ptr {given.row}, ptr {given.pointers}, ptr {given.numbers}, i64 {ndim}, ptr {sizes}, ptr {strides}"
-    entry.run(f"call i1 @grid({call})", volume)
+    call += f", ptr {given.itemsizes}"
+    entry.run(f"call i1 @drive({call})", volume)
     return entry.text([f"  %right = icmp sge i64 %nargs, {first}", "  br i1 %right, label %read, label %wrong"])
+
+
+def _drive(signature: Signature) -> str:
+    """@drive: the driver that the descriptor names, else @grid."""
+    many = signature.memory
+    given = "ptr %row, ptr %cursors, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides"
+    return f"""define internal i1 @drive({given}, ptr %itemsizes) {{
+  %place = getelementptr i64, ptr %itemsizes, i64 {many}
+  %driver = load ptr, ptr %place
+  %plain = icmp eq ptr %driver, null
+  br i1 %plain, label %rows, label %tiles
+rows:
+  %a = call i1 @grid({given})
+  ret i1 %a
+tiles:
+  %transfers = getelementptr i64, ptr %itemsizes, i64 {many + 1}
+  %b = call i1 %driver({given}, ptr %itemsizes, ptr %transfers, i64 {signature.outputs}, i64 {many})
+  ret i1 %b
+}}"""
 
 
 def _grid(signature: Signature) -> str:

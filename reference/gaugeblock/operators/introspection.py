@@ -39,7 +39,8 @@ class PathTrace:
     """The result of a traced call, and how often each element was written by the vector and by the scalar body.
 
     `vector` and `scalar` have the result's shape; `width` is the number of lanes of the vector body (1: there is
-    none), `capability` the instruction set.
+    none), `capability` the instruction set. The vector body only ever meets contiguous or repeated operands:
+    `buffered` tells that operands which lie apart in memory were brought into contiguous buffers for it.
     """
 
     result: Tensor
@@ -47,6 +48,7 @@ class PathTrace:
     scalar: np.ndarray[Any, Any]
     width: int
     capability: str
+    buffered: bool
 
     @property
     def vector_elements(self) -> int:
@@ -74,11 +76,13 @@ def trace_paths(operator: str, *args: Any, **kwargs: Any) -> PathTrace:
     visits = new_like(geometry_of(plan.geometry.sizes, plan.geometry.strides, uint8, plan.geometry.device))
     array = array_of(visits)
     array[...] = 0
-    width = 1
+    width, buffered = 1, False
     if plan.launch is not None:
         width = plan.launch.kernel.body().width
-        _traced_launch(plan.launch).run([result.pointer, visits.pointer, *arguments(call), visits.pointer])
-    return PathTrace(result, array // VECTOR_VISIT, array % VECTOR_VISIT, width, capability())
+        traced = _traced_launch(plan.launch)
+        buffered = traced.apart is not None and width > 1
+        traced.run([result.pointer, visits.pointer, *arguments(call), visits.pointer])
+    return PathTrace(result, array // VECTOR_VISIT, array % VECTOR_VISIT, width, capability(), buffered)
 
 
 def _traced_launch(launch: Launch) -> Launch:

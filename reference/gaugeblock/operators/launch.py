@@ -13,6 +13,9 @@ from ..kernels.pointwise import PointwiseKernel
 PARALLEL_FROM = 8 * GRAIN_SIZE
 """Elements from which threads are worth waking: that costs as much as some hundred thousand additions."""
 
+TILED_FROM = 8
+"""Elements of a row from which bringing strided operands together pays."""
+
 
 class Launch:
     """A kernel with its shape and byte strides (innermost first, outputs first).
@@ -20,7 +23,7 @@ class Launch:
     `slots` are the positions among the call's values (outputs first) that are addresses, in the order of `strides`.
     """
 
-    __slots__ = ("contiguous", "count", "kernel", "shape", "slots", "steps", "strides", "tail")
+    __slots__ = ("apart", "contiguous", "count", "kernel", "shape", "slots", "steps", "strides", "tail")
 
     def __init__(
         self,
@@ -39,6 +42,14 @@ class Launch:
         self.strides = [steps or (0,) for steps in strides]
         self.slots = tuple(slots)
         self.steps = tuple(itemsizes)
+        self.apart: tuple[bool, ...] | None = None
+        if self.shape[0] >= TILED_FROM:
+            outputs = len(kernel.results)
+            apart = tuple(
+                operand[0] != size and (operand[0] != 0 or place < outputs)
+                for place, (operand, size) in enumerate(zip(self.strides, itemsizes, strict=True))
+            )
+            self.apart = apart if any(apart) else None
         self.tail = (len(self.shape), *self.shape, *(step for steps in self.strides for step in steps))
 
     def run(self, values: list[Any]) -> None:
@@ -48,12 +59,16 @@ class Launch:
         elif self.contiguous:
             self.kernel.contiguous(*values, self.count)
         else:
-            self.kernel.strided(*values, *self.tail)
+            self.strided()(*values, *self.tail)
+
+    def strided(self) -> Callable[..., None]:
+        """The builtin for these strides: over rows as they lie, or over tiles where a row's elements lie apart."""
+        return self.kernel.strided if self.apart is None else self.kernel.tiled(self.apart)
 
     def builtin(self) -> Callable[..., None]:
         """What a fast path calls with addresses, numbers and then the count or the tail: a compiled builtin, or for
         spaces worth sharing a function that looks at the number of threads first."""
-        call = self.kernel.contiguous if self.contiguous else self.kernel.strided
+        call = self.kernel.contiguous if self.contiguous else self.strided()
         if self.count <= PARALLEL_FROM:
             return call
         extra = 1 if self.contiguous else len(self.tail)
@@ -77,7 +92,7 @@ class Launch:
             return
         dim = max(range(len(self.shape)), key=lambda d: (self.shape[d] >= get_num_threads(), d, self.shape[d]))
         rest = max(self.count // self.shape[dim], 1)
-        strided = self.kernel.strided
+        strided = self.strided()
         steps = tuple(operand[dim] for operand in self.strides)
         head, flat = self.shape[:dim], tuple(step for operand in self.strides for step in operand)
 

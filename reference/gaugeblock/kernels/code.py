@@ -1,0 +1,100 @@
+"""Writing LLVM IR by hand: registers, nested loops and branches as Python blocks.
+
+    code = Code()
+    with code.loop("0", "%n", 4) as i:
+        value = code.register(f"load i32, ptr {code.element('%in', i, 4)}")
+
+Loops carry nothing but their index: running values live in memory, or in the vectors of an unrolled body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Code:
+    """The instructions of one function body, beginning in a block called `entry`."""
+
+    def __init__(self, block: str = "entry") -> None:
+        self.lines: list[str] = []
+        self.block = block
+        self._count = 0
+
+    def line(self, text: str) -> None:
+        """Append an instruction without a result."""
+        self.lines.append(f"  {text}")
+
+    def register(self, instruction: str) -> str:
+        """Append an instruction; the register of its result."""
+        self._count += 1
+        self.lines.append(f"  %x{self._count} = {instruction}")
+        return f"%x{self._count}"
+
+    def label(self) -> str:
+        """A fresh name for a block."""
+        self._count += 1
+        return f"b{self._count}"
+
+    def begin(self, label: str) -> None:
+        """Begin a block; the one before must have ended in a branch."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def move(self, pointer: str, nbytes: str | int) -> str:
+        """A pointer some bytes further on."""
+        return self.register(f"getelementptr i8, ptr {pointer}, i64 {nbytes}")
+
+    def at(self, pointer: str, index: str | int, stride: str | int) -> str:
+        """A pointer `index` strides (bytes) further on."""
+        return self.move(pointer, self.register(f"mul i64 {index}, {stride}"))
+
+    def load(self, type: str, pointer: str, align: int = 8) -> str:
+        """Load a value."""
+        return self.register(f"load {type}, ptr {pointer}, align {align}")
+
+    def store(self, type: str, value: str | int, pointer: str, align: int = 8) -> None:
+        """Store a value."""
+        self.line(f"store {type} {value}, ptr {pointer}, align {align}")
+
+    def slot(self, array: str, index: str | int) -> str:
+        """The place of an 8-byte slot in an array."""
+        return self.register(f"getelementptr i64, ptr {array}, i64 {index}")
+
+    def minimum(self, a: str, b: str | int) -> str:
+        """The smaller of two i64."""
+        less = self.register(f"icmp slt i64 {a}, {b}")
+        return self.register(f"select i1 {less}, i64 {a}, i64 {b}")
+
+    @contextmanager
+    def loop(self, start: str | int, stop: str | int, step: str | int = 1) -> Iterator[str]:
+        """A loop while index < stop; gives the register of the index."""
+        head, body, last, done = (self.label() for _ in range(4))
+        index = f"%i_{head}"
+        before = self.block
+        self.line(f"br label %{head}")
+        self.begin(head)
+        self.line(f"{index} = phi i64 [{start}, %{before}], [{index}.next, %{last}]")
+        more = self.register(f"icmp slt i64 {index}, {stop}")
+        self.line(f"br i1 {more}, label %{body}, label %{done}")
+        self.begin(body)
+        yield index
+        self.line(f"br label %{last}")
+        self.begin(last)
+        self.line(f"{index}.next = add i64 {index}, {step}")
+        self.line(f"br label %{head}")
+        self.begin(done)
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """A block that runs only when the i1 is true."""
+        inside, after = self.label(), self.label()
+        self.line(f"br i1 {condition}, label %{inside}, label %{after}")
+        self.begin(inside)
+        yield
+        self.line(f"br label %{after}")
+        self.begin(after)
+
+    def function(self, head: str, tail: str = "") -> str:
+        """The text of the function: `head` is everything up to the opening brace."""
+        return "\n".join([f"{head} {{", "entry:", *self.lines, tail, "}"])

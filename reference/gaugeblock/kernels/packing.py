@@ -1,0 +1,153 @@
+"""Routines that bring the elements of a strided tile together, or back; compiled per item size when first needed.
+
+    @NAME(buffer, pitch, place, n, rows, stride, row_stride)
+
+A tile has `rows` rows of `n` elements; in the buffer a row is contiguous and `pitch` bytes after the one before, in
+its place in memory elements are `stride` and rows `row_stride` bytes apart. A tile whose rows lie side by side in
+memory (row_stride is the item size) is turned square by square, in registers.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from .code import Code
+from .compiler import NAME, compiler
+from .isa import Level
+
+LANES = 8
+"""Rows and columns of the squares that are turned in registers."""
+_UNROLLED = 4
+
+
+@functools.cache
+def gather(itemsize: int, level: Level) -> int:
+    """Address of the routine that fills a buffer."""
+    return compiler().load(_module(itemsize, level, filling=True))
+
+
+@functools.cache
+def scatter(itemsize: int, level: Level) -> int:
+    """Address of the routine that writes a buffer to its place."""
+    return compiler().load(_module(itemsize, level, filling=False))
+
+
+def _module(itemsize: int, level: Level, *, filling: bool) -> str:
+    move = _line(itemsize, level.vector_bytes) if filling else _spread(itemsize)
+    parts = [move, _turn(itemsize, level.vector_bytes), _tile(filling=filling)]
+    if "@llvm.smax" in move:
+        parts.append("declare i64 @llvm.smax.i64(i64, i64)")
+    return "\n".join([*parts, f"attributes #0 = {{ {level.attributes} }}", ""]).replace("%ITEMSIZE", str(itemsize))
+
+
+def _tile(*, filling: bool) -> str:
+    code = Code()
+    turned = code.register("icmp eq i64 %row_stride, %ITEMSIZE")
+    with code.when(turned):
+        if filling:
+            code.line("call void @turn(ptr %buffer, i64 %pitch, ptr %place, i64 %stride, i64 %n, i64 %rows)")
+        else:
+            code.line("call void @turn(ptr %place, i64 %stride, ptr %buffer, i64 %pitch, i64 %rows, i64 %n)")
+    with code.when(code.register(f"xor i1 {turned}, true")), code.loop(0, "%rows") as t:
+        line, place = code.at("%buffer", t, "%pitch"), code.at("%place", t, "%row_stride")
+        code.line(f"call void @move(ptr {line}, ptr {place}, i64 %n, i64 %stride)")
+    arguments = "ptr %buffer, i64 %pitch, ptr %place, i64 %n, i64 %rows, i64 %stride, i64 %row_stride"
+    return code.function(f"define void @{NAME}({arguments}) #0", "  ret void")
+
+
+def element_type(itemsize: int) -> str:
+    """The IR type that moves one element."""
+    return "<2 x i64>" if itemsize == 16 else f"i{8 * itemsize}"
+
+
+def _align(itemsize: int) -> int:
+    return min(itemsize, 4)
+
+
+def _line(itemsize: int, vector_bytes: int) -> str:
+    """@move(line, place, n, stride): line[i] = place[i * stride]."""
+    code = Code()
+    type, align = element_type(itemsize), _align(itemsize)
+    lanes = vector_bytes // itemsize
+    done = code.register("alloca i64")
+    code.store("i64", 0, done)
+    if itemsize < 16:
+        double = code.register(f"icmp eq i64 %stride, {2 * itemsize}")
+        with code.when(double):
+            before_last = code.register("sub i64 %n, 1")
+            whole = code.register(f"and i64 {before_last}, {-lanes}")
+            stop = code.register(f"call i64 @llvm.smax.i64(i64 {whole}, i64 0)")
+            even = ", ".join(f"i32 {2 * k}" for k in range(lanes))
+            with code.loop(0, stop, lanes) as i:
+                pair = code.load(f"<{2 * lanes} x {type}>", code.at("%place", i, 2 * itemsize), align)
+                kept = code.register(
+                    f"shufflevector <{2 * lanes} x {type}> {pair}, <{2 * lanes} x {type}> poison, <{lanes} x i32> "
+                    f"<{even}>"
+                )
+                code.store(f"<{lanes} x {type}>", kept, code.at("%line", i, itemsize), align)
+            code.store("i64", stop, done)
+    most = code.register(f"sub i64 %n, {_UNROLLED - 1}")
+    with code.loop(code.load("i64", done), most, _UNROLLED) as i:
+        source, target = code.at("%place", i, "%stride"), code.at("%line", i, itemsize)
+        for k in range(_UNROLLED):
+            code.store(type, code.load(type, source, align), target, align)
+            if k < _UNROLLED - 1:
+                source, target = code.move(source, "%stride"), code.move(target, itemsize)
+        code.store("i64", code.register(f"add i64 {i}, {_UNROLLED}"), done)
+    with code.loop(code.load("i64", done), "%n") as i:
+        value = code.load(type, code.at("%place", i, "%stride"), align)
+        code.store(type, value, code.at("%line", i, itemsize), align)
+    return code.function("define internal void @move(ptr %line, ptr %place, i64 %n, i64 %stride) #0", "  ret void")
+
+
+def _spread(itemsize: int) -> str:
+    """@move(line, place, n, stride): place[i * stride] = line[i]."""
+    code = Code()
+    type, align = element_type(itemsize), _align(itemsize)
+    with code.loop(0, "%n") as i:
+        value = code.load(type, code.at("%line", i, itemsize), align)
+        code.store(type, value, code.at("%place", i, "%stride"), align)
+    return code.function("define internal void @move(ptr %line, ptr %place, i64 %n, i64 %stride) #0", "  ret void")
+
+
+def _turn(itemsize: int, vector_bytes: int) -> str:
+    """@turn(dst, dst_pitch, src, src_pitch, rows, n): dst[j][i] = src[i][j] for i < rows, j < n."""
+    code = Code()
+    lanes = min(LANES, vector_bytes // itemsize) if itemsize < 16 else 1
+    whole_rows, whole_n = (code.register(f"and i64 {count}, {-lanes}") for count in ("%rows", "%n"))
+    with code.loop(0, whole_n, lanes) as j, code.loop(0, whole_rows, lanes) as i:
+        source = code.move(code.at("%src", i, "%src_pitch"), code.register(f"mul i64 {j}, {itemsize}"))
+        target = code.move(code.at("%dst", j, "%dst_pitch"), code.register(f"mul i64 {i}, {itemsize}"))
+        _turn_square(code, itemsize, lanes, source, target)
+    if lanes > 1:
+        _turn_singly(code, itemsize, ("0", whole_n), (whole_rows, "%rows"))
+        _turn_singly(code, itemsize, (whole_n, "%n"), ("0", "%rows"))
+    arguments = "ptr %dst, i64 %dst_pitch, ptr %src, i64 %src_pitch, i64 %rows, i64 %n"
+    return code.function(f"define internal void @turn({arguments}) #0", "  ret void")
+
+
+def _turn_square(code: Code, itemsize: int, lanes: int, source: str, target: str) -> None:
+    """A square of `lanes` rows, by log2(lanes) rounds of interleaving rows of the two halves."""
+    element = element_type(itemsize)
+    type, align = f"<{lanes} x {element}>" if lanes > 1 else element, _align(itemsize)
+    rows = [code.load(type, code.at(source, k, "%src_pitch"), align) for k in range(lanes)]
+    low = ", ".join(f"i32 {k // 2 + (lanes if k % 2 else 0)}" for k in range(lanes))
+    high = ", ".join(f"i32 {lanes // 2 + k // 2 + (lanes if k % 2 else 0)}" for k in range(lanes))
+    rounds = lanes.bit_length() - 1
+    for _ in range(rounds):
+        rows = [
+            code.register(
+                f"shufflevector {type} {rows[k // 2]}, {type} {rows[k // 2 + lanes // 2]}, <{lanes} x i32> "
+                f"<{high if k % 2 else low}>"
+            )
+            for k in range(lanes)
+        ]
+    for k, row in enumerate(rows):
+        code.store(type, row, code.at(target, k, "%dst_pitch"), align)
+
+
+def _turn_singly(code: Code, itemsize: int, columns: tuple[str, str], rows: tuple[str, str]) -> None:
+    type, align = element_type(itemsize), _align(itemsize)
+    with code.loop(*rows) as i, code.loop(*columns) as j:
+        value = code.load(type, code.at(code.at("%src", i, "%src_pitch"), j, itemsize), align)
+        code.store(type, value, code.at(code.at("%dst", j, "%dst_pitch"), i, itemsize), align)

@@ -1,0 +1,65 @@
+"""Strided operands through tiles: the same values as NumPy for all item sizes, shapes around the tile, and layouts."""
+
+from __future__ import annotations
+
+import gaugeblock as gb
+import numpy as np
+import pytest
+from gaugeblock.kernels.tiles import COLUMNS, ROWS
+
+DTYPES = ("bool", "int8", "int16", "float32", "float64", "complex64", "complex128")
+SHAPES = (
+    (ROWS, COLUMNS), (ROWS + 1, COLUMNS + 1), (3, 9), (5, 8), (2 * ROWS - 1, 2 * COLUMNS + 7), (3, ROWS + 2, 20),
+    (2, 3, 40, 17),
+)  # fmt: skip
+
+
+def drawn(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:  # type: ignore[type-arg]
+    return (np.random.default_rng(seed).random(shape) * 50).astype(dtype)
+
+
+def apart(array: np.ndarray, step: int) -> tuple[gb.Tensor, np.ndarray]:  # type: ignore[type-arg]
+    """The array's values `step` elements apart, and the array that holds them."""
+    wide = np.zeros((*array.shape[:-1], array.shape[-1] * step), array.dtype)
+    wide[..., ::step] = array
+    return gb.from_numpy(wide)[..., ::step], wide
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_layouts(shape: tuple[int, ...], dtype: str) -> None:
+    x, y = drawn(shape, dtype, 0), drawn(shape, dtype, 1)
+    axes = tuple(range(len(shape)))
+    for order in (axes, axes[::-1], (*axes[1:], axes[0])):
+        moved = gb.from_numpy(np.ascontiguousarray(x.transpose(order))).permute(*np.argsort(order).tolist())
+        for step in (1, 2, 3):
+            other, _ = apart(y, step)
+            assert np.array_equal((moved + other).numpy(), x + y)
+            assert np.array_equal(gb.empty_like(moved).copy_(other).numpy(), y)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_strided_outputs_leave_the_gaps_alone(dtype: str) -> None:
+    shape = (ROWS + 3, COLUMNS + 5)
+    x, y = drawn(shape, dtype, 0), drawn(shape, dtype, 1)
+    out, held = apart(np.zeros(shape, dtype), 2)
+    held[..., 1::2] = 1
+    gb.add(gb.from_numpy(np.ascontiguousarray(x.T)).t(), gb.from_numpy(y), out=out)
+    assert np.array_equal(held[..., ::2], x + y)
+    assert held[..., 1::2].all()
+    turned = np.ascontiguousarray(x.T)
+    gb.from_numpy(turned).t().add_(gb.from_numpy(y))
+    assert np.array_equal(turned.T, x + y)
+
+
+def test_nothing_beyond_the_last_element_is_read() -> None:
+    held = gb.zeros(4 * 1024, dtype=gb.float32)
+    tail = held[-2 * 201 + 1 :: 2]
+    assert tail.numel() == 201
+    assert (tail + 1).sum().item() == 201
+
+
+def test_faults_are_raised() -> None:
+    zeros = gb.zeros(20, 60, dtype=gb.int32)[:, ::2]
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        gb.div(gb.ones(20, 30, dtype=gb.int32), zeros, rounding_mode="trunc")
