@@ -30,6 +30,7 @@ from .core.memory_format import MemoryFormat as memory_format
 from .core.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
 from .core.promotion import can_cast, promote_types
 from .core.size import Size
+from .dispatch import dispatch_keys, dispatch_table
 from .interop import attributes as _attributes  # noqa: F401
 from .interop import attributes as _interop_attributes  # noqa: F401
 from .interop.as_tensor import as_tensor, asarray
@@ -40,18 +41,7 @@ from .kernels.parallel import get_num_threads, set_num_threads
 from .memory.untyped import UntypedStorage
 from .operators import registered as _registered  # noqa: F401
 from .operators.composites import nonzero, norm, unique
-from .operators.factories import (
-    empty,
-    empty_like,
-    empty_strided,
-    full,
-    full_like,
-    ones,
-    ones_like,
-    scalar_tensor,
-    zeros,
-    zeros_like,
-)
+from .operators.factories import empty, empty_strided, full, ones, scalar_tensor, zeros
 from .operators.generator import (
     Generator,
     default_generator,
@@ -61,6 +51,7 @@ from .operators.generator import (
     seed,
     set_rng_state,
 )
+from .operators.like_factories import empty_like, full_like, ones_like, zeros_like
 from .operators.ranges import arange, eye, linspace, logspace
 from .operators.tensor_data import tensor
 from .operators.type_queries import broadcast_shapes, is_tensor, result_type
@@ -71,7 +62,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Generator", "Size", "Tensor", "UntypedStorage", "arange", "are_deterministic_algorithms_enabled", "as_tensor",
     "asarray", "broadcast_shapes", "can_cast", "channels_last", "channels_last_3d", "contiguous_format",
-    "default_generator", "device", "dtype", "empty", "empty_like", "empty_strided", "eye", "finfo", "from_blob",
+    "default_generator", "device", "dispatch_keys", "dispatch_table", "dtype", "empty", "empty_like", "empty_strided", "eye", "finfo", "from_blob",
     "from_numpy", "frombuffer", "full", "full_like", "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo",
     "initial_seed", "is_deterministic_algorithms_warn_only_enabled", "is_tensor", "iteration", "layout", "linspace",
     "load", "logspace", "manual_seed", "memory", "memory_format", "nonzero", "norm", "ones", "ones_like",
@@ -80,7 +71,7 @@ __all__ = [
     "use_deterministic_algorithms", "zeros", "zeros_like",
 ]  # fmt: skip
 
-_MODULES = frozenset({"fft", "kernel_tools", "linalg", "nn", "special"})
+_MODULES = frozenset({"fft", "kernel_tools", "library", "linalg", "nn", "ops", "overrides", "special", "utils"})
 """Modules that are imported when they are first asked for."""
 
 globals().update(_DTYPES)

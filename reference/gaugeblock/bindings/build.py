@@ -10,6 +10,7 @@ from gaugeblock_spec.schema import parse
 
 from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.direct import DIRECT
+from ..tensor.view_table import METADATA, VIEWS
 from . import source
 from .caller import Caller
 from .copies import BINDINGS
@@ -23,8 +24,9 @@ from .slow import slow_binary, slow_dunder, slow_full_reduction, slow_inplace_un
 def make_function(group: Group) -> Any:
     """The module function, such as ``gaugeblock.add``."""
     caller = Caller(group, is_method=False)
-    shape = shape_of(group)
-    return _make(group, shape, caller, label=group.name, self="input", suffix="function")
+    made = _make(group, shape_of(group), caller, label=group.name, self="input", suffix="function")
+    caller.publish(made)
+    return made
 
 
 def make_method(group: Group) -> Any:
@@ -65,7 +67,15 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
         implementation = DIRECT.get(group.name)
         if implementation is not None:
             spread = suffix == "method" and _spreads(group)
-            text = source.direct(name, function, self, spread=spread, checks=group.name in CONVERSIONS)
+            text = source.direct(
+                name,
+                function,
+                self,
+                spread=spread,
+                checks=group.name in CONVERSIONS,
+                several=_takes_several(group),
+                copies=group.name not in IN_VIEW_TABLES,
+            )
             return compile_function(
                 label, function, text, document(group), **{f"slow_{name}": caller, f"direct_{name}": implementation}
             )
@@ -94,22 +104,36 @@ def make_dunder(dunder: str, group: Group) -> Any:
     caller = Caller(group, is_method=True)
     shape = shape_of(group)._replace(options=())
     run, text = _binary(shape, caller, dunder, dunder, "self", inplace=group.inplace)
-    return compile_function(f"Tensor.{dunder}", dunder, text, document(group), **{f"slow_{dunder}": slow_dunder(run)})
+    slow = slow_dunder(caller, run)
+    return compile_function(f"Tensor.{dunder}", dunder, text, document(group), **{f"slow_{dunder}": slow})
 
 
 def make_reversed(dunder: str, group: Group) -> Any:
     """``__radd__`` and the like."""
     row = REVERSED_ROWS.get(group.name, shape_of(group).tensor_row)
     text = source.reversed_binary(dunder, row, f"slow_{dunder}")
-    return compile_function(f"Tensor.{dunder}", dunder, text, document(group), **{f"slow_{dunder}": slow_reversed(row)})
+    slow = slow_reversed(row, dunder)
+    return compile_function(f"Tensor.{dunder}", dunder, text, document(group), **{f"slow_{dunder}": slow})
 
 
+IN_VIEW_TABLES = frozenset(name.partition(".")[0] for name in (*VIEWS, *METADATA))
+"""Operators on metadata alone, which are the same on every device."""
 SIZES_FIRST = re.compile(r"^\w+(\.\w+)?\(Tensor(\([^)]*\))? self, (SymInt|int)\[\d*\] \w+(, \*|\))")
 
 
 def _spreads(group: Group) -> bool:
     """Whether a method takes its first argument, a list of ints, also one by one."""
     return any(SIZES_FIRST.match(overload.schema) for overload in group.overloads)
+
+
+def _takes_several(group: Group) -> bool:
+    """Whether a call may have more than one tensor."""
+    arguments = (parse(overload.schema).arguments for overload in group.overloads)
+    return any(
+        sum(argument.base_type == "Tensor" for argument in one) > 1
+        or any(argument.base_type == "Tensor" and argument.is_list for argument in one)
+        for one in arguments
+    )
 
 
 def document(group: Group) -> str:

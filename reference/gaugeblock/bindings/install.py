@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from ..operators.conversion import METHODS as CONVERSIONS
-from ..operators.factories import NEW_METHODS, legacy_tensor
+from ..operators.factories import legacy_tensor
+from ..operators.like_factories import NEW_METHODS
 from ..tensor.tensor import Tensor
 from .build import make_dunder, make_method, make_reversed
 from .dunders import BINARY, COMPARISONS, UNARY
@@ -17,6 +18,8 @@ from .groups import methods
 
 PENDING: dict[str, Callable[[], Any]] = {}
 """Methods that are not made yet, with what makes them."""
+GENERATED: set[str] = set()
+"""Methods whose code was generated: they look for overrides and modes themselves."""
 
 
 def install() -> None:
@@ -47,15 +50,23 @@ def _construct(cls: type[Tensor], *sizes: Any) -> Tensor:
     return legacy_tensor(*sizes)
 
 
+class Pending:
+    """Stands on Tensor for a method that is not made yet: looking at it makes it, and puts it in this place."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tensor: Tensor | None, owner: type) -> Any:
+        made = method(self.name)
+        return made if tensor is None else made.__get__(tensor, owner)
+
+
 def _pending(name: str, make: Callable[[], Any]) -> None:
     PENDING[name] = make
-
-    def stand_in(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return method(name)(self, *args, **kwargs)
-
-    stand_in.__name__ = name
-    stand_in.__qualname__ = f"Tensor.{name}"
-    setattr(Tensor, name, stand_in)
+    GENERATED.add(name)
+    setattr(Tensor, name, Pending(name))
 
 
 def method(name: str) -> Any:

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dispatch.dispatcher import call
+from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.registry import REGISTRY
+from ..dispatch.state import FAST_GLOBALS
 from ..operators.reduce_call import LATEST_FULL
 from ..tensor.geometry import remember
 from ..tensor.tensor import Tensor, new_like
@@ -117,21 +119,29 @@ def operand_of(other: Any) -> Any:
     return other if isinstance(other, Tensor) else number(other)
 
 
-def slow_dunder(run: Callable[..., Any]) -> Callable[..., Any]:
+def slow_dunder(caller: Caller, run: Callable[..., Any]) -> Callable[..., Any]:
     """The general path of ``x + y``: NotImplemented for what is neither tensor nor number."""
 
     def operator(self: Any, other: Any) -> Any:
+        if other.__class__ not in PLAIN:
+            taken = intercept(caller.public, (self, other), {})
+            if taken is not NOT_OVERRIDDEN:
+                return taken
         found = operand_of(other)
         return NotImplemented if found is NO else run(self, found)
 
     return operator
 
 
-def slow_reversed(row: str) -> Callable[..., Any]:
+def slow_reversed(row: str, dunder: str) -> Callable[..., Any]:
     """The general path of ``number + x``."""
     operator = REGISTRY.find(row)
 
     def run(self: Any, other: Any) -> Any:
+        if FAST_GLOBALS["OVERRIDING"] or other.__class__ not in PLAIN:
+            taken = intercept(getattr(Tensor, dunder), (self, other), {})
+            if taken is not NOT_OVERRIDDEN:
+                return taken
         found = operand_of(other)
         if found is NO:
             return NotImplemented

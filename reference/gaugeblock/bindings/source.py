@@ -69,7 +69,7 @@ def inplace_unary(name: str, function: str, row: str, *, options: tuple[str, ...
     untouched, rest, signature = _options(options)
     return (
         f"def {function}(self{signature}):\n"
-        f"    if not SPECIAL{untouched}:\n"
+        f"    if not SPECIAL and self.__class__ is Tensor{untouched}:\n"
         f"        plan = self.geometry.plans.get({row!r})\n"
         f"        if plan:\n"
         f"            kernel, count = plan\n"
@@ -136,7 +136,7 @@ def reversed_binary(function: str, row: str, slow: str) -> str:
     """A reflected operator such as ``__rsub__``: only numbers stand on the left."""
     return (
         f"def {function}(self, other):\n"
-        f"    if not SPECIAL:\n"
+        f"    if not SPECIAL and self.__class__ is Tensor:\n"
         f"        geometry = self.geometry\n"
         f"        kind = other.__class__\n"
         f"        if kind is Tensor:\n"
@@ -154,7 +154,7 @@ def inplace_binary(
     untouched, rest, signature = _options(options)
     body = (
         f"def {function}(self, {other}{signature}):\n"
-        f"    if not SPECIAL{untouched}:\n"
+        f"    if not SPECIAL and self.__class__ is Tensor{untouched}:\n"
         f"        geometry = self.geometry\n"
         f"        kind = {other}.__class__\n"
         f"        if kind is Tensor:\n"
@@ -187,12 +187,15 @@ def general(name: str, function: str) -> str:
     return f"def {function}(*args, **kwargs):\n    return slow_{name}(*args, **kwargs)\n"
 
 
-def direct(name: str, function: str, self: str, *, spread: bool, checks: bool) -> str:
+def direct(name: str, function: str, self: str, *, spread: bool, checks: bool, several: bool, copies: bool) -> str:
     """A binding that goes straight to one implementation; with `spread` its sizes may be given one by one.
 
     Unless the implementation `checks` its arguments, what it does not take is judged by the general path, which says
-    what the schemas allow.
+    what the schemas allow. With `several` tensors any of them may be of a subclass; one that `copies` elements is
+    dispatched on devices other than the CPU.
     """
+    special = "SPECIAL" + (" or OVERRIDING" if several else "")
+    device = f" or {self}.geometry.device is not cpu" if copies else ""
     gather = "    if len(args) > 1 or (args and args[0].__class__ is int):\n        args = (args,)\n" if spread else ""
     tried = (
         f"    try:\n"
@@ -203,7 +206,7 @@ def direct(name: str, function: str, self: str, *, spread: bool, checks: bool) -
     )
     return (
         f"def {function}({self}, *args, **kwargs):\n"
-        f"    if SPECIAL or {self}.__class__ is not Tensor:\n"
+        f"    if {special} or {self}.__class__ is not Tensor{device}:\n"
         f"        return slow_{name}({self}, *args, **kwargs)\n"
         + gather
         + (f"    return direct_{name}({self}, *args, **kwargs)\n" if checks else tried)

@@ -85,13 +85,18 @@ def python_fallback(operator: Operator, keys: int, args: tuple[Any, ...], kwargs
     values, options = without_defaults(operator, args, kwargs)
     result: Any = NotImplemented
     if modes:
+        rule = operator.rules.get(type(modes[-1]))
         with _below_python(modes[:-1]):
-            result = modes[-1].__torch_dispatch__(function, types, values, options)
+            if rule is not None:
+                result = rule(modes[-1], function, types, values, options)
+            else:
+                result = modes[-1].__torch_dispatch__(function, types, values, options)
     for tensor in tensors:
         if result is not NotImplemented:
             break
-        with _below_python(modes):
-            result = type(tensor).__torch_dispatch__(function, types, values, options)  # type: ignore[attr-defined]
+        answer = operator.rules.get(type(tensor)) or type(tensor).__torch_dispatch__  # type: ignore[attr-defined]
+        with _below_python(()):
+            result = answer(function, types, values, options)
     if result is NotImplemented:
         asked = [*([modes[-1]] if modes else []), *types]
         raise TypeError(

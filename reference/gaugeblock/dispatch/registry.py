@@ -71,7 +71,8 @@ class Operator:
     """One declared operator overload and its kernels by key.
 
     `name` has no namespace for the operators of the spec and ``namespace::`` for others. `public` is the callable
-    object that stands for it outside, `derivative` its registered gradient.
+    object that stands for it outside, `derivative` its registered gradient, `rules` what modes and Tensor subclasses
+    do with it instead of asking their ``__torch_dispatch__``.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Operator:
     sealed: bool = False
     public: Any = None
     derivative: Any = None
+    rules: dict[type, Kernel] = field(default_factory=dict)
     kernels: dict[str, list[Registration]] = field(default_factory=dict)
     resolved: dict[int, Resolved] = field(default_factory=dict)
 
@@ -103,12 +105,13 @@ class Operator:
 
 
 class Registry:
-    """All declared operators and the per-key fallbacks."""
+    """All declared operators and the per-key fallbacks; `generation` counts the changes of what is declared."""
 
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.fallbacks: dict[str, Registration] = {}
         self.sealed = False
+        self.generation = 0
         self._lock = threading.RLock()
 
     def seal(self) -> None:
@@ -125,12 +128,14 @@ class Registry:
             if name in self.operators:
                 raise RuntimeError(f"operator {name!r} is already declared as {self.operators[name].text!r}")
             operator = self.operators[name] = Operator(name, text)
+            self.generation += 1
         return operator
 
     def undefine(self, name: str) -> None:
         """Take a declaration away, with its kernels; nothing happens when there is none."""
         with self._lock:
             operator = self.operators.pop(name, None)
+            self.generation += 1
             if operator is not None:
                 for key, stack in operator.kernels.items():
                     for _ in stack:

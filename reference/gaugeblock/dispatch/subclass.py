@@ -1,0 +1,160 @@
+"""Subclasses of Tensor: data under another class, and wrappers that have keys and metadata but no data of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any, TypeVar
+
+from ..core.device import Device, as_device, cpu
+from ..core.dtype import DEFAULTS, DType
+from ..core.errors import check_int, check_ints, check_nbytes, check_sizes, type_error
+from ..core.layout import Layout, strided
+from ..memory.storage import foreign_storage, new_object
+from ..tensor.geometry import geometry_of
+from ..tensor.getters import set_requires_grad
+from ..tensor.strides import default_strides, extent
+from ..tensor.tensor import Tensor
+from .guards import DisableTorchFunctionSubclass
+from .modes import MODE_KEYS
+from .overrides import NOT_WRAPPED
+from .state import enter_overrides
+
+T = TypeVar("T", bound=Tensor)
+SLOT: Any = Tensor.__dict__["pointer"]
+LISTENERS: list[Callable[[type[Tensor]], None]] = []
+"""Called with every new subclass."""
+
+
+def _address(self: Tensor) -> int:
+    address: int = SLOT.__get__(self)
+    if not address and self.geometry.numel and self.geometry.device is cpu:
+        raise RuntimeError(
+            f"a {type(self).__name__} of sizes {list(self.geometry.sizes)} has no data of its own: the operator reached "
+            f"a kernel instead of its __torch_dispatch__"
+        )
+    return address
+
+
+def _set_address(self: Tensor, address: int) -> None:
+    SLOT.__set__(self, address)
+
+
+def _init_subclass(cls: type[Tensor], **options: Any) -> None:
+    super(Tensor, cls).__init_subclass__(**options)
+    if getattr(cls, "__torch_dispatch__", None) is not None:
+        cls.class_keys = MODE_KEYS
+    if "pointer" not in cls.__dict__ and cls.__mro__[1] is Tensor:
+        cls.pointer = property(_address, _set_address)  # type: ignore[assignment]
+    enter_overrides()
+    for listener in LISTENERS:
+        listener(cls)
+
+
+def as_subclass(self: Tensor, cls: type[T]) -> T:
+    """The same data, metadata and version under a subclass of Tensor. TypeError for any other class."""
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
+    made = new_object(cls)
+    made.geometry = self.geometry
+    made.storage = self.storage
+    made.offset = self.offset
+    made.base = self.base
+    made.counter = self.counter
+    made.autograd = self.autograd
+    made.requires_grad_flag = self.requires_grad_flag
+    made.pointer = self.pointer
+    return made
+
+
+def make_subclass(cls: type[T], data: Tensor, require_grad: bool = False) -> T:
+    """A leaf of class `cls` over the data of `data`. TypeError for a class that is no subclass of Tensor."""
+    if not isinstance(data, Tensor):
+        type_error("_make_subclass", "data", data, "Tensor")
+    made = as_subclass(data, cls)
+    made.base = made.autograd = None
+    made.requires_grad_flag = False
+    set_requires_grad(made, require_grad)
+    return made
+
+
+def make_wrapper_subclass(
+    cls: type[T],
+    size: Sequence[int],
+    strides: Sequence[int] | None = None,
+    storage_offset: int | None = None,
+    memory_format: Any = None,
+    dtype: DType | None = None,
+    layout: Layout = strided,
+    device: Device | str | None = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> T:
+    """A tensor of class `cls` that has this metadata and no data: its ``__torch_dispatch__`` answers every operator.
+
+    Raises RuntimeError for a class without ``__torch_dispatch__``, negative sizes, strides of another length.
+    """
+    if not getattr(cls, "class_keys", 0):
+        raise RuntimeError(f"_make_wrapper_subclass(): {cls.__name__} must define __torch_dispatch__ as a class method")
+    sizes = check_ints("_make_wrapper_subclass", "size", size)
+    check_sizes("_make_wrapper_subclass", sizes)
+    steps = default_strides(sizes) if strides is None else check_ints("_make_wrapper_subclass", "strides", strides)
+    if len(steps) != len(sizes):
+        raise RuntimeError(f"_make_wrapper_subclass(): {len(steps)} strides do not fit {len(sizes)} sizes")
+    offset = 0 if storage_offset is None else check_int("_make_wrapper_subclass", "storage_offset", storage_offset)
+    kind, place = dtype or DEFAULTS.dtype, as_device(device)
+    made = new_object(cls)
+    made.geometry = geometry_of(sizes, steps, kind, place)
+    elements = extent(sizes, steps) + offset if prod(sizes) else 0
+    nbytes = check_nbytes("_make_wrapper_subclass", elements * kind.itemsize)
+    made.storage = foreign_storage(0, nbytes, device=place)
+    made.offset = offset
+    made.base = made.counter = made.autograd = None
+    made.requires_grad_flag = False
+    made.pointer = 0
+    set_requires_grad(made, requires_grad)
+    return made
+
+
+def _rewrapped(result: Any, cls: type[Tensor]) -> Any:
+    if isinstance(result, Tensor) and not isinstance(result, cls):
+        return as_subclass(result, cls)
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return type(result)(*[_rewrapped(part, cls) for part in result])
+    if isinstance(result, (list, tuple)):
+        return type(result)(_rewrapped(part, cls) for part in result)
+    return result
+
+
+def torch_function(
+    cls: type[Tensor],
+    func: Callable[..., Any],
+    types: tuple[type, ...],
+    args: tuple[Any, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+) -> Any:
+    """Run the call without asking arguments again and give its tensors the class `cls`.
+
+    NotImplemented when an argument's class is not a base of `cls`.
+    """
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+    return result if func in NOT_WRAPPED else _rewrapped(result, cls)
+
+
+def install_on_tensor() -> None:
+    """Put what subclasses need on Tensor."""
+    Tensor.__init_subclass__ = classmethod(_init_subclass)  # type: ignore[assignment]
+    methods: dict[str, Any] = {
+        "_make_subclass": staticmethod(make_subclass),
+        "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
+        "as_subclass": as_subclass,
+        "__torch_function__": classmethod(torch_function),
+    }
+    for name, method in methods.items():
+        setattr(Tensor, name, method)
+
+
+install_on_tensor()

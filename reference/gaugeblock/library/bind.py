@@ -1,0 +1,133 @@
+"""Arguments of a call through the registry, checked against the operator's schema before any kernel runs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from gaugeblock_spec.schema import Argument
+
+from ..bindings.converters import NO, NUMBERS_AS_TENSORS, Converter, converter_of, number
+from ..core.dtype import BY_NAME
+from ..dispatch.registry import Operator
+from ..tensor.tensor import Tensor
+
+Bound = tuple[list[Any], dict[str, Any]]
+
+
+def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
+    """Positional values, defaults filled in, and the keyword-only ones that were given.
+
+    Raises RuntimeError for a missing, surplus, unknown or doubly given argument and for one of a wrong type.
+    """
+    converters = _converters(operator)
+    positional = operator.schema.positional
+    if len(args) > len(positional):
+        _fail(operator, f"expected at most {len(positional)} argument(s) but received {len(args)} argument(s)")
+    named = gather_outputs(operator, kwargs)
+    values: list[Any] = []
+    for place, argument in enumerate(positional):
+        if place < len(args):
+            if argument.name in named:
+                _fail(operator, f"got multiple values for argument '{argument.name}'")
+            values.append(_converted(operator, argument, converters, args[place], place))
+        elif argument.name in named:
+            values.append(_converted(operator, argument, converters, named.pop(argument.name), place))
+        else:
+            values.append(_default(operator, argument))
+    options: dict[str, Any] = {}
+    packed = _packs_outputs(operator)
+    if packed:
+        options["out"] = _outputs(operator, named.pop("out"))
+    for argument in operator.schema.keyword_only:
+        if argument.name in named:
+            options[argument.name] = _converted(operator, argument, converters, named.pop(argument.name), None)
+        elif not (packed and argument.written):
+            _default(operator, argument)
+    if named:
+        _fail(operator, f"got an unknown keyword argument '{next(iter(named))}'")
+    return values, options
+
+
+def output_names(operator: Operator) -> list[str]:
+    """The keyword-only arguments that the operator writes."""
+    return [argument.name for argument in operator.schema.keyword_only if argument.written]
+
+
+def _packs_outputs(operator: Operator) -> bool:
+    return "::" not in operator.name and len(output_names(operator)) > 1
+
+
+def gather_outputs(operator: Operator, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords with several outputs of one of the engine's own operators put into ``out=``, as its kernels expect.
+
+    RuntimeError when some are missing.
+    """
+    named = dict(kwargs)
+    if not _packs_outputs(operator) or "out" in named:
+        return named
+    names = output_names(operator)
+    for name in names:
+        if name not in named:
+            _fail(operator, f"is missing value for argument '{name}'")
+    named["out"] = tuple(named.pop(name) for name in names)
+    return named
+
+
+def _outputs(operator: Operator, given: Any) -> tuple[Any, ...]:
+    names = output_names(operator)
+    parts = given if isinstance(given, (tuple, list)) else (given,)
+    if len(parts) != len(names) or not all(isinstance(part, Tensor) for part in parts):
+        _fail(operator, f"expected {len(names)} Tensors for 'out', got {type(given).__name__}")
+    return tuple(parts)
+
+
+def _default(operator: Operator, argument: Argument) -> Any:
+    if argument.default is None:
+        _fail(operator, f"is missing value for argument '{argument.name}'")
+    default = argument.default_value
+    return BY_NAME[default] if argument.base_type == "ScalarType" and isinstance(default, str) else default
+
+
+def _converted(
+    operator: Operator, argument: Argument, converters: Mapping[str, Converter], given: Any, place: int | None
+) -> Any:
+    found = converters[argument.name](given)
+    if found is NO:
+        where = "" if place is None else f" at position {place}"
+        _fail(
+            operator,
+            f"expected a value of type '{argument.type}' for argument '{argument.name}'{where}, but found type "
+            f"'{type(given).__name__}'",
+        )
+    return found
+
+
+def _fail(operator: Operator, problem: str) -> NoReturn:
+    raise RuntimeError(f"{operator.qualified_name}() {problem}. Declaration: {operator.text}")
+
+
+@functools.lru_cache(maxsize=1024)
+def _converters_of(text: str, numbers_too: bool) -> dict[str, Converter]:
+    from gaugeblock_spec.schema import parse
+
+    return {argument.name: _converter(argument, numbers_too) for argument in parse(text).arguments}
+
+
+def _converters(operator: Operator) -> dict[str, Converter]:
+    base = operator.name.partition(".")[0]
+    return _converters_of(operator.text, base in NUMBERS_AS_TENSORS or base.rstrip("_") in NUMBERS_AS_TENSORS)
+
+
+def _converter(argument: Argument, numbers_too: bool) -> Converter:
+    convert = converter_of(argument.type)
+    return _or_number(convert) if numbers_too and argument.type == "Tensor" else convert
+
+
+def _or_number(convert: Callable[[Any], Any]) -> Converter:
+    def either(value: Any) -> Any:
+        found = convert(value)
+        return number(value) if found is NO else found
+
+    return either

@@ -1,0 +1,45 @@
+"""Kernels written outside the engine, in the form that the operator table calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..dispatch.call_form import without_defaults
+from ..dispatch.key_set import DispatchKeySet
+from ..dispatch.modes import public
+from ..dispatch.registry import Operator
+
+Kernel = Callable[..., Any]
+
+
+def adapted(operator: Operator, function: Kernel, with_keyset: bool = False) -> Kernel:
+    """A kernel of one operator: it sees the arguments without those that equal the schema's defaults."""
+    if with_keyset:
+
+        def with_keys(mask: int, *args: Any, **kwargs: Any) -> Any:
+            values, options = without_defaults(operator, args, kwargs)
+            return function(DispatchKeySet(mask=mask), *values, **options)
+
+        with_keys.kernel = function  # type: ignore[attr-defined]
+        return with_keys
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        values, options = without_defaults(operator, args, kwargs)
+        return function(*values, **options)
+
+    kernel.kernel = function  # type: ignore[attr-defined]
+    return kernel
+
+
+def boxed(function: Kernel, with_keyset: bool = False) -> Kernel:
+    """A fallback for all operators: it gets the operator's object first, and the key set before that if asked for."""
+
+    def fallback(operator: Operator, mask: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        values, options = without_defaults(operator, args, kwargs)
+        if with_keyset:
+            return function(DispatchKeySet(mask=mask), public(operator), *values, **options)
+        return function(public(operator), *values, **options)
+
+    fallback.kernel = function  # type: ignore[attr-defined]
+    return fallback

@@ -1,0 +1,199 @@
+"""``gaugeblock.ops``: operators as objects, by namespace, name and overload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..dispatch.dispatcher import call, redispatch
+from ..dispatch.key_set import DispatchKeySet
+from ..dispatch.keys import check_key
+from ..dispatch.modes import PUBLISHER, public
+from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
+from ..dispatch.registry import IMPLIED_NAMESPACE, REGISTRY, Operator
+from ..dispatch.state import FAST_GLOBALS
+from .bind import bind
+from .call_kernel import adapted
+from .function_schema import FunctionSchema
+
+
+class OpOverload:
+    """One overload of an operator. Calling it checks the arguments against the schema and dispatches."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+        namespace, _, name = operator.qualified_name.partition("::")
+        self.namespace = namespace
+        self._opname, _, overload = name.partition(".")
+        self._overloadname = overload or "default"
+        self.__name__ = f"{self._opname}.{self._overloadname}"
+        self.__module__ = f"gaugeblock.ops.{namespace}"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if FAST_GLOBALS["OVERRIDING"] or any(value.__class__ not in PLAIN for value in args):
+            found = intercept(self, args, kwargs)
+            if found is not NOT_OVERRIDDEN:
+                return found
+        values, options = bind(self._operator, args, kwargs)
+        return call(self._operator, *values, **options)
+
+    def redispatch(self, keyset: DispatchKeySet, /, *args: Any, **kwargs: Any) -> Any:
+        """Run the kernel of the highest key in `keyset`, whatever the arguments carry."""
+        values, options = bind(self._operator, args, kwargs)
+        return redispatch(self._operator, keyset.mask, *values, **options)
+
+    @property
+    def _schema(self) -> FunctionSchema:
+        return FunctionSchema(self._operator.qualified_name, self._operator.schema)
+
+    @property
+    def overloadpacket(self) -> OpOverloadPacket:
+        """All overloads of the name."""
+        found: OpOverloadPacket = getattr(getattr(OPS, self.namespace), self._opname)
+        return found
+
+    @property
+    def is_view(self) -> bool:
+        """Whether a result shares the storage of an argument that is not written."""
+        return any(r.alias is not None and not r.alias.mutable for r in self._operator.schema.returns)
+
+    def name(self) -> str:
+        """The name with namespace and overload: ``aten::add.Tensor``."""
+        return self._operator.qualified_name
+
+    def has_kernel_for_dispatch_key(self, key: str) -> bool:
+        """Whether a kernel is registered under exactly this key."""
+        return self._operator.has_kernel(check_key(str.__str__(key)))
+
+    def has_kernel_for_any_dispatch_key(self, keys: DispatchKeySet) -> bool:
+        """Whether a kernel is registered under one of these keys."""
+        return self._operator.has_kernel(*keys)
+
+    def py_impl(self, key: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Decorator: register a kernel under `key` for good."""
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            REGISTRY.register(self._operator.name, str.__str__(key), adapted(self._operator, function))
+            return function
+
+        return register
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self._opname}.{self._overloadname}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return find_overload, (self.name(),)
+
+    def __copy__(self) -> OpOverload:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OpOverload:
+        return self
+
+
+def find_overload(name: str) -> OpOverload:
+    """The object of ``aten::add.Tensor``. RuntimeError when it is not declared."""
+    found: OpOverload = public(REGISTRY.find(name))
+    return found
+
+
+class OpOverloadPacket:
+    """All overloads of one name; calling it takes the first whose schema fits."""
+
+    def __init__(self, namespace: str, name: str) -> None:
+        self._namespace = namespace
+        self.__name__ = name
+        self._qualified_op_name = f"{namespace}::{name}"
+        self._known: tuple[int, list[Operator]] = (-1, [])
+
+    def _operators(self) -> list[Operator]:
+        generation, found = self._known
+        if generation != REGISTRY.generation:
+            generation = REGISTRY.generation
+            base = self._qualified_op_name.removeprefix(IMPLIED_NAMESPACE)
+            found = [operator for name, operator in REGISTRY.operators.items() if name.partition(".")[0] == base]
+            self._known = generation, found
+        return found
+
+    def overloads(self) -> list[str]:
+        """The names of the overloads; the nameless one is "default"."""
+        return [operator.name.partition(".")[2] or "default" for operator in self._operators()]
+
+    def __getattr__(self, name: str) -> OpOverload:
+        qualified = self._qualified_op_name.removeprefix(IMPLIED_NAMESPACE)
+        operator = REGISTRY.operators.get(qualified if name == "default" else f"{qualified}.{name}")
+        if operator is None or name.startswith("__"):
+            raise AttributeError(
+                f"The underlying op of '{self._namespace}.{self.__name__}' has no overload name '{name}'"
+            )
+        made: OpOverload = public(operator)
+        return made
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        candidates: list[OpOverload] = [public(operator) for operator in self._operators()]
+        reasons: list[str] = []
+        for candidate in candidates[:-1]:
+            try:
+                bind(candidate._operator, args, kwargs)
+            except RuntimeError as mismatch:
+                reasons.append(str(mismatch))
+                continue
+            return candidate(*args, **kwargs)
+        try:
+            bind(candidates[-1]._operator, args, kwargs)
+        except RuntimeError as mismatch:
+            if not reasons:
+                raise
+            lines = "\n * ".join([*reasons, str(mismatch)])
+            raise RuntimeError(f"no overload of {self._qualified_op_name} takes the arguments:\n * {lines}") from None
+        return candidates[-1](*args, **kwargs)
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *self.overloads()]
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self._namespace}.{self.__name__}')>"
+
+    def __str__(self) -> str:
+        return f"{self._namespace}.{self.__name__}"
+
+
+class OpNamespace:
+    """The operators of one namespace as attributes."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._packets: dict[str, OpOverloadPacket] = {}
+
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        packet = self._packets.get(name) or OpOverloadPacket(self._name, name)
+        if name.startswith("__") or not packet._operators():
+            raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
+        return self._packets.setdefault(name, packet)
+
+    def __dir__(self) -> list[str]:
+        prefix = f"{self._name}::"
+        names = [operator.qualified_name for operator in REGISTRY.operators.values()]
+        return sorted({name[len(prefix) :].partition(".")[0] for name in names if name.startswith(prefix)})
+
+    def __repr__(self) -> str:
+        return f"<namespace {self._name} of gaugeblock.ops>"
+
+
+class Ops:
+    """Namespaces as attributes."""
+
+    def __init__(self) -> None:
+        self._namespaces: dict[str, OpNamespace] = {}
+
+    def __getattr__(self, name: str) -> OpNamespace:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._namespaces.setdefault(name, OpNamespace(name))
+
+
+OPS = Ops()
+PUBLISHER.make = OpOverload

@@ -1,0 +1,136 @@
+"""opcheck: whether an operator does what its schema and registrations say, tried on given arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..dispatch.registry import Operator
+from ..tensor.tensor import Tensor
+from .derivative import Derivative
+from .functions import name_of
+from .op_overload import OpOverload, find_overload
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class OpCheckError(Exception):
+    """An operator failed one of the checks."""
+
+
+def opcheck(
+    op: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    test_utils: str | Sequence[str] = ("test_schema", "test_autograd_registration", "test_faketensor"),
+    raise_exception: bool = True,
+) -> dict[str, str]:
+    """Run the named checks; a dictionary of each to "SUCCESS" or, without `raise_exception`, to what failed.
+
+    `test_schema`: arguments change, and results share storage, exactly where the schema says so.
+    `test_autograd_registration`: an input that requires grad meets a kernel or formula for its gradient.
+    `test_faketensor`: on meta tensors the results have the same sizes, strides and dtypes.
+    Raises OpCheckError, ValueError for an unknown check.
+    """
+    overload = find_overload(name_of(op))
+    names = [test_utils] if isinstance(test_utils, str) else list(test_utils)
+    outcome: dict[str, str] = {}
+    for name in names:
+        check = CHECKS.get(name)
+        if check is None:
+            raise ValueError(f"opcheck(): unknown check {name!r}; known are {', '.join(CHECKS)}")
+        try:
+            check(overload, _cloned((tuple(args), dict(kwargs or {}))))
+            outcome[name] = "SUCCESS"
+        except (OpCheckError, NotImplementedError) as error:
+            if raise_exception:
+                raise OpCheckError(f"opcheck({overload.name()}): {name} failed: {error}") from error
+            outcome[name] = str(error)
+    return outcome
+
+
+def _cloned(given: Arguments) -> Arguments:
+    args, kwargs = given
+
+    def copy(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return value.clone().requires_grad_(value.requires_grad)  # type: ignore[attr-defined]
+        return type(value)(copy(part) for part in value) if isinstance(value, (list, tuple)) else value
+
+    return tuple(copy(value) for value in args), {name: copy(value) for name, value in kwargs.items()}
+
+
+def _by_name(operator: Operator, given: Arguments) -> dict[str, Any]:
+    args, kwargs = given
+    names = [argument.name for argument in operator.schema.positional]
+    return {**dict(zip(names, args, strict=False)), **kwargs}
+
+
+def _parts(value: Any) -> list[Tensor]:
+    found = value if isinstance(value, (list, tuple)) else [value]
+    return [one for one in found if isinstance(one, Tensor)]
+
+
+def _check_schema(overload: OpOverload, given: Arguments) -> None:
+    operator = overload._operator
+    before = {name: _bytes(value) for name, value in _by_name(operator, _cloned(given)).items()}
+    results = overload(*given[0], **given[1])
+    written = {argument.name for argument in operator.schema.arguments if argument.written}
+    values = _by_name(operator, given)
+    for name, value in values.items():
+        if name not in written and _bytes(value) != before[name]:
+            raise OpCheckError(f"argument '{name}' was changed, which the schema does not say: {operator.text}")
+    returned = results if isinstance(results, tuple) else (results,)
+    declared = operator.schema.returns
+    aliases = {a.name: set(a.alias.before) for a in operator.schema.arguments if a.alias is not None}
+    for place, result in enumerate(returned):
+        allowed = set(declared[place].alias.before) if place < len(declared) and declared[place].alias else set()  # type: ignore[union-attr]
+        for name, value in values.items():
+            shared = any(r.storage is v.storage for r in _parts(result) for v in _parts(value))
+            if shared and not aliases.get(name, set()) & allowed:
+                raise OpCheckError(
+                    f"result {place} shares the storage of argument '{name}', which the schema does not say: "
+                    f"{operator.text}"
+                )
+
+
+def _bytes(value: Any) -> list[bytes]:
+    return [tensor.detach().numpy().tobytes() for tensor in _parts(value)]  # type: ignore[attr-defined]
+
+
+def _check_autograd(overload: OpOverload, given: Arguments) -> None:
+    operator = overload._operator
+    inputs = [tensor for value in _by_name(operator, given).values() for tensor in _parts(value)]
+    if not any(tensor.requires_grad for tensor in inputs):  # type: ignore[attr-defined]
+        return
+    keys = ("Autograd", "CompositeImplicitAutograd", *(f"Autograd{key}" for key in ("CPU", "CUDA", "PrivateUse1")))
+    if not operator.has_kernel(*keys) and not isinstance(operator.derivative, Derivative):
+        raise OpCheckError("an input requires grad, but neither an autograd kernel nor a formula is registered")
+
+
+def _check_meta(overload: OpOverload, given: Arguments) -> None:
+    results = overload(*given[0], **given[1])
+    args, kwargs = given
+
+    def to_meta(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return value.to("meta")  # type: ignore[attr-defined]
+        return type(value)(to_meta(part) for part in value) if isinstance(value, (list, tuple)) else value
+
+    metas = overload(*[to_meta(value) for value in args], **{name: to_meta(value) for name, value in kwargs.items()})
+    for place, (real, meta) in enumerate(zip(_parts(results), _parts(metas), strict=True)):
+        mine, other = real.geometry, meta.geometry
+        if (mine.sizes, mine.strides, mine.dtype) != (other.sizes, other.strides, other.dtype):
+            raise OpCheckError(
+                f"result {place} on meta has sizes {list(other.sizes)}, strides {list(other.strides)} and "
+                f"{other.dtype}; with data {list(mine.sizes)}, {list(mine.strides)} and {mine.dtype}"
+            )
+
+
+CHECKS: dict[str, Callable[[OpOverload, Arguments], None]] = {
+    "test_schema": _check_schema,
+    "test_autograd_registration": _check_autograd,
+    "test_faketensor": _check_meta,
+}
+"""The checks by name."""
