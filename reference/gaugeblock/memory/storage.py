@@ -149,6 +149,8 @@ def allocate_storage(nbytes: int, device: Device = cpu) -> Storage:
         _give_memory(storage, nbytes)
     elif nbytes < 0:
         raise RuntimeError(f"Storage(): argument 'nbytes' must not be negative, got {nbytes}")
+    elif device.type == "cuda":
+        raise RuntimeError(f"Storage(): there is no memory on device {device}: no CUDA driver was found")
     return storage
 
 

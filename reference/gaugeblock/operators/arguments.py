@@ -8,10 +8,7 @@ from ..core.dtype import DEFAULTS, DType, bool_, float64, int64
 from ..core.errors import check_int, type_error
 from ..core.layout import Layout, strided
 from ..iteration.types import UPSTREAM_NAMES
-from ..tensor.array_view import array_of
-from ..tensor.metadata import resize_
 from ..tensor.tensor import Tensor
-from ..tensor.versions import bump_version
 
 _PYTHON_DTYPES: dict[Any, DType] = {bool: bool_, int: int64, float: float64}
 
@@ -57,19 +54,3 @@ def check_out_dtype(dtype: DType | None, out: Tensor) -> None:
             f"dtype {UPSTREAM_NAMES[dtype.name]} does not match dtype of out parameter "
             f"({UPSTREAM_NAMES[out.geometry.dtype.name]})"
         )
-
-
-def into(operator: str, out: Tensor | None, result: Tensor, dtype: DType | None = None) -> Tensor:
-    """`result`, or `out` resized and filled with it. Raises TypeError when `out` is no tensor, RuntimeError when its
-    dtype is not the one that was asked for."""
-    if out is None:
-        return result
-    if not isinstance(out, Tensor):
-        type_error(operator, "out", out, "Tensor")
-    check_out_dtype(dtype_argument(operator, dtype), out)
-    if out.geometry.sizes != result.geometry.sizes:
-        resize_(out, result.geometry.sizes)
-    if out.geometry.numel and out.geometry.device.type == "cpu":
-        array_of(out)[...] = array_of(result)
-    bump_version(out)
-    return out

@@ -1,4 +1,4 @@
-"""Whole tensors compared: equal, allclose, is_nonzero, is_same_size."""
+"""Answers about whole tensors: equal, allclose, is_nonzero, is_same_size, item, and questions about dtypes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import numpy as np
 from ..core.promotion import promote_types
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.types import UPSTREAM_NAMES
-from ..tensor.scalars import to_bool
+from ..tensor.getters import is_complex, is_floating_point, is_signed
+from ..tensor.scalars import item, to_bool
 from ..tensor.tensor import Tensor
 from .arrays import check_same_device, values, widened
 from .registration import kernel
@@ -66,3 +67,8 @@ def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
         distance = np.abs(left - right)
         close = close | (np.isfinite(distance) & (distance <= allowed))
     return bool(close.all())
+
+
+kernel("item", "CPU")(item)
+for _question in (is_floating_point, is_complex, is_signed):
+    kernel(_question.__name__, "CompositeExplicitAutograd")(_question)

@@ -8,8 +8,10 @@ from ..core.device import Device, as_device
 from ..core.dtype import BY_NAME, DType
 from ..core.errors import type_error
 from ..core.memory_format import MemoryFormat, preserve_format
+from ..dispatch.dispatcher import call
 from ..tensor.geometry import geometry_of
 from ..tensor.tensor import Tensor, new_like
+from .allocation import COPY, allocated, is_builtin, without_change
 from .copy import copy_values, format_strides, warn_of_lost_imaginary_part
 from .registration import kernel
 
@@ -41,6 +43,8 @@ def converted(
     if geometry.device.type == "meta" and target_device.type != "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     warn_of_lost_imaginary_part(geometry, target)
+    if not is_builtin(geometry.device) or not is_builtin(target_device):
+        return without_change(call(COPY, allocated(target), self))
     result = new_like(target)
     copy_values(result, self)
     return result

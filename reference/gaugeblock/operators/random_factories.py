@@ -9,16 +9,21 @@ import numpy as np
 
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DEFAULTS, DType, int64
+from ..core.errors import check_ints, check_sizes
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat, preserve_format
+from ..dispatch.dispatcher import call
+from ..dispatch.registry import REGISTRY
 from ..tensor.array_view import array_of
+from ..tensor.geometry import contiguous_geometry
 from ..tensor.metadata import resize_
 from ..tensor.tensor import Tensor, empty_tensor
-from ..tensor.versions import bump_version
+from .allocation import COPY, allocated, is_builtin, on_device, without_change
 from .arguments import check_layout
 from .arrays import Array, computed, values
-from .factories import empty_like
+from .factory_kernels import COMPOSITE
 from .generator import Generator, generator_of
+from .like_factories import empty_like
 from .number_limits import check_fits
 from .random_fill import bernoulli_float, bernoulli_tensor, normal_, random_from, uniform_
 from .registration import kernel
@@ -30,40 +35,45 @@ def _fresh(
     operator: str, size: Sequence[int], dtype: DType, layout: Layout | None, device: Device | str | None
 ) -> Tensor:
     check_layout(operator, layout)
-    return empty_tensor(tuple(size), dtype, as_device(device))
+    place = as_device(device)
+    return allocated(contiguous_geometry(check_ints(operator, "size", size), dtype, place))
 
 
 def _sized(out: Tensor, size: Sequence[int]) -> Tensor:
     return out if out.geometry.sizes == tuple(size) else resize_(out, tuple(size))
 
 
-def _unchanged(tensor: Tensor) -> Tensor:
-    tensor.storage.version = 0
-    return tensor
+def _drawn(inplace: str, fill: Fill, target: Tensor, *arguments: Any, generator: Generator | None = None) -> Tensor:
+    """`target`, fresh or out=, filled by the operator `inplace`, which the engine's own devices have as `fill`."""
+    if is_builtin(target.geometry.device):
+        return fill(target, *arguments, generator=generator)
+    result: Tensor = call(REGISTRY.find(inplace), target, *arguments, generator=generator)
+    return result
 
 
-def _define(name: str, fill: Fill) -> None:
+def _define(name: str, inplace: str, fill: Fill) -> None:
     def fresh(
         size: Sequence[int], *, generator: Generator | None = None, dtype: DType | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor:  # fmt: skip
-        return _unchanged(fill(_fresh(name, size, dtype or DEFAULTS.dtype, layout, device), generator=generator))
+        target = _fresh(name, size, dtype or DEFAULTS.dtype, layout, device)
+        return without_change(_drawn(inplace, fill, target, generator=generator))
 
     def into(size: Sequence[int], *, generator: Generator | None = None, out: Tensor) -> Tensor:
-        return fill(_sized(out, size), generator=generator)
+        return _drawn(inplace, fill, _sized(out, size), generator=generator)
 
     def like(
         self: Tensor, *, dtype: DType | None = None, layout: Layout | None = None, device: Device | str | None = None,
         pin_memory: bool | None = None, memory_format: MemoryFormat | None = None,
     ) -> Tensor:  # fmt: skip
-        return _unchanged(fill(_like(self, dtype, layout, device, memory_format)))
+        return without_change(_drawn(inplace, fill, _like(self, dtype, layout, device, memory_format)))
 
     fresh.__doc__ = f"A fresh tensor filled by {fill.__name__}; of the default dtype unless `dtype` is given."
-    kernel(name, derive=False)(fresh)
-    kernel(name + ".generator", derive=False)(fresh)
-    kernel(name + ".out", derive=False)(into)
-    kernel(name + ".generator_out", derive=False)(into)
-    kernel(name + "_like", derive=False)(like)
+    kernel(name, COMPOSITE, derive=False)(fresh)
+    kernel(name + ".generator", COMPOSITE, derive=False)(fresh)
+    kernel(name + ".out", COMPOSITE, derive=False)(into)
+    kernel(name + ".generator_out", COMPOSITE, derive=False)(into)
+    kernel(name + "_like", COMPOSITE, derive=False)(like)
 
 
 def _like(
@@ -76,96 +86,106 @@ def _like(
     return empty_like(self, dtype=dtype, layout=layout, device=device, memory_format=memory_format or preserve_format)
 
 
-_define("rand", uniform_)
-_define("randn", normal_)
+_define("rand", "uniform_", uniform_)
+_define("randn", "normal_", normal_)
 
 
-@kernel("randint.low_generator", derive=False)
-@kernel("randint.low", derive=False)
+@kernel("randint.low_generator", COMPOSITE, derive=False)
+@kernel("randint.low", COMPOSITE, derive=False)
 def randint_low(
     low: int, high: int, size: Sequence[int], *, generator: Generator | None = None, dtype: DType | None = None,
     layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """Integers uniform in [low, high), int64 unless `dtype` is given. Raises RuntimeError when they do not fit."""
-    return _unchanged(
-        random_from(_fresh("randint", size, dtype or int64, layout, device), low, high, generator=generator)
-    )
+    target = _fresh("randint", size, dtype or int64, layout, device)
+    return without_change(_drawn("random_.from", random_from, target, low, high, generator=generator))
 
 
-@kernel("randint.generator", derive=False)
-@kernel("randint", derive=False)
+@kernel("randint.generator", COMPOSITE, derive=False)
+@kernel("randint", COMPOSITE, derive=False)
 def randint(high: int, size: Sequence[int], **options: Any) -> Tensor:
     """randint from 0."""
     return randint_low(0, high, size, **options)
 
 
-@kernel("randint.low_generator_out", derive=False)
-@kernel("randint.low_out", derive=False)
+@kernel("randint.low_generator_out", COMPOSITE, derive=False)
+@kernel("randint.low_out", COMPOSITE, derive=False)
 def randint_low_out(
     low: int, high: int, size: Sequence[int], *, generator: Generator | None = None, out: Tensor
 ) -> Tensor:
     """randint into `out`, in its dtype."""
-    return random_from(_sized(out, size), low, high, generator=generator)
+    return _drawn("random_.from", random_from, _sized(out, size), low, high, generator=generator)
 
 
-@kernel("randint.generator_out", derive=False)
-@kernel("randint.out", derive=False)
+@kernel("randint.generator_out", COMPOSITE, derive=False)
+@kernel("randint.out", COMPOSITE, derive=False)
 def randint_out(high: int, size: Sequence[int], *, generator: Generator | None = None, out: Tensor) -> Tensor:
     """randint from 0 into `out`, in its dtype."""
     return randint_low_out(0, high, size, generator=generator, out=out)
 
 
-@kernel("randint_like.low_dtype", derive=False)
+@kernel("randint_like.low_dtype", COMPOSITE, derive=False)
 def randint_like_low(
     self: Tensor, low: int, high: int, *, dtype: DType | None = None, layout: Layout | None = None,
     device: Device | str | None = None, pin_memory: bool | None = None, memory_format: MemoryFormat | None = None,
 ) -> Tensor:  # fmt: skip
     """randint with sizes, strides and dtype like those of `self`."""
-    return _unchanged(random_from(_like(self, dtype, layout, device, memory_format), low, high))
+    target = _like(self, dtype, layout, device, memory_format)
+    return without_change(_drawn("random_.from", random_from, target, low, high))
 
 
-@kernel("randint_like", derive=False)
+@kernel("randint_like", COMPOSITE, derive=False)
 def randint_like(self: Tensor, high: int, **options: Any) -> Tensor:
     """randint_like from 0."""
     return randint_like_low(self, 0, high, **options)
 
 
-@kernel("randperm.generator", derive=False)
-@kernel("randperm", derive=False)
+@kernel("randperm.generator", COMPOSITE, derive=False)
+@kernel("randperm", COMPOSITE, derive=False)
 def randperm(
     n: int, *, generator: Generator | None = None, dtype: DType | None = None, layout: Layout | None = None,
     device: Device | str | None = None, pin_memory: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """The integers below `n` in random order, int64 unless `dtype` is given. Raises RuntimeError for a narrow dtype."""
-    result = _fresh("randperm", (n,), dtype or int64, layout, device)
-    return _unchanged(_permutation(result, n, generator))
+    check_layout("randperm", layout)
+    check_sizes("randperm", (n,))
+    kind = dtype or int64
+    check_fits("randperm", max(n - 1, 0), kind)
+
+    def make(place: Device) -> Tensor:
+        result = empty_tensor((n,), kind, place)
+        return _permutation(result, n, generator) if place is cpu else result
+
+    return without_change(on_device(as_device(device), make))
 
 
 def _permutation(result: Tensor, n: int, generator: Generator | None) -> Tensor:
-    check_fits("randperm", max(n - 1, 0), result.geometry.dtype)
-    if result.geometry.device is cpu:
-        array_of(result)[...] = generator_of("randperm", generator).permutation(n)
-    bump_version(result)
+    array_of(result)[...] = generator_of("randperm", generator).permutation(n)
     return result
 
 
-@kernel("randperm.generator_out", derive=False)
-@kernel("randperm.out", derive=False)
+@kernel("randperm.generator_out", COMPOSITE, derive=False)
+@kernel("randperm.out", COMPOSITE, derive=False)
 def randperm_out(n: int, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     """randperm into `out`, in its dtype."""
-    return _permutation(_sized(out, (n,)), n, generator)
+    geometry = out.geometry
+    made = randperm(n, generator=generator, dtype=geometry.dtype, device=geometry.device)
+    result: Tensor = call(COPY, _sized(out, (n,)), made)
+    return result
 
 
-@kernel("bernoulli")
+@kernel("bernoulli", COMPOSITE)
 def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
     """1 of the probability that stands in `self`, else 0. Raises RuntimeError outside [0, 1], NotImplementedError."""
-    return _unchanged(bernoulli_tensor(_like(self, None, None, None, None), self, generator=generator))
+    target = _like(self, None, None, None, None)
+    return without_change(_drawn("bernoulli_.Tensor", bernoulli_tensor, target, self, generator=generator))
 
 
-@kernel("bernoulli.p", derive=False)
+@kernel("bernoulli.p", COMPOSITE, derive=False)
 def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """1 of probability `p`, else 0, with sizes and dtype of `self`. Raises RuntimeError outside [0, 1]."""
-    return _unchanged(bernoulli_float(_like(self, None, None, None, None), p, generator=generator))
+    target = _like(self, None, None, None, None)
+    return without_change(_drawn("bernoulli_.float", bernoulli_float, target, p, generator=generator))
 
 
 @kernel("multinomial")

@@ -21,6 +21,7 @@ from ..tensor.getters import set_requires_grad
 from ..tensor.scalars import item
 from ..tensor.splitting import unbind
 from ..tensor.tensor import Tensor, empty_tensor
+from .allocation import on_device
 from .arguments import dtype_argument
 
 _SEQUENCES = (list, tuple, range)
@@ -53,9 +54,14 @@ def tensor(
             return result
     place = as_device(device)
     values, kind = values_of(data, dtype_argument("tensor", dtype))
-    result = empty_tensor(values.shape, kind, place)
-    if place is cpu and values.size:
-        array_of(result)[...] = values
+
+    def make(device: Device) -> Tensor:
+        made = empty_tensor(values.shape, kind, device)
+        if device is cpu and values.size:
+            array_of(made)[...] = values
+        return made
+
+    result = on_device(place, make)
     return set_requires_grad(result, True) if requires_grad else result
 
 

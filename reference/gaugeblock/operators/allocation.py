@@ -1,0 +1,111 @@
+"""Fresh memory by device: the two operators that a device has to have, and what makes other factories of them.
+
+`empty.memory_format` and `empty_strided` have a kernel for each backend; a device from outside registers its own, and
+with copy_ gets every other factory from the composites of `factory_kernels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core.determinism import MODE as DETERMINISM
+from ..core.device import Device, as_device, cpu, meta
+from ..core.dtype import DEFAULTS, DType
+from ..core.errors import check_sizes
+from ..core.layout import Layout
+from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
+from ..dispatch.dispatcher import call
+from ..dispatch.registry import REGISTRY
+from ..dispatch.state import FAST_GLOBALS
+from ..tensor.geometry import Geometry, geometry_of
+from ..tensor.strides import channels_last_strides
+from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor, new_like
+from ..tensor.undefined import fill_undefined
+from .arguments import check_layout
+from .registration import kernel
+
+EMPTY = REGISTRY.find("empty.memory_format")
+EMPTY_STRIDED = REGISTRY.find("empty_strided")
+COPY = REGISTRY.find("copy_")
+
+
+def leave(target: Tensor) -> None:
+    """Leave fresh memory as it is, filled in deterministic mode."""
+    if DETERMINISM.enabled:
+        fill_undefined(target)
+
+
+@kernel("empty.memory_format", derive=False)
+def empty(
+    size: Sequence[int], *, dtype: DType | None = None, layout: Layout | None = None,
+    device: Device | str | None = None, pin_memory: bool | None = None, memory_format: MemoryFormat | None = None,
+) -> Tensor:  # fmt: skip
+    """A fresh tensor of the given sizes, contents undefined. RuntimeError for bad sizes, layouts, formats."""
+    check_layout("empty", layout)
+    result = empty_tensor(tuple(size), dtype or DEFAULTS.dtype, as_device(device))
+    if memory_format is not None and memory_format is not contiguous_format:
+        result = _formatted(result, memory_format)
+    leave(result)
+    return result
+
+
+def _formatted(result: Tensor, memory_format: MemoryFormat) -> Tensor:
+    check_memory_format("empty", memory_format)
+    geometry = result.geometry
+    if memory_format is preserve_format or memory_format.rank != geometry.ndim:
+        raise RuntimeError(f"empty(): required rank {memory_format.rank} tensor to use {memory_format.name} format")
+    strides = channels_last_strides(geometry.sizes, memory_format)
+    return new_like(geometry_of(geometry.sizes, strides, geometry.dtype, geometry.device))
+
+
+@kernel("empty_strided", derive=False)
+def empty_strided(
+    size: Sequence[int], stride: Sequence[int], *, dtype: DType | None = None, layout: Layout | None = None,
+    device: Device | str | None = None, pin_memory: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """A fresh tensor with the given strides on a storage that just holds it, contents undefined. RuntimeError."""
+    sizes, strides = tuple(size), tuple(stride)
+    if len(sizes) != len(strides):
+        raise RuntimeError(
+            f"empty_strided(): dimensionality of sizes ({len(sizes)}) must match dimensionality of strides "
+            f"({len(strides)})"
+        )
+    check_sizes("empty_strided", sizes)
+    if any(step < 0 for step in strides):
+        raise RuntimeError(f"empty_strided(): argument 'stride' must not be negative, got {list(strides)}")
+    check_layout("empty_strided", layout)
+    result = empty_strided_tensor(sizes, strides, dtype or DEFAULTS.dtype, as_device(device))
+    leave(result)
+    return result
+
+
+def is_builtin(device: Device) -> bool:
+    """Whether the engine itself makes tensors on the device, and no override or mode wants to see it."""
+    return (device is cpu or device is meta) and not FAST_GLOBALS["SPECIAL"]
+
+
+def allocated(geometry: Geometry) -> Tensor:
+    """A fresh tensor of `geometry`, contents undefined, from the kernel of its device. NotImplementedError."""
+    if is_builtin(geometry.device):
+        return new_like(geometry)
+    result: Tensor = call(
+        EMPTY_STRIDED, geometry.sizes, geometry.strides, dtype=geometry.dtype, device=geometry.device
+    )
+    return result
+
+
+def on_device(device: Device, make: Callable[[Device], Tensor]) -> Tensor:
+    """``make(device)`` on the CPU and without data; elsewhere what ``make(cpu)`` gives, copied to the device."""
+    if device is cpu or device is meta:
+        return make(device)
+    outline = make(meta).geometry
+    result = allocated(geometry_of(outline.sizes, outline.strides, outline.dtype, device))
+    return without_change(call(COPY, result, make(cpu)))
+
+
+def without_change(fresh: Any) -> Tensor:
+    """A tensor that was filled while it was made: its version starts at 0."""
+    result: Tensor = fresh
+    result.storage.version = 0
+    return result

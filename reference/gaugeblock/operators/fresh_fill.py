@@ -1,0 +1,81 @@
+"""Filling the memory of a fresh dense tensor with one number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.device import cpu
+from ..core.dtype import ALL_DTYPES, bfloat16
+from ..iteration.operand import Number
+from ..memory.elements import pack_element, read_bytes, store_bytes
+from ..memory.pages import memset
+from ..tensor.array_view import array_of
+from ..tensor.geometry import remember
+from ..tensor.scalars import item
+from ..tensor.tensor import Tensor
+from .number_limits import check_fits
+
+FEW_BYTES = 2048
+FITS_ALL_FLOATS = 65504.0
+_PACKED = frozenset(dtype for dtype in ALL_DTYPES if not dtype.is_complex and dtype is not bfloat16)
+
+
+def fill_zeros(target: Tensor) -> None:
+    """Set every byte of a fresh dense tensor to 0."""
+    geometry = target.geometry
+    nbytes = geometry.nbytes
+    if nbytes and geometry.device is cpu:
+        if nbytes <= FEW_BYTES:
+            store_bytes(target.pointer, bytes(nbytes))
+        else:
+            memset(target.pointer, 0, nbytes)
+
+
+def fill_number(target: Tensor, value: Number) -> None:
+    """Set every element of a fresh dense tensor to `value`, which its dtype holds."""
+    geometry = target.geometry
+    if not geometry.numel or geometry.device is not cpu:
+        return
+    dtype = geometry.dtype
+    if geometry.nbytes <= FEW_BYTES and dtype in _PACKED:
+        store_bytes(target.pointer, pack_element(dtype, value) * geometry.numel)
+    else:
+        array_of(target).fill(value)
+
+
+def fill_ones(target: Tensor) -> None:
+    plans = target.geometry.plans
+    pattern = plans.get("ones")
+    if pattern is not None:
+        store_bytes(target.pointer, pattern)
+        return
+    fill_number(target, 1)
+    if 0 < target.geometry.nbytes <= FEW_BYTES and target.geometry.device is cpu:
+        remember(plans, "ones", read_bytes(target.pointer, target.geometry.nbytes))
+
+
+def number_of(operator: str, argument: str, value: Any) -> Number:
+    """`value`, a number or a one-element tensor, as a Python number. Raises TypeError."""
+    if isinstance(value, (float, int, complex)):
+        return value
+    if isinstance(value, Tensor):
+        result: Number = item(value)
+        return result
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        return number_of(operator, argument, value.item())
+    raise TypeError(f"{operator}(): argument '{argument}' must be Number, not {type(value).__name__}")
+
+
+def fill_checked(operator: str, target: Tensor, value: Number) -> None:
+    dtype = target.geometry.dtype
+    if value.__class__ is float and dtype.kind == 2 and -FITS_ALL_FLOATS <= value <= FITS_ALL_FLOATS:
+        fill_number(target, value)
+        return
+    check_fits(operator, value, dtype)
+    if isinstance(value, complex) and not dtype.is_complex:
+        value = value.real
+    if dtype.kind == 1:
+        value = int(value.real)
+        if value < 0 and not dtype.is_signed:
+            value %= 1 << (8 * dtype.itemsize)
+    fill_number(target, bool(value) if dtype.kind == 0 else value)

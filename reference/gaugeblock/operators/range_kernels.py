@@ -1,0 +1,216 @@
+"""Kernels of the factories of regular values, on every device: arange, linspace, logspace, eye."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.device import Device, as_device, cpu
+from ..core.dtype import DEFAULTS, DType, dtype_of_number, int64
+from ..core.layout import Layout
+from ..dispatch.dispatcher import call
+from ..iteration.operand import Number
+from ..tensor.array_view import array_of
+from ..tensor.reshaping import reshape
+from ..tensor.tensor import Tensor, empty_tensor
+from .allocation import COPY, on_device
+from .arguments import check_layout
+from .arrays import Array
+from .factory_kernels import COMPOSITE, resized
+from .fresh_fill import fill_zeros
+from .registration import kernel
+
+AnyDevice = Device | str | None
+
+
+def _line_of(count: int, kind: DType, device: Device, values: Callable[[], Array]) -> Tensor:
+    """A vector of `count` values, which are asked for on the CPU only."""
+
+    def make(place: Device) -> Tensor:
+        result = empty_tensor((count,), kind, place)
+        if count and place is cpu:
+            with np.errstate(all="ignore"):
+                array_of(result)[...] = values().astype(kind.numpy)
+        return result
+
+    return on_device(device, make)
+
+
+def _write(out: Tensor, result: Tensor) -> Tensor:
+    """`out` with the values of `result`, in its own sizes if it has as many elements, else resized."""
+    if out.geometry.numel == result.geometry.numel:
+        result = reshape(result, out.geometry.sizes)
+    written: Tensor = call(COPY, resized(out, result.geometry.sizes), result)
+    return written
+
+
+@kernel("arange.start_step", COMPOSITE, derive=False)
+def arange_start_step(
+    start: Number, end: Number, step: Number = 1, *, dtype: DType | None = None, layout: Layout | None = None,
+    device: AnyDevice = None, pin_memory: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """start, start + step, ... before end: int64 for ints, else the default dtype, unless given. RuntimeError."""
+    check_layout("arange", layout)
+    first: Any = start
+    last: Any = end
+    by: Any = step
+    kind = dtype
+    if kind is None:
+        kind = DEFAULTS.dtype if any(isinstance(value, float) for value in (first, last, by)) else int64
+    if kind.kind in (0, 3):
+        raise NotImplementedError(f"arange(): not implemented for dtype {kind}")
+    if not by:
+        raise RuntimeError(f"arange(): step must be nonzero, got {by}")
+    if not (math.isfinite(first) and math.isfinite(last) and math.isfinite(by)):
+        raise RuntimeError(f"arange(): unsupported range: {first} -> {last}")
+    if (by > 0) != (last >= first) and last != first:
+        raise RuntimeError("arange(): upper bound and lower bound inconsistent with step sign")
+    if kind is int64:
+        first, last, by = int(first), int(last), int(by)
+        if not by:
+            raise ValueError("arange(): step must be nonzero, but a step between -1 and 1 is 0 in int64")
+    exact = isinstance(first, int) and isinstance(last, int) and isinstance(by, int)
+    count = -((first - last) // by) if exact else math.ceil((last - first) / by)
+    if kind.kind == 1:
+        first, by = int(first), int(by)
+    return _line_of(count, kind, as_device(device), lambda: _steps(first, by, count, kind))
+
+
+def _steps(first: Any, by: Any, count: int, kind: DType) -> Array:
+    places = np.arange(count, dtype=np.int64)
+    if kind.kind == 1:
+        return np.int64(first) + places * np.int64(by)
+    return np.float64(first) + places * np.float64(by)
+
+
+@kernel("arange.start", COMPOSITE, derive=False)
+def arange_start(start: Number, end: Number, **options: Any) -> Tensor:
+    """arange with step 1."""
+    return arange_start_step(start, end, **options)
+
+
+@kernel("arange", COMPOSITE, derive=False)
+def arange_end(end: Number, **options: Any) -> Tensor:
+    """arange from 0 with step 1."""
+    return arange_start_step(0, end, **options)
+
+
+@kernel("arange.start_out", COMPOSITE, derive=False)
+def arange_start_out(start: Number, end: Number, step: Number = 1, *, out: Tensor) -> Tensor:
+    """arange into `out`, in its dtype."""
+    geometry = out.geometry
+    return _write(out, arange_start_step(start, end, step, dtype=geometry.dtype, device=geometry.device))
+
+
+@kernel("arange.out", COMPOSITE, derive=False)
+def arange_out(end: Number, *, out: Tensor) -> Tensor:
+    """arange from 0 with step 1 into `out`, in its dtype."""
+    return arange_start_out(0, end, out=out)
+
+
+@kernel("linspace", COMPOSITE, derive=False)
+def linspace_kernel(
+    start: Number, end: Number, steps: int, *, dtype: DType | None = None, layout: Layout | None = None,
+    device: AnyDevice = None, pin_memory: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """`steps` values from start to end, both included. Raises RuntimeError for negative `steps`."""
+    check_layout("linspace", layout)
+    first, last, kind = _spread("linspace", start, end, steps, dtype)
+    return _line_of(steps, kind, as_device(device), lambda: _line(first, last, steps))
+
+
+@kernel("logspace", COMPOSITE, derive=False)
+def logspace_kernel(
+    start: Number, end: Number, steps: int, base: float = 10.0, *, dtype: DType | None = None,
+    layout: Layout | None = None, device: AnyDevice = None, pin_memory: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """`base` to the powers of linspace. Raises RuntimeError for negative `steps`."""
+    check_layout("logspace", layout)
+    first, last, kind = _spread("logspace", start, end, steps, dtype)
+    return _line_of(steps, kind, as_device(device), lambda: np.asarray(base ** _line(first, last, steps)))
+
+
+@kernel("linspace.out", COMPOSITE, derive=False)
+def linspace_out(start: Number, end: Number, steps: int, *, out: Tensor) -> Tensor:
+    """linspace into `out`, in its dtype."""
+    geometry = out.geometry
+    return _write(out, linspace_kernel(start, end, steps, dtype=geometry.dtype, device=geometry.device))
+
+
+@kernel("logspace.out", COMPOSITE, derive=False)
+def logspace_out(start: Number, end: Number, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
+    """logspace into `out`, in its dtype."""
+    geometry = out.geometry
+    return _write(out, logspace_kernel(start, end, steps, base, dtype=geometry.dtype, device=geometry.device))
+
+
+def _line(first: Number, last: Number, count: int) -> Array:
+    mixed = isinstance(first, complex) or isinstance(last, complex)
+    wide: Callable[[Any], Any] = np.complex128 if mixed else np.float64
+    if count == 1:
+        return np.array([wide(first)])
+    places = np.arange(count)
+    step = (wide(last) - wide(first)) / (count - 1)
+    line: Array = np.where(places < count / 2, first + step * places, last - step * (count - 1 - places))
+    return line
+
+
+def _spread(name: str, start: Number, end: Number, count: int, dtype: DType | None) -> tuple[Number, Number, DType]:
+    """The ends as the dtype of the result takes them, and that dtype."""
+    if count < 0:
+        raise RuntimeError(f"{name}(): number of steps must be non-negative, got {count}")
+    mixed = isinstance(start, complex) or isinstance(end, complex)
+    kind = dtype or (dtype_of_number(0j) if mixed else DEFAULTS.dtype)
+    if kind.kind == 1 and not mixed:
+        return _whole(name, start), _whole(name, end), kind
+    return start, end, kind
+
+
+def _whole(name: str, bound: Any) -> int:
+    if not math.isfinite(bound):
+        raise RuntimeError(f"{name}(): {bound} cannot be converted to an integer dtype without overflow")
+    return int(bound)
+
+
+@kernel("eye.m", COMPOSITE, derive=False)
+def eye_m(
+    n: int, m: int, *, dtype: DType | None = None, layout: Layout | None = None, device: AnyDevice = None,
+    pin_memory: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """Ones on the diagonal of an n x m matrix of zeros. Raises RuntimeError for negative sizes."""
+    check_layout("eye", layout)
+    for argument, value in (("n", n), ("m", m)):
+        if value < 0:
+            raise RuntimeError(f"eye(): {argument} must be greater or equal to 0, got {value}")
+
+    def make(place: Device) -> Tensor:
+        result = empty_tensor((n, m), dtype or DEFAULTS.dtype, place)
+        fill_zeros(result)
+        if result.geometry.numel and place is cpu:
+            np.fill_diagonal(array_of(result)[: min(n, m)], 1)
+        return result
+
+    return on_device(as_device(device), make)
+
+
+@kernel("eye", COMPOSITE, derive=False)
+def eye_square(n: int, **options: Any) -> Tensor:
+    """eye with as many columns as rows."""
+    return eye_m(n, n, **options)
+
+
+@kernel("eye.m_out", COMPOSITE, derive=False)
+def eye_m_out(n: int, m: int, *, out: Tensor) -> Tensor:
+    """eye into `out`, in its dtype."""
+    result = eye_m(n, m, dtype=out.geometry.dtype, device=out.geometry.device)
+    written: Tensor = call(COPY, resized(out, (n, m)), result)
+    return written
+
+
+@kernel("eye.out", COMPOSITE, derive=False)
+def eye_out(n: int, *, out: Tensor) -> Tensor:
+    """eye with as many columns as rows into `out`."""
+    return eye_m_out(n, n, out=out)

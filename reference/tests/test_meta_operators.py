@@ -1,0 +1,131 @@
+"""Meta tensors: every operator gives the sizes, strides and dtypes, and the errors, that it gives with data."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gaugeblock as gb
+import pytest
+from gaugeblock.dispatch import REGISTRY, call
+from gaugeblock.operators.rows import rows
+
+NO_META = {
+    "nonzero": "its sizes depend on the values",
+    "argwhere": "its sizes depend on the values",
+    "masked_select": "its sizes depend on the values",
+    "_unique2": "its sizes depend on the values",
+    "unique_dim": "its sizes depend on the values",
+    "item": "it gives a value",
+    "equal": "it gives a truth",
+    "allclose": "it gives a truth",
+}
+"""Operators without a kernel for meta tensors, and why."""
+UNSAMPLED = {"item", "to.device", "narrow.Tensor", "tensor_split.tensor_indices_or_sections"}
+"""Rows whose calls name a device or read a value; they are tried below or have no meta kernel."""
+RAISED = (IndexError, RuntimeError, ValueError, TypeError)
+
+
+def described(value: Any) -> Any:
+    if isinstance(value, gb.Tensor):
+        return tuple(value.shape), tuple(value.stride()), value.dtype
+    if isinstance(value, tuple | list):
+        return [described(part) for part in value]
+    return value
+
+
+def outcome(name: str, text: str, names: dict[str, Any]) -> Any:
+    """The result's metadata, or the class of the exception."""
+
+    def arguments(*args: Any, **kwargs: Any) -> Any:
+        return call(REGISTRY.find(name), *args, **kwargs)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return described(eval(f"F({text})", {**names, "F": arguments}))
+        except RAISED as error:
+            return type(error)
+
+
+def forms(name: str, text: str) -> list[tuple[str, str]]:
+    """A call of a row's functional and in-place forms."""
+    row = rows()[name]
+    return [(name, text)] + ([(row.inplace_name, text)] if row.inplace_name else [])
+
+
+def has_meta(name: str) -> bool:
+    keys = ("Meta", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional", "CompositeImplicitAutograd")
+    return REGISTRY.find(name).has_kernel(*keys)
+
+
+def test_operators_without_meta_are_these() -> None:
+    forms = [form for row in rows().values() for form in (row.name, row.inplace_name, row.out_name) if form]
+    missing = {form for form in forms if not has_meta(form)}
+    assert missing == {form for form in forms if form in NO_META or form.removesuffix(".out") in NO_META}
+
+
+@pytest.mark.parametrize("name", sorted(NO_META))
+def test_operators_without_meta_say_so(name: str, sample_names: Any) -> None:
+    names = sample_names(gb, "meta")
+    x, c = names["x"], names["c"]
+    arguments = {"masked_select": (x, c), "equal": (x, x), "allclose": (x, x), "unique_dim": (x, 0)}.get(name, (x,))
+    with pytest.raises(NotImplementedError):
+        call(REGISTRY.find(name), *arguments)
+
+
+def test_every_older_row_has_a_sample(operator_samples: dict[str, list[str]]) -> None:
+    unknown = set(operator_samples) - set(rows())
+    assert not unknown
+
+
+@pytest.mark.parametrize("name", [name for name in rows() if name not in UNSAMPLED and name not in NO_META])
+def test_meta_agrees_with_cpu(name: str, operator_samples: dict[str, list[str]], sample_names: Any) -> None:
+    if name not in operator_samples:
+        pytest.skip("no sample call")
+    for text in operator_samples[name]:
+        for form, arguments in forms(name, text):
+            with_data = outcome(form, arguments, sample_names(gb, "cpu"))
+            without = outcome(form, arguments, sample_names(gb, "meta"))
+            assert without == with_data, f"{form}({arguments})"
+
+
+def test_values_that_decide_are_refused(sample_names: Any) -> None:
+    names = sample_names(gb, "meta")
+    x, i, s, c = (names[name] for name in "xisc")
+    index = gb.ones((), dtype=gb.int64, device="meta")
+    for refused in (s.item, lambda: bool(s), lambda: x[index], lambda: x[c], lambda: x.narrow(0, index, 1), x.tolist):
+        with pytest.raises(RuntimeError):
+            refused()
+    with pytest.raises(RuntimeError, match="output_size"):
+        i.repeat_interleave(i)
+
+
+def test_indexing_and_assignment() -> None:
+    x, i = gb.empty(3, 4, device="meta"), gb.empty(2, dtype=gb.int64, device="meta")
+    assert x[i].shape == x[gb.tensor([0, 1])].shape == (2, 4)
+    assert x[:, i].shape == (3, 2) and x[i].device.type == "meta"
+    version = x._version
+    x[i] = 1.0
+    x[x > 0] = x[0, 0]
+    x[0] = 2.0
+    assert x._version == version + 3
+    with pytest.raises(RuntimeError, match="broadcast"):
+        x[i] = gb.empty(3, device="meta")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x.index_select(0, i)", "x.gather(1, g)", "x.scatter(1, g, 1.0)", "x + y", "x.add_(y)", "gb.cat([x, y])", "x[i]",
+     "x.index_put((i,), s)", "gb.where(c, x, y)", "x.masked_fill(c, 1.0)", "gb.isin(x, y)", "x.mm(y.t())",
+     "x.set_(y)", "gb.add(x, x, out=y)", "gb.gather(x, 1, g, out=y)"],
+)  # fmt: skip
+@pytest.mark.parametrize("meta_first", [True, False])
+def test_devices_do_not_mix(text: str, meta_first: bool, sample_names: Any) -> None:
+    cpu, meta = sample_names(gb, "cpu"), sample_names(gb, "meta")
+    names = {**(cpu if meta_first else meta), "x": (meta if meta_first else cpu)["x"], "gb": gb}
+    if meta_first and text in ("x[i]", "x.index_put((i,), s)"):
+        assert eval(text, names).device.type == "meta"
+        return
+    with pytest.raises(RuntimeError):
+        eval(text, names)
