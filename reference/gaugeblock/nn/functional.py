@@ -1,1 +1,123 @@
-"""torch.nn.functional's functions."""
+"""The functions of torch.nn.functional, with its signatures and its checks of arguments.
+
+Those that are an operator as it stands are made when they are first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .activations import (
+    celu,
+    elu,
+    glu,
+    gumbel_softmax,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    leaky_relu,
+    log_softmax,
+    mish,
+    relu,
+    relu6,
+    rrelu,
+    selu,
+    silu,
+    softmax,
+    softmin,
+    softsign,
+    tanhshrink,
+    threshold,
+)
+from .lookup import operator
+from .losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    gaussian_nll_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    nll_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    triplet_margin_with_distance_loss,
+)
+from .margin_losses import (
+    cosine_embedding_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+)
+from .normalizations import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    normalize,
+    rms_norm,
+)
+from .pooling import (
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
+from .regularization import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
+from .resampling import fold, interpolate, pad, unfold
+from .sparse_inputs import embedding, embedding_bag
+
+OPERATORS = {
+    **{
+        name: name
+        for name in """adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear celu_ channel_shuffle conv1d
+        conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity elu_ gelu hardshrink
+        hardtanh_ leaky_relu_ linear native_channel_shuffle one_hot pairwise_distance pdist pixel_shuffle
+        pixel_unshuffle prelu relu_ rrelu_ scaled_dot_product_attention selu_ sigmoid softplus softshrink tanh
+        threshold_""".split()
+    },
+    "logsigmoid": "log_sigmoid",
+}
+"""Name here -> operator of the same signature."""
+
+__all__ = [
+    "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
+    "alpha_dropout", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu",
+    "cosine_embedding_loss", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "embedding",
+    "embedding_bag", "feature_alpha_dropout", "fold", "gaussian_nll_loss", "glu", "group_norm", "gumbel_softmax",
+    "hardsigmoid", "hardswish", "hardtanh", "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate",
+    "kl_div", "l1_loss", "layer_norm", "leaky_relu", "local_response_norm", "log_softmax", "lp_pool1d", "lp_pool2d",
+    "lp_pool3d", "margin_ranking_loss", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d",
+    "max_unpool3d", "mish", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss",
+    "nll_loss", "normalize", "pad", "poisson_nll_loss", "relu", "relu6", "rms_norm", "rrelu", "selu", "silu",
+    "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softsign", "tanhshrink", "threshold",
+    "triplet_margin_loss", "triplet_margin_with_distance_loss", "unfold",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    known = OPERATORS.get(name)
+    if known is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = operator(known)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *OPERATORS})

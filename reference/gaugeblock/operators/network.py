@@ -14,12 +14,18 @@ from .registration import kernel
 
 KERNELS = {
     "activation": "glu rrelu_with_noise",
+    "batch_normalization": "native_batch_norm",
+    "group_normalization": "native_group_norm",
     "layer_normalization": "native_layer_norm",
+    "root_mean_square": "_fused_rms_norm",
 }
 """Operators with a kernel for CPU and Meta."""
 COMPOSITES = {
     "activation": "prelu rrelu",
+    "batch_normalization": "batch_norm instance_norm",
+    "group_normalization": "group_norm",
     "layer_normalization": "layer_norm",
+    "root_mean_square": "rms_norm",
 }
 """Operators made of others."""
 

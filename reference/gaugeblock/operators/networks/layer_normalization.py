@@ -33,7 +33,7 @@ def normalized_dims(operator: str, input: Tensor, normalized_shape: Sizes, *para
     if len(own) < len(wanted) or own[len(own) - len(wanted) :] != wanted:
         raise RuntimeError(
             f"{operator}(): Given normalized_shape={list(wanted)}, expected input with shape "
-            f"[{', '.join(['*', *map(str, wanted)])}], but got input of size{list(own)}"
+            f"[*{', '.join(map(str, wanted))}], but got input of size{list(own)}"
         )
     return len(wanted)
 
@@ -53,9 +53,9 @@ def statistics_dtype(operator: str, input: Tensor, *parameters: Tensor | None) -
     if own.itemsize == 2 and given == {float32}:
         return float32
     raise RuntimeError(
-        f"{operator}(): mixed dtype (CPU): expect parameters to have the dtype of the input "
-        f"({UPSTREAM_NAMES[own.name]}), or float32 for half precision, got "
-        f"{', '.join(sorted(UPSTREAM_NAMES[dtype.name] for dtype in given))}"
+        f"{operator}(): mixed dtype (CPU): all inputs must share same datatype, or parameters be Float beside half "
+        f"precision; got {', '.join(sorted(UPSTREAM_NAMES[dtype.name] for dtype in given))} beside "
+        f"{UPSTREAM_NAMES[own.name]}"
     )
 
 

@@ -1,0 +1,138 @@
+"""Pooling with torch.nn.functional's signatures; with `return_indices` the places of the largest elements too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..tensor.tensor import Tensor
+from .lookup import operator
+
+Ints = int | Sequence[int]
+
+
+def repeated(value: Any, count: int) -> tuple[int, ...]:
+    """A number for each of `count` dims."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * count
+
+
+def _max_pool(dims: int) -> Callable[..., Any]:
+    def max_pool(
+        input: Tensor,
+        kernel_size: Ints,
+        stride: Ints | None = None,
+        padding: Ints = 0,
+        dilation: Ints = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        name = f"max_pool{dims}d" + ("_with_indices" if return_indices else "")
+        return operator(name)(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+
+    max_pool.__name__ = max_pool.__qualname__ = f"max_pool{dims}d"
+    max_pool.__doc__ = f"The largest element of each window over the last {dims} dims."
+    return max_pool
+
+
+def _sizes(input: Tensor, output_size: Any, dims: int) -> tuple[int, ...]:
+    """The output sizes, None standing for the input's."""
+    given = repeated(output_size, dims)
+    own = input.shape
+    if len(own) <= len(given):
+        raise ValueError(f"Input dimension should be at least {len(given) + 1}, got {len(own)}")
+    return tuple(b if a is None else a for a, b in zip(given, own[len(own) - len(given) :], strict=True))
+
+
+def _adaptive_max_pool(dims: int) -> Callable[..., Any]:
+    def adaptive_max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        sizes = _sizes(input, output_size, dims)
+        found = operator(f"adaptive_max_pool{dims}d")(input, sizes)
+        return found if return_indices else found[0]
+
+    adaptive_max_pool.__name__ = adaptive_max_pool.__qualname__ = f"adaptive_max_pool{dims}d"
+    adaptive_max_pool.__doc__ = f"The largest element of each of `output_size` parts of the last {dims} dims."
+    return adaptive_max_pool
+
+
+max_pool1d, max_pool2d, max_pool3d = (_max_pool(dims) for dims in (1, 2, 3))
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive_max_pool(dims) for dims in (1, 2, 3))
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Any:
+    """The mean of each of `output_size` parts of the last two dims; None keeps a size."""
+    return operator("adaptive_avg_pool2d")(input, _sizes(input, output_size, 2))
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Any:
+    """The mean of each of `output_size` parts of the last three dims; None keeps a size."""
+    return operator("adaptive_avg_pool3d")(input, _sizes(input, output_size, 3))
+
+
+def _lp_pool(dims: int) -> Callable[..., Any]:
+    def lp_pool(
+        input: Any, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
+    ) -> Any:
+        if abs(norm_type) == math.inf:
+            sign = 1 if norm_type > 0 else -1
+            largest = operator(f"max_pool{dims}d")
+            return largest(input.abs() * sign, kernel_size, () if stride is None else stride, 0, 1, ceil_mode) * sign
+        mean = operator(f"avg_pool{dims}d")(
+            input**norm_type, kernel_size, () if stride is None else stride, 0, ceil_mode
+        )
+        return (mean.sign() * mean.abs().relu() * math.prod(repeated(kernel_size, dims))) ** (1.0 / norm_type)
+
+    lp_pool.__name__ = lp_pool.__qualname__ = f"lp_pool{dims}d"
+    lp_pool.__doc__ = f"The norm of order `norm_type` of each window over the last {dims} dims."
+    return lp_pool
+
+
+lp_pool1d, lp_pool2d, lp_pool3d = (_lp_pool(dims) for dims in (1, 2, 3))
+
+
+def _unpooled_sizes(
+    input: Tensor, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], given: Any
+) -> tuple[int, ...]:
+    dims = len(kernel)
+    own = input.shape[input.ndim - dims :]
+    usual = tuple((n - 1) * s + k - 2 * p for n, s, k, p in zip(own, stride, kernel, padding, strict=True))
+    if given is None:
+        return usual
+    wanted = tuple(given)[2:] if len(given) == dims + 2 else tuple(given)
+    if len(wanted) != dims:
+        raise ValueError(
+            f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of "
+            f"'{len(wanted)}'"
+        )
+    for d, (size, middle, step) in enumerate(zip(wanted, usual, stride, strict=True)):
+        if not middle - step < size < middle + step:
+            raise ValueError(
+                f'invalid output_size "{list(wanted)}" (dim {d} must be between {middle - step} and {middle + step})'
+            )
+    return wanted
+
+
+def _max_unpool(dims: int) -> Callable[..., Any]:
+    def max_unpool(
+        input: Any,
+        indices: Any,
+        kernel_size: Ints,
+        stride: Ints | None = None,
+        padding: Ints = 0,
+        output_size: Any = None,
+    ) -> Any:
+        kernel, paddings = repeated(kernel_size, dims), repeated(padding, dims)
+        steps = kernel if stride is None else repeated(stride, dims)
+        sizes = _unpooled_sizes(input, kernel, steps, paddings, output_size)
+        if dims == 1:
+            return operator("max_unpool2d")(input.unsqueeze(-1), indices.unsqueeze(-1), (*sizes, 1)).squeeze(-1)
+        if dims == 2:
+            return operator("max_unpool2d")(input, indices, sizes)
+        return operator("max_unpool3d")(input, indices, sizes, steps, paddings)
+
+    max_unpool.__name__ = max_unpool.__qualname__ = f"max_unpool{dims}d"
+    max_unpool.__doc__ = "The elements put back where max pooling found them, 0 elsewhere."
+    return max_unpool
+
+
+max_unpool1d, max_unpool2d, max_unpool3d = (_max_unpool(dims) for dims in (1, 2, 3))

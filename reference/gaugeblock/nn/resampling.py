@@ -1,0 +1,100 @@
+"""Padding, patches and interpolation with torch.nn.functional's signatures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..tensor.tensor import Tensor
+from .lookup import operator
+from .pooling import repeated
+
+UPSAMPLING = {
+    ("nearest", 3): "upsample_nearest1d", ("nearest", 4): "upsample_nearest2d", ("nearest", 5): "upsample_nearest3d",
+    ("nearest-exact", 3): "_upsample_nearest_exact1d", ("nearest-exact", 4): "_upsample_nearest_exact2d",
+    ("nearest-exact", 5): "_upsample_nearest_exact3d", ("linear", 3): "upsample_linear1d",
+    ("bilinear", 4): "upsample_bilinear2d", ("trilinear", 5): "upsample_trilinear3d",
+    ("bicubic", 4): "upsample_bicubic2d",
+}  # fmt: skip
+"""(mode, number of dims) -> operator."""
+SMOOTH = ("linear", "bilinear", "bicubic", "trilinear")
+
+
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
+    """Elements added before and after, last dim first: a constant, reflected, the outermost repeated, or circular."""
+    return operator("pad")(input, pad, mode, value)
+
+
+def unfold(
+    input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Any:
+    """The patches of images as columns."""
+    return operator("im2col")(input, *(repeated(value, 2) for value in (kernel_size, dilation, padding, stride)))
+
+
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Any:
+    """Columns added up as patches of images."""
+    given = (output_size, kernel_size, dilation, padding, stride)
+    return operator("col2im")(input, *(repeated(value, 2) for value in given))
+
+
+def interpolate(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Any:
+    """input resampled to `size`, or by `scale_factor`.
+
+    Raises ValueError unless exactly one of the two is given, and for options that the mode does not take;
+    NotImplementedError for a mode that does not go with the number of dims.
+    """
+    if mode not in SMOOTH and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    if antialias:
+        raise NotImplementedError("interpolate(): argument 'antialias' must be False, got True")
+    dims = input.ndim - 2
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is None and scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    scales: tuple[float, ...] | None = None
+    sizes: tuple[int, ...] | None = None
+    for name, value in (("size", size), ("scale_factor", scale_factor)):
+        if isinstance(value, (tuple, list)) and len(value) != dims:
+            raise ValueError(
+                f"Input and output must have the same number of spatial dimensions, but got input with spatial "
+                f"dimensions of {list(input.shape[2:])} and {name} of shape {value}."
+            )
+    if size is not None:
+        sizes = repeated(size, dims)
+    else:
+        scales = tuple(float(scale) for scale in repeated(scale_factor, dims))
+    if recompute_scale_factor:
+        if size is not None:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        assert scales is not None
+        sizes = tuple(math.floor(n * scale) for n, scale in zip(input.shape[2:], scales, strict=True))
+        scales = None
+    if mode == "area":
+        if sizes is None:
+            assert scales is not None
+            sizes = tuple(math.floor(n * scale) for n, scale in zip(input.shape[2:], scales, strict=True))
+        return operator(f"adaptive_avg_pool{dims}d")(input, sizes)
+    name = UPSAMPLING.get((mode, input.ndim), "")
+    if not name:
+        raise NotImplementedError(
+            f"interpolate(): Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
+            f"linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
+        )
+    if mode in SMOOTH:
+        return operator(name)(input, sizes, bool(align_corners), scales)
+    return operator(name)(input, sizes, scales)

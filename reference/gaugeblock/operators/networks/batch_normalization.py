@@ -1,0 +1,162 @@
+"""Normalization of each channel over the batch, or of each channel of each sample, with running statistics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...core.device import cpu
+from ...core.dtype import DType, float32, float64
+from ...kernels import folds
+from ...tensor.tensor import Tensor, empty_tensor
+from ..arrays import Array, filled, overwrite, values
+from ..reduce_call import reduce
+from .calls import apply, apply_for_many, write
+from .layer_normalization import statistics_dtype
+from .layouts import empty_in_suggested_format
+
+Parameters = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
+NAMES = ("weight", "bias", "running_mean", "running_var")
+
+
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(input normalized per channel (dim 1), mean, 1 / sqrt(variance + eps)) with statistics of the batch in training.
+
+    The running statistics, with the unbiased variance, are updated in place then; otherwise they are what is used, and
+    the other two results are empty. Raises RuntimeError for an empty input, missing statistics, dtypes that do not fit,
+    IndexError for an input without channels.
+    """
+    parameters = (weight, bias, running_mean, running_var)
+    geometry = input.geometry
+    if geometry.ndim < 2:
+        raise IndexError(
+            f"batch_norm(): Dimension out of range (expected to be in range of [{-geometry.ndim}, "
+            f"{geometry.ndim - 1}], but got 1): the input has {geometry.ndim} dims and no channels"
+        )
+    channels = geometry.sizes[1]
+    _check(channels, parameters, training=training)
+    kept = statistics_dtype("batch_norm", input, *parameters)
+    if not geometry.numel:
+        raise RuntimeError(
+            f"batch_norm(): input tensor must have at least one element, but got input_sizes = {list(geometry.sizes)}"
+        )
+    result = empty_in_suggested_format(geometry)
+    count = channels if training else 0
+    if geometry.device is not cpu:
+        means, inverses = (empty_tensor((count,), kept, geometry.device) for _ in range(2))
+        return result, means, inverses
+    wide = float64 if geometry.dtype is float64 else float32
+    if training:
+        mean, variance = _statistics(input)
+        _update(running_mean, mean, momentum)
+        size = geometry.numel // channels
+        with np.errstate(all="ignore"):
+            _update(running_var, variance * np.float64(size) / np.float64(size - 1), momentum)
+    else:
+        assert running_mean is not None
+        assert running_var is not None
+        mean, variance = (values(t).astype(np.float64) for t in (running_mean, running_var))
+    with np.errstate(all="ignore"):
+        inverse = 1.0 / np.sqrt(variance + eps)
+    _normalize(result, input, mean, inverse, parameters, wide)
+    if not training:
+        return result, empty_tensor((0,), kept), empty_tensor((0,), kept)
+    return result, filled((channels,), kept, mean), filled((channels,), kept, inverse)
+
+
+def _check(channels: int, parameters: Parameters, *, training: bool) -> None:
+    for name, parameter in zip(NAMES, parameters, strict=True):
+        if parameter is not None and parameter.geometry.numel != channels:
+            raise RuntimeError(
+                f"batch_norm(): {name} should contain {channels} elements not {parameter.geometry.numel}"
+            )
+        if parameter is None and not training and name in NAMES[2:]:
+            raise RuntimeError(f"batch_norm(): {name} must be defined in evaluation mode")
+
+
+def _statistics(input: Tensor) -> tuple[Array, Array]:
+    own = input.geometry.dtype
+    dims = tuple(d for d in range(input.geometry.ndim) if d != 1)
+    fold = folds.variance_fold(own, False, True)
+    variance, mean = reduce("batch_norm", fold, input, dims, False, own, (float64, float64), (0.0,))
+    return values(mean).copy(), values(variance).copy()
+
+
+def _update(running: Tensor | None, found: Array, momentum: float) -> None:
+    if running is not None:
+        overwrite(running, values(running).astype(np.float64) * (1.0 - momentum) + found * momentum)
+
+
+def _normalize(
+    result: Tensor, input: Tensor, mean: Array, inverse: Array, parameters: Parameters, wide: DType
+) -> None:
+    weight, bias = parameters[:2]
+    sizes = (mean.size, *(1,) * (input.geometry.ndim - 2))
+    with np.errstate(all="ignore"):
+        factor = inverse if weight is None else inverse * values(weight).astype(np.float64)
+    parts = [filled(sizes, wide, mean.reshape(sizes)), filled(sizes, wide, factor.reshape(sizes))]
+    if bias is None:
+        write("normalized", result, [input, *parts], wide)
+    else:
+        shift = filled(sizes, wide, values(bias).reshape(sizes))
+        write("normalized.bias", result, [input, *parts, shift], wide)
+
+
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """native_batch_norm without the statistics; an empty input stays empty. Raises RuntimeError as it does."""
+    if not input.geometry.numel:
+        channels = input.geometry.sizes[1] if input.geometry.ndim > 1 else 0
+        _check(channels, (weight, bias, running_mean, running_var), training=training)
+        return apply("clone", input)
+    return apply_for_many(
+        "native_batch_norm", input, weight, bias, running_mean, running_var, training, momentum, eps
+    )[0]
+
+
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """batch_norm of each sample by itself; running statistics take the mean over the samples.
+
+    Raises RuntimeError for missing statistics and parameters that do not fit.
+    """
+    running = (running_mean, running_var)
+    if not use_input_stats and None in running:
+        raise RuntimeError(
+            "instance_norm(): Expected running_mean and running_var to be defined when use_input_stats is false"
+        )
+    samples, channels = input.geometry.sizes[:2]
+    given = (weight, bias, *running)
+    repeated = [None if p is None else apply("repeat", p, (samples,)) for p in given]
+    flat = apply("reshape", input, (1, samples * channels, *input.geometry.sizes[2:]))
+    result = apply("batch_norm", flat, *repeated, use_input_stats, momentum, eps, cudnn_enabled)
+    for target, found in zip(running, repeated[2:], strict=True):
+        if target is not None and found is not None and target.geometry.numel:
+            apply("copy_", target, apply("mean.dim", apply("view", found, (samples, channels)), (0,)))
+    return apply("view", result, input.geometry.sizes)

@@ -1,0 +1,57 @@
+"""Normalization by the root of the mean square over the last dims."""
+
+from __future__ import annotations
+
+from ...core.dtype import float32, float64
+from ...core.limits import finfo
+from ...iteration.types import UPSTREAM_NAMES
+from ...kernels import folds
+from ...tensor.tensor import Tensor, empty_tensor
+from ..reduce_call import reduce
+from .calls import apply, apply_for_many, write
+from .layer_normalization import Sizes, normalized_dims
+
+
+def _fused_rms_norm(
+    input: Tensor, normalized_shape: Sizes, weight: Tensor | None, eps: float | None
+) -> tuple[Tensor, Tensor]:
+    """(input / sqrt(mean of squares + eps) * weight, the inverse of the root), the latter float32 for half precision.
+
+    Without eps the distance of 1 to the next number of the dtype computed in. Raises RuntimeError for shapes that do
+    not fit, NotImplementedError for what is no float.
+    """
+    count = normalized_dims("rms_norm", input, normalized_shape, weight)
+    geometry = input.geometry
+    own = geometry.dtype
+    dims = tuple(range(geometry.ndim - count, geometry.ndim))
+    if own.is_complex:
+        return _complex(input, dims, weight, eps)
+    if own.kind != 2:
+        raise NotImplementedError(f"\"rms_norm\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    wide = float64 if own is float64 else float32
+    small = finfo(wide).eps if eps is None else eps
+    inverse = reduce("rms_norm", folds.mean_square_fold(own), input, dims, True, own, (wide,), (small,))[0]
+    result = empty_tensor(geometry.sizes, own, geometry.device)
+    if weight is None:
+        write("scaled", result, [input, inverse], wide)
+    else:
+        write("scaled.weight", result, [input, inverse, weight], wide)
+    return result, inverse
+
+
+def _complex(
+    input: Tensor, dims: tuple[int, ...], weight: Tensor | None, eps: float | None
+) -> tuple[Tensor, Tensor]:
+    """The same with the complex square, which is no magnitude."""
+    small = finfo(input.geometry.dtype).eps if eps is None else eps
+    mean = apply("mean.dim", apply("mul.Tensor", input, input), dims, True)
+    inverse = apply("rsqrt", apply("add.Scalar", mean, small))
+    result = apply("mul.Tensor", input, inverse)
+    return result if weight is None else apply("mul.Tensor", result, weight), inverse
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """The first result of _fused_rms_norm. Raises as it does."""
+    return apply_for_many("_fused_rms_norm", input, normalized_shape, weight, eps)[0]
