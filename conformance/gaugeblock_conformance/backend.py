@@ -47,6 +47,12 @@ class MemoryFormat(str):
     __slots__ = ()
 
 
+class Layout(str):
+    """A layout argument: ``"strided"``, ``"sparse_coo"``, ``"sparse_csr"`` …"""
+
+    __slots__ = ()
+
+
 @runtime_checkable
 class Backend(Protocol):
     """What the suite needs of every backend.

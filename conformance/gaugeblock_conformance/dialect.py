@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
-from .backend import Array, DType, MemoryFormat, dtype_name
+from .backend import Array, DType, Layout, MemoryFormat, dtype_name
+from .backend_dispatch import CALLS, PARTS
 from .case import TensorCase
 from .trace import Call, Name
 from .values import CHEAP, table
@@ -16,10 +18,12 @@ class Dialect:
     """What all dialects share; subclasses write the backend's public API, or calls of its adapter.
 
     ``setup`` is the source line that makes ``module`` available. ``watching`` is how to watch a storage: a line for a
-    tensor's name, and an expression for whether the storage is still there.
+    tensor's name, and an expression for whether the storage is still there. ``adapter`` is the source line that makes
+    ``backend``, the adapter, for calls that have no other form.
     """
 
     setup = ""
+    adapter = ""
     watching = ("alive = backend.watch_storage({0})", "alive()")
 
     def imports(self, text: str) -> list[str]:
@@ -29,6 +33,11 @@ class Dialect:
             lines.insert(0, f"from math import {', '.join(needed)}")
         if "np." in text and "import numpy as np" not in self.setup:
             lines.insert(0, "import numpy as np")
+        parts = [name for name in PARTS if re.search(rf"\b{name}\(", text)]
+        if parts:
+            lines.append(f"from gaugeblock_conformance.backend_dispatch import {', '.join(parts)}")
+        if self.adapter and "backend." in text:
+            lines.append(self.adapter)
         return lines
 
     def create(self, target: str, source: TensorCase | Array) -> list[str]:
@@ -89,6 +98,8 @@ class Dialect:
             return self.dtype(value)
         if isinstance(value, MemoryFormat):
             return self.memory_format(value)
+        if isinstance(value, Layout):
+            return self.layout(value)
         if isinstance(value, list):
             return "[" + ", ".join(self.literal(v) for v in value) + "]"
         if isinstance(value, tuple):
@@ -103,6 +114,9 @@ class Dialect:
 
     def memory_format(self, name: str) -> str:
         return repr(str(name))
+
+    def layout(self, name: str) -> str:
+        return self.memory_format(name)
 
     def observe(self, what: str, variable: str) -> str:
         """An expression for what an observer of the protocol returns."""
@@ -132,7 +146,7 @@ class AdapterDialect(Dialect):
 
     def imports(self, text: str) -> list[str]:
         lines = super().imports(text)
-        markers = [name for name in ("DType", "MemoryFormat") if f"{name}(" in text]
+        markers = [name for name in ("DType", "Layout", "MemoryFormat") if f"{name}(" in text]
         if markers:
             lines.insert(0, f"from gaugeblock_conformance.backend import {', '.join(markers)}")
         return [*lines, "import ml_dtypes"] if "dtype='bfloat16'" in text else lines
@@ -146,6 +160,9 @@ class AdapterDialect(Dialect):
 
     def memory_format(self, name: str) -> str:
         return f"MemoryFormat({str(name)!r})"
+
+    def layout(self, name: str) -> str:
+        return f"Layout({str(name)!r})"
 
     def observe(self, what: str, variable: str) -> str:
         call = f"backend.{'version_of' if what == 'version' else what}({variable})"
@@ -178,6 +195,10 @@ class TorchDialect(Dialect):
         writer = self._special.get(operator)
         if writer is not None:
             return str(writer(self, args, kwargs))
+        if operator in CALLS:
+            return super().expression(operator, args, kwargs)
+        if "::" in operator:
+            return f"{self.alias}.ops.{operator.replace('::', '.')}({', '.join(self.arguments(args, kwargs))})"
         base = operator.split(".")[0]
         if base.endswith("_") or base in METHODS:
             return f"{self.literal(args[0])}.{base}({', '.join(self.arguments(args[1:], kwargs))})"

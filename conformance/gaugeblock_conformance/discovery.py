@@ -90,6 +90,8 @@ def load(name: BackendName) -> Backend:
         )
     _check_capabilities(name, backend)
     own = getattr(backend, "dialect", None) is not None
+    if own:
+        backend.dialect.adapter = _adapter_dialect(name).setup
     if not own or _overridden(backend):
         backend.adapter_dialect = _adapter_dialect(name)
     if not own:

@@ -12,7 +12,9 @@ from .torch_style import CAPABILITIES, TorchStyleBackend
 _NEEDS_DATA = frozenset("numpy threads serialize bigmem refcount sort rng".split())
 
 # What torch has beside the common capabilities where memory is the host's, and what it has only there.
-_HOST_ONLY = frozenset({"quantized", "shm", "sparse_coo"})
+_HOST_ONLY = frozenset(
+    """quantized shm sparse_coo dispatch.keyset dispatch.registry dispatch.mode wrapper inference autograd""".split()
+)
 _HOST_MEMORY = frozenset({"numpy", "threads"})
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import NUMPY_NAMES, Array, DType, MemoryFormat, Unsupported
+from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Unsupported
+from ..backend_dispatch import is_dispatch_call
 from ..dialect import METHODS, Dialect, TorchDialect
+from .dispatch_calls import Dispatching
 from .storage_calls import STORAGE_CALLS, STORAGE_WRITERS, save_and_load
 
 Function = Callable[..., Any]
@@ -38,6 +40,9 @@ def _slice(x: Any, dim: int = 0, start: int | None = None, end: int | None = Non
     return x[(slice(None),) * (dim % max(x.dim(), 1)) + (slice(start, end, step),)]
 
 
+# Functions that take the tensors of a list one by one.
+_VARIADIC = frozenset({"broadcast_tensors"})
+
 # Operators that Python writes in its own syntax, as attributes, or under another name.
 SPECIAL: dict[str, Function] = {
     "__getitem__": python.getitem,
@@ -54,6 +59,7 @@ SPECIAL: dict[str, Function] = {
     "__setattr__": _setattr,
     "__getattr__": getattr,
     "slice.Tensor": _slice,
+    "unique_dim": lambda x, dim, *flags, **named: x.unique(*flags, **named, dim=dim),
     "T": _getter("T"),
     "mT": _getter("mT"),
     "H": _getter("H"),
@@ -119,6 +125,8 @@ def _prefix(call: str) -> Writer:
 
 
 WRITERS: dict[str, Writer] = {
+    "unique_dim": lambda d, a, k: f"{d.literal(a[0])}.unique({', '.join(d.arguments(a[2:], {**k, 'dim': a[1]}))})",
+    "broadcast_tensors": lambda d, a, k: f"{d.alias}.broadcast_tensors(*{d.literal(a[0])})",
     "__getitem__": lambda d, a, k: f"{d.literal(a[0])}[{_index_text(d, a[1])}]",
     "__setitem__": lambda d, a, k: f"{d.literal(a[0])}[{_index_text(d, a[1])}] = {d.literal(a[2])}",
     "__index__": lambda d, a, k: f"{d.literal(a[0])}.__index__()",
@@ -150,6 +158,7 @@ class TorchStyleBackend:
         self.name = name or module.__name__
         self.version = str(getattr(module, "__version__", "unknown"))
         self.dialect: Dialect = TorchDialect(module.__name__, device=device, special=WRITERS)
+        self._dispatching = Dispatching(module, device, self.call)
         self._functions: dict[str, Function] = {}
         self._dtypes: dict[str, Any] = {}
         self._names: dict[Any, str] = {}
@@ -196,7 +205,7 @@ class TorchStyleBackend:
     def _argument(self, value: Any) -> Any:
         if type(value) is DType:
             return self._dtypes.get(value) or getattr(self.module, value, None) or self._missing_dtype(value)
-        if type(value) is MemoryFormat:
+        if type(value) is MemoryFormat or type(value) is Layout:
             return getattr(self.module, value)
         if type(value) is tuple or type(value) is list:
             return type(value)(self._argument(v) for v in value)
@@ -208,6 +217,8 @@ class TorchStyleBackend:
     def _resolve(self, operator: str) -> Function:
         if operator in SPECIAL:
             return SPECIAL[operator]
+        if is_dispatch_call(operator):
+            return self._dispatching.resolve(operator)
         if operator == "save_and_load":
             return save_and_load(self.module)
         base = operator.split(".")[0]
@@ -217,6 +228,8 @@ class TorchStyleBackend:
             return _method(base)
         if function is None:
             raise Unsupported(operator, f"{self.name} has neither a function nor a method {base!r}")
+        if base in _VARIADIC:
+            return lambda tensors: function(*tensors)
         if base in FACTORIES and self.device != "cpu":
             device = self.device
             return lambda *args, **kwargs: function(*args, **{"device": device, **kwargs})
@@ -262,7 +275,7 @@ def _function(module: Any, base: str) -> Any:
     return getattr(module, base, None) if found is None else found
 
 
-_TRANSLATED = frozenset({DType, MemoryFormat, list, tuple})
+_TRANSLATED = frozenset({DType, Layout, MemoryFormat, list, tuple})
 
 
 def _method(name: str) -> Function:

@@ -1,0 +1,102 @@
+"""What the suite asks of a dispatcher, as data: the calls of the capabilities dispatch.*, wrapper and inference.
+
+Nothing here names a backend's API. A backend with the capabilities answers the operator names of :data:`CALLS` in its
+``call``; what its kernels, modes and wrappers did, it writes into one log, in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+NAMESPACE = "suite"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that the backend is to register: it writes ``label`` into the log (None: nothing) and does ``action``.
+
+    ============ ==========================================================================================
+    ``scale``    its first argument times ``argument``
+    ``chain``    the unary operators named in ``argument``, one after another, on its first argument
+    ``zeros``    a tensor of the sizes ``argument``, on the device of the kernel's key
+    ``copies``   clones of its first argument, as many as ``argument``
+    ``give``     ``argument`` itself
+    ``first``    its first argument itself
+    ``raise``    raises the builtin exception named by ``argument``, with its name as message
+    ``below``    the same operator again, on the keys below the kernel's own
+    ``select``   the same operator again, on the key of the device that is given as ``device=``
+    ``keys``     writes the names of its keys, highest first, into the log, then as ``below``
+    ``echo``     writes its arguments but the first into the log, then a clone of the first
+    ``skip``     is no kernel: the key falls through
+    ============ ==========================================================================================
+    """
+
+    label: str | None
+    action: str
+    argument: Any = None
+
+
+@dataclass(frozen=True)
+class Include:
+    """The key counts for every call of this thread."""
+
+    key: str
+
+
+@dataclass(frozen=True)
+class Exclude:
+    """The key counts for no call of this thread."""
+
+    key: str
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Inference mode."""
+
+
+@dataclass(frozen=True)
+class Thread:
+    """Another thread."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A dispatch mode that writes ``label`` and the operator's name into the log, then does ``action``.
+
+    ``forward``: the call as it is; ``double``: the call, its result added to itself; ``full``: a tensor of the number
+    ``argument`` instead of the call; ``raise``: as for kernels.
+    """
+
+    label: str
+    action: str = "forward"
+    argument: Any = None
+
+
+Context = Include | Exclude | Inference | Thread | Mode
+
+PARTS = tuple(part.__name__ for part in (Kernel, Include, Exclude, Inference, Thread, Mode))
+
+CALLS: dict[str, str] = {
+    "define_operator": "(schema) a new operator of namespace 'suite'",
+    "register_kernel": "(operator, key, Kernel) for an operator of namespace 'suite'",
+    "register_fallback": "(key, Kernel) for every operator without one for the key",
+    "remove_kernel": "() takes away the kernel that was registered last",
+    "release_operators": "() takes away all operators, kernels and fallbacks of the suite, and empties the log",
+    "dispatch_log": "() -> tuple: the entries of the log, in order, which is empty afterwards",
+    "dispatch_keys": "(tensor) -> tuple: the names of its keys, highest first",
+    "thread_keys": "() -> (tuple, tuple): the keys that this thread includes and excludes, in order of the alphabet",
+    "highest_key": "(*names) -> the key that decides in a set of these",
+    "within": "(contexts, operator, *args, **kwargs) -> the call's answer, made with the contexts entered in order",
+    "on_wrappers": "(operator, *args) -> the call's answer on wrappers of its tensors, and 'wrapped' or 'bare'",
+    "on_ducks": "(operator, labels, *args) -> what labelled foreign objects, put for None in args, answer",
+    "gradient_on_wrapper": "(x, factor) -> gradient of sum(x * factor) in a wrapper of x, and 'wrapped' or 'bare'",
+    "register_derivative": "(operator, factor) for a unary operator: the incoming gradient times the factor",
+}
+"""Operator name -> its arguments and answer. Operators of the namespace itself are called as ``suite::name``."""
+
+
+def is_dispatch_call(operator: str) -> bool:
+    """Whether the call is one of the table's or of an operator that the suite defined."""
+    return operator in CALLS or "::" in operator

@@ -1,0 +1,59 @@
+"""How modules of torch's style spell their dispatcher, where torch and the engine spell it differently."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class DispatchNames:
+    """``key_set`` takes no, one or more keys in a row of ``|``; guards are context managers of one key."""
+
+    key: Function
+    key_set: Any
+    keys_of: Function
+    include: Function
+    exclude: Function
+    included: Function
+    excluded: Function
+    library: Any
+    operators: Any
+    mode: type
+
+
+def names_of(module: Any) -> DispatchNames:
+    """The names of ``module``: torch, or the engine."""
+    modes = importlib.import_module(f"{module.__name__}.utils._python_dispatch")
+    library = importlib.import_module(f"{module.__name__}.library")
+    private = getattr(module, "_C", None)
+    if private is not None:
+        return DispatchNames(
+            key=private._dispatch_key_parse,
+            key_set=private.DispatchKeySet,
+            keys_of=private._dispatch_keys,
+            include=private._IncludeDispatchKeyGuard,
+            exclude=lambda key: private._ExcludeDispatchKeyGuard(private.DispatchKeySet(key)),
+            included=private._dispatch_tls_local_include_set,
+            excluded=private._dispatch_tls_local_exclude_set,
+            library=library,
+            operators=module.ops,
+            mode=modes.TorchDispatchMode,
+        )
+    dispatch = importlib.import_module(f"{module.__name__}.dispatch")
+    return DispatchNames(
+        key=lambda name: getattr(dispatch.DispatchKey, name),
+        key_set=dispatch.DispatchKeySet,
+        keys_of=module.dispatch_keys,
+        include=dispatch.IncludeDispatchKeyGuard,
+        exclude=dispatch.ExcludeDispatchKeyGuard,
+        included=dispatch.tls_include_set,
+        excluded=dispatch.tls_exclude_set,
+        library=library,
+        operators=module.ops,
+        mode=modes.TorchDispatchMode,
+    )
