@@ -259,7 +259,7 @@ class Conversation:
         names: list[str] = []
         wrapped = self._wrap(result, names)
         index = self._steps.index(step) if self._steps[-1] is not step else len(self._steps) - 1
-        unpack = isinstance(wrapped, list | tuple)
+        unpack = isinstance(wrapped, list | tuple) and bool(wrapped) and isinstance(wrapped[0], Handle)
         self._steps[index] = Call(tuple(names), operator, step.args, step.kwargs, step.mutates, unpack)
         if not self._inside:
             self.outcome.examples += 1

@@ -208,13 +208,19 @@ class Dispatching:
         return self.redispatch(trip, self.names.key_set(self.names.key(key)))
 
     def echo(self, trip: Trip) -> Any:
-        self.log.append(repr((*trip.args[1:], *sorted(trip.kwargs.items()))))
+        given = (*trip.args[1:], *sorted(trip.kwargs.items()))
+        self.log.append(repr(tuple(_listed(value) for value in given)))
         return trip.args[0].clone()
 
 
 def _names_in(keys: Any) -> tuple[str, ...]:
     """Names of the keys of a set, highest first."""
     return tuple(reversed(re.findall(r"\w+", str(keys).partition("(")[2])))
+
+
+def _listed(value: Any) -> Any:
+    """Sequences inside pairs as lists, whichever kind a binding makes of them."""
+    return [_listed(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def _raise(name: str) -> NoReturn:

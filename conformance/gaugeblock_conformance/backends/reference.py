@@ -17,7 +17,10 @@ from .torch_style import CAPABILITIES, WRITERS, TorchStyleBackend
 class ReferenceBackend(TorchStyleBackend):
     """The reference engine on ``device``."""
 
-    capabilities = CAPABILITIES | {"refcount", "alloc.pluggable", "blob", "iter.introspect"}
+    capabilities = CAPABILITIES | frozenset(
+        """refcount alloc.pluggable blob iter.introspect dispatch.keyset dispatch.registry dispatch.mode
+        wrapper""".split()
+    )
 
     def __init__(self, device: str = "cpu") -> None:
         engine = importlib.import_module("gaugeblock")

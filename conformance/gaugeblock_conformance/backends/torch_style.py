@@ -205,14 +205,19 @@ class TorchStyleBackend:
     def _argument(self, value: Any) -> Any:
         if type(value) is DType:
             return self._dtypes.get(value) or getattr(self.module, value, None) or self._missing_dtype(value)
-        if type(value) is MemoryFormat or type(value) is Layout:
+        if type(value) is MemoryFormat:
             return getattr(self.module, value)
+        if type(value) is Layout:
+            return getattr(self.module, value, None) or self._missing_layout(value)
         if type(value) is tuple or type(value) is list:
             return type(value)(self._argument(v) for v in value)
         return value
 
     def _missing_dtype(self, name: str) -> Any:
         raise Unsupported(name, f"{self.name} has no dtype of this name")
+
+    def _missing_layout(self, name: str) -> Any:
+        raise Unsupported(name, f"{self.name} has no layout of this name")
 
     def _resolve(self, operator: str) -> Function:
         if operator in SPECIAL:

@@ -103,9 +103,9 @@ def test_conversion_to_the_schema(s: Session) -> None:
         x = s.tensor([1.0])
         given: list[tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...]]] = [
             ((3, 2), {}, (3, 2.0)),
-            ((3, 2.5), {"word": "b"}, (3, 2.5, ("word", "b"))),
+            ((3, 2.5), {"word": "b"}, (3, 2.5, ["word", "b"])),
             ((), {"n": 4, "y": 3}, (4, 3.0)),
-            ((4, 0.5), {"sizes": (1, 2), "word": "c"}, (4, 0.5, ("sizes", [1, 2]), ("word", "c"))),
+            ((4, 0.5), {"sizes": (1, 2), "word": "c"}, (4, 0.5, ["sizes", [1, 2]], ["word", "c"])),
         ]
         for arguments, keywords, want in given:
             s.expect_values(s.call("suite::f", x, *arguments, **keywords), [1.0])

