@@ -11,9 +11,8 @@ from gaugeblock_spec.schema import parse
 from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.direct import DIRECT
 from ..tensor.view_table import METADATA, VIEWS
-from . import source
+from . import copies, source, view_forms
 from .caller import Caller
-from .copies import BINDINGS
 from .dunders import REVERSED_ROWS
 from .generate import compile_function
 from .groups import Group
@@ -47,7 +46,7 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
     name = f"{group.name}_{suffix}"
     function = group.name
     run: Callable[..., Any] = caller
-    own_form = BINDINGS.get(function)
+    own_form = OWN_FORMS.get(function)
     if own_form is not None:
         text, names = own_form(name, self, caller)
         return compile_function(label, function, text, document(group), **names)
@@ -116,6 +115,8 @@ def make_reversed(dunder: str, group: Group) -> Any:
     return compile_function(f"Tensor.{dunder}", dunder, text, document(group), **{f"slow_{dunder}": slow})
 
 
+OWN_FORMS = {**copies.BINDINGS, **view_forms.FORMS}
+"""Public names with a form of their own."""
 IN_VIEW_TABLES = frozenset(name.partition(".")[0] for name in (*VIEWS, *METADATA))
 """Operators on metadata alone, which are the same on every device."""
 SIZES_FIRST = re.compile(r"^\w+(\.\w+)?\(Tensor(\([^)]*\))? self, (SymInt|int)\[\d*\] \w+(, \*|\))")

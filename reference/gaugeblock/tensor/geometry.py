@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 from typing import Any
 
@@ -123,6 +124,14 @@ def _build(key: Key) -> Geometry:
         _TABLE.clear()
     _TABLE[key] = self
     return self
+
+
+_INTS = frozenset({int})
+
+
+def only_ints(values: Iterable[Any]) -> bool:
+    """Whether all values are ints: what was kept for ints must not serve floats and bools, which are equal to them."""
+    return _INTS.issuperset(map(type, values))
 
 
 def remember(plans: dict[Any, Any], key: Any, value: Any) -> Any:

@@ -14,7 +14,7 @@ from ..core.memory_format import (
     contiguous_format,
     preserve_format,
 )
-from .geometry import contiguous_geometry, geometry_of, remember
+from .geometry import contiguous_geometry, geometry_of, only_ints, remember
 from .hooks import hooks
 from .make_view import regeometry, view_at_same_place
 from .strides import channels_last_strides, is_channels_last, view_strides
@@ -55,10 +55,7 @@ def view(self: Tensor, size: Sequence[int]) -> Tensor:
     """
     geometry = self.geometry
     key = ("view", size if type(size) is tuple else check_ints("view", "size", size))
-    try:
-        other = geometry.views.get(key)
-    except TypeError:
-        other = None
+    other = geometry.views.get(key) if only_ints(key[1]) else None
     if other is None:
         sizes = inferred_sizes("view", size, geometry.numel)
         strides = view_strides(geometry.sizes, geometry.strides, sizes)
@@ -83,7 +80,7 @@ def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     geometry = self.geometry
     key = ("view", shape if type(shape) is tuple else tuple(shape))
     other = geometry.views.get(key)
-    if other is not None:
+    if other is not None and only_ints(key[1]):
         return view_at_same_place(self, other)
     sizes = inferred_sizes("reshape", shape, geometry.numel)
     strides = view_strides(geometry.sizes, geometry.strides, sizes)
@@ -103,7 +100,7 @@ def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dims `start_dim` to `end_dim` as one, by reshape; `self` when that changes nothing. Raises RuntimeError."""
     geometry = self.geometry
     sizes = geometry.sizes
-    if start_dim == 0 and end_dim == -1 and len(sizes) > 1:
+    if start_dim.__class__ is int and start_dim == 0 and end_dim == -1 and len(sizes) > 1:
         return reshape(self, (geometry.numel,))
     first = wrap_dim("flatten", start_dim, len(sizes), "start_dim")
     last = wrap_dim("flatten", end_dim, len(sizes), "end_dim")

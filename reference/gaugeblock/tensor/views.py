@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.errors import check_int, check_ints, wrap_dim, wrap_dims
-from .geometry import Geometry, remember
+from .geometry import Geometry, only_ints, remember
 from .make_view import make_view, regeometry, view_at_same_place
 from .strides import broadcast_strides, extent, permuted
 from .tensor import Tensor
@@ -28,10 +28,7 @@ def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Dims `dim0` and `dim1` swapped. Raises IndexError for a dim out of range."""
     geometry = self.geometry
     key = ("transpose", dim0, dim1)
-    try:
-        other = geometry.views.get(key)
-    except TypeError:
-        other = None
+    other = geometry.views.get(key) if dim0.__class__ is int and dim1.__class__ is int else None
     if other is None:
         first = wrap_dim("transpose", dim0, geometry.ndim, "dim0")
         second = wrap_dim("transpose", dim1, geometry.ndim, "dim1")
@@ -53,7 +50,7 @@ def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
     geometry = self.geometry
     key = ("permute", dims if type(dims) is tuple else tuple(dims))
     other = geometry.views.get(key)
-    if other is not None:
+    if other is not None and only_ints(key[1]):
         return view_at_same_place(self, other)
     dims = check_ints("permute", "dims", dims)
     if len(dims) != geometry.ndim:
@@ -74,7 +71,7 @@ def movedim(self: Tensor, source: int | Sequence[int], destination: int | Sequen
     geometry = self.geometry
     key = ("movedim", _hashable(source), _hashable(destination))
     other = geometry.views.get(key)
-    if other is None:
+    if other is None or not only_ints(check_ints("movedim", "source", source) + check_ints("movedim", "", destination)):
         order = _moved_order(geometry.ndim, source, destination)
         other = remember(geometry.views, key, _permuted_geometry(geometry, order))
     return view_at_same_place(self, other)
@@ -129,13 +126,11 @@ def expand(self: Tensor, size: Sequence[int], implicit: bool = False) -> Tensor:
     new dim.
     """
     geometry = self.geometry
-    try:
-        other = geometry.views.get(size)
-    except TypeError:
+    if size.__class__ is not tuple or not only_ints(size):
         size = check_ints("expand", "size", size)
-        other = geometry.views.get(size)
+    other = geometry.views.get(size)
     if other is None:
-        sizes = check_ints("expand", "size", size)
+        sizes = tuple(size)
         other = regeometry(geometry, *_expanded(geometry, sizes))
         remember(geometry.views, sizes, other)
     return view_at_same_place(self, other)
@@ -187,7 +182,7 @@ def squeezed_geometry(geometry: Geometry, dim: int | Sequence[int] | None) -> Ge
     """The geometry that squeeze gives."""
     key = ("squeeze", tuple(dim) if isinstance(dim, list) else dim)
     known: Geometry | None = geometry.views.get(key)
-    if known is not None:
+    if known is not None and (dim is None or only_ints((dim,) if isinstance(dim, (int, float)) else dim)):
         return known
     ndim = geometry.ndim
     if dim is None:
@@ -208,7 +203,7 @@ def unsqueezed_geometry(geometry: Geometry, dim: int) -> Geometry:
     """The geometry that unsqueeze gives."""
     key = ("unsqueeze", dim)
     known: Geometry | None = geometry.views.get(key)
-    if known is not None:
+    if known is not None and dim.__class__ is int:
         return known
     sizes, strides = geometry.sizes, geometry.strides
     place = wrap_dim("unsqueeze", dim, geometry.ndim + 1)
@@ -311,7 +306,7 @@ def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Ten
     geometry = self.geometry
     key = ("diagonal", offset, dim1, dim2)
     known = geometry.views.get(key)
-    if known is None:
+    if known is None or not only_ints((offset, dim1, dim2)):
         known = remember(geometry.views, key, _diagonal(geometry, offset, dim1, dim2))
     return make_view(self, known[0], self.offset + known[1])
 
@@ -345,7 +340,7 @@ def as_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], storage
         known = geometry.views.get(key)
     except TypeError:
         known = None
-    if known is None:
+    if known is None or not only_ints(size) or not only_ints(stride):
         other, offset = strided_geometry("as_strided", self, size, stride, storage_offset)
         needed = extent(other.sizes, other.strides)
         if type(size) is type(stride) is tuple:
