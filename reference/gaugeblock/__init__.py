@@ -52,6 +52,8 @@ from .operators.generator import (
     set_rng_state,
 )
 from .operators.like_factories import empty_like, full_like, ones_like, zeros_like
+from .operators.public import names as _public_names
+from .operators.public import public_function as _public_function
 from .operators.ranges import arange, eye, linspace, logspace
 from .operators.tensor_data import tensor
 from .operators.type_queries import broadcast_shapes, is_tensor, result_type
@@ -82,12 +84,15 @@ _install()
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return _import_module(f".{name}", __name__)
-    group = _functions().get(name)
-    if group is None:
-        raise AttributeError(f"module 'gaugeblock' has no attribute {name!r}")
-    made = globals()[name] = _make_function(group)
+    made = _public_function(name)
+    if made is None:
+        group = _functions().get(name)
+        if group is None:
+            raise AttributeError(f"module 'gaugeblock' has no attribute {name!r}")
+        made = _make_function(group)
+    globals()[name] = made
     return made
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_functions(), *_MODULES})
+    return sorted({*globals(), *_functions(), *_public_names(), *_MODULES})

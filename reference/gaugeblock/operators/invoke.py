@@ -6,8 +6,15 @@ from typing import Any
 
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
+from ..tensor.tensor import Tensor
 
 
 def invoke(name: str, *args: Any, **kwargs: Any) -> Any:
-    """The result of operator `name`, such as "add.Tensor". KeyError for no such operator."""
+    """The result of operator `name`, such as "max.dim". KeyError for no such operator."""
     return call(REGISTRY.find(name), *args, **kwargs)
+
+
+def apply(name: str, *args: Any, **kwargs: Any) -> Tensor:
+    """The one tensor that operator `name` returns, such as "add.Tensor". KeyError for no such operator."""
+    result: Tensor = call(REGISTRY.find(name), *args, **kwargs)
+    return result

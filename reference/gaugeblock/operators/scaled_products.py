@@ -18,7 +18,7 @@ from .products import HALF, check_batches, check_dtypes, check_matrices, check_m
 from .registration import kernel
 
 
-def _scaled(
+def scaled(
     operator: str, self: Tensor, left: Tensor, right: Tensor, sizes: tuple[int, ...], beta: Number, alpha: Number
 ) -> Tensor:
     dtype = check_dtypes(operator, left, right)
@@ -54,16 +54,16 @@ def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: 
     Raises RuntimeError unless sizes and dtypes fit.
     """
     sizes = check_matrices(mat1, mat2, ("mat1", "mat2"))
-    return _scaled("addmm", self, mat1, mat2, sizes, beta, alpha)
+    return scaled("addmm", self, mat1, mat2, sizes, beta, alpha)
 
 
 @kernel("addmv")
 def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """``beta * self + alpha * mat @ vec``, as addmm."""
-    return _scaled("addmv", self, mat, vec, (check_matrix_vector(mat, vec),), beta, alpha)
+    return scaled("addmv", self, mat, vec, (check_matrix_vector(mat, vec),), beta, alpha)
 
 
 @kernel("baddbmm")
 def baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """``beta * self + alpha * batch1 @ batch2`` per batch, as addmm."""
-    return _scaled("baddbmm", self, batch1, batch2, check_batches(batch1, batch2), beta, alpha)
+    return scaled("baddbmm", self, batch1, batch2, check_batches(batch1, batch2), beta, alpha)

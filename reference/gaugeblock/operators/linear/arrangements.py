@@ -1,0 +1,98 @@
+"""Tensors laid out in blocks, and all ways to choose elements: block_diag, cartesian_prod, combinations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations as chosen
+from itertools import combinations_with_replacement
+from math import comb
+
+import numpy as np
+
+from ...core.device import cpu
+from ...core.dtype import DType, float32
+from ...core.promotion import promote_types
+from ...tensor.tensor import Tensor
+from ..arrays import check_same_device, outline, values
+from ..invoke import apply, invoke
+
+
+def block_diag(tensors: Sequence[Tensor]) -> Tensor:
+    """A matrix with the tensors on its diagonal, zeros elsewhere, in their promoted dtype; vectors are rows.
+
+    Without tensors it is one row without columns. Raises RuntimeError for more than two dims.
+    """
+    if not tensors:
+        return outline((1, 0), float32)[0]
+    device = check_same_device("block_diag", *tensors)
+    dtype: DType = tensors[0].geometry.dtype
+    shapes = []
+    for k, tensor in enumerate(tensors):
+        sizes = tensor.geometry.sizes
+        if len(sizes) > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {len(sizes)} "
+                f"dimensions"
+            )
+        dtype = promote_types(dtype, tensor.geometry.dtype)
+        shapes.append((1,) * (2 - len(sizes)) + sizes)
+    result, target = outline([sum(shape[d] for shape in shapes) for d in (0, 1)], dtype, device)
+    if target is not None:
+        target[...] = 0
+        row = column = 0
+        for tensor, (height, width) in zip(tensors, shapes, strict=True):
+            target[row : row + height, column : column + width] = values(tensor).reshape(height, width)
+            row, column = row + height, column + width
+    return result
+
+
+def public_block_diag(*tensors: Tensor) -> Tensor:
+    """block_diag of the arguments."""
+    return apply("block_diag", _given(tensors))
+
+
+def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
+    """All ways to take one element of each vector, a row for each; one vector is returned as it is.
+
+    Raises RuntimeError for other than vectors and for different dtypes.
+    """
+    for tensor in tensors:
+        if tensor.geometry.ndim != 1:
+            raise RuntimeError(f"cartesian_prod(): Expect a 1D vector, but got shape {list(tensor.geometry.sizes)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    grids = invoke("meshgrid.indexing", tuple(tensors), indexing="ij")
+    return apply("stack", [apply("flatten.using_ints", grid) for grid in grids], 1)
+
+
+def public_cartesian_prod(*tensors: Tensor) -> Tensor:
+    """cartesian_prod of the arguments."""
+    return apply("cartesian_prod", _given(tensors))
+
+
+def _given(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        return tuple(tensors[0])
+    return tensors
+
+
+def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All ways to choose `r` elements of a vector in order of their places, a row for each.
+
+    Raises RuntimeError for other than a vector and a negative `r`.
+    """
+    geometry = self.geometry
+    if geometry.ndim != 1:
+        raise RuntimeError(f"combinations(): Expect a 1D vector, but got shape {list(geometry.sizes)}")
+    if r < 0:
+        raise RuntimeError(f"combinations(): Expect a non-negative number, but got {r}")
+    if r == 0:
+        return outline((0,), geometry.dtype, geometry.device)[0]
+    n = geometry.numel
+    count = comb(n + r - 1, r) if with_replacement and n else comb(n, r)
+    result, target = outline((count, r), geometry.dtype, geometry.device)
+    if geometry.device is cpu and target is not None and count:
+        ways = combinations_with_replacement(range(n), r) if with_replacement else chosen(range(n), r)
+        places = np.fromiter((place for way in ways for place in way), np.int64, count * r)
+        target[...] = values(self)[places.reshape(count, r)]
+    return result

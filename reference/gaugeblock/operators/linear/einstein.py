@@ -1,0 +1,216 @@
+"""einsum: sums of products written with one letter for each dim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ...tensor.reshaping import reshape
+from ...tensor.tensor import Tensor
+from ...tensor.views import diagonal, expand, permute, squeeze, unsqueeze
+from ..invoke import apply
+
+Labels = tuple[str, ...]
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def _tokens(text: str, where: str) -> list[str]:
+    """The letters of one operand, with "..." for an ellipsis. Raises RuntimeError for anything else."""
+    found = re.findall(r"\.\.\.|.", text.replace(" ", ""))
+    for k, token in enumerate(found):
+        if token != "..." and token not in LETTERS:
+            raise RuntimeError(
+                f"einsum(): invalid subscript {token!r} given at index {k} of {where}, subscripts must be in [a-zA-Z]"
+            )
+    if found.count("...") > 1:
+        raise RuntimeError(f"einsum(): found '...' for {where} for which an ellipsis was already found")
+    return found
+
+
+def parsed(equation: str, ndims: Sequence[int]) -> tuple[list[Labels], Labels]:
+    """The labels of the dims of each operand and of the result; dims under an ellipsis are "0", "1", ... from the end.
+
+    Raises RuntimeError for an equation that does not fit operands of `ndims` dims.
+    """
+    left, arrow, right = equation.partition("->")
+    parts = left.split(",")
+    if len(parts) != len(ndims):
+        kind = "fewer" if len(parts) > len(ndims) else "more"
+        raise RuntimeError(f"einsum(): {kind} operands were provided than specified in the equation")
+    operands, widest = [], 0
+    for k, (part, ndim) in enumerate(zip(parts, ndims, strict=True)):
+        tokens = _tokens(part, f"operand {k}")
+        covered = ndim - len(tokens) + 1 if "..." in tokens else 0
+        if covered < 0 or ("..." not in tokens and len(tokens) != ndim):
+            more = " and no ellipsis was given" if "..." not in tokens else ""
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(tokens)}) does not match the number of "
+                f"dimensions ({ndim}) for operand {k}{more}"
+            )
+        widest = max(widest, covered)
+        operands.append(_spelt(tokens, covered))
+    if not arrow:
+        letters = [label for labels in operands for label in labels if label in LETTERS]
+        once = sorted(letter for letter in set(letters) if letters.count(letter) == 1)
+        return operands, (*_covered(widest), *once)
+    output = _spelt(_tokens(right, "the output"), widest)
+    for label in output:
+        if output.count(label) > 1:
+            raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
+        if not any(label in labels for labels in operands):
+            raise RuntimeError(
+                f"einsum(): output subscript {label} does not appear in the equation for any input operand"
+            )
+    return operands, output
+
+
+def _covered(count: int) -> Labels:
+    return tuple(str(k) for k in reversed(range(count)))
+
+
+def _spelt(tokens: list[str], covered: int) -> Labels:
+    return tuple(label for token in tokens for label in (_covered(covered) if token == "..." else (token,)))
+
+
+def _without_repeats(k: int, tensor: Tensor, labels: Labels) -> tuple[Tensor, Labels]:
+    """The diagonal over dims with one label."""
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            sizes = tensor.geometry.sizes[first], tensor.geometry.sizes[second]
+            if sizes[0] != sizes[1]:
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for operand {k} but the sizes don't match, {sizes[1]} != "
+                    f"{sizes[0]}"
+                )
+            tensor = diagonal(tensor, 0, first, second)
+            labels = (*(v for d, v in enumerate(labels) if d not in (first, second)), label)
+    return tensor, labels
+
+
+def _summed(tensor: Tensor, labels: Labels, keep: set[str]) -> tuple[Tensor, Labels]:
+    gone = tuple(d for d, label in enumerate(labels) if label not in keep)
+    if not gone:
+        return tensor, labels
+    total = apply("sum.dim_IntList", tensor, gone, dtype=tensor.geometry.dtype)
+    return total, tuple(label for label in labels if label in keep)
+
+
+def _matched(left: tuple[Tensor, Labels], right: tuple[Tensor, Labels], keep: set[str]) -> Any:
+    """Both sides with equal sizes for labels that are summed: where one size is 1, the other is summed first."""
+    (a, mine), (b, theirs) = left, right
+    for label in [label for label in mine if label in theirs and label not in keep]:
+        i, j = mine.index(label), theirs.index(label)
+        if a.geometry.sizes[i] == b.geometry.sizes[j]:
+            continue
+        if a.geometry.sizes[i] == 1:
+            b, theirs = _summed(b, theirs, set(theirs) - {label})
+            a, mine = squeeze(a, i), mine[:i] + mine[i + 1 :]
+        else:
+            a, mine = _summed(a, mine, set(mine) - {label})
+            b, theirs = squeeze(b, j), theirs[:j] + theirs[j + 1 :]
+    return a, mine, b, theirs
+
+
+def _ordered(tensor: Tensor, labels: Labels, wanted: Labels) -> Tensor:
+    return permute(tensor, tuple(labels.index(label) for label in wanted))
+
+
+def _contracted(left: tuple[Tensor, Labels], right: tuple[Tensor, Labels], keep: set[str]) -> tuple[Tensor, Labels]:
+    """The product of two operands, summed over the labels that are not in `keep`."""
+    a, mine, b, theirs = _matched(_summed(*left, keep | set(right[1])), _summed(*right, keep | set(left[1])), keep)
+    shared = tuple(label for label in mine if label in theirs and label in keep)
+    inner = tuple(label for label in mine if label in theirs and label not in keep)
+    rows = tuple(label for label in mine if label not in theirs)
+    columns = tuple(label for label in theirs if label not in mine)
+    a, b = _ordered(a, mine, shared + rows + inner), _ordered(b, theirs, shared + inner + columns)
+    s, r, n = len(shared), len(rows), len(inner)
+    labels = shared + rows + columns
+    if not inner:
+        for _ in columns:
+            a = unsqueeze(a, -1)
+        for _ in rows:
+            b = unsqueeze(b, s)
+        return apply("mul.Tensor", a, b), labels
+    pairs = zip(a.geometry.sizes[:s], b.geometry.sizes[:s], strict=True)
+    batch = tuple(y if x == 1 else x for x, y in pairs)
+    a, b = expand(a, batch + a.geometry.sizes[s:]), expand(b, batch + b.geometry.sizes[s:])
+    kept = batch + a.geometry.sizes[s : s + r] + b.geometry.sizes[s + n :]
+    count, total = prod(batch), prod(a.geometry.sizes[s + r :])
+    left_matrix = reshape(a, (count, prod(a.geometry.sizes[s : s + r]), total))
+    right_matrix = reshape(b, (count, total, prod(b.geometry.sizes[s + n :])))
+    return reshape(apply("bmm", left_matrix, right_matrix), kept), labels
+
+
+def _check_sizes(operands: list[tuple[Tensor, Labels]]) -> None:
+    known: dict[str, int] = {}
+    for k, (tensor, labels) in enumerate(operands):
+        for label, size in zip(labels, tensor.geometry.sizes, strict=True):
+            seen = known.get(label, 1)
+            if size != 1 and seen not in (1, size):
+                raise RuntimeError(
+                    f"einsum(): operands do not broadcast: subscript {label} has size {seen} before and {size} in "
+                    f"operand {k}"
+                )
+            known[label] = size if seen == 1 else seen
+
+
+def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
+    """The sum of products that `equation` describes; pairs are contracted from the left or in the order of `path`.
+
+    Raises RuntimeError for an equation that is malformed or does not fit.
+    """
+    if not tensors:
+        raise RuntimeError("einsum(): at least one operand must be provided")
+    given, output = parsed(equation, [tensor.geometry.ndim for tensor in tensors])
+    operands = [_without_repeats(k, t, labels) for k, (t, labels) in enumerate(zip(tensors, given, strict=True))]
+    _check_sizes(operands)
+    steps = list(path or (0, 1) * (len(operands) - 1))
+    if len(steps) != 2 * (len(operands) - 1):
+        raise RuntimeError(
+            f"einsum(): expected contraction path given in path parameter to have size {2 * (len(operands) - 1)} but "
+            f"got {len(steps)}"
+        )
+    for i, j in zip(steps[::2], steps[1::2], strict=True):
+        if i == j or not (0 <= i < len(operands) and 0 <= j < len(operands)):
+            raise RuntimeError(f"einsum(): invalid contraction path ({i}, {j}) for {len(operands)} operands")
+        left, right = operands[min(i, j)], operands[max(i, j)]
+        rest = [operand for k, operand in enumerate(operands) if k not in (i, j)]
+        keep = {*output, *(label for _, labels in rest for label in labels)}
+        operands = [_contracted(left, right, keep), *rest] if path is None else [*rest, _contracted(left, right, keep)]
+    tensor, labels = _summed(*operands[0], set(output))
+    return _ordered(tensor, labels, output)
+
+
+def public_einsum(*args: Any) -> Tensor:
+    """``einsum("ij,jk->ik", a, b)``, or with lists of ints ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
+
+    An Ellipsis in a list stands for "...". Raises ValueError for fewer than two arguments, RuntimeError as einsum.
+    """
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    if isinstance(args[0], Tensor):
+        parts = [_letters(subscripts) for subscripts in args[1::2]]
+        equation = ",".join(parts) + ("->" + _letters(args[-1]) if len(args) % 2 else "")
+        operands: Sequence[Tensor] = args[: len(args) - len(args) % 2 : 2]
+    else:
+        equation, operands = args[0], args[1:]
+        if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+            operands = operands[0]
+    return apply("einsum", equation, tuple(operands))
+
+
+def _letters(subscripts: Sequence[Any]) -> str:
+    for subscript in subscripts:
+        if subscript is not Ellipsis and not (isinstance(subscript, int) and 0 <= subscript < len(LETTERS)):
+            raise ValueError(
+                f"einsum(): subscript in subscript list is not within the valid range [0, {len(LETTERS)}): "
+                f"{subscript!r}"
+            )
+    return "".join("..." if subscript is Ellipsis else LETTERS[subscript] for subscript in subscripts)

@@ -1,0 +1,202 @@
+"""Norms of matrices, linalg.norm, and condition numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...core.dtype import DType
+from ...core.errors import wrap_dim
+from ...iteration.types import UPSTREAM_NAMES
+from ...tensor.reshaping import reshape
+from ...tensor.tensor import Tensor
+from ..arguments import dtype_argument
+from ..arrays import Array, outline, values
+from ..conversion import converted
+from ..invoke import apply
+from ..reduce_call import reduced_sizes
+from .checks import FULL, check_float, check_matrix, check_square, store
+from .equations import inverse_and_info
+from .singular_values import singular_values
+
+Order = float | str | None
+NAMES = ("fro", "nuc")
+NUMBERS = (1, 2, math.inf)
+
+
+def matrix_norm(
+    operator: str, self: Tensor, ord: float | str, dim: Sequence[int], keepdim: bool, dtype: DType | None
+) -> Tensor:
+    """The norm of the matrices that two dims span: "fro", "nuc", or the induced norms 1, 2 and inf (or their minima).
+
+    Raises RuntimeError for another order, other than two different dims, bool, ints, and a dtype that narrows.
+    """
+    check_matrix(operator, self)
+    own = check_float(operator, self, refuse=None)
+    if len(dim) != 2:
+        raise RuntimeError(f"{operator}: dim must be a 2-tuple. Got {list(dim)}")
+    rows, columns = (wrap_dim(operator, d, self.geometry.ndim) for d in dim)
+    if rows == columns:
+        raise RuntimeError(f"{operator}: dims must be different. Got ({dim[0]}, {dim[1]})")
+    chosen = dtype_argument(operator, dtype) or own
+    if chosen.kind < own.kind or chosen.to_real().itemsize < own.to_real().itemsize:
+        raise RuntimeError(
+            f"{operator}: the dtype of the input ({UPSTREAM_NAMES[own.name]}) should be convertible without narrowing "
+            f"to the specified dtype ({UPSTREAM_NAMES[chosen.name]})"
+        )
+    if ord not in NAMES if isinstance(ord, str) else abs(ord) not in NUMBERS:
+        raise RuntimeError(f"{operator}: Order {ord} not supported.")
+    source = converted(self, chosen)
+    if ord == "fro":
+        return apply("linalg_vector_norm", source, 2, (rows, columns), keepdim)
+    spectral = ord == "nuc" or abs(float(ord)) == 2
+    inner, outer = (rows, columns) if not spectral and abs(float(ord)) == 1 else (columns, rows)
+    over = (rows, columns) if spectral else (outer,)
+    if not isinstance(ord, str) and ord > 0 and not all(self.geometry.sizes[d] for d in over):
+        kept = reduced_sizes(self.geometry.sizes, tuple(sorted((rows, columns))), keepdim)
+        return zeros(kept, chosen.to_real(), self)
+    if spectral:
+        return _spectral(operator, source, ord, rows, columns, keepdim)
+    if not keepdim and inner < outer:
+        outer -= 1
+    sums = apply("sum.dim_IntList", apply("abs", source), (inner,), keepdim)
+    return apply("amax" if float(ord) > 0 else "amin", sums, (outer,), keepdim)
+
+
+def zeros(sizes: tuple[int, ...], dtype: DType, like: Tensor) -> Tensor:
+    """Zeros on the device of `like`."""
+    result, target = outline(sizes, dtype, like.geometry.device)
+    store(target, 0)
+    return result
+
+
+def _spectral(operator: str, source: Tensor, ord: float | str, rows: int, columns: int, keepdim: bool) -> Tensor:
+    dtype, sizes = source.geometry.dtype, source.geometry.sizes
+    if dtype.name not in FULL:
+        raise RuntimeError(f"{operator}: Low precision dtypes not supported. Got {UPSTREAM_NAMES[dtype.name]}")
+    if ord != "nuc" and not min(sizes[rows], sizes[columns]) and source.geometry.device.type == "cpu":
+        raise RuntimeError(f"{operator}: the norm of order {ord} has no identity, so matrices must not be empty")
+    kept = reduced_sizes(sizes, tuple(sorted((rows, columns))), keepdim)
+    result, target = outline(kept, dtype.to_real(), source.geometry.device)
+    if target is not None:
+        found = singular_values("linalg.svd", np.moveaxis(values(source), (rows, columns), (-2, -1)))
+        chosen = found.sum(-1) if ord == "nuc" else found.max(-1) if float(ord) > 0 else found.min(-1)
+        store(target, chosen.reshape(kept))
+    return result
+
+
+def linalg_matrix_norm(
+    self: Tensor, ord: float, dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """matrix_norm of a number."""
+    return matrix_norm("linalg.matrix_norm", self, ord, dim, keepdim, dtype)
+
+
+def linalg_matrix_norm_str_ord(
+    self: Tensor, ord: str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """matrix_norm of a name."""
+    return matrix_norm("linalg.matrix_norm", self, ord, dim, keepdim, dtype)
+
+
+def linalg_norm(
+    self: Tensor,
+    ord: Order = None,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
+    """Vector norm over one dim, matrix norm over two; without `ord` the 2-norm of all elements of `dim`.
+
+    Raises RuntimeError for more dims than an order can take.
+    """
+    dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    ndim = self.geometry.ndim
+    if ord is None:
+        source = reshape(self, (-1,)) if dims is None and not keepdim else self
+        return apply("linalg_vector_norm", source, 2, dims, keepdim, dtype=dtype)
+    if dims is not None and len(dims) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
+    if dims is None and ndim not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {ndim}D."
+        )
+    if dims is None:
+        dims = tuple(range(ndim))
+    if len(dims) == 2:
+        return matrix_norm("linalg.matrix_norm", self, ord, dims, keepdim, dtype)
+    if isinstance(ord, str):
+        raise RuntimeError(f"linalg.norm: the order {ord!r} is one of matrices, so two dims are needed, got {dims}")
+    return apply("linalg_vector_norm", self, ord, dims, keepdim, dtype=dtype)
+
+
+linalg_norm_ord_str = linalg_norm
+
+
+def linalg_cond(self: Tensor, p: Order = None) -> Tensor:
+    """The condition number of each matrix: the ratio of its extreme singular values, or for other orders than None,
+    2 and -2 the product of the norms of the matrix and its inverse; inf for singular matrices.
+
+    Raises RuntimeError for another order, and where an inverse is needed for matrices that are not square.
+    """
+    sizes = self.geometry.sizes
+    if len(sizes) < 2:
+        raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
+    if p not in NAMES if isinstance(p, str) else p is not None and abs(p) not in NUMBERS:
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    dtype = self.geometry.dtype
+    if not self.geometry.numel:
+        return zeros(sizes[:-2], dtype.to_real(), self)
+    if p is None or p in (2, -2):
+        check_float("linalg.cond", self, refuse=NotImplementedError)
+        result, target = outline(sizes[:-2], dtype.to_real(), self.geometry.device)
+        if target is not None:
+            found = singular_values("linalg.svd", values(self))
+            with np.errstate(all="ignore"):
+                store(target, found[..., -1] / found[..., 0] if p == -2 else found[..., 0] / found[..., -1])
+        return result
+    check_square(f"linalg.cond(ord={p})", self)
+    inverse, info = inverse_and_info("linalg.inv_ex", self, False)
+    norm = matrix_norm("linalg.matrix_norm", self, p, (-2, -1), False, None)
+    back = matrix_norm("linalg.matrix_norm", inverse, p, (-2, -1), False, None) if p != "nuc" else None
+    result, target = outline(sizes[:-2], norm.geometry.dtype, self.geometry.device)
+    if target is not None:
+        with np.errstate(all="ignore"):
+            good = values(info) == 0
+            other = values(back) if back is not None else _nuclear_of_finite(inverse)
+            store(target, np.where(good, values(norm) * other, np.inf))
+    return result
+
+
+def _nuclear_of_finite(inverse: Tensor) -> Array:
+    array = values(inverse)
+    return np.asarray(singular_values("linalg.svd", np.where(np.isfinite(array), array, 0)).sum(-1))
+
+
+linalg_cond_p_str = linalg_cond
+
+
+def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of a matrix. Raises RuntimeError unless it has two dims."""
+    if self.geometry.ndim != 2:
+        raise RuntimeError(
+            f"nuclear_norm(): Expected a tensor with 2 dimensions, but got a tensor with {self.geometry.ndim} "
+            f"dimension{'s' if self.geometry.ndim != 1 else ''} instead."
+        )
+    return matrix_norm("linalg.matrix_norm", self, "nuc", (0, 1), keepdim, None)
+
+
+def nuclear_norm_dim(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of the matrices that two dims span."""
+    return matrix_norm("linalg.matrix_norm", self, "nuc", dim, keepdim, None)
+
+
+def frobenius_norm_dim(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+    """The square root of the sum of squared moduli over one or two dims. Raises RuntimeError for more."""
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(dims) > 2:
+        raise RuntimeError(f"frobenius_norm(): Expected at most 2 dimensions, but got {len(dims)} dimensions instead.")
+    return apply("linalg_vector_norm", self, 2, dims or None, keepdim)

@@ -1,0 +1,76 @@
+"""Sums with products of vectors and of batches: addr, addbmm; and trace."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...core.dtype import bool_, int64
+from ...core.promotion import promote_types
+from ...iteration.operand import Number
+from ...iteration.types import UPSTREAM_NAMES
+from ...tensor.tensor import Tensor
+from ...tensor.views import expand
+from ..arrays import check_same_device, outline, values, widened
+from ..invoke import apply
+from ..number_limits import check_fits
+from ..products import check_batches
+from ..scaled_products import scaled
+from .checks import store
+
+
+def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * self`` plus alpha times the sum of the matrix products of all batches. Raises as baddbmm."""
+    batch, rows, columns = check_batches(batch1, batch2)
+    inner = batch1.geometry.sizes[2]
+    left = apply("reshape", apply("permute", batch1, (1, 0, 2)), (rows, batch * inner))
+    right = apply("reshape", batch2, (batch * inner, columns))
+    return scaled("addbmm", self, left, right, (rows, columns), beta, alpha)
+
+
+def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * self + alpha * outer(vec1, vec2)`` in the promoted dtype; `self` is ignored when beta is 0.
+
+    Raises RuntimeError for other than vectors and for numbers of a higher kind than the result.
+    """
+    for tensor, name in ((vec1, "vec1"), (vec2, "vec2")):
+        if tensor.geometry.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {tensor.geometry.ndim}-D")
+    device = check_same_device("addr", self, vec1, vec2)
+    dtype = promote_types(promote_types(self.geometry.dtype, vec1.geometry.dtype), vec2.geometry.dtype)
+    for name, number in (("beta", beta), ("alpha", alpha)):
+        kind = 1 if isinstance(number, int) else 2 if isinstance(number, float) else 3
+        if (dtype.kind < 2 <= kind) or (dtype.kind < 3 <= kind):
+            raise RuntimeError(
+                f"addr(): For {UPSTREAM_NAMES[dtype.name]} input tensors, argument {name} must not be a "
+                f"{type(number).__name__}, got {number!r}"
+            )
+        check_fits("addr", number, dtype)
+    sizes = (vec1.geometry.numel, vec2.geometry.numel)
+    addend = expand(self, sizes)
+    result, target = outline(sizes, dtype, device)
+    if target is None:
+        return result
+    a, b, c = (widened(values(t).astype(dtype.numpy), dtype) for t in (vec1, vec2, addend))
+    with np.errstate(all="ignore"):
+        if dtype is bool_:
+            total = (a[:, None] & b) & bool(alpha)
+            store(target, total | (c & bool(beta)) if beta else total)
+            return result
+        total = np.asarray(alpha).astype(a.dtype) * (a[:, None] * b)
+        store(target, total + np.asarray(beta).astype(a.dtype) * c if beta != 0 else total)
+    return result
+
+
+def trace(self: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix, int64 for ints. Raises RuntimeError below or above two dims."""
+    geometry = self.geometry
+    if geometry.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {geometry.ndim}")
+    if geometry.dtype is bool_:
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+    dtype = int64 if geometry.dtype.kind == 1 else geometry.dtype
+    result, target = outline((), dtype, geometry.device)
+    if target is not None:
+        diagonal = np.diagonal(values(self))
+        store(target, widened(diagonal, geometry.dtype).sum(dtype=None if dtype.kind > 1 else np.int64))
+    return result

@@ -1,0 +1,104 @@
+"""Integrals by the trapezoidal rule: trapezoid, trapz and cumulative_trapezoid."""
+
+from __future__ import annotations
+
+from ...core.dtype import DEFAULTS, bool_
+from ...core.errors import wrap_dim
+from ...iteration.operand import Number
+from ...tensor.reshaping import reshape
+from ...tensor.tensor import Tensor
+from ...tensor.views import narrow
+from ..arrays import outline
+from ..invoke import apply
+
+
+def _checked(operator: str, y: Tensor, dim: int, x: Tensor | None = None) -> int:
+    if not y.geometry.ndim:
+        raise IndexError(f"{operator}(): Dimension specified as {dim} but tensor has no dimensions")
+    place = wrap_dim(operator, dim, y.geometry.ndim)
+    for tensor, name in ((y, "y"), (x, "x")):
+        if tensor is not None and tensor.geometry.dtype is bool_:
+            raise RuntimeError(f"{operator}: received a bool input for `{name}`, but bool is not supported")
+    return place
+
+
+def _neighbours(y: Tensor, place: int) -> tuple[Tensor, Tensor]:
+    size = y.geometry.sizes[place]
+    return narrow(y, place, 1, size - 1), narrow(y, place, 0, size - 1)
+
+
+def _widths(operator: str, y: Tensor, x: Tensor, place: int) -> Tensor:
+    """The distances of neighbouring points, shaped to go with `y`."""
+    if x.geometry.ndim == 1:
+        count = x.geometry.numel
+        if count != y.geometry.sizes[place]:
+            raise RuntimeError(
+                f"{operator}: There must be one `x` value for each sample point, got {count} for a dim of size "
+                f"{y.geometry.sizes[place]}"
+            )
+        steps = apply("sub.Tensor", *_neighbours(x, 0))
+        return reshape(steps, (count - 1, *(1 for _ in range(y.geometry.ndim - place - 1))))
+    if x.geometry.ndim < y.geometry.ndim:
+        x = reshape(x, (*(1 for _ in range(y.geometry.ndim - x.geometry.ndim)), *x.geometry.sizes))
+    return apply("sub.Tensor", *_neighbours(x, place))
+
+
+def _empty(y: Tensor, place: int) -> Tensor:
+    sizes = tuple(size for d, size in enumerate(y.geometry.sizes) if d != place)
+    dtype = DEFAULTS.dtype if y.geometry.dtype.kind < 2 else y.geometry.dtype
+    result, target = outline(sizes, dtype, y.geometry.device)
+    if target is not None:
+        target[...] = 0
+    return result
+
+
+def _total(sums: Tensor, place: int, scale: Number) -> Tensor:
+    return apply("mul.Scalar", apply("sum.dim_IntList", sums, (place,)), scale)
+
+
+def trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+    """The integral of `y` along `dim` over the points `x`; 0 for no points.
+
+    Raises RuntimeError for bool and for points that do not go with `y`, IndexError for a dim out of range.
+    """
+    place = _checked("trapezoid", y, dim, x)
+    if not y.geometry.sizes[place]:
+        return _empty(y, place)
+    widths = x if not x.geometry.ndim else _widths("trapezoid", y, x, place)
+    if not x.geometry.ndim:
+        widths = apply("sub.Tensor", x, x)
+    right, left = _neighbours(y, place)
+    return _total(apply("mul.Tensor", apply("add.Tensor", left, right), widths), place, 0.5)
+
+
+def trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
+    """The integral of `y` along `dim` with points `dx` apart; 0 for no points. Raises as trapezoid of points."""
+    place = _checked("trapezoid", y, dim)
+    if not y.geometry.sizes[place]:
+        return _empty(y, place)
+    right, left = _neighbours(y, place)
+    return _total(apply("add.Tensor", left, right), place, dx * 0.5)
+
+
+trapz_x = trapezoid_x
+trapz_dx = trapezoid_dx
+
+
+def cumulative_trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+    """The running integrals of `y` along `dim`, one fewer than points. Raises as trapezoid."""
+    place = _checked("cumulative_trapezoid", y, dim, x)
+    if not y.geometry.sizes[place]:
+        return y
+    widths = _widths("cumulative_trapezoid", y, x, place) if x.geometry.ndim else apply("sub.Tensor", x, x)
+    right, left = _neighbours(y, place)
+    areas = apply("mul.Tensor", apply("add.Tensor", left, right), widths)
+    return apply("mul.Scalar", apply("cumsum", areas, place), 0.5)
+
+
+def cumulative_trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
+    """The running integrals of `y` along `dim` with points `dx` apart. Raises as trapezoid."""
+    place = _checked("cumulative_trapezoid", y, dim)
+    if not y.geometry.sizes[place]:
+        return y
+    right, left = _neighbours(y, place)
+    return apply("mul.Scalar", apply("cumsum", apply("add.Tensor", left, right), place), dx * 0.5)
