@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.dtype import DType, int64
+from ..core.dtype import DType
 from ..core.errors import type_error
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
-from ..tensor.splitting import unbind
+from ..dispatch.state import FAST_GLOBALS
 from ..tensor.tensor import Tensor
-from ..tensor.views import unsqueeze
 from .arguments import dtype_argument
-from .gathering import nonzero as nonzero_operator
 from .norms import norm_order, nuclear_norm, vector_norm, write_norm
-from .products import matmul
-from .searching import unique2, unique_dim
+
+UNIQUE, UNIQUE_DIM = REGISTRY.find("_unique2"), REGISTRY.find("unique_dim")
+NONZERO, NONZERO_OUT = REGISTRY.find("nonzero"), REGISTRY.find("nonzero.out")
+UNSQUEEZE, UNBIND = REGISTRY.find("unsqueeze"), REGISTRY.find("unbind.int")
+VECTOR_NORM, MATMUL = REGISTRY.find("linalg_vector_norm"), REGISTRY.find("matmul")
 
 
 def unique(
@@ -32,9 +33,9 @@ def unique(
     """
     _check_tensor("unique", input)
     if dim is None:
-        results = unique2(input, sorted, return_inverse, return_counts)
+        results = call(UNIQUE, input, sorted, return_inverse, return_counts)
     else:
-        results = unique_dim(input, dim, sorted, return_inverse, return_counts)
+        results = call(UNIQUE_DIM, input, dim, sorted, return_inverse, return_counts)
     wanted = [results[0]]
     if return_inverse:
         wanted.append(results[1])
@@ -54,12 +55,11 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     if out is not None:
         if as_tuple or not isinstance(out, Tensor):
             raise TypeError("nonzero(): 'out' must be one Tensor, and is not taken with as_tuple=True")
-        return call(REGISTRY.find("nonzero.out"), input, out=out)
+        return call(NONZERO_OUT, input, out=out)
     if not as_tuple:
-        return nonzero_operator(input)
-    found = nonzero_operator(input if input.geometry.ndim else unsqueeze(input, 0))
-    assert found.geometry.dtype is int64
-    return unbind(found, 1)
+        return call(NONZERO, input)
+    found = call(NONZERO, input if input.geometry.ndim else call(UNSQUEEZE, input, 0))
+    return call(UNBIND, found, 1)
 
 
 def nonzero_method(self: Tensor, *, as_tuple: bool = False) -> Any:
@@ -85,7 +85,11 @@ def norm(
         return write_norm(norm(input, p, dim, keepdim, dtype=chosen), out)
     if p == "nuc":
         return nuclear_norm(input, dim, keepdim, chosen)
-    return vector_norm("norm", input, norm_order("norm", p), dim, keepdim, chosen)
+    order = norm_order("norm", p)
+    if FAST_GLOBALS["SPECIAL"] or input.__class__ is not Tensor:
+        result: Tensor = call(VECTOR_NORM, input, order, dim, keepdim, dtype=chosen)
+        return result
+    return vector_norm("norm", input, order, dim, keepdim, chosen)
 
 
 def norm_method(
@@ -101,7 +105,7 @@ def norm_method(
 
 def matrix_product(self: Tensor, other: Any) -> Any:
     """``self @ other``. Raises TypeError unless both are tensors, RuntimeError as matmul."""
-    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+    return call(MATMUL, self, other) if isinstance(other, Tensor) else NotImplemented
 
 
 FUNCTIONS = {"unique": unique, "nonzero": nonzero, "norm": norm}
