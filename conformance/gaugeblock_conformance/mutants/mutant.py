@@ -14,6 +14,7 @@ Patch = Callable[["Intercepted"], Any]
 
 CLASSES = (
     "values", "dtypes", "empties and errors", "numerics", "thresholds", "aliasing and purity", "strides and layout",
+    "dispatcher",
 )  # fmt: skip
 OBSERVERS = frozenset(
     "from_numpy to_numpy shape strides storage_offset dtype storage_id storage_nbytes data_ptr version_of".split()
@@ -24,8 +25,8 @@ OBSERVERS = frozenset(
 class Mutant:
     """``patch`` answers every call of one of ``operators`` instead of the right backend.
 
-    An operator is a schema name (``"add.Tensor"``), a base name for all overloads (``"add"``), ``"*"`` for every
-    operator, or a member of the backend protocol other than ``call`` (``"strides"``).
+    An operator is a schema name (``"add.Tensor"``), a base name for all overloads (``"add"``), a namespace
+    (``"suite::"``), ``"*"`` for every operator, or a member of the backend protocol beside ``call`` (``"strides"``).
     """
 
     name: str
@@ -152,9 +153,11 @@ class MutantBackend:
         return getattr(self._right, name)
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
-        if not (self._all or operator in self._names or operator.partition(".")[0] in self._names):
-            return self._right.call(operator, *args, **kwargs)
-        return self._answer(operator, args, kwargs)
+        if self._all or operator in self._names or operator.partition(".")[0] in self._names:
+            return self._answer(operator, args, kwargs)
+        if "::" in operator and f"{operator.partition('::')[0]}::" in self._names:
+            return self._answer(operator, args, kwargs)
+        return self._right.call(operator, *args, **kwargs)
 
     def _answer(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         intercepted = Intercepted(self._right, operator, args, kwargs, self._memory)

@@ -8,9 +8,11 @@ from ..problem import unknown
 from . import (
     aliasing,
     conversions,
+    dispatch,
     dtypes,
     empties,
     errors,
+    interposers,
     numerics,
     purity,
     specials,
@@ -24,7 +26,7 @@ from .mutant import Mutant
 
 MODULES = (
     values, specials, dtypes, conversions, empties, errors, numerics, thresholds, aliasing, purity, storages, strides,
-    views,
+    views, dispatch, interposers,
 )  # fmt: skip
 
 

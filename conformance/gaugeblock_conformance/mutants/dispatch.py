@@ -1,0 +1,255 @@
+"""Dispatchers that pick the wrong kernel, keep the wrong books, or let the wrong call through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..backend_dispatch import Exclude, Include, Kernel, Thread
+from .mutant import Intercepted, Mutant
+from .patches import accepts, raises
+
+_OWN = ("suite::",)
+
+
+def _register(change: Callable[[str, Kernel], tuple[str, Kernel] | None]) -> Callable[[Intercepted], Any]:
+    """Registrations with another key or kernel: (key, kernel) -> the same two; None leaves them out."""
+
+    def patch(c: Intercepted) -> Any:
+        operator, key, kernel = c.args
+        wanted = change(key, kernel)
+        return None if wanted is None else c.do("register_kernel", operator, *wanted)
+
+    return patch
+
+
+def _contexts(change: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> Callable[[Intercepted], Any]:
+    """Calls within other contexts than the given ones."""
+    return lambda c: c.do("within", change(c.args[0]), *c.args[1:], **c.kwargs)
+
+
+def _without(kind: type) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    return lambda contexts: tuple(context for context in contexts if not isinstance(context, kind))
+
+
+def _include_wins(contexts: tuple[Any, ...]) -> tuple[Any, ...]:
+    included = {context.key for context in contexts if isinstance(context, Include)}
+    return tuple(c for c in contexts if not (isinstance(c, Exclude) and c.key in included))
+
+
+def _both_backends(c: Intercepted) -> Any:
+    """A kernel for cpu serves meta tensors too."""
+    result = c.right()
+    operator, key, kernel = c.args
+    if key == "CPU" and kernel.action != "skip":
+        c.do("register_kernel", operator, "Meta", kernel)
+    return result
+
+
+def _leaked(c: Intercepted) -> Any:
+    """After an exception the keys that it passed stay excluded."""
+    if c.operator == "release_operators":
+        c.memory.pop("leaked", None)
+    if c.operator == "thread_keys":
+        included, excluded = c.right()
+        return included, tuple(sorted({*excluded, *c.memory.get("leaked", ())}))
+    try:
+        return c.right()
+    except Exception:
+        c.memory["leaked"] = ("AutogradCPU",)
+        raise
+
+
+def _here(c: Intercepted, value: Any) -> Any:
+    """A cpu tensor of the sizes of a tensor on another device."""
+    if isinstance(value, list | tuple):
+        return [_here(c, v) for v in value]
+    return c.tensor(np.zeros(tuple(c.backend.shape(value)), np.float32)) if c.is_tensor(value) else value
+
+
+def _lists_ignored(c: Intercepted) -> Any:
+    if not any(isinstance(a, list) for a in c.args):
+        return c.right()
+    return c.instead(*[_here(c, a) if isinstance(a, list) else a for a in c.args], **c.kwargs)
+
+
+def _optionals_ignored(c: Intercepted) -> Any:
+    if not any(c.is_tensor(a) for a in c.args[1:]):
+        return c.right()
+    return c.instead(*c.args[:1], *[_here(c, a) if c.is_tensor(a) else a for a in c.args[1:]], **c.kwargs)
+
+
+def _keywords_ignored(c: Intercepted) -> Any:
+    if not any(c.is_tensor(a) for a in c.kwargs.values()):
+        return c.right()
+    return c.instead(*c.args, **{name: _here(c, value) for name, value in c.kwargs.items()})
+
+
+def _fallback_to_cpu(c: Intercepted) -> Any:
+    try:
+        return c.do(c.operator, *[_here(c, a) for a in c.args], **c.kwargs)
+    except Exception:
+        return c.refuse(NotImplementedError, "no kernel on the cpu either")
+
+
+def _first_kernel_stays(c: Intercepted) -> Any:
+    """A second kernel for an operator and key is dropped without a word."""
+    if c.operator == "release_operators":
+        c.memory.pop("kernels", None)
+        return c.right()
+    known = c.memory.setdefault("kernels", set())
+    if c.args[:2] in known:
+        return None
+    known.add(c.args[:2])
+    return c.right()
+
+
+def _composite_first(c: Intercepted) -> Any:
+    """A kernel for a device is not taken once there is a composite one."""
+    if c.operator == "release_operators":
+        c.memory.pop("composites", None)
+        return c.right()
+    operator, key, _ = c.args
+    known = c.memory.setdefault("composites", set())
+    if key.startswith("Composite"):
+        known.add(operator)
+    return None if key == "CPU" and operator in known else c.right()
+
+
+def _tolerates(otherwise: Callable[[Intercepted], Any]) -> Callable[[Intercepted], Any]:
+    """``otherwise`` (call) where the arguments do not fit the schema."""
+
+    def patch(c: Intercepted) -> Any:
+        try:
+            return c.right()
+        except (RuntimeError, TypeError) as error:
+            if isinstance(error, NotImplementedError) or "of the suite" in str(error):
+                raise
+            return otherwise(c)
+
+    return patch
+
+
+def _swallows(c: Intercepted) -> Any:
+    """The first argument, where a kernel raised."""
+    try:
+        return c.right()
+    except Exception as error:
+        if "of the suite" not in str(error):
+            raise
+        return _none_of_them(c)
+
+
+def _extra_dropped(c: Intercepted) -> Any:
+    for count in range(len(c.args) - 1, 0, -1):
+        try:
+            return c.do(c.operator, *c.args[:count], **c.kwargs)
+        except Exception as error:
+            c.memory["last"] = error
+    return c.refuse(RuntimeError, "wrong arguments")
+
+
+def _truncated(c: Intercepted) -> Any:
+    """Floats for ints are cut, and text is read as a number."""
+    changed = [int(float(a)) if isinstance(a, float | str) and _number(a) else a for a in c.args]
+    try:
+        return c.do(c.operator, *changed, **c.kwargs)
+    except Exception:
+        return c.refuse(RuntimeError, "wrong arguments")
+
+
+def _number(text: Any) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _unknown_dropped(c: Intercepted) -> Any:
+    known = {name: value for name, value in c.kwargs.items() if name != "nothing"}
+    try:
+        return c.do(c.operator, *c.args, **known)
+    except Exception:
+        return c.refuse(RuntimeError, "wrong arguments")
+
+
+def _none_of_them(c: Intercepted) -> Any:
+    """The first argument as the result."""
+    return c.args[0] if c.args and c.is_tensor(c.args[0]) else c.refuse(RuntimeError, "wrong arguments")
+
+
+def _keys_follow_gradients(c: Intercepted) -> Any:
+    found = c.right()
+    return found if c.do("requires_grad", c.args[0]) else tuple(k for k in found if not k.startswith("Autograd"))
+
+
+def _keys_of_cpu(c: Intercepted) -> Any:
+    return tuple(name.replace("Meta", "CPU") for name in c.right())
+
+
+def _keys_see_the_size(c: Intercepted) -> Any:
+    found = c.right()
+    return found if c.backend.shape(c.args[0]) else tuple(k for k in found if k != "ADInplaceOrView")
+
+
+def _lowest(c: Intercepted) -> Any:
+    names = list(c.args)
+    while len(names) > 1:
+        names.remove(c.do("highest_key", *names))
+    return names[0]
+
+
+def _last_named(c: Intercepted) -> Any:
+    """Of Negative and Conjugate the one that was named last."""
+    found = c.right()
+    pair = [name for name in c.args if name in ("Negative", "Conjugate")]
+    return pair[-1] if found in pair else found
+
+
+def _row(name: str, operators: tuple[str, ...], patch: Any) -> Mutant:
+    return Mutant(name, "dispatcher", "dispatch", operators, patch)
+
+
+MUTANTS = (
+    _row("autograd-comes-after-the-views", ("register_kernel",),
+         _register(lambda key, kernel: ("BackendSelect" if key == "AutogradCPU" else key, kernel))),
+    _row("negative-and-conjugate-are-swapped", ("register_kernel",),
+         _register(lambda key, kernel: ({"Negative": "Conjugate", "Conjugate": "Negative"}.get(key, key), kernel))),
+    _row("lowest-key-decides", ("highest_key",), _lowest),
+    _row("order-of-the-set-decides", ("highest_key",), _last_named),
+    _row("excluded-keys-count", ("within",), _contexts(_without(Exclude))),
+    _row("included-keys-do-not-count", ("within",), _contexts(_without(Include))),
+    _row("including-beats-excluding", ("within",), _contexts(_include_wins)),
+    _row("threads-share-their-keys", ("within",), _contexts(_without(Thread))),
+    _row("cpu-kernel-serves-every-device", ("register_kernel",), _both_backends),
+    _row("fallthrough-is-entered", ("register_kernel",),
+         _register(lambda key, kernel: (key, Kernel(key, "below") if kernel.action == "skip" else kernel))),
+    _row("state-leaks-after-an-exception", ("within", "suite::", "thread_keys", "release_operators"), _leaked),
+    _row("lists-do-not-count", _OWN, _lists_ignored),
+    _row("only-the-first-tensor-counts", _OWN, _optionals_ignored),
+    _row("keywords-do-not-count", _OWN, _keywords_ignored),
+    _row("missing-kernel-falls-back-to-cpu", _OWN, accepts(NotImplementedError, _fallback_to_cpu)),
+    _row("missing-kernel-is-a-lookup-error", _OWN, raises(LookupError, NotImplementedError)),
+    _row("missing-kernel-gives-the-input", _OWN, accepts(NotImplementedError, _none_of_them)),
+    _row("double-definition-is-accepted", ("define_operator",), accepts(RuntimeError, lambda c: None)),
+    _row("first-kernel-stays", ("register_kernel", "release_operators"), _first_kernel_stays),
+    _row("removed-kernel-stays", ("remove_kernel",), lambda c: None),
+    _row("composite-comes-before-direct", ("register_kernel", "release_operators"), _composite_first),
+    _row("implicit-composite-is-explicit", ("register_kernel",),
+         _register(lambda key, kernel: (key.replace("Implicit", "Explicit"), kernel))),
+    _row("composite-serves-cpu-alone", ("register_kernel",),
+         _register(lambda key, kernel: ("CPU" if key.startswith("Composite") else key, kernel))),
+    _row("unknown-key-is-cpu", ("register_kernel",),
+         accepts(RuntimeError, lambda c: c.do("register_kernel", c.args[0], "CPU", c.args[2]))),
+    _row("superfluous-arguments-are-dropped", _OWN, _tolerates(_extra_dropped)),
+    _row("unknown-arguments-are-dropped", _OWN, _tolerates(_unknown_dropped)),
+    _row("wrong-types-are-converted", _OWN, _tolerates(_truncated)),
+    _row("exceptions-of-kernels-are-swallowed", _OWN, _swallows),
+    _row("exceptions-of-kernels-change-class", _OWN, raises(RuntimeError, ValueError)),
+    _row("keys-follow-requires-grad", ("dispatch_keys",), _keys_follow_gradients),
+    _row("meta-tensors-have-cpu-keys", ("dispatch_keys",), _keys_of_cpu),
+    _row("keys-see-the-sizes", ("dispatch_keys",), _keys_see_the_size),
+)  # fmt: skip
