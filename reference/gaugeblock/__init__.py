@@ -12,6 +12,7 @@ from . import iteration, memory
 from .bindings.build import make_function as _make_function
 from .bindings.groups import functions as _functions
 from .bindings.install import install as _install
+from .bindings import subclass_methods as _subclass_methods  # noqa: F401
 from .bindings.show import show_binding
 from .core.determinism import (
     are_deterministic_algorithms_enabled,
@@ -31,6 +32,7 @@ from .core.memory_format import channels_last, channels_last_3d, contiguous_form
 from .core.promotion import can_cast, promote_types
 from .core.size import Size
 from .dispatch import dispatch_keys, dispatch_table
+from .dispatch.modes import PUBLISHER as _PUBLISHER
 from .interop import attributes as _attributes  # noqa: F401
 from .interop import attributes as _interop_attributes  # noqa: F401
 from .interop.as_tensor import as_tensor, asarray
@@ -79,6 +81,7 @@ _MODULES = frozenset({"fft", "kernel_tools", "library", "linalg", "nn", "ops", "
 globals().update(_DTYPES)
 globals().update(_DTYPE_ALIASES)
 _install()
+_PUBLISHER.make = lambda operator: _import_module(".library.op_overload", __name__).OpOverload(operator)
 
 
 def __getattr__(name: str) -> Any:

@@ -100,7 +100,7 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
         for name, value in Tensor.__dict__.items():
             if value is owner:
                 return f"gaugeblock.Tensor.{name}.{f.__name__}"
-    name = getattr(f, "__qualname__", None)
     if is_tensor_method_or_property(f):
         return f"gaugeblock.Tensor.{f.__name__}"
-    return None if name is None else f"gaugeblock.{name}"
+    qualified: str | None = getattr(f, "__qualname__", None)
+    return None if qualified is None else f"gaugeblock.{qualified}"

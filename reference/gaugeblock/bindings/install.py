@@ -12,6 +12,7 @@ from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.factories import legacy_tensor
 from ..operators.like_factories import NEW_METHODS
 from ..tensor.tensor import Tensor
+from . import dispatched as _dispatched  # noqa: F401
 from .build import make_dunder, make_method, make_reversed
 from .dunders import BINARY, COMPARISONS, UNARY
 from .groups import methods

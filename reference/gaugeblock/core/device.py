@@ -6,7 +6,9 @@ from typing import Any
 
 from .errors import check_int
 
-DEVICE_TYPES = ("cpu", "meta", "cuda")
+PRIVATE = "privateuseone"
+DEVICE_TYPES = ["cpu", "meta", "cuda", PRIVATE]
+"""Known device types; a program may give the last one a name of its own, once."""
 
 
 class Device:
@@ -60,7 +62,9 @@ def _intern(key: tuple[str, int | None]) -> Device:
         if not number.isdigit() or (len(number) > 1 and number[0] == "0"):
             raise RuntimeError(f"device(): invalid device string {text!r}, the index must be a plain number")
         index = int(number)
-    if name not in DEVICE_TYPES:
+    if name == PRIVATE:
+        name = DEVICE_TYPES[-1]
+    elif name not in DEVICE_TYPES:
         raise RuntimeError(f"device(): expected one of {', '.join(DEVICE_TYPES)} as device type, got {text!r}")
     if index is not None and index < 0:
         raise RuntimeError(f"device(): argument 'index' must not be negative, got {index}")
@@ -71,6 +75,26 @@ def _intern(key: tuple[str, int | None]) -> Device:
         known.index = index
         _INTERNED[(name, index)] = known
     return known
+
+
+def rename_private_device(name: str) -> None:
+    """Call the private device type `name` from now on.
+
+    Raises RuntimeError when `name` is no identifier, belongs to another device, or the type has been renamed before.
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise RuntimeError(f"rename_privateuse1_backend(): argument 'backend_name' must be an identifier, got {name!r}")
+    current = DEVICE_TYPES[-1]
+    if name == current:
+        return
+    if name in DEVICE_TYPES:
+        raise RuntimeError(f"rename_privateuse1_backend(): {name!r} is a device of the engine")
+    if current != PRIVATE:
+        raise RuntimeError(f"rename_privateuse1_backend(): the device has been renamed already, to {current!r}")
+    DEVICE_TYPES[-1] = name
+    for known in [device for device in _INTERNED.values() if device.type == PRIVATE]:
+        known.type = name
+        _INTERNED[name, known.index] = known
 
 
 cpu = Device("cpu")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import modes as _modes  # noqa: F401
+from . import subclass as _subclass  # noqa: F401
 from .dispatch_key import DispatchKey
 from .dispatcher import call, redispatch
 from .guards import (

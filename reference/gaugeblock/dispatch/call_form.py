@@ -33,3 +33,16 @@ def without_defaults(
         if name not in defaults or not _is_default(value, defaults[name])
     }
     return args[:count], options
+
+
+def written_argument(operator: Operator, result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """What a call returns: for an operator that returns the argument it wrote, that argument, whatever a mode gave."""
+    returns = operator.schema.returns
+    if len(returns) != 1 or returns[0].alias is None or not returns[0].alias.mutable:
+        return result
+    names = [argument.name for argument in operator.schema.positional]
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    for argument in operator.schema.arguments:
+        if argument.written and argument.alias is not None and argument.alias.before == returns[0].alias.before:
+            return given.get(argument.name, result)
+    return result

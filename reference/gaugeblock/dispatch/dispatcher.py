@@ -16,6 +16,7 @@ DEVICE_KEYS = {
     "cpu": DENSE | BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["AutocastCPU"],
     "cuda": DENSE | BACKEND_BIT["CUDA"] | FUNCTIONALITY_BIT["AutocastCUDA"],
     "meta": DENSE | BACKEND_BIT["Meta"],
+    "privateuseone": DENSE | BACKEND_BIT["PrivateUse1"] | FUNCTIONALITY_BIT["AutocastPrivateUse1"],
 }
 """Device type -> the keys of a plain strided tensor on it, which do not depend on requires_grad."""
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..tensor.tensor import Tensor
-from .call_form import without_defaults
+from .call_form import without_defaults, written_argument
 from .keys import BACKEND_MASK, FUNCTIONALITY_BIT
 from .registry import REGISTRY, Operator
 from .state import STATE, enter_special, leave_special
@@ -103,7 +103,7 @@ def python_fallback(operator: Operator, keys: int, args: tuple[Any, ...], kwargs
             f"Multiple dispatch failed for '{operator.qualified_name}'; all __torch_dispatch__ handlers returned "
             f"NotImplemented: {', '.join(repr(one) for one in asked)}"
         )
-    return result
+    return written_argument(operator, result, args, kwargs)
 
 
 REGISTRY.register_fallback("Python", python_fallback)

@@ -66,7 +66,7 @@ class Resolved:
     plain: bool
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Operator:
     """One declared operator overload and its kernels by key.
 
@@ -83,6 +83,9 @@ class Operator:
     rules: dict[type, Kernel] = field(default_factory=dict)
     kernels: dict[str, list[Registration]] = field(default_factory=dict)
     resolved: dict[int, Resolved] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Operator({self.text!r})"
 
     @property
     def schema(self) -> Schema:

@@ -2,6 +2,7 @@
 
 `FAST_GLOBALS` is the globals dictionary of every generated binding; ``SPECIAL`` in it is true while any thread has
 changed its include or exclude set or entered a mode. So a binding learns in one global load that nothing is active.
+The tensor floor reads the same from ``hooks.special``.
 ``OVERRIDING`` is true while some thread is in a function mode, and for good once there is a subclass of Tensor.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..tensor.hooks import hooks
 from .keys import AUTOCAST_MASK, FUNCTIONALITY_BIT
 
 DEFAULT_INCLUDE = FUNCTIONALITY_BIT["BackendSelect"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
@@ -45,14 +47,14 @@ def enter_special() -> None:
     global _reasons
     with _lock:
         _reasons += 1
-        FAST_GLOBALS["SPECIAL"] = True
+        FAST_GLOBALS["SPECIAL"] = hooks.special = True
 
 
 def leave_special() -> None:
     global _reasons
     with _lock:
         _reasons -= 1
-        FAST_GLOBALS["SPECIAL"] = _reasons > 0
+        FAST_GLOBALS["SPECIAL"] = hooks.special = _reasons > 0
 
 
 def enter_overrides() -> None:

@@ -10,7 +10,8 @@ from ..core.device import Device, as_device, cpu
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import check_int, check_ints, check_nbytes, check_sizes, type_error
 from ..core.layout import Layout, strided
-from ..memory.storage import foreign_storage, new_object
+from ..memory.dataless import dataless_storage
+from ..memory.storage import new_object
 from ..tensor.geometry import geometry_of
 from ..tensor.getters import set_requires_grad
 from ..tensor.strides import default_strides, extent
@@ -40,12 +41,12 @@ def _set_address(self: Tensor, address: int) -> None:
     SLOT.__set__(self, address)
 
 
-def _init_subclass(cls: type[Tensor], **options: Any) -> None:
+def _init_subclass(cls: type[Tensor], /, **options: Any) -> None:
     super(Tensor, cls).__init_subclass__(**options)
     if getattr(cls, "__torch_dispatch__", None) is not None:
         cls.class_keys = MODE_KEYS
     if "pointer" not in cls.__dict__ and cls.__mro__[1] is Tensor:
-        cls.pointer = property(_address, _set_address)  # type: ignore[assignment]
+        setattr(cls, "pointer", property(_address, _set_address))  # noqa: B010
     enter_overrides()
     for listener in LISTENERS:
         listener(cls)
@@ -107,7 +108,7 @@ def make_wrapper_subclass(
     made.geometry = geometry_of(sizes, steps, kind, place)
     elements = extent(sizes, steps) + offset if prod(sizes) else 0
     nbytes = check_nbytes("_make_wrapper_subclass", elements * kind.itemsize)
-    made.storage = foreign_storage(0, nbytes, device=place)
+    made.storage = dataless_storage(nbytes, place)
     made.offset = offset
     made.base = made.counter = made.autograd = None
     made.requires_grad_flag = False
@@ -146,8 +147,8 @@ def torch_function(
 
 def install_on_tensor() -> None:
     """Put what subclasses need on Tensor."""
-    Tensor.__init_subclass__ = classmethod(_init_subclass)  # type: ignore[assignment]
     methods: dict[str, Any] = {
+        "__init_subclass__": classmethod(_init_subclass),
         "_make_subclass": staticmethod(make_subclass),
         "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
         "as_subclass": as_subclass,

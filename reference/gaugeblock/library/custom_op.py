@@ -24,6 +24,8 @@ DEFINED: dict[str, CustomOpDef] = {}
 class CustomOpDef:
     """An operator made by `custom_op`: callable, and the place to register its kernels, meta kernel and derivative."""
 
+    _lib: Library
+
     def __init__(self, namespace: str, name: str, schema: str, function: Kernel) -> None:
         self._namespace = namespace
         self._name = name

@@ -8,6 +8,7 @@ from typing import Any
 from ..core.device import Device, cpu
 from ..core.errors import check_nbytes
 from .allocator import Allocator
+from .devices import device_allocator, read_device, write_device
 from .host_allocator import SMALL_LIMIT, host_allocator, small_class
 from .pages import memmove, memset
 
@@ -145,12 +146,13 @@ def allocate_storage(nbytes: int, device: Device = cpu) -> Storage:
     storage.resizable = True
     storage.version = 0
     storage.nbytes = nbytes
-    if nbytes > 0 and device is cpu:
-        _give_memory(storage, nbytes)
-    elif nbytes < 0:
+    if nbytes < 0:
         raise RuntimeError(f"Storage(): argument 'nbytes' must not be negative, got {nbytes}")
-    elif device.type == "cuda":
-        raise RuntimeError(f"Storage(): there is no memory on device {device}: no CUDA driver was found")
+    if device is cpu:
+        if nbytes:
+            _give_memory(storage, nbytes)
+    elif device.type != "meta":
+        give_device_memory(storage, nbytes)
     return storage
 
 
@@ -167,6 +169,14 @@ def _give_memory(storage: Storage, nbytes: int) -> None:
     storage.allocator = MODE.allocator
     if MODE.poison is not None:
         memset(storage.pointer, MODE.poison, nbytes)
+
+
+def give_device_memory(storage: Storage, nbytes: int) -> None:
+    """A block for a storage that lies neither on the CPU nor on meta. RuntimeError when its device has no allocator."""
+    allocator = device_allocator(storage.device)
+    if nbytes > 0:
+        storage.pointer = allocator.allocate(check_nbytes("Storage", nbytes))
+        storage.allocator = allocator
 
 
 def foreign_storage(
@@ -191,6 +201,14 @@ def foreign_storage(
     return storage
 
 
+def move_bytes(device: Device, destination: int, source: int, nbytes: int) -> None:
+    """Copy bytes within the memory of one device."""
+    if device is cpu:
+        memmove(destination, source, nbytes)
+    else:
+        write_device(device, destination, read_device(device, source, nbytes))
+
+
 resize_listeners: list[Callable[[Storage], object]] = []
 
 
@@ -204,10 +222,10 @@ def resize_storage(storage: Storage, nbytes: int, *, tell: bool = True) -> None:
         raise RuntimeError("Trying to resize storage that is not resizable")
     if nbytes < 0:
         raise RuntimeError(f"resize_(): argument 'nbytes' must not be negative, got {nbytes}")
-    if storage.device is cpu:
-        fresh = allocate_storage(nbytes)
+    if storage.device.type != "meta":
+        fresh = allocate_storage(nbytes, storage.device)
         if fresh.pointer and storage.pointer:
-            memmove(fresh.pointer, storage.pointer, min(nbytes, storage.nbytes))
+            move_bytes(storage.device, fresh.pointer, storage.pointer, min(nbytes, storage.nbytes))
         storage.pointer, fresh.pointer = fresh.pointer, storage.pointer
         storage.pool, fresh.pool = fresh.pool, storage.pool
         storage.allocator, fresh.allocator = fresh.allocator, storage.allocator

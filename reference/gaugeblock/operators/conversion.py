@@ -10,6 +10,7 @@ from ..core.errors import type_error
 from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import call
 from ..tensor.geometry import geometry_of
+from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, new_like
 from .allocation import COPY, allocated, is_builtin, without_change
 from .copy import copy_values, format_strides, warn_of_lost_imaginary_part
@@ -165,11 +166,13 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return converted(self, other.geometry.dtype)
 
 
-def conversion_method(dtype_name: str) -> Any:
-    """The method that converts to one dtype, such as ``x.float()``."""
+def conversion_method(name: str, dtype_name: str) -> Any:
+    """The method called `name` that converts to one dtype, such as ``x.float()``."""
     dtype = BY_NAME[dtype_name]
 
     def convert(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
+        if hooks.special:
+            return hooks.dispatched[name](self, memory_format)  # type: ignore[no-any-return]
         return converted(self, dtype, None, False, memory_format)
 
     convert.__doc__ = f"`self` as {dtype_name}; self itself when it has that dtype."
@@ -178,7 +181,7 @@ def conversion_method(dtype_name: str) -> Any:
 
 METHODS: dict[str, Any] = {"to": to, "type_as": type_as}
 for _method, _dtype in METHOD_DTYPES.items():
-    METHODS[_method] = conversion_method(_dtype)
+    METHODS[_method] = conversion_method(_method, _dtype)
     METHODS[_method].__name__ = METHODS[_method].__qualname__ = _method
 
 kernel("type_as")(type_as)

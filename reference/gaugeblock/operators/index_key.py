@@ -29,31 +29,42 @@ def split_index(self: Tensor, index: Any) -> tuple[Tensor, dict[int, Array]]:
     Python ints and 0-dim integer tensors are applied as selects before anything else; a bool adds a dim of size 1
     and indexes it. Raises IndexError, and ValueError for a slice step below 1.
     """
+    basic, members = index_parts(index, self.device)
+    dims = dims_of(basic, self.geometry.ndim)
+    return basic_view(self, tuple(basic)), {dims[place]: array for place, array, _ in members}
+
+
+def index_parts(index: Any, device: Device) -> tuple[list[Any], list[tuple[int, Array, Any]]]:
+    """The basic part of an index, and its advanced members: place in the basic part, as an array, as given."""
     basic: list[Any] = []
-    arrays: list[tuple[int, Array]] = []
+    members: list[tuple[int, Array, Any]] = []
     for item in _members(index):
         if item is None or item is Ellipsis or isinstance(item, slice):
             basic.append(item)
             continue
-        array = item if isinstance(item, int) and not isinstance(item, bool) else _index_array(item, self.device)
+        array = item if isinstance(item, int) and not isinstance(item, bool) else _index_array(item, device)
         if isinstance(array, int):
             basic.append(array)
         elif array.ndim == 0 and array.dtype == np.bool_:
-            arrays.append((len(basic), np.zeros(int(array), np.int64)))
+            members.append((len(basic), np.zeros(int(array), np.int64), None))
             basic.append(None)
         else:
-            arrays.append((len(basic), array))
+            members.append((len(basic), array, item))
             basic += [slice(None)] * (array.ndim if array.dtype == np.bool_ else 1)
-    view = basic_view(self, tuple(basic))
+    return basic, members
+
+
+def dims_of(basic: Sequence[Any], ndim: int) -> list[int]:
+    """For each member of a basic index into `ndim` dims, the dim of the view that it applies to."""
     used = sum(item is not None and item is not Ellipsis for item in basic)
     dims, dim = [], 0
     for item in basic:
         dims.append(dim)
         if item is Ellipsis:
-            dim += self.geometry.ndim - used
+            dim += ndim - used
         elif not isinstance(item, int):
             dim += 1
-    return view, {dims[place]: array for place, array in arrays}
+    return dims
 
 
 def _members(index: Any) -> Sequence[Any]:

@@ -3,13 +3,14 @@ apart."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..core.dtype import DType
-from ..memory.storage import new_object
-from . import getters, metadata, scalars
+from . import getters, scalars
 from .basic_indexing import getitem, setitem
-from .geometry import remember
+from .hooks import hooks
+from .make_view import view_at_same_place
 from .metadata import resize_
 from .printing import formatted, to_text
 from .refresh import refresh_pointer
@@ -17,7 +18,7 @@ from .reinterpret import adjoint, imag, is_conj, is_neg, matrix_h, real, view_dt
 from .reshaping import view
 from .tensor import Tensor
 from .versions import data_of
-from .views import expand, matrix_transpose, numpy_t, t, transpose
+from .views import matrix_transpose, numpy_t
 
 
 def sizes_from(operator: str, argument: str, sizes: tuple[Any, ...]) -> Any:
@@ -29,33 +30,10 @@ def sizes_from(operator: str, argument: str, sizes: tuple[Any, ...]) -> Any:
     return sizes
 
 
-def expand_method(self: Tensor, *size: Any, implicit: bool = False) -> Tensor:
-    """expand with the sizes one by one or as one sequence."""
-    try:
-        other = self.geometry.views.get(size)
-    except TypeError:
-        other = None
-    if other is None:
-        sizes = sizes_from("expand", "size", size)
-        result = expand(self, sizes)
-        if sizes is size:
-            remember(self.geometry.views, size, result.geometry)
-        return result
-    result = new_object(Tensor)
-    result.geometry = other
-    result.storage = self.storage
-    result.offset = self.offset
-    result.pointer = self.pointer
-    base = self.base
-    result.base = self if base is None else base
-    result.counter = self.counter
-    result.autograd = None
-    result.requires_grad_flag = False
-    return result
-
-
 def view_method(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
     """view with the sizes one by one or as one sequence, or with a dtype."""
+    if hooks.special:
+        return hooks.dispatched["view"](self, *size, dtype=dtype)  # type: ignore[no-any-return]
     if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
         return view_dtype(self, size[0] if dtype is None else dtype)
     return view(self, sizes_from("view", "size", size))
@@ -63,7 +41,30 @@ def view_method(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
 
 def resize_method(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """resize_ with the sizes one by one or as one sequence."""
+    if hooks.special:
+        return hooks.dispatched["resize_"](self, *size, memory_format=memory_format)  # type: ignore[no-any-return]
     return resize_(self, sizes_from("resize_", "size", size), memory_format)
+
+
+def reversed_dims(self: Tensor) -> Tensor:
+    """``x.T``: all dims in reverse order."""
+    if hooks.special:
+        return hooks.dispatched["T"](self)  # type: ignore[no-any-return]
+    geometry = self.geometry
+    if geometry.ndim == 2 and geometry.transposed is not None:
+        return view_at_same_place(self, geometry.transposed)
+    return numpy_t(self)
+
+
+def _dispatchable(name: str, function: Callable[[Tensor], Tensor]) -> property:
+    def getter(self: Tensor) -> Tensor:
+        if hooks.special:
+            return hooks.dispatched[name](self)  # type: ignore[no-any-return]
+        return function(self)
+
+    getter.__name__ = getter.__qualname__ = name
+    getter.__doc__ = function.__doc__
+    return property(getter)
 
 
 def set_data(self: Tensor, value: Tensor) -> None:
@@ -88,12 +89,8 @@ def _representation(self: Tensor) -> str:
 METHODS: dict[str, Any] = {
     **getters.METHODS,
     **scalars.METHODS,
-    "detach": metadata.detach,
     "resize_": resize_method,
-    "expand": expand_method,
     "view": view_method,
-    "t": t,
-    "transpose": transpose,
     "is_conj": is_conj,
     "is_neg": is_neg,
     "__getitem__": getitem,
@@ -104,17 +101,19 @@ METHODS: dict[str, Any] = {
 
 PROPERTIES: dict[str, property] = {
     **{name: property(function) for name, function in getters.PROPERTIES.items()},
-    "T": property(numpy_t),
-    "mT": property(matrix_transpose),
-    "H": property(matrix_h),
-    "mH": property(adjoint),
-    "real": property(real),
-    "imag": property(imag),
+    "T": property(reversed_dims),
+    "mT": _dispatchable("mT", matrix_transpose),
+    "H": _dispatchable("H", matrix_h),
+    "mH": _dispatchable("mH", adjoint),
+    "real": _dispatchable("real", real),
+    "imag": _dispatchable("imag", imag),
     "data": property(data_of, set_data),
     "requires_grad": property(getters.requires_grad, set_requires_grad_flag),
 }
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
+    if _name.startswith("__") and hasattr(_method, "__code__"):
+        _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"
 for _name, _property in PROPERTIES.items():
     setattr(Tensor, _name, _property)

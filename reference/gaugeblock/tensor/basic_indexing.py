@@ -23,6 +23,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
     Raises IndexError for an int out of range and for too many indices, ValueError for a slice step below 1.
     """
+    if hooks.special:
+        return hooks.dispatched["__getitem__"](self, index)  # type: ignore[no-any-return]
     kind = type(index)
     geometry = self.geometry
     if geometry.ndim:
@@ -83,6 +85,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     Raises as getitem, TypeError for a value that is neither a number nor a tensor, RuntimeError when it does not
     broadcast.
     """
+    if hooks.special:
+        hooks.dispatched["__setitem__"](self, index, value)
+        return
     if isinstance(value, _ASSIGNABLE_NOT):
         raise TypeError(f"can't assign a {type(value).__name__} to a tensor of {self.geometry.dtype}")
     items = basic_items(index)

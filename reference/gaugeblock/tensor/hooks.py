@@ -24,14 +24,18 @@ def no_advanced_indexing(tensor: Tensor, index: Any, *value: Any) -> Any:
 class Hooks:
     """`copy_into(destination, source)` copies equal sizes, resolving lazy sources; `advanced_getitem(tensor, index)`
     and `advanced_setitem(tensor, index, value)` serve every index that is not basic; `assign(view, value)` is the
-    copy_ or fill_ behind basic assignment."""
+    copy_ or fill_ behind basic assignment. While `special` is true a mode, an override or a guard may want to see the
+    call: methods that otherwise go straight to the work then call `dispatched[name]`, their form through the
+    dispatcher."""
 
-    __slots__ = ("advanced_getitem", "advanced_setitem", "assign", "copy_into")
+    __slots__ = ("advanced_getitem", "advanced_setitem", "assign", "copy_into", "dispatched", "special")
 
     copy_into: Callable[[Tensor, Tensor], object]
     advanced_getitem: Callable[[Tensor, Any], Tensor]
     advanced_setitem: Callable[[Tensor, Any, Any], object]
     assign: Callable[[Tensor, Any], object]
+    special: bool
+    dispatched: dict[str, Callable[..., Any]]
 
 
 def assign_with_numpy(view: Tensor, value: Any) -> None:
@@ -46,3 +50,5 @@ hooks.copy_into = copy_with_numpy
 hooks.advanced_getitem = no_advanced_indexing
 hooks.advanced_setitem = no_advanced_indexing
 hooks.assign = assign_with_numpy
+hooks.special = False
+hooks.dispatched = {}

@@ -12,12 +12,20 @@ from ..core.dtype import bfloat16
 from ..memory.elements import read_element
 from .array_view import array_of_lazy
 from .geometry import CONJUGATE
+from .hooks import hooks
 from .splitting import unbind
 from .tensor import Tensor
 
 
 def item(self: Tensor) -> Any:
     """The only element as a bool, int, float or complex. Raises RuntimeError unless there is exactly one."""
+    if hooks.special or self.__class__ is not Tensor or self.geometry.device is not cpu:
+        return hooks.dispatched["item"](self)
+    return element_of(self)
+
+
+def element_of(self: Tensor) -> Any:
+    """item of a tensor in host memory. Raises NotImplementedError for one elsewhere."""
     geometry = self.geometry
     if geometry.numel != 1:
         raise RuntimeError(f"a Tensor with {geometry.numel} elements cannot be converted to Scalar")
@@ -36,7 +44,7 @@ def tolist(self: Tensor) -> Any:
     geometry = self.geometry
     if not geometry.ndim:
         return item(self)
-    array = array_of_lazy(self)
+    array = array_of_lazy(hooks.dispatched["host"](self) if geometry.device is not cpu else self)
     return (array.astype(np.float32) if geometry.dtype is bfloat16 else array).tolist()
 
 

@@ -1,0 +1,118 @@
+"""Methods and properties that usually go straight to the work, in the form that goes through the dispatcher.
+
+They serve while a mode, an override or a guard is active, tensors on devices from outside, and Tensor subclasses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..core.dtype import BY_NAME, DType
+from ..core.memory_format import MemoryFormat, preserve_format
+from ..dispatch.dispatcher import call
+from ..dispatch.registry import REGISTRY
+from ..operators.conversion import METHOD_DTYPES
+from ..operators.element_value import LOCAL_SCALAR, host
+from ..tensor import views
+from ..tensor.attributes import sizes_from
+from ..tensor.hooks import hooks
+from ..tensor.reinterpret import adjoint, matrix_h
+from ..tensor.tensor import Tensor
+from .dispatched_indexing import getitem, setitem
+
+Method = Callable[..., Any]
+
+
+def through(name: str) -> Method:
+    """The operator `name` as a method that takes the schema's positional arguments."""
+    operator = REGISTRY.find(name)
+
+    def method(self: Tensor, *args: Any) -> Any:
+        return call(operator, self, *args)
+
+    method.__name__ = method.__qualname__ = name.partition(".")[0]
+    return method
+
+
+def item(self: Tensor) -> Any:
+    """The only element as a Python number. Raises RuntimeError unless there is exactly one."""
+    if self.geometry.numel != 1:
+        raise RuntimeError(f"a Tensor with {self.geometry.numel} elements cannot be converted to Scalar")
+    return call(LOCAL_SCALAR, self)
+
+
+def expand(self: Tensor, *size: Any, implicit: bool = False) -> Any:
+    """expand with the sizes one by one or as one sequence."""
+    return call(EXPAND, self, tuple(sizes_from("expand", "size", size)))
+
+
+def view(self: Tensor, *size: Any, dtype: DType | None = None) -> Any:
+    """view with the sizes one by one or as one sequence, or with a dtype."""
+    if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
+        return call(VIEW_DTYPE, self, size[0] if dtype is None else dtype)
+    return call(VIEW, self, tuple(sizes_from("view", "size", size)))
+
+
+def resize_(self: Tensor, *size: Any, memory_format: MemoryFormat | None = None) -> Any:
+    """resize_ with the sizes one by one or as one sequence."""
+    options = {} if memory_format is None else {"memory_format": memory_format}
+    return call(RESIZE, self, tuple(sizes_from("resize_", "size", size)), **options)
+
+
+def iterate(self: Tensor) -> Iterator[Any]:
+    """Views of dim 0, in order. Raises TypeError for a 0-dim tensor."""
+    if not self.geometry.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(call(UNBIND, self, 0))
+
+
+def reversed_dims(self: Tensor) -> Any:
+    """``x.T``: all dims in reverse order."""
+    return call(PERMUTE, self, tuple(range(self.geometry.ndim))[::-1])
+
+
+def matrix_transpose(self: Tensor) -> Any:
+    """``x.mT``: the last two dims swapped. Raises RuntimeError for one dim."""
+    return call(TRANSPOSE, self, -2, -1) if self.geometry.ndim > 1 else views.matrix_transpose(self)
+
+
+def conjugate_transpose(check: Method) -> Method:
+    """The method that swaps the last two dims and conjugates; what has other dims is left to `check`."""
+
+    def method(self: Tensor) -> Any:
+        if self.geometry.ndim < 2 or (check is matrix_h and self.geometry.ndim > 2):
+            return check(self)
+        swapped = call(TRANSPOSE, self, -2, -1)
+        return call(CONJ, swapped) if self.geometry.dtype.is_complex else swapped
+
+    return method
+
+
+def converting(dtype: DType) -> Method:
+    """The method that converts to one dtype."""
+
+    def convert(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Any:
+        chosen = None if memory_format is preserve_format else memory_format
+        return call(TO_DTYPE, self, dtype, False, False, chosen)
+
+    return convert
+
+
+EXPAND, VIEW, VIEW_DTYPE = (REGISTRY.find(name) for name in ("expand", "view", "view.dtype"))
+RESIZE, UNBIND, TO_DTYPE = (REGISTRY.find(name) for name in ("resize_", "unbind.int", "to.dtype"))
+PERMUTE, TRANSPOSE, CONJ = (REGISTRY.find(name) for name in ("permute", "transpose.int", "conj"))
+
+METHODS: dict[str, Method] = {
+    "__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate, "item": item, "expand": expand, "view": view,
+    "resize_": resize_, "t": through("t"), "transpose": through("transpose.int"), "detach": through("detach"),
+    **{name: converting(BY_NAME[dtype]) for name, dtype in METHOD_DTYPES.items()},
+}  # fmt: skip
+PROPERTIES: dict[str, Method] = {
+    "T": reversed_dims, "mT": matrix_transpose, "H": conjugate_transpose(matrix_h),
+    "mH": conjugate_transpose(adjoint), "real": through("real"), "imag": through("imag"),
+}  # fmt: skip
+
+hooks.dispatched.update(METHODS)
+hooks.dispatched.update(PROPERTIES)
+hooks.dispatched["host"] = host

@@ -1,0 +1,88 @@
+"""``x[index]`` and ``x[index] = value`` as the operators they consist of: select, slice, unsqueeze, index, copy_."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..dispatch.dispatcher import call
+from ..dispatch.registry import REGISTRY
+from ..interop.numpy import from_numpy
+from ..operators.fill import number_from
+from ..operators.index_key import dims_of, index_parts
+from ..tensor.basic_indexing import without_leading_ones
+from ..tensor.tensor import Tensor
+from ..tensor.views import alias
+
+SELECT, SLICE, UNSQUEEZE = (REGISTRY.find(name) for name in ("select.int", "slice.Tensor", "unsqueeze"))
+INDEX, INDEX_PUT, COPY, FILL = (
+    REGISTRY.find(name) for name in ("index.Tensor", "index_put_", "copy_", "fill_.Scalar")
+)
+
+
+def getitem(self: Tensor, index: Any) -> Any:
+    """``x[index]``. Raises IndexError, and ValueError for a slice step below 1."""
+    view, indices = _taken_apart(self, index)
+    if indices:
+        return call(INDEX, view, indices)
+    return alias(self) if view is self else view
+
+
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """``x[index] = value``. Raises as getitem, TypeError for a value that is neither a number nor a tensor."""
+    if isinstance(value, (list, tuple, dict, str, bytes, type(None))):
+        raise TypeError(f"can't assign a {type(value).__name__} to a tensor of {self.geometry.dtype}")
+    view, indices = _taken_apart(self, index)
+    if indices:
+        if not isinstance(value, Tensor):
+            number = number_from("__setitem__", "value", value)
+            value = REGISTRY.find("full")
+            value = call(value, (), number, dtype=self.geometry.dtype, device=self.geometry.device)
+        call(INDEX_PUT, view, indices, value, False)
+    elif isinstance(value, Tensor):
+        call(COPY, view, without_leading_ones(value, view.geometry.ndim), False)
+    else:
+        call(FILL, view, number_from("__setitem__", "value", value))
+
+
+def _taken_apart(self: Tensor, index: Any) -> tuple[Any, list[Tensor | None]]:
+    """The basic part applied, and what index takes: a tensor or None for each dim up to the last one indexed."""
+    basic, members = index_parts(index, self.geometry.device)
+    dims = dims_of(basic, self.geometry.ndim)
+    view = _view(self, basic)
+    indices: list[Tensor | None] = []
+    taken = 0
+    for place, array, given in members:
+        indices += [None] * (dims[place] - taken)
+        indices.append(given if isinstance(given, Tensor) else from_numpy(array).to(self.geometry.device))  # type: ignore[attr-defined]
+        taken = dims[place] + (array.ndim if array.dtype == bool else 1)
+    return view, indices
+
+
+def _view(self: Tensor, basic: Sequence[Any]) -> Any:
+    ndim = self.geometry.ndim
+    used = sum(item is not None and item is not Ellipsis for item in basic)
+    if used > ndim:
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    view: Any = self
+    dim = 0
+    seen_ellipsis = False
+    for item in basic:
+        if item is Ellipsis:
+            dim += 0 if seen_ellipsis else ndim - used
+            seen_ellipsis = True
+        elif item is None:
+            view = call(UNSQUEEZE, view, dim)
+            dim += 1
+        elif isinstance(item, int):
+            size = view.geometry.sizes[dim]
+            if not -size <= item < size:
+                raise IndexError(f"index {item} is out of bounds for dimension {dim} with size {size}")
+            view = call(SELECT, view, dim, item)
+        else:
+            if item.step is not None and item.step <= 0:
+                raise ValueError("step must be greater than zero")
+            if (item.start, item.stop, item.step) != (None, None, None):
+                view = call(SLICE, view, dim, item.start, item.stop, 1 if item.step is None else item.step)
+            dim += 1
+    return view

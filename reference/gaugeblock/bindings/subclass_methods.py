@@ -1,0 +1,70 @@
+"""What a subclass of Tensor gets: its methods and properties ask ``__torch_function__`` and go through the dispatcher.
+
+Tensor's own stay as they are, so that plain tensors pay nothing. Generated methods look at the class themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from ..dispatch.overrides import NOT_OVERRIDDEN, NOT_WRAPPED, intercept
+from ..dispatch.subclass import LISTENERS
+from ..tensor.tensor import Tensor
+from .dispatched import METHODS, PROPERTIES
+from .install import GENERATED
+
+OWN = frozenset({"__new__", "__init_subclass__", "__reduce_ex__", "as_subclass"})
+"""What a subclass takes from Tensor unchanged."""
+UNWRAPPED_PROPERTIES = frozenset({"_base"})
+
+
+def intercepted(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """The method called `name` of a subclass."""
+    dispatched = METHODS.get(name, original)
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        found = intercept(original, (self, *args), kwargs)
+        if found is not NOT_OVERRIDDEN:
+            return found
+        return (dispatched if self.class_keys else original)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__doc__ = original.__doc__
+    return method
+
+
+def intercepted_property(name: str, original: property) -> property:
+    """The property called `name` of a subclass."""
+    dispatched = PROPERTIES.get(name)
+
+    def getter(self: Tensor) -> Any:
+        found = intercept(original.__get__, (self,), {})
+        if found is not NOT_OVERRIDDEN:
+            return found
+        return dispatched(self) if dispatched is not None and self.class_keys else original.__get__(self)
+
+    def setter(self: Tensor, value: Any) -> None:
+        if intercept(original.__set__, (self, value), {}) is NOT_OVERRIDDEN:
+            original.__set__(self, value)
+
+    return property(getter, None if original.fset is None else setter, doc=original.__doc__)
+
+
+def complete(cls: type[Tensor]) -> None:
+    """Give a direct subclass of Tensor the intercepting forms of what it does not define itself."""
+    if cls.__mro__[1] is not Tensor:
+        return
+    for name, value in list(Tensor.__dict__.items()):
+        if name in GENERATED or name in OWN or name in cls.__dict__:
+            continue
+        if isinstance(value, FunctionType):
+            setattr(cls, name, intercepted(name, value))
+        elif isinstance(value, property):
+            setattr(cls, name, intercepted_property(name, value))
+
+
+LISTENERS.append(complete)
+NOT_WRAPPED.update(Tensor.__dict__[name].__get__ for name in UNWRAPPED_PROPERTIES)
