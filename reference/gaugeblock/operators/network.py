@@ -16,7 +16,9 @@ KERNELS = {
     "activation": "glu rrelu_with_noise",
     "batch_normalization": "native_batch_norm",
     "group_normalization": "native_group_norm",
+    "convolution": "convolution",
     "layer_normalization": "native_layer_norm",
+    "patches": "im2col col2im",
     "root_mean_square": "_fused_rms_norm",
 }
 """Operators with a kernel for CPU and Meta."""
@@ -24,7 +26,10 @@ COMPOSITES = {
     "activation": "prelu rrelu",
     "batch_normalization": "batch_norm instance_norm",
     "group_normalization": "group_norm",
+    "convolution_forms": """conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding conv_transpose1d
+    conv_transpose2d.input conv_transpose3d.input""",
     "layer_normalization": "layer_norm",
+    "linear": "linear bilinear",
     "root_mean_square": "rms_norm",
 }
 """Operators made of others."""

@@ -1,0 +1,128 @@
+"""Convolutions as matrix products: windows are copied into columns block by block, so that no temporary gets large."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ...core.device import cpu
+from ...core.memory_format import channels_last, channels_last_3d
+from ...tensor.array_view import array_of
+from ...tensor.geometry import geometry_of
+from ...tensor.strides import is_channels_last
+from ...tensor.tensor import Tensor, new_like
+from ..arrays import Array, values, widened
+from ..copy import format_strides
+from .convolution_checks import Convolution, planned
+from .windows import Ints, at_offset, offsets, padded, windows
+
+BLOCK = 1 << 19
+"""Elements of columns that are made at once."""
+
+
+def convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """Cross-correlation of [batch, channels, spatial...] with [out channels, channels / groups, kernel...].
+
+    `transposed` takes [channels, out channels / groups, kernel...] and adds up the spread windows instead. Half
+    precision is computed in float32 and rounded once. Raises RuntimeError for sizes, options and dtypes that do not
+    fit, NotImplementedError for bool.
+    """
+    options = (tuple(stride), tuple(padding), tuple(dilation), transposed, tuple(output_padding), groups)
+    plan, sizes = planned(input, weight, bias, options)
+    result = _empty(input, weight, sizes)
+    if result.geometry.device is not cpu or not result.geometry.numel:
+        return result
+    dtype = input.geometry.dtype
+    target = array_of(result)
+    wide = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind == 2 else target.dtype
+    into: Array = target if wide == target.dtype and result.geometry.contiguous else np.empty(sizes, wide)
+    filters = np.ascontiguousarray(widened(values(weight), dtype))
+    with np.errstate(all="ignore"):
+        (_spread if transposed else _correlate)(into, values(input), filters, plan)
+        if bias is not None:
+            into += widened(values(bias), dtype).reshape(-1, *(1,) * (len(sizes) - 2))
+        if into is not target:
+            target[...] = into
+    return result
+
+
+def _empty(input: Tensor, weight: Tensor, sizes: Ints) -> Tensor:
+    """Channels last when input or weight is, else row-major."""
+    geometry = input.geometry
+    strides = format_strides(geometry_of(sizes, sizes, geometry.dtype, geometry.device), _format(input, weight))
+    return new_like(geometry_of(sizes, strides, geometry.dtype, geometry.device))
+
+
+def _format(*tensors: Tensor) -> object:
+    from ...core.memory_format import contiguous_format
+
+    for tensor in tensors:
+        geometry = tensor.geometry
+        for format in (channels_last, channels_last_3d):
+            if geometry.ndim == format.rank and not geometry.contiguous and geometry.dtype.kind == 2:
+                if is_channels_last(geometry.sizes, geometry.strides, format):
+                    return format
+    return contiguous_format
+
+
+def _correlate(into: Array, input: Array, weight: Array, plan: Convolution) -> None:
+    batch, counts, kernel = into.shape[0], into.shape[2:], weight.shape[2:]
+    groups, length = plan.groups, prod(kernel) * weight.shape[1]
+    rows = weight.reshape(groups, weight.shape[0] // groups, length)
+    source = padded(input, plan.padding, plan.padding)
+    view = windows(source, kernel, plan.stride, plan.dilation, counts)
+    total = prod(counts)
+    out = into.reshape(batch, groups, rows.shape[1], total)
+    if prod(kernel) == 1 and max(plan.stride) == 1 and source.flags.c_contiguous and source.dtype == into.dtype:
+        np.matmul(rows, source.reshape(batch, groups, length, total), out=out)
+        return
+    per_sample = groups * length * total
+    samples = max(1, min(batch, BLOCK // max(per_sample, 1)))
+    lines = counts[0] if samples > 1 else max(1, min(counts[0], BLOCK * counts[0] // max(per_sample, 1)))
+    rest = total // counts[0]
+    columns = np.empty(samples * groups * length * lines * rest, into.dtype)
+    place = (slice(None),) * (1 + len(kernel))
+    for first in range(0, batch, samples):
+        last = min(first + samples, batch)
+        for begin in range(0, counts[0], lines):
+            end = min(begin + lines, counts[0])
+            part = view[(slice(first, last), *place, slice(begin, end))]
+            block = columns[: part.size]
+            block.reshape(part.shape)[...] = part
+            np.matmul(
+                rows,
+                block.reshape(last - first, groups, length, (end - begin) * rest),
+                out=out[first:last, :, :, begin * rest : end * rest],
+            )
+
+
+def _spread(into: Array, input: Array, weight: Array, plan: Convolution) -> None:
+    batch, counts, kernel = input.shape[0], input.shape[2:], weight.shape[2:]
+    groups, channels = plan.groups, into.shape[1]
+    rows = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(1, 2)
+    grown = tuple(n + 2 * p for n, p in zip(into.shape[2:], plan.padding, strict=True))
+    inner = tuple(slice(p, p + n) for n, p in zip(into.shape[2:], plan.padding, strict=True))
+    per_sample = channels * prod(kernel) * prod(counts)
+    samples = max(1, min(batch, BLOCK // max(per_sample, 1)))
+    for first in range(0, batch, samples):
+        last = min(first + samples, batch)
+        part = input[first:last].astype(into.dtype, copy=False)
+        columns = np.matmul(rows, part.reshape(last - first, groups, rows.shape[2], prod(counts)))
+        columns = columns.reshape(last - first, channels, *kernel, *counts)
+        total = np.zeros((last - first, channels, *grown), into.dtype)
+        for place in offsets(kernel):
+            reached = (..., *at_offset(place, plan.stride, plan.dilation, counts))
+            total[reached] += columns[(slice(None), slice(None), *place)]
+        into[first:last] = total[(..., *inner)]

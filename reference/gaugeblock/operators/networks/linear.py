@@ -1,0 +1,47 @@
+"""Linear maps: products with the transposed weight, and the bilinear form."""
+
+from __future__ import annotations
+
+from ...core.dtype import bfloat16, float16
+from ...tensor.tensor import Tensor
+from .calls import apply
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input @ weight.T + bias. Raises RuntimeError for sizes and dtypes that do not fit."""
+    if not input.geometry.ndim or not weight.geometry.ndim:
+        raise RuntimeError(
+            f"linear(): both arguments to linear need to be at least 1D, but they are {input.geometry.ndim}D and "
+            f"{weight.geometry.ndim}D"
+        )
+    turned = apply("t", weight)
+    if bias is None:
+        return apply("matmul", input, turned)
+    if input.geometry.ndim == 2 and weight.geometry.ndim == 2 and input.geometry.dtype in (float16, bfloat16):
+        return apply("addmm", bias, input, turned)
+    result = apply("matmul", input, turned)
+    return apply("add_.Tensor", result, apply("expand", bias, result.geometry.sizes))
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """sum over i, j of input1[..., i] weight[k, i, j] input2[..., j], plus bias[k]. Raises RuntimeError for sizes."""
+    first, second = input1.geometry.sizes, input2.geometry.sizes
+    if len(first) != len(second):
+        raise RuntimeError(
+            f"bilinear(): input dimensions do not match: got {len(first)} and {len(second)}"
+        )
+    for d, (a, b) in enumerate(zip(first[:-1], second[:-1], strict=True)):
+        if a != b:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {a} and {b}")
+    outputs, left, right = weight.geometry.sizes
+    for name, got, wanted in (("input1", first[-1], left), ("input2", second[-1], right)):
+        if got != wanted:
+            raise RuntimeError(f"bilinear(): {name} size does not match weight size: got {got} but expected {wanted}")
+    if bias is not None and bias.geometry.sizes[0] != outputs:
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.geometry.sizes[0]} but expected {outputs}"
+        )
+    matrix = apply("reshape", apply("permute", weight, (1, 0, 2)), (left, outputs * right))
+    partial = apply("reshape", apply("matmul", input1, matrix), (*first[:-1], outputs, right))
+    result = apply("squeeze.dim", apply("matmul", partial, apply("unsqueeze", input2, -1)), -1)
+    return result if bias is None else apply("add.Tensor", result, bias)

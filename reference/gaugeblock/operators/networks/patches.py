@@ -1,0 +1,118 @@
+"""Patches of images as columns, and columns added up to images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ...core.device import cpu
+from ...iteration.types import UPSTREAM_NAMES
+from ...tensor.array_view import array_of
+from ...tensor.tensor import Tensor, empty_tensor
+from ..arrays import values, widened
+from .windows import Ints, at_offset, offsets, padded, repeated, window_counts, windows
+
+
+def _options(
+    operator: str, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
+) -> tuple[Ints, Ints, Ints, Ints]:
+    named = (("kernel size", kernel_size, 1), ("dilation", dilation, 1), ("padding", padding, 0), ("stride", stride, 1))
+    for name, value, least in named:
+        pair = repeated(operator, name, value, 2, "image")
+        if min(pair) < least:
+            rule = "greater than zero" if least else "non-negative"
+            words = name.split()[0]
+            raise RuntimeError(
+                f"{operator}(): {name} should be {rule}, but got {words}_height: {pair[0]} {words}_width: {pair[1]}"
+            )
+    kernel, spread, around, step = (repeated(operator, name, value, 2, "image") for name, value, _ in named)
+    return kernel, spread, around, step
+
+
+def _check_dtype(operator: str, tensor: Tensor) -> None:
+    dtype = tensor.geometry.dtype
+    if dtype.kind == 1:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+
+
+def im2col(
+    self: Tensor, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
+) -> Tensor:
+    """[batch, channels * kernel, windows] from [batch, channels, height, width]; the batch may be missing.
+
+    Raises RuntimeError for windows that do not fit and empty images, IndexError for another number of dims.
+    """
+    kernel, spread, around, step = _options("im2col", kernel_size, dilation, padding, stride)
+    sizes = self.geometry.sizes
+    if len(sizes) < 3:
+        raise IndexError(
+            f"im2col(): Dimension out of range (expected to be in range of [{-len(sizes)}, {len(sizes) - 1}], but got "
+            f"2): the input has {len(sizes)} dims"
+        )
+    if len(sizes) > 4 or 0 in sizes[-3:]:
+        raise RuntimeError(
+            f"im2col(): Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+            f"for input, but got: {list(sizes)}"
+        )
+    counts = window_counts(sizes[-2:], kernel, step, around, spread)
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"im2col(): Given input with spatial size {sizes[-2:]}, kernel_size={kernel}, dilation={spread}, "
+            f"padding={around}, calculated shape of the array of sliding blocks as {counts}, but its components must "
+            f"be at least one."
+        )
+    _check_dtype("im2col", self)
+    lead, channels = sizes[:-3], sizes[-3]
+    result = empty_tensor((*lead, channels * prod(kernel), prod(counts)), self.geometry.dtype, self.geometry.device)
+    if result.geometry.device is cpu and result.geometry.numel:
+        view = windows(padded(values(self), around, around), kernel, step, spread, counts)
+        array_of(result).reshape(view.shape)[...] = view
+    return result
+
+
+def col2im(
+    self: Tensor,
+    output_size: Sequence[int],
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> Tensor:
+    """The reverse of im2col, where windows overlap their sum. Raises RuntimeError for sizes that do not fit."""
+    kernel, spread, around, step = _options("col2im", kernel_size, dilation, padding, stride)
+    wanted = repeated("col2im", "output_size", output_size, 2, "image")
+    sizes = self.geometry.sizes
+    if len(sizes) not in (2, 3) or 0 in sizes[-2:]:
+        raise RuntimeError(
+            f"col2im(): Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
+            f"dimensions for input, but got: {list(sizes)}"
+        )
+    area = prod(kernel)
+    if sizes[-2] % area:
+        raise RuntimeError(
+            f"col2im(): Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={sizes[-2]} and kernel_size={kernel}."
+        )
+    counts = window_counts(wanted, kernel, step, around, spread)
+    if prod(counts) != sizes[-1] or min(counts) < 1:
+        raise RuntimeError(
+            f"col2im(): Given output_size={wanted}, kernel_size={kernel}, dilation={spread}, padding={around}, "
+            f"stride={step}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{counts[0]} * {counts[1]} = {prod(counts)}, but got input.size(2)={sizes[-1]}."
+        )
+    _check_dtype("col2im", self)
+    lead, channels = sizes[:-2], sizes[-2] // area
+    result = empty_tensor((*lead, channels, *wanted), self.geometry.dtype, self.geometry.device)
+    if result.geometry.device is cpu and result.geometry.numel:
+        columns = widened(values(self), self.geometry.dtype).reshape(*lead, channels, *kernel, *counts)
+        grown = tuple(n + 2 * p for n, p in zip(wanted, around, strict=True))
+        total = np.zeros((*lead, channels, *grown), columns.dtype)
+        every = (slice(None),) * (len(lead) + 1)
+        with np.errstate(all="ignore"):
+            for place in offsets(kernel):
+                total[(..., *at_offset(place, step, spread, counts))] += columns[(*every, *place)]
+            inner = tuple(slice(p, p + n) for n, p in zip(wanted, around, strict=True))
+            array_of(result)[...] = total[(..., *inner)]
+    return result
