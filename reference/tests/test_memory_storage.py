@@ -197,3 +197,21 @@ def test_single_elements(name: str, value: Any) -> None:
     write_element(address, dtype, value)
     assert read_element(address, dtype) == value
     assert x.tolist() == [0, value, 0]
+
+
+def test_tensors_of_every_age_follow_a_resized_storage() -> None:
+    base = gb.zeros(4)
+    old = [base[1:], base.view(2, 2)]
+    gc.collect()
+    young = [base.detach(), base[2:]]
+    for size in (400, 4000, 40000):
+        base.untyped_storage().resize_(size)
+        base.resize_(size // 4)
+        for tensor in (base, *old, *young):
+            assert tensor.data_ptr() == base.untyped_storage().data_ptr() + 4 * tensor.storage_offset()
+    gc.freeze()
+    base.untyped_storage().resize_(8)
+    gc.unfreeze()
+    for tensor in (base, *old, *young):
+        with pytest.raises(RuntimeError, match="out of bounds"):
+            tensor.add(1)

@@ -3,19 +3,21 @@
 A tensor caches the address of its first element. When a storage is resized, every tensor over it gets the new
 address, unless the storage has become too small for it: then its class becomes UnbackedTensor, whose `pointer`
 raises, so that no operator can reach freed memory. Growing the storage again turns it back. The usual path pays
-nothing for this, for tensors are found through the garbage collector, and only when a storage that several share is
-resized: a storage that nothing but one tensor refers to is known by its reference count.
+nothing for this: no list of tensors is kept, they are found through the garbage collector when a storage that several
+share is resized. The reference count says how many there are, so that the search ends among the young objects when
+all of them are young; a storage that nothing but one tensor refers to needs no search.
 """
 
 from __future__ import annotations
 
 import gc
 from sys import getrefcount
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..core.determinism import MODE as DETERMINISM
 from ..core.dtype import DType, uint8
 from ..memory.storage import Storage, resize_listeners, resize_storage
+from ..memory.untyped import UntypedStorage
 from .strides import extent
 from .tensor import Tensor, empty_tensor
 from .undefined import fill_grown
@@ -56,14 +58,46 @@ def refresh_pointer(tensor: Tensor) -> None:
         tensor.__class__ = UnbackedTensor
 
 
+class Held:
+    """References to a storage that running functions hold at least when its tensors are searched: after a resize of
+    the storage itself, and after grow_storage; `counted` is the reference count at the latest search."""
+
+    resized = 0
+    grown = 0
+    counted = 0
+
+
 def refresh_tensors(storage: Storage) -> None:
     """Bring every tensor over `storage` up to date."""
-    for referrer in gc.get_referrers(storage):
+    Held.counted = getrefcount(storage)
+    _refresh(storage, Held.counted - Held.resized)
+
+
+def _refresh(storage: Storage, wanted: int) -> None:
+    """Bring the tensors over `storage` up to date; `wanted` is at least the number of objects that refer to it."""
+    if gc.get_freeze_count():
+        gc.unfreeze()
+    found: list[Any] = []
+    for generation in YOUNG:
+        found += [one for one in gc.get_objects(generation) if _refers(one, storage)]
+        if len(found) >= wanted:
+            break
+    else:
+        found = gc.get_referrers(storage)
+    for referrer in found:
         if isinstance(referrer, Tensor):
             refresh_pointer(referrer)
 
 
-resize_listeners.append(refresh_tensors)
+YOUNG = (0, 1)
+"""The collector's generations that are looked through before all objects are."""
+
+
+def _refers(one: Any, storage: Storage) -> bool:
+    kind = type(one)
+    if kind is Tensor or kind is UntypedStorage or kind is UnbackedTensor or issubclass(kind, Tensor):
+        return getattr(one, "storage", None) is storage
+    return False
 
 
 def _references(tensor: Tensor) -> int:
@@ -85,6 +119,22 @@ def grow_storage(storage: Storage, nbytes: int, dtype: DType, *, tell: bool = Tr
     """
     before = storage.nbytes
     if nbytes > before:
-        resize_storage(storage, nbytes, tell=tell)
+        resize_storage(storage, nbytes, tell=False)
+        if tell:
+            Held.counted = getrefcount(storage)
+            _refresh(storage, Held.counted - Held.grown)
         if DETERMINISM.enabled:
             fill_grown(storage, before, dtype)
+
+
+def _count_held() -> None:
+    """Find the references beyond those of a tensor and a handle, by resizing in both ways."""
+    tensor = empty_tensor((1,), uint8)
+    UntypedStorage.of(tensor.storage).resize_(2)
+    Held.resized = Held.counted - 2
+    grow_storage(tensor.storage, 3, uint8)
+    Held.grown = Held.counted - 1
+
+
+resize_listeners.append(refresh_tensors)
+_count_held()
