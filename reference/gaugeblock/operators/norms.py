@@ -1,4 +1,4 @@
-"""Vector norms, logsumexp and softmax."""
+"""Vector norms and logsumexp."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..core.dtype import DEFAULTS, DType, float64
+from ..core.dtype import DEFAULTS, DType
 from ..core.errors import wrap_dim
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels import folds
-from ..tensor.geometry import geometry_of, remember
-from ..tensor.strides import default_strides
-from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .arrays import filled, values
-from .conversion import converted
-from .element_loop import element_launch
 from .reduce_call import reduce, reduced_dims, reduced_sizes
 from .registration import kernel, write_out
 
@@ -137,38 +133,3 @@ def _complex_logsumexp(self: Tensor, dims: tuple[int, ...], keepdim: bool) -> Te
         result = np.log(np.exp(array - shift).sum(axis=dims, keepdims=True)) + shift
     sizes = reduced_sizes(self.geometry.sizes, dims, keepdim)
     return filled(sizes, self.geometry.dtype, result.reshape(sizes))
-
-
-def _normalised(operator: str, formula: str, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    chosen = dtype_argument(operator, dtype)
-    source = self if chosen is None else converted(self, chosen)
-    geometry = source.geometry
-    own = geometry.dtype
-    if own.kind != 2:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
-    dims = reduced_dims(operator, dim, geometry.ndim)
-    target = geometry_of(geometry.sizes, default_strides(geometry.sizes), own, geometry.device)
-    result = new_like(target)
-    if geometry.numel and geometry.device.type == "cpu":
-        fold = folds.exponentials_fold(own, False)
-        largest, total = reduce(operator, fold, source, dims, True, own, (own, float64))
-        key = (formula, dims)
-        launch = geometry.plans.get(key)
-        if launch is None:
-            launch = element_launch(formula, target, [geometry, largest.geometry, total.geometry], own)
-            remember(geometry.plans, key, launch)
-        if launch is not None:
-            launch.run([result.pointer, source.pointer, largest.pointer, total.pointer])
-    return result
-
-
-@kernel("softmax.int")
-def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    """exp(self) / sum(exp(self)) along a dim, stable. Raises NotImplementedError for other than floats, IndexError."""
-    return _normalised("softmax", "softmax", self, dim, dtype)
-
-
-@kernel("log_softmax.int")
-def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    """Logarithm of softmax. Raises NotImplementedError for other than floats, IndexError."""
-    return _normalised("log_softmax", "log_softmax", self, dim, dtype)

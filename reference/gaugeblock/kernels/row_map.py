@@ -1,0 +1,242 @@
+"""Kernels over whole rows: folds of a row one after another, then a formula of each element and the folds' results.
+
+    kernel.strided(out_ptr, in_ptr, number..., ndim, sizes..., byte strides operand by operand...) -> None
+
+as for pointwise kernels, but dimension 0 is the row, contiguous in both operands. The result may lie over the input.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..core.dtype import DType
+from .compiler import NAME, Builtin, compiler
+from .complex_lanes import Value
+from .conversion import from_storage, lane_type, storage_type, to_storage
+from .expression import F64, INT, Lane, LaneType
+from .fold import Context, Phase, State, arguments
+from .isa import Level, current_level
+from .lower import Emitter
+from .pointwise import shared_entries
+from .pointwise_entry import Signature
+
+
+@dataclass(frozen=True, slots=True)
+class RowProgram:
+    """The folds in order, each seeing the results of all before it, and what becomes of an element.
+
+    With `kept` the last fold and the map are not given the element itself but what `kept` makes of it, once where the
+    result's memory can hold it meanwhile.
+    """
+
+    phases: tuple[Phase, ...]
+    map: Callable[[Value, Context], Value]
+    numbers: int = 0
+    kept: Callable[[Value, Context], Lane] | None = None
+
+
+@dataclass(slots=True)
+class _Sweep:
+    """One loop over the row: the element, the state going round, what is computed from both."""
+
+    element: Lane
+    index: Lane
+    state: State = ()
+    stepped: State = ()
+    stored: tuple[Lane, ...] = ()
+
+
+class RowMapKernel:
+    """A compiled program for a dtype; the attribute `strided` is a builtin made on first use."""
+
+    __slots__ = ("dtype", "level", "name", "program", "strided")
+
+    strided: Builtin
+
+    def __init__(self, name: str, program: RowProgram, dtype: DType, level: Level) -> None:
+        self.name = name
+        self.program = program
+        self.dtype = dtype
+        self.level = level
+
+    def __getattr__(self, attribute: str) -> Builtin:
+        if attribute != "strided":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
+        row = compiler().load(RowMapWriter(self).text())
+        _, strided = shared_entries(Signature(1, "m" + "d" * self.program.numbers))
+        size = self.dtype.itemsize
+        self.strided = compiler().builtin(self.name, strided, [row, size, size, 0])
+        return self.strided
+
+
+class RowMapWriter:
+    """Writes the row function of a program."""
+
+    def __init__(self, kernel: RowMapKernel) -> None:
+        self.program, self.dtype, self.level = kernel.program, kernel.dtype, kernel.level
+        self.storage = storage_type(self.dtype)
+        self.width = max(1, self.level.vector_bytes * 8 // lane_type(self.dtype).bits)
+        self.held = self.program.kept is not None and self.storage is lane_type(self.dtype)
+        """Whether kept elements lie in the result between the last fold and the map."""
+        self.declarations: dict[str, str] = {}
+        self.shared: list[tuple[Lane, str]] = []
+        self.lines: list[str] = []
+
+    def text(self) -> str:
+        """LLVM IR of the module; the row function is called @NAME."""
+        start = Emitter(1, "c", self.declarations)
+        count = Lane("argument", INT[64])
+        numbers = arguments([F64] * self.program.numbers)
+        self.shared = [(count, "%n")]
+        for slot, lane in enumerate(numbers):
+            place = start.register(f"getelementptr i64, ptr %numbers, i64 {slot}")
+            self.shared.append((lane, start.register(f"load double, ptr {place}")))
+        out = start.register("load ptr, ptr %pointers")
+        source = start.register(f"load ptr, ptr {start.register('getelementptr i64, ptr %pointers, i64 1')}")
+        stop = start.register(f"and i64 %n, {-self.width}")
+        self.lines = start.lines
+        block, earlier = "entry", State()
+        for number, phase in enumerate(self.program.phases):
+            context = Context(count, numbers, earlier)
+            last = number == len(self.program.phases) - 1
+            block, found = self._fold(number, phase, context, (source, out if last else ""), stop, block)
+            earlier = (*earlier, *found)
+        self._map(Context(count, numbers, earlier), out if self.held else source, out, stop, block)
+        head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0 {{"
+        attributes = f"attributes #0 = {{ {self.level.attributes} }}"
+        tail = ["  ret i1 false", "}", *self.declarations.values(), attributes, ""]
+        return "\n".join([head, "entry:", *self.lines, *tail])
+
+    def _value(self) -> tuple[Lane, Value]:
+        element = Lane("argument", self.storage)
+        return element, from_storage((element,), self.dtype, self.level.half_hardware)
+
+    def _fold(
+        self, number: int, phase: Phase, context: Context, memory: tuple[str, str], stop: str, block: str
+    ) -> tuple[str, State]:
+        """The loops of a phase over memory (source, and result in the last phase)."""
+        source, out = memory
+        element, value = self._value()
+        stored: tuple[Lane, ...] = ()
+        if out and self.program.kept is not None:
+            value = self.program.kept(value, context)
+            stored = (value,) if self.held else ()
+        index = Lane("argument", INT[64])
+        identity = phase.identity(value)
+        types = [lane.type for lane in identity]
+        state, other = arguments(types), arguments(types)
+        sweep = _Sweep(element, index, state, phase.step(state, value, index, context), stored)
+        wide, block = self._loop(f"p{number}v", sweep, identity, source, out, ("0", stop), self.width, block)
+        single, block = self._loop(f"p{number}s", sweep, identity, source, out, (stop, "%n"), 1, block)
+        combined = phase.combine(state, other)
+        merged = self._merge(f"p{number}", types, wide, state, other, combined)
+        last = Emitter(1, f"p{number}m", self.declarations)
+        self._bind(last)
+        for lane, name in (*zip(state, single, strict=True), *zip(other, merged, strict=True)):
+            last.bind(lane, name)
+        total = last.emit(combined)
+        for lane, name in zip(state, total, strict=True):
+            last.bind(lane, name)
+        finished = phase.finish(state, context)
+        done = Emitter(1, f"p{number}f", self.declarations)
+        self._bind(done)
+        for lane, name in zip(state, total, strict=True):
+            done.bind(lane, name)
+        lanes = tuple(lane for lane in finished if isinstance(lane, Lane))
+        names = done.emit(lanes)
+        self.lines += [*last.lines, *done.lines]
+        results = arguments([lane.type for lane in lanes])
+        self.shared += list(zip(results, names, strict=True))
+        context_block = f"p{number}_done"
+        self.lines += [f"  br label %{context_block}", f"{context_block}:"]
+        return context_block, results
+
+    def _merge(
+        self, prefix: str, types: Sequence[LaneType], values: list[str], state: State, other: State, combined: State
+    ) -> list[str]:
+        """The states of all vector lanes as one."""
+        width = self.width
+        while width > 1:
+            half = Emitter(width // 2, f"{prefix}h{width}", self.declarations)
+            for lanes, first in ((state, 0), (other, width // 2)):
+                for lane, value in zip(lanes, values, strict=True):
+                    half.bind(lane, _part(half, lane.type.ir, value, first))
+            values = half.emit(combined)
+            self.lines += half.lines
+            width //= 2
+        return values
+
+    def _map(self, context: Context, source: str, out: str, stop: str, block: str) -> None:
+        element, value = self._value()
+        if self.program.kept is not None:
+            value = element if self.held else self.program.kept(value, context)
+        stored = to_storage(self.program.map(value, context), self.dtype, self.level.half_hardware)
+        sweep = _Sweep(element, Lane("argument", INT[64]), stored=stored)
+        _, block = self._loop("mv", sweep, (), source, out, ("0", stop), self.width, block)
+        self._loop("ms", sweep, (), source, out, (stop, "%n"), 1, block)
+
+    def _bind(self, emitter: Emitter) -> None:
+        for lane, name in self.shared:
+            emitter.bind(lane, emitter.splat(name, lane.type))
+
+    def _loop(
+        self, prefix: str, sweep: _Sweep, identity: State, source: str, out: str, span: tuple[str, str], width: int,
+        block: str,
+    ) -> tuple[list[str], str]:  # fmt: skip
+        """One loop over a part of the row; the names of the state after it, and the block that follows."""
+        before = Emitter(width, f"{prefix}b", self.declarations)
+        self._bind(before)
+        initial = before.emit(identity)
+        before.lines.append(f"  %{prefix}_any = icmp slt i64 {span[0]}, {span[1]}")
+        inner = Emitter(width, f"{prefix}x", self.declarations)
+        inner.names = dict(before.names)
+        i = f"%{prefix}_i"
+        itemsize = self.dtype.itemsize
+        offset = inner.register(f"mul i64 {i}, {itemsize}")
+        at = inner.register(f"getelementptr i8, ptr {source}, i64 {offset}")
+        inner.bind(sweep.element, inner.register(f"load {inner.type(self.storage)}, ptr {at}, align {itemsize}"))
+        for slot, lane in enumerate(sweep.state):
+            inner.bind(lane, f"%{prefix}_s{slot}")
+        following = inner.emit(sweep.stepped)
+        if sweep.stored:
+            (value,) = inner.emit(sweep.stored)
+            place = inner.register(f"getelementptr i8, ptr {out}, i64 {offset}")
+            inner.lines.append(f"  store {inner.type(self.storage)} {value}, ptr {place}, align {itemsize}")
+        head, last, after = f"{prefix}_head", f"{prefix}_last", f"{prefix}_after"
+        self.lines += [*before.lines, f"  br label %{prefix}_start", f"{prefix}_start:"]
+        self.lines += [f"  br i1 %{prefix}_any, label %{head}, label %{after}", f"{head}:"]
+        self.lines.append(f"  {i} = phi i64 [{span[0]}, %{prefix}_start], [{i}_next, %{last}]")
+        for slot, (lane, first, then) in enumerate(zip(sweep.state, initial, following, strict=True)):
+            type = inner.type(lane.type)
+            self.lines.append(f"  %{prefix}_s{slot} = phi {type} [{first}, %{prefix}_start], [{then}, %{last}]")
+        self.lines += [*inner.lines, f"  br label %{last}", f"{last}:", f"  {i}_next = add i64 {i}, {width}"]
+        self.lines += [f"  %{prefix}_more = icmp slt i64 {i}_next, {span[1]}"]
+        self.lines += [f"  br i1 %{prefix}_more, label %{head}, label %{after}", f"{after}:"]
+        names = []
+        for slot, (lane, first, then) in enumerate(zip(sweep.state, initial, following, strict=True)):
+            name = f"%{prefix}_t{slot}"
+            type = inner.type(lane.type)
+            self.lines.append(f"  {name} = phi {type} [{first}, %{prefix}_start], [{then}, %{last}]")
+            names.append(name)
+        return names, after
+
+
+def _part(emitter: Emitter, type: str, value: str, first: int) -> str:
+    """Lanes first .. first + W - 1 of a vector of 2 W lanes."""
+    whole = f"<{2 * emitter.width} x {type}>"
+    if emitter.width == 1:
+        return emitter.register(f"extractelement {whole} {value}, i32 {first}")
+    mask = ", ".join(f"i32 {first + k}" for k in range(emitter.width))
+    return emitter.register(f"shufflevector {whole} {value}, {whole} poison, <{emitter.width} x i32> <{mask}>")
+
+
+@functools.cache
+def _kernel(name: str, program: RowProgram, dtype: DType, level: Level) -> RowMapKernel:
+    return RowMapKernel(name, program, dtype, level)
+
+
+def row_map_kernel(name: str, program: RowProgram, dtype: DType) -> RowMapKernel:
+    """The kernel of a program for elements and results of a float dtype; memoised."""
+    return _kernel(name, program, dtype, current_level())

@@ -1,0 +1,93 @@
+"""softmax and log_softmax: rows in one piece through a fused kernel, others through a fold and a formula."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..core.device import cpu
+from ..core.dtype import DType, float64
+from ..iteration.types import UPSTREAM_NAMES
+from ..kernels import folds, row_maps
+from ..kernels.fold import Fold
+from ..kernels.row_map import row_map_kernel
+from ..tensor.geometry import Geometry, geometry_of, remember
+from ..tensor.strides import default_strides
+from ..tensor.tensor import Tensor, new_like
+from .arguments import dtype_argument
+from .conversion import converted
+from .copy import copy_values
+from .element_loop import element_launch
+from .launch import Launch
+from .reduce_call import reduce, reduced_dims
+from .registration import kernel
+from .row_launch import RowLaunch, row_launch
+
+
+def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    chosen = dtype_argument(operator, dtype)
+    source = self if chosen is None else converted(self, chosen)
+    geometry = source.geometry
+    plan = geometry.plans.get((operator, dim))
+    if plan is None:
+        plan = remember(geometry.plans, (operator, dim), _plan(operator, geometry, dim))
+    result = new_like(plan.geometry)
+    if plan.rows is not None:
+        read = source.pointer
+        if plan.copied:
+            copy_values(result, source)
+            read = result.pointer
+        plan.rows.run([result.pointer, read])
+    elif plan.fold is not None:
+        own = geometry.dtype
+        largest, total = reduce(operator, plan.fold, source, plan.dims, True, own, (own, float64))
+        launch = plan.launch
+        if launch is None:
+            launch = plan.launch = element_launch(
+                operator, plan.geometry, [geometry, largest.geometry, total.geometry], own
+            )
+            assert launch is not None
+        launch.run([result.pointer, source.pointer, largest.pointer, total.pointer])
+    return result
+
+
+@dataclass(slots=True, eq=False)
+class _Plan:
+    """Result geometry; rows in one piece go through `rows`, after a copy when they lie apart, others through a fold."""
+
+    geometry: Geometry
+    dims: tuple[int, ...]
+    rows: RowLaunch | None = None
+    copied: bool = False
+    fold: Fold | None = None
+    launch: Launch | None = None
+
+
+def _plan(operator: str, geometry: Geometry, dim: int) -> _Plan:
+    own = geometry.dtype
+    if own.kind != 2:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    dims = reduced_dims(operator, dim, geometry.ndim)
+    target = geometry_of(geometry.sizes, default_strides(geometry.sizes), own, geometry.device)
+    plan = _Plan(target, dims)
+    if geometry.device is cpu and geometry.numel:
+        row = dims[0] if dims else 0
+        if not dims or target.strides[row] == 1:
+            plan.copied = bool(dims) and geometry.strides[row] != 1 and geometry.sizes[row] > 1
+            program = row_maps.softmax(own) if operator == "softmax" else row_maps.log_softmax(own)
+            source = target if plan.copied else geometry
+            plan.rows = row_launch(row_map_kernel(operator, program, own), [target, source], row)
+        else:
+            plan.fold = folds.exponentials_fold(own, False)
+    return plan
+
+
+@kernel("softmax.int")
+def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """exp(self) / sum(exp(self)) along a dim, stable. Raises NotImplementedError for other than floats, IndexError."""
+    return _normalised("softmax", self, dim, dtype)
+
+
+@kernel("log_softmax.int")
+def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """Logarithm of softmax. Raises NotImplementedError for other than floats, IndexError."""
+    return _normalised("log_softmax", self, dim, dtype)
