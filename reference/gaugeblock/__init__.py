@@ -9,10 +9,10 @@ from importlib import import_module as _import_module
 from typing import Any
 
 from . import iteration, memory
+from .bindings import subclass_methods as _subclass_methods  # noqa: F401
 from .bindings.build import make_function as _make_function
 from .bindings.groups import functions as _functions
 from .bindings.install import install as _install
-from .bindings import subclass_methods as _subclass_methods  # noqa: F401
 from .bindings.show import show_binding
 from .core.determinism import (
     are_deterministic_algorithms_enabled,
@@ -33,6 +33,7 @@ from .core.promotion import can_cast, promote_types
 from .core.size import Size
 from .dispatch import dispatch_keys, dispatch_table
 from .dispatch.modes import PUBLISHER as _PUBLISHER
+from .dispatch.overrides import overridable as _overridable
 from .interop import attributes as _attributes  # noqa: F401
 from .interop import attributes as _interop_attributes  # noqa: F401
 from .interop.as_tensor import as_tensor, asarray
@@ -66,7 +67,8 @@ __version__ = "0.1.0"
 __all__ = [
     "Generator", "Size", "Tensor", "UntypedStorage", "arange", "are_deterministic_algorithms_enabled", "as_tensor",
     "asarray", "broadcast_shapes", "can_cast", "channels_last", "channels_last_3d", "contiguous_format",
-    "default_generator", "device", "dispatch_keys", "dispatch_table", "dtype", "empty", "empty_like", "empty_strided", "eye", "finfo", "from_blob",
+    "default_generator", "device", "dispatch_keys", "dispatch_table", "dtype", "empty", "empty_like", "empty_strided",
+    "eye", "finfo", "from_blob",
     "from_numpy", "frombuffer", "full", "full_like", "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo",
     "initial_seed", "is_deterministic_algorithms_warn_only_enabled", "is_tensor", "iteration", "layout", "linspace",
     "load", "logspace", "manual_seed", "memory", "memory_format", "nonzero", "norm", "ones", "ones_like",
@@ -78,6 +80,14 @@ __all__ = [
 _MODULES = frozenset({"fft", "kernel_tools", "library", "linalg", "nn", "ops", "overrides", "special", "utils"})
 """Modules that are imported when they are first asked for."""
 
+_OVERRIDABLE = (
+    "arange", "as_tensor", "asarray", "empty_like", "empty_strided", "eye", "from_numpy", "frombuffer", "full",
+    "full_like", "linspace", "logspace", "nonzero", "norm", "ones_like", "result_type", "scalar_tensor", "tensor",
+    "unique", "zeros_like",
+)  # fmt: skip
+"""Functions written by hand that ``__torch_function__`` may take over; the generated ones look for it themselves."""
+
+globals().update({name: _overridable(globals()[name]) for name in _OVERRIDABLE})
 globals().update(_DTYPES)
 globals().update(_DTYPE_ALIASES)
 _install()
@@ -87,8 +97,10 @@ _PUBLISHER.make = lambda operator: _import_module(".library.op_overload", __name
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return _import_module(f".{name}", __name__)
-    made = _public_function(name)
-    if made is None:
+    own = _public_function(name)
+    if own is not None:
+        made = _overridable(own)
+    else:
         group = _functions().get(name)
         if group is None:
             raise AttributeError(f"module 'gaugeblock' has no attribute {name!r}")

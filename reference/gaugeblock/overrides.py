@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from .dispatch.guards import DisableTorchFunction, DisableTorchFunctionSubclass
 from .dispatch.overrides import _disabled_torch_function_impl, ask, overloaded
-from .dispatch.state import STATE, enter_overrides, enter_special, leave_overrides, leave_special
+from .dispatch.state import STATE, enter_function_mode, enter_special, leave_function_mode, leave_special
 from .tensor.tensor import Tensor
 
 __all__ = [
@@ -36,7 +36,7 @@ class TorchFunctionMode:
 
     def __enter__(self) -> Self:
         enter_special()
-        enter_overrides()
+        enter_function_mode()
         STATE.function_modes = (*STATE.function_modes, self)
         return self
 
@@ -44,7 +44,7 @@ class TorchFunctionMode:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         STATE.function_modes = STATE.function_modes[:-1]
-        leave_overrides()
+        leave_function_mode()
         leave_special()
 
 

@@ -19,7 +19,7 @@ from ..tensor.attributes import sizes_from
 from ..tensor.hooks import hooks
 from ..tensor.reinterpret import adjoint, matrix_h
 from ..tensor.tensor import Tensor
-from .dispatched_indexing import getitem, setitem
+from .dispatched_indexing import foreign_getitem, foreign_setitem, getitem, setitem
 
 Method = Callable[..., Any]
 
@@ -115,4 +115,4 @@ PROPERTIES: dict[str, Method] = {
 
 hooks.dispatched.update(METHODS)
 hooks.dispatched.update(PROPERTIES)
-hooks.dispatched["host"] = host
+hooks.dispatched.update({"host": host, "foreign __getitem__": foreign_getitem, "foreign __setitem__": foreign_setitem})

@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..dispatch.dispatcher import call
+from ..dispatch.modes import wrapped_tensors
+from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY
 from ..interop.numpy import from_numpy
 from ..operators.fill import number_from
 from ..operators.index_key import dims_of, index_parts
-from ..tensor.basic_indexing import without_leading_ones
+from ..tensor.basic_indexing import getitem_of_any, setitem_of_any, without_leading_ones
 from ..tensor.tensor import Tensor
 from ..tensor.views import alias
 
 SELECT, SLICE, UNSQUEEZE = (REGISTRY.find(name) for name in ("select.int", "slice.Tensor", "unsqueeze"))
-INDEX, INDEX_PUT, COPY, FILL = (
-    REGISTRY.find(name) for name in ("index.Tensor", "index_put_", "copy_", "fill_.Scalar")
+INDEX, INDEX_PUT, COPY, FILL, FULL = (
+    REGISTRY.find(name) for name in ("index.Tensor", "index_put_", "copy_", "fill_.Scalar", "full")
 )
 
 
@@ -36,13 +38,30 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if indices:
         if not isinstance(value, Tensor):
             number = number_from("__setitem__", "value", value)
-            value = REGISTRY.find("full")
-            value = call(value, (), number, dtype=self.geometry.dtype, device=self.geometry.device)
+            value = call(FULL, (), number, dtype=self.geometry.dtype, device=self.geometry.device)
         call(INDEX_PUT, view, indices, value, False)
     elif isinstance(value, Tensor):
         call(COPY, view, without_leading_ones(value, view.geometry.ndim), False)
     else:
         call(FILL, view, number_from("__setitem__", "value", value))
+
+
+def foreign_getitem(self: Tensor, index: Any) -> Any:
+    """``x[index]`` where the index has something of an unknown class, which may override the call."""
+    found = intercept(Tensor.__getitem__, (self, index), {})  # type: ignore[attr-defined]
+    if found is not NOT_OVERRIDDEN:
+        return found
+    return getitem(self, index) if wrapped_tensors((index,), {}) else getitem_of_any(self, index)
+
+
+def foreign_setitem(self: Tensor, index: Any, value: Any) -> None:
+    """``x[index] = value`` where index or value has something of an unknown class, which may override the call."""
+    if intercept(Tensor.__setitem__, (self, index, value), {}) is not NOT_OVERRIDDEN:  # type: ignore[attr-defined]
+        return
+    if wrapped_tensors((index, value), {}):
+        setitem(self, index, value)
+    else:
+        setitem_of_any(self, index, value)
 
 
 def _taken_apart(self: Tensor, index: Any) -> tuple[Any, list[Tensor | None]]:

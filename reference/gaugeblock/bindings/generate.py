@@ -6,13 +6,15 @@ import linecache
 from typing import Any
 
 from ..core.device import cpu
+from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.state import FAST_GLOBALS
 from ..memory.storage import Storage, new_object
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version
 
 FAST_GLOBALS.update(
-    Tensor=Tensor, Storage=Storage, new=new_object, new_like=new_like, bump_version=bump_version, cpu=cpu, ONE=1
+    Tensor=Tensor, Storage=Storage, new=new_object, new_like=new_like, bump_version=bump_version, cpu=cpu, ONE=1,
+    intercept=intercept, NOT_OVERRIDDEN=NOT_OVERRIDDEN,
 )
 SOURCES: dict[str, str] = {}
 """Source text by the label it was compiled under, such as "Tensor.add"."""

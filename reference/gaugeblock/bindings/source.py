@@ -209,7 +209,19 @@ def direct(name: str, function: str, self: str, *, spread: bool, checks: bool, s
         f"    if {special} or {self}.__class__ is not Tensor{device}:\n"
         f"        return slow_{name}({self}, *args, **kwargs)\n"
         + gather
-        + (f"    return direct_{name}({self}, *args, **kwargs)\n" if checks else tried)
+        + (_asking(name, self) if checks else tried)
+    )
+
+
+def _asking(name: str, self: str) -> str:
+    return (
+        f"    try:\n"
+        f"        return direct_{name}({self}, *args, **kwargs)\n"
+        f"    except TypeError:\n"
+        f"        found = intercept(slow_{name}.public, ({self}, *args), kwargs)\n"
+        f"        if found is NOT_OVERRIDDEN:\n"
+        f"            raise\n"
+        f"        return found\n"
     )
 
 

@@ -1,6 +1,6 @@
-"""What a subclass of Tensor gets: its methods and properties ask ``__torch_function__`` and go through the dispatcher.
+"""Methods and properties that ask ``__torch_function__``: on every subclass of Tensor, on Tensor during function modes.
 
-Tensor's own stay as they are, so that plain tensors pay nothing. Generated methods look at the class themselves.
+Otherwise Tensor has its own, so that plain tensors pay nothing. Generated methods look for overrides themselves.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from ..dispatch.overrides import NOT_OVERRIDDEN, NOT_WRAPPED, intercept
+from ..dispatch.state import MODE_LISTENERS
 from ..dispatch.subclass import LISTENERS
 from ..tensor.tensor import Tensor
 from .dispatched import METHODS, PROPERTIES
@@ -60,11 +61,39 @@ def complete(cls: type[Tensor]) -> None:
     for name, value in list(Tensor.__dict__.items()):
         if name in GENERATED or name in OWN or name in cls.__dict__:
             continue
+        value = value.original if isinstance(value, Intercepting) else value
         if isinstance(value, FunctionType):
             setattr(cls, name, intercepted(name, value))
         elif isinstance(value, property):
             setattr(cls, name, intercepted_property(name, value))
 
 
+class Intercepting:
+    """Stands on Tensor during function modes: as before when looked up on the class, intercepted on a tensor."""
+
+    __slots__ = ("method", "original")
+
+    def __init__(self, name: str, original: Any) -> None:
+        self.original = original
+        is_property = isinstance(original, property)
+        self.method: Any = (intercepted_property if is_property else intercepted)(name, original)
+
+    def __get__(self, tensor: Tensor | None, owner: type) -> Any:
+        return self.original if tensor is None else self.method.__get__(tensor, owner)
+
+    def __set__(self, tensor: Tensor, value: Any) -> None:
+        self.method.__set__(tensor, value)
+
+
+def watch(active: bool) -> None:
+    """Put intercepting forms on Tensor when the first function mode begins, take them off after the last."""
+    for name, value in list(Tensor.__dict__.items()):
+        if active and name not in GENERATED and name not in OWN and isinstance(value, (FunctionType, property)):
+            setattr(Tensor, name, Intercepting(name, value))
+        elif not active and isinstance(value, Intercepting):
+            setattr(Tensor, name, value.original)
+
+
 LISTENERS.append(complete)
+MODE_LISTENERS.append(watch)
 NOT_WRAPPED.update(Tensor.__dict__[name].__get__ for name in UNWRAPPED_PROPERTIES)

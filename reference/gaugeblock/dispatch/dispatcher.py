@@ -89,7 +89,6 @@ def call(operator: Operator, *args: Any, **kwargs: Any) -> Any:
 def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
     """Run the kernel of the highest key in `mask`, whatever the tensors carry."""
     found = REGISTRY.resolve(operator, mask)
-    entry = found.entry
     if STATE.trace is not None:
         return STATE.trace(operator, mask, found, args, kwargs)
     return run_entry(operator, found, args, kwargs)

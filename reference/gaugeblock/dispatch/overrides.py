@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -111,18 +112,18 @@ def intercept(public: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
 
 
 def overridable(public: Callable[..., Any]) -> Callable[..., Any]:
-    """`public` as a function that modes and arguments may take over; plain tensors in front pass at once."""
+    """`public` as a function that modes and arguments may take over; plain arguments pass at once."""
+    plain = PLAIN
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if FAST_GLOBALS["OVERRIDING"] or any(value.__class__ not in PLAIN for value in args) or kwargs:
-            found = intercept(function, args, kwargs)
-            if found is not NOT_OVERRIDDEN:
-                return found
-        return public(*args, **kwargs)
+        if not kwargs and not FAST_GLOBALS["OVERRIDING"]:
+            for value in args:
+                if value.__class__ not in plain:
+                    break
+            else:
+                return public(*args)
+        found = intercept(function, args, kwargs)
+        return public(*args, **kwargs) if found is NOT_OVERRIDDEN else found
 
-    function.__name__ = public.__name__
-    function.__qualname__ = public.__qualname__
-    function.__doc__ = public.__doc__
-    function.__module__ = public.__module__
-    function.__wrapped__ = public  # type: ignore[attr-defined]
+    functools.update_wrapper(function, public)
     return function

@@ -23,6 +23,9 @@ FAST_GLOBALS: dict[str, object] = {"SPECIAL": False, "OVERRIDING": False}
 _lock = threading.Lock()
 _reasons = 0
 _overriding = 0
+_watching = 0
+MODE_LISTENERS: list[Callable[[bool], None]] = []
+"""Called with True when the first function mode of any thread begins and with False after the last."""
 
 
 class DispatchState(threading.local):
@@ -71,6 +74,28 @@ def leave_overrides() -> None:
     with _lock:
         _overriding -= 1
         FAST_GLOBALS["OVERRIDING"] = _overriding > 0
+
+
+def enter_function_mode() -> None:
+    """Count one more function mode; pair with `leave_function_mode`."""
+    global _watching
+    enter_overrides()
+    with _lock:
+        _watching += 1
+        if _watching == 1:
+            for listener in MODE_LISTENERS:
+                listener(True)
+
+
+def leave_function_mode() -> None:
+    """Take back one `enter_function_mode`."""
+    global _watching
+    with _lock:
+        _watching -= 1
+        if _watching == 0:
+            for listener in MODE_LISTENERS:
+                listener(False)
+    leave_overrides()
 
 
 @contextmanager

@@ -31,8 +31,8 @@ def _address(self: Tensor) -> int:
     address: int = SLOT.__get__(self)
     if not address and self.geometry.numel and self.geometry.device is cpu:
         raise RuntimeError(
-            f"a {type(self).__name__} of sizes {list(self.geometry.sizes)} has no data of its own: the operator reached "
-            f"a kernel instead of its __torch_dispatch__"
+            f"a {type(self).__name__} of sizes {list(self.geometry.sizes)} has no data of its own: the call reached a "
+            f"kernel instead of its __torch_dispatch__"
         )
     return address
 

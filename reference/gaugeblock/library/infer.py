@@ -28,7 +28,8 @@ def infer_schema(
     """The schema of a function whose parameters all have type hints; arguments in `mutates_args` are marked written.
 
     `mutates_args` "unknown" marks every tensor. Raises ValueError for a parameter without hint, with one that no
-    schema has, with a default no schema has, for ``*args`` and positional-only ones, and for a name in `mutates_args` that is no tensor.
+    schema has, with a default no schema has, for ``*args`` and positional-only ones, and for a name in `mutates_args`
+    that is no tensor.
     """
     signature = inspect.signature(prototype_function)
     hints = _hints(prototype_function)

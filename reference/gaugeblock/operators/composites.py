@@ -8,6 +8,7 @@ from typing import Any
 from ..core.dtype import DType
 from ..core.errors import type_error
 from ..dispatch.dispatcher import call
+from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import FAST_GLOBALS
 from ..tensor.tensor import Tensor
@@ -105,6 +106,10 @@ def norm_method(
 
 def matrix_product(self: Tensor, other: Any) -> Any:
     """``self @ other``. Raises TypeError unless both are tensors, RuntimeError as matmul."""
+    if self.__class__ is not Tensor or other.__class__ is not Tensor:
+        found = intercept(Tensor.matmul, (self, other), {})  # type: ignore[attr-defined]
+        if found is not NOT_OVERRIDDEN:
+            return found
     return call(MATMUL, self, other) if isinstance(other, Tensor) else NotImplemented
 
 

@@ -15,6 +15,7 @@ from ..core.dtype import DEFAULTS, DType, dtype_of_number
 from ..core.errors import check_int, check_ints, type_error
 from ..core.layout import Layout
 from ..dispatch.dispatcher import call
+from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import FAST_GLOBALS
 from ..tensor.geometry import contiguous_geometry
@@ -95,6 +96,11 @@ def _sized(name: str, operator_name: str, fill: Fill, summary: str) -> Callable[
 
     def factory(*sizes: Any, dtype: DType | None = None, device: AnyDevice = None, **options: Any) -> Tensor:
         if options or FAST_GLOBALS["SPECIAL"] or not (device is None or device is cpu or device == "cpu"):
+            if FAST_GLOBALS["OVERRIDING"]:
+                given = options | ({} if dtype is None else {"dtype": dtype})
+                found = intercept(factory, sizes, given | ({} if device is None else {"device": device}))
+                if found is not NOT_OVERRIDDEN:
+                    return found  # type: ignore[no-any-return]
             return general(*sizes, dtype=dtype, device=device, **options)
         kind = dtype if dtype.__class__ is DType else dtype_argument(name, dtype) or DEFAULTS.dtype
         result = new_like(contiguous_geometry(sizes_argument(name, sizes), kind))

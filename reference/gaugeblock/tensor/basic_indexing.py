@@ -5,6 +5,8 @@ from __future__ import annotations
 from operator import index as as_index
 from typing import Any
 
+import numpy as np
+
 from ..core.dtype import uint8
 from ..memory.storage import new_object
 from .geometry import Geometry, geometry_of, remember
@@ -15,6 +17,8 @@ from .tensor import Tensor
 from .views import sliced
 
 _PLAIN = {int, slice, type(None), type(Ellipsis)}
+_KNOWN = {*_PLAIN, bool, float, complex, str, bytes, dict, list, tuple, range, np.ndarray, Tensor}
+"""Classes that override nothing."""
 _ASSIGNABLE_NOT = (list, tuple, dict, str, bytes, type(None))
 
 
@@ -75,8 +79,27 @@ def _out_of_range(index: int, dim: int, size: int) -> IndexError:
 def _general_getitem(self: Tensor, index: Any) -> Tensor:
     if type(index) is tuple and _PLAIN.issuperset(map(type, index)):
         return basic_view(self, index)
+    if _is_foreign(index):
+        return hooks.dispatched["foreign __getitem__"](self, index)  # type: ignore[no-any-return]
+    return getitem_of_any(self, index)
+
+
+def getitem_of_any(self: Tensor, index: Any) -> Tensor:
+    """getitem of an index that is no int, slice or tuple of plain members, and overrides nothing."""
     items = basic_items(index)
     return hooks.advanced_getitem(self, index) if items is None else basic_view(self, items)
+
+
+def _is_foreign(*values: Any) -> bool:
+    """Whether one of the values, or a member of one, is of a class that may override what is done with it."""
+    for value in values:
+        kind = value.__class__
+        if kind is tuple or kind is list:
+            if not _KNOWN.issuperset(map(type, value)):
+                return True
+        elif kind not in _KNOWN:
+            return True
+    return False
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -88,6 +111,14 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if hooks.special:
         hooks.dispatched["__setitem__"](self, index, value)
         return
+    if _is_foreign(index, value):
+        hooks.dispatched["foreign __setitem__"](self, index, value)
+        return
+    setitem_of_any(self, index, value)
+
+
+def setitem_of_any(self: Tensor, index: Any, value: Any) -> None:
+    """setitem of an index and a value that override nothing."""
     if isinstance(value, _ASSIGNABLE_NOT):
         raise TypeError(f"can't assign a {type(value).__name__} to a tensor of {self.geometry.dtype}")
     items = basic_items(index)
