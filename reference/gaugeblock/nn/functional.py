@@ -80,7 +80,7 @@ from .pooling import (
     max_unpool3d,
 )
 from .regularization import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
-from .resampling import fold, interpolate, pad, unfold
+from .resampling import fold, interpolate, pad, unfold, upsample, upsample_bilinear, upsample_nearest
 from .sparse_inputs import embedding, embedding_bag
 
 OPERATORS = {
@@ -107,7 +107,8 @@ __all__ = [
     "max_unpool3d", "mish", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss",
     "nll_loss", "normalize", "pad", "poisson_nll_loss", "relu", "relu6", "rms_norm", "rrelu", "selu", "silu",
     "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softsign", "tanhshrink", "threshold",
-    "triplet_margin_loss", "triplet_margin_with_distance_loss", "unfold",
+    "triplet_margin_loss", "triplet_margin_with_distance_loss", "unfold", "upsample", "upsample_bilinear",
+    "upsample_nearest",
 ]  # fmt: skip
 
 

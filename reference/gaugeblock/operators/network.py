@@ -13,6 +13,16 @@ from typing import Any
 from .registration import kernel
 
 KERNELS = {
+    "adaptive_pooling": """adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d
+    adaptive_max_pool3d""",
+    "avg_pooling": "avg_pool1d avg_pool2d avg_pool3d",
+    "max_pooling": "max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices",
+    "padding": """constant_pad_nd reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d
+    replication_pad2d replication_pad3d""",
+    "unpooling": "max_unpool2d max_unpool3d",
+    "upsampling": """upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d
+    _upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d upsample_bilinear2d upsample_trilinear3d
+    upsample_bicubic2d""",
     "activation": "glu rrelu_with_noise",
     "batch_normalization": "native_batch_norm",
     "group_normalization": "native_group_norm",
@@ -23,6 +33,13 @@ KERNELS = {
 }
 """Operators with a kernel for CPU and Meta."""
 COMPOSITES = {
+    "adaptive_pooling": "adaptive_max_pool1d",
+    "max_pooling": "max_pool1d_with_indices",
+    "padding": "pad _pad_circular",
+    "shuffling": "pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle",
+    "upsampling": """upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec
+    _upsample_nearest_exact1d.vec _upsample_nearest_exact2d.vec _upsample_nearest_exact3d.vec upsample_linear1d.vec
+    upsample_bilinear2d.vec upsample_trilinear3d.vec upsample_bicubic2d.vec""",
     "activation": "prelu rrelu",
     "batch_normalization": "batch_norm instance_norm",
     "group_normalization": "group_norm",

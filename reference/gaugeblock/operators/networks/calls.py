@@ -11,6 +11,7 @@ from ...core.dtype import DType
 from ...dispatch.dispatcher import call
 from ...dispatch.registry import REGISTRY
 from ...iteration.operand import Number
+from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.geometry import remember
 from ...tensor.tensor import Tensor
 from ..element_loop import element_launch
@@ -47,6 +48,14 @@ def evaluated(
 ) -> Tensor:
     """A formula of the tables over broadcast operands, computed and refused as the row's dtypes say; works on meta."""
     return run_functional(_rule(row, "default", result), Call(formula, tuple(operands), tuple(numbers)))
+
+
+def check_dtype(row: str, tensor: Tensor) -> None:
+    """NotImplementedError unless the row of the operator lists the tensor's dtype."""
+    name = tensor.geometry.dtype.name
+    if name not in rows()[row].dtypes:
+        allowed = ", ".join(rows()[row].dtypes)
+        raise NotImplementedError(f"\"{row}\" not implemented for '{UPSTREAM_NAMES[name]}'; it computes in {allowed}")
 
 
 def write(formula: str, out: Tensor, inputs: Sequence[Tensor], compute: DType) -> Tensor:

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from ...core.device import cpu
-from ...core.memory_format import channels_last, channels_last_3d
+from ...core.memory_format import MemoryFormat, channels_last, channels_last_3d, contiguous_format
 from ...tensor.array_view import array_of
 from ...tensor.geometry import geometry_of
 from ...tensor.strides import is_channels_last
@@ -16,7 +16,7 @@ from ...tensor.tensor import Tensor, new_like
 from ..arrays import Array, values, widened
 from ..copy import format_strides
 from .convolution_checks import Convolution, planned
-from .windows import Ints, at_offset, offsets, padded, windows
+from .windows import Ints, at_offset, offsets, padded, trailing, windows
 
 BLOCK = 1 << 19
 """Elements of columns that are made at once."""
@@ -65,15 +65,13 @@ def _empty(input: Tensor, weight: Tensor, sizes: Ints) -> Tensor:
     return new_like(geometry_of(sizes, strides, geometry.dtype, geometry.device))
 
 
-def _format(*tensors: Tensor) -> object:
-    from ...core.memory_format import contiguous_format
-
+def _format(*tensors: Tensor) -> MemoryFormat:
     for tensor in tensors:
         geometry = tensor.geometry
         for format in (channels_last, channels_last_3d):
-            if geometry.ndim == format.rank and not geometry.contiguous and geometry.dtype.kind == 2:
-                if is_channels_last(geometry.sizes, geometry.strides, format):
-                    return format
+            fits = geometry.ndim == format.rank and not geometry.contiguous and geometry.dtype.kind == 2
+            if fits and is_channels_last(geometry.sizes, geometry.strides, format):
+                return format
     return contiguous_format
 
 
@@ -123,6 +121,6 @@ def _spread(into: Array, input: Array, weight: Array, plan: Convolution) -> None
         columns = columns.reshape(last - first, channels, *kernel, *counts)
         total = np.zeros((last - first, channels, *grown), into.dtype)
         for place in offsets(kernel):
-            reached = (..., *at_offset(place, plan.stride, plan.dilation, counts))
+            reached = trailing(at_offset(place, plan.stride, plan.dilation, counts))
             total[reached] += columns[(slice(None), slice(None), *place)]
-        into[first:last] = total[(..., *inner)]
+        into[first:last] = total[trailing(inner)]

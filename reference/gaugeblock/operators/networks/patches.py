@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import values, widened
-from .windows import Ints, at_offset, offsets, padded, repeated, window_counts, windows
+from .windows import Ints, at_offset, offsets, padded, repeated, trailing, window_counts, windows
 
 
 def _options(
@@ -109,10 +110,10 @@ def col2im(
         columns = widened(values(self), self.geometry.dtype).reshape(*lead, channels, *kernel, *counts)
         grown = tuple(n + 2 * p for n, p in zip(wanted, around, strict=True))
         total = np.zeros((*lead, channels, *grown), columns.dtype)
-        every = (slice(None),) * (len(lead) + 1)
+        every: tuple[Any, ...] = (slice(None),) * (len(lead) + 1)
         with np.errstate(all="ignore"):
             for place in offsets(kernel):
-                total[(..., *at_offset(place, step, spread, counts))] += columns[(*every, *place)]
+                total[trailing(at_offset(place, step, spread, counts))] += columns[(*every, *place)]
             inner = tuple(slice(p, p + n) for n, p in zip(wanted, around, strict=True))
-            array_of(result)[...] = total[(..., *inner)]
+            array_of(result)[...] = total[trailing(inner)]
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -11,6 +11,11 @@ import numpy as np
 from ..arrays import Array
 
 Ints = tuple[int, ...]
+
+
+def trailing(places: Iterable[Any]) -> tuple[Any, ...]:
+    """An index of the last dims."""
+    return (Ellipsis, *places)
 
 
 def repeated(operator: str, name: str, value: Sequence[int], count: int, what: str = "convolution") -> Ints:
@@ -44,7 +49,7 @@ def padded(array: Array, before: Ints, after: Ints, value: Any = 0) -> Array:
     own = array.shape[lead:]
     sizes = array.shape[:lead] + tuple(n + a + b for n, a, b in zip(own, before, after, strict=True))
     result: Array = np.full(sizes, value, array.dtype) if value else np.zeros(sizes, array.dtype)
-    result[(..., *(slice(a, a + n) for n, a in zip(own, before, strict=True)))] = array
+    result[trailing(slice(a, a + n) for n, a in zip(own, before, strict=True))] = array
     return result
 
 

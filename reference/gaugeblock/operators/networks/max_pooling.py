@@ -1,0 +1,138 @@
+"""Max pooling: the largest element of each window, and where it stands; of several NaN the last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...core.device import cpu
+from ...core.dtype import int64
+from ...tensor.array_view import array_of
+from ...tensor.geometry import geometry_of
+from ...tensor.tensor import Tensor, new_like
+from ..arrays import Array, values
+from .calls import apply, apply_for_many, check_dtype
+from .layouts import empty_in_suggested_format
+from .pool_shapes import Pool, lowest, pool_of
+from .windows import at_offset, offsets, padded, trailing
+
+Ints = Sequence[int]
+
+
+def pooled_places(array: Array, pool: Pool) -> tuple[Array, Array]:
+    """(largest elements, their places in the row-major last dims)."""
+    own = array.shape[-pool.dims :]
+    source = padded(array, pool.padding, pool.reach(own), lowest(array.dtype))
+    floating = array.dtype.kind not in "iub"
+    steps = [int(np.prod(own[d + 1 :])) for d in range(pool.dims)]
+    best = place = None
+    for at in offsets(pool.kernel):
+        found = source[trailing(at_offset(at, pool.stride, pool.dilation, pool.counts))]
+        where: Array = np.zeros((), np.int64)
+        valid: Array = np.ones((), bool)
+        for d in range(pool.dims):
+            line = at[d] * pool.dilation[d] - pool.padding[d] + np.arange(pool.counts[d]) * pool.stride[d]
+            line = line.reshape(-1, *(1,) * (pool.dims - 1 - d))
+            where = where + line * steps[d]
+            valid = valid & (line >= 0) & (line < own[d])
+        if best is None or place is None:
+            best, place = found.copy(), np.broadcast_to(np.where(valid, where, -1), found.shape).copy()
+            continue
+        better = (found > best) | (place < 0)
+        better = (better | np.isnan(found) if floating else better) & valid
+        np.copyto(best, found, where=better)
+        np.copyto(place, np.broadcast_to(where, found.shape), where=better)
+    assert best is not None
+    assert place is not None
+    return best, place
+
+
+def pooled(array: Array, pool: Pool) -> Array:
+    """The largest elements: dim after dim, so that a window costs the sum, not the product, of its sizes."""
+    own = array.shape[-pool.dims :]
+    result = padded(array, pool.padding, pool.reach(own), lowest(array.dtype))
+    for d in reversed(range(pool.dims)):
+        axis = result.ndim - pool.dims + d
+        lead = (slice(None),) * axis
+        best: Array | None = None
+        for k in range(pool.kernel[d]):
+            start = k * pool.dilation[d]
+            cut = slice(start, start + pool.stride[d] * (pool.counts[d] - 1) + 1, pool.stride[d])
+            found = result[(*lead, cut)]
+            best = found if best is None else np.maximum(best, found, out=best if k > 1 else None)
+        assert best is not None
+        result = best
+    return result
+
+
+def _with_places(dims: int) -> Callable[..., tuple[Tensor, Tensor]]:
+    name = f"max_pool{dims}d"
+
+    def max_pool_with_indices(
+        self: Tensor,
+        kernel_size: Ints,
+        stride: Ints = (),
+        padding: Ints = (0,),
+        dilation: Ints = (1,),
+        ceil_mode: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        geometry = self.geometry
+        pool = pool_of(name, geometry, dims, kernel_size, stride, padding, dilation, ceil_mode)
+        check_dtype(f"{name}_with_indices", self)
+        result = empty_in_suggested_format(geometry, (*geometry.sizes[:-dims], *pool.counts))
+        found = result.geometry
+        places = new_like(geometry_of(found.sizes, found.strides, int64, found.device))
+        if geometry.device is cpu and result.geometry.numel:
+            array_of(result)[...], array_of(places)[...] = pooled_places(values(self), pool)
+        return result, places
+
+    max_pool_with_indices.__name__ = max_pool_with_indices.__qualname__ = f"{name}_with_indices"
+    return max_pool_with_indices
+
+
+max_pool2d_with_indices, max_pool3d_with_indices = (_with_places(dims) for dims in (2, 3))
+
+
+def _plain(dims: int) -> Callable[..., Tensor]:
+    name = f"max_pool{dims}d"
+
+    def max_pool(
+        self: Tensor,
+        kernel_size: Ints,
+        stride: Ints = (),
+        padding: Ints = (0,),
+        dilation: Ints = (1,),
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        geometry = self.geometry
+        pool = pool_of(name, geometry, dims, kernel_size, stride, padding, dilation, ceil_mode)
+        check_dtype(name, self)
+        result = empty_in_suggested_format(geometry, (*geometry.sizes[:-dims], *pool.counts))
+        if geometry.device is cpu and result.geometry.numel:
+            array_of(result)[...] = pooled(values(self), pool)
+        return result
+
+    max_pool.__name__ = max_pool.__qualname__ = name
+    return max_pool
+
+
+max_pool1d, max_pool2d, max_pool3d = (_plain(dims) for dims in (1, 2, 3))
+
+
+def max_pool1d_with_indices(
+    self: Tensor,
+    kernel_size: Ints,
+    stride: Ints = (),
+    padding: Ints = (0,),
+    dilation: Ints = (1,),
+    ceil_mode: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The largest elements along the last dim and their places. Raises RuntimeError as the other poolings."""
+    pool_of("max_pool1d", self.geometry, 1, kernel_size, stride, padding, dilation, ceil_mode)
+    options = [(1, *value) if value else value for value in (kernel_size, stride)]
+    found = apply_for_many(
+        "max_pool2d_with_indices", apply("unsqueeze", self, -2), *options, (0, *padding), (1, *dilation), ceil_mode
+    )
+    first, second = (apply("squeeze.dim", part, -2) for part in found)
+    return first, second

@@ -1,0 +1,103 @@
+"""Options of pooling for each dim, and how many windows there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...tensor.geometry import Geometry
+from .windows import Ints, spans
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Windows over the last dims; `counts` of them, the last of which may reach beyond the padding."""
+
+    kernel: Ints
+    stride: Ints
+    padding: Ints
+    dilation: Ints
+    counts: Ints
+
+    @property
+    def dims(self) -> int:
+        return len(self.kernel)
+
+    def reach(self, own: Ints) -> Ints:
+        """How many places must be added after the last element in each dim for every window to lie inside."""
+        ends = zip(self.counts, self.stride, spans(self.kernel, self.dilation), self.padding, own, strict=True)
+        return tuple(max((n - 1) * s + r - p - size, 0) for n, s, r, p, size in ends)
+
+
+def _each(operator: str, name: str, value: int | Sequence[int], dims: int) -> Ints:
+    if isinstance(value, int):
+        return (value,) * dims
+    if len(value) == dims:
+        return tuple(value)
+    if len(value) == 1:
+        return (value[0],) * dims
+    raise RuntimeError(
+        f"{operator}(): {operator}: {name} must either be a single int, or a tuple of {dims} ints, got {list(value)}"
+    )
+
+
+def pool_of(
+    operator: str,
+    input: Geometry,
+    dims: int,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: int | Sequence[int],
+    dilation: int | Sequence[int],
+    ceil_mode: bool,
+) -> Pool:
+    """The windows of a pooling. Raises RuntimeError for options and sizes that do not fit."""
+    kernel = _each(operator, "kernel_size", kernel_size, dims)
+    step = _each(operator, "stride", stride, dims) if len(stride) else kernel
+    around = _each(operator, "padding", padding, dims)
+    spread = _each(operator, "dilation", dilation, dims)
+    own = input.sizes
+    if len(own) not in (dims + 1, dims + 2) or 0 in own[len(own) - dims - 1 :]:
+        raise RuntimeError(
+            f"{operator}(): Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for "
+            f"input, but got: {list(own)}"
+        )
+    for name, numbers, least, rule in (
+        ("kernel size", kernel, 1, "greater than zero"),
+        ("stride", step, 1, "greater than zero"),
+        ("dilation", spread, 1, "greater than zero"),
+        ("padding", around, 0, "non-negative"),
+    ):
+        if min(numbers) < least:
+            raise RuntimeError(f"{operator}(): {name} should be {rule}, but got {name}: {list(numbers)}")
+    for size, pad in zip(kernel, around, strict=True):
+        if 2 * pad > size:
+            raise RuntimeError(
+                f"{operator}(): pad should be at most half of effective kernel size, but got pad={pad}, "
+                f"kernel_size={size} and dilation={list(spread)}"
+            )
+    counts = []
+    for size, reach, s, p in zip(own[-dims:], spans(kernel, spread), step, around, strict=True):
+        count = (size + 2 * p - reach + (s - 1 if ceil_mode else 0)) // s + 1
+        counts.append(count - 1 if ceil_mode and (count - 1) * s >= size + p else count)
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"{operator}(): Given input size: {list(own[-dims - 1 :])}. Calculated output size: "
+            f"{[own[-dims - 1], *counts]}. Output size is too small"
+        )
+    return Pool(kernel, step, around, spread, tuple(counts))
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """The value below all others."""
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min
+    return False if dtype.kind == "b" else dtype.type(-np.inf)
+
+
+def adaptive_bounds(size: int, parts: int) -> list[tuple[int, int]]:
+    """(start, end) of each of `parts` parts, that may overlap, of a dim."""
+    return [(part * size // parts, -(-(part + 1) * size // parts)) for part in range(parts)]
