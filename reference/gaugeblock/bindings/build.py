@@ -17,7 +17,7 @@ from .dunders import REVERSED_ROWS
 from .generate import compile_function
 from .groups import Group
 from .shapes import Shape, shape_of
-from .slow import slow_binary, slow_dunder, slow_full_reduction, slow_inplace_unary, slow_reversed, slow_unary
+from .slow import slow_binary, slow_dunder, slow_full_reduction, slow_inplace_unary, slow_reversed, slow_to, slow_unary
 
 
 def make_function(group: Group) -> Any:
@@ -75,9 +75,9 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
                 several=_takes_several(group),
                 copies=group.name not in IN_VIEW_TABLES,
             )
-            return compile_function(
-                label, function, text, document(group), **{f"slow_{name}": caller, f"direct_{name}": implementation}
-            )
+            general = slow_to(caller) if function == "to" else caller
+            names = {f"slow_{name}": general, f"public_{name}": caller, f"direct_{name}": implementation}
+            return compile_function(label, function, text, document(group), **names)
         text = source.general(name, function)
     return compile_function(label, function, text, document(group), **{f"slow_{name}": run})
 

@@ -48,7 +48,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 
 def foreign_getitem(self: Tensor, index: Any) -> Any:
     """``x[index]`` where the index has something of an unknown class, which may override the call."""
-    found = intercept(Tensor.__getitem__, (self, index), {})  # type: ignore[attr-defined]
+    found = intercept(_method("__getitem__"), (self, index), {})
     if found is not NOT_OVERRIDDEN:
         return found
     return getitem(self, index) if wrapped_tensors((index,), {}) else getitem_of_any(self, index)
@@ -56,12 +56,16 @@ def foreign_getitem(self: Tensor, index: Any) -> Any:
 
 def foreign_setitem(self: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value`` where index or value has something of an unknown class, which may override the call."""
-    if intercept(Tensor.__setitem__, (self, index, value), {}) is not NOT_OVERRIDDEN:  # type: ignore[attr-defined]
+    if intercept(_method("__setitem__"), (self, index, value), {}) is not NOT_OVERRIDDEN:
         return
     if wrapped_tensors((index, value), {}):
         setitem(self, index, value)
     else:
         setitem_of_any(self, index, value)
+
+
+def _method(name: str) -> Any:
+    return getattr(Tensor, name)
 
 
 def _taken_apart(self: Tensor, index: Any) -> tuple[Any, list[Tensor | None]]:

@@ -9,6 +9,7 @@ from ..dispatch.dispatcher import call
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import FAST_GLOBALS
+from ..operators.conversion import to_dispatched
 from ..operators.reduce_call import LATEST_FULL
 from ..tensor.geometry import remember
 from ..tensor.tensor import Tensor, new_like
@@ -171,5 +172,15 @@ def slow_full_reduction(caller: Caller, name: str) -> Callable[..., Any]:
             else:
                 remember(self.geometry.plans, name, False)
         return result
+
+    return run
+
+
+def slow_to(caller: Caller) -> Callable[..., Any]:
+    """For ``x.to(...)``, whose forms outnumber the schemas."""
+
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found = intercept(caller.public, (self, *args), kwargs)
+        return to_dispatched(self, *args, **kwargs) if found is NOT_OVERRIDDEN else found
 
     return run

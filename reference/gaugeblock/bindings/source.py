@@ -218,7 +218,7 @@ def _asking(name: str, self: str) -> str:
         f"    try:\n"
         f"        return direct_{name}({self}, *args, **kwargs)\n"
         f"    except TypeError:\n"
-        f"        found = intercept(slow_{name}.public, ({self}, *args), kwargs)\n"
+        f"        found = intercept(public_{name}.public, ({self}, *args), kwargs)\n"
         f"        if found is NOT_OVERRIDDEN:\n"
         f"            raise\n"
         f"        return found\n"

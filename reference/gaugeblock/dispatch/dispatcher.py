@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..core.device import cpu
 from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry
 from ..tensor.tensor import Tensor
 from .keys import BACKEND_BIT, FUNCTIONALITY_BIT, runtime_key
@@ -98,12 +99,29 @@ def run_entry(operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs
     """Call the kernel that was found; NotImplementedError or RuntimeError when there is none."""
     entry = found.entry
     if entry.function is None:
+        check_one_device(operator, (*args, *kwargs.values()))
         raise missing_kernel(operator, entry, runtime_key(found.mask))
     if entry.boxed:
         return entry.function(operator, found.mask, args, kwargs)
     if entry.with_keys:
         return entry.function(found.mask, *args, **kwargs)
     return entry.function(*args, **kwargs)
+
+
+def check_one_device(operator: Operator, values: Iterable[Any]) -> None:
+    """RuntimeError naming two devices when tensors of a call lie on several; 0-dim ones on the CPU go with any."""
+    found: list[str] = []
+    for value in values:
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(part, Tensor) and (part.geometry.ndim or part.geometry.device is not cpu):
+                name = str(part.geometry.device)
+                if name not in found:
+                    found.append(name)
+    if len(found) > 1:
+        raise RuntimeError(
+            f"{operator.name}: Expected all tensors to be on the same device, but found at least two devices, "
+            f"{found[0]} and {found[1]}!"
+        )
 
 
 def missing_kernel(operator: Operator, entry: Registration, key: str) -> Exception:

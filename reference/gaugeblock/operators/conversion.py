@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.device import Device, as_device
+from ..core.device import Device, as_device, cpu
 from ..core.dtype import BY_NAME, DType
 from ..core.errors import type_error
 from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import call
+from ..dispatch.registry import REGISTRY
 from ..tensor.geometry import geometry_of
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, new_like
@@ -109,6 +110,38 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
     Returns self when nothing changes and copy is false. Raises TypeError for any other arguments.
     """
+    values = _wanted(args, kwargs)
+    device = values.get("device")
+    return converted(
+        self,
+        values.get("dtype"),
+        None if device is None else as_device(device),
+        values.get("copy", False),
+        values.get("memory_format"),
+    )
+
+
+def to_dispatched(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """to() as a call of to.dtype, to.device, to.other or to.dtype_layout."""
+    values = {name: value for name, value in _wanted(args, kwargs).items() if value is not None and value is not False}
+    rest = (values.get("non_blocking", False), values.get("copy", False), values.get("memory_format"))
+    result: Tensor
+    other = args[0] if args else kwargs.get("other")
+    if isinstance(other, Tensor):
+        result = call(TO_OTHER, self, other, *rest)
+    elif "dtype" in values and "device" not in values:
+        result = call(TO_DTYPE, self, values["dtype"], *rest)
+    elif "dtype" in values:
+        result = call(TO_DEVICE, self, as_device(values["device"]), values["dtype"], *rest)
+    else:
+        if "device" in values:
+            values["device"] = as_device(values["device"])
+        result = call(TO_DTYPE_LAYOUT, self, **values)
+    return result
+
+
+def _wanted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """What a call of to() asks for, by name. Raises TypeError."""
     names = ["non_blocking", "copy"]
     values: dict[str, Any] = {}
     rest = list(args)
@@ -133,14 +166,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         else:
             values[name] = value
     _check_kinds(values)
-    device = values.get("device")
-    return converted(
-        self,
-        values.get("dtype"),
-        None if device is None else as_device(device),
-        values.get("copy", False),
-        values.get("memory_format"),
-    )
+    return values
 
 
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
@@ -179,7 +205,16 @@ def conversion_method(name: str, dtype_name: str) -> Any:
     return convert
 
 
-METHODS: dict[str, Any] = {"to": to, "type_as": type_as}
+def to_cpu(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
+    """`self` in host memory; self itself when it is there."""
+    if hooks.special or self.geometry.device is not cpu:
+        return to_dispatched(self, cpu)
+    return converted(self, None, cpu, False, memory_format)
+
+
+METHODS: dict[str, Any] = {"to": to, "type_as": type_as, "cpu": to_cpu}
+TO_DTYPE, TO_OTHER = REGISTRY.find("to.dtype"), REGISTRY.find("to.other")
+TO_DEVICE, TO_DTYPE_LAYOUT = REGISTRY.find("to.device"), REGISTRY.find("to.dtype_layout")
 for _method, _dtype in METHOD_DTYPES.items():
     METHODS[_method] = conversion_method(_method, _dtype)
     METHODS[_method].__name__ = METHODS[_method].__qualname__ = _method

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import warnings
 
-from ..core.device import cpu
+from ..core.device import cpu, meta
 from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
+from ..memory.devices import read_device, write_device
+from ..memory.elements import read_bytes, write_bytes
+from ..memory.storage import allocate_storage
 from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry, geometry_of, remember
 from ..tensor.hooks import hooks
-from ..tensor.strides import channels_last_strides, default_strides, preserve_format_strides
-from ..tensor.tensor import Tensor, new_like
+from ..tensor.strides import channels_last_strides, default_strides, extent, preserve_format_strides
+from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.versions import bump_version
 from .element_loop import element_launch
 from .extents import extent_of
 from .launch import Launch
 from .registration import kernel
 
+BUILTIN = (cpu, meta)
 FORMULA_OF_LAZY = {0: "identity", CONJUGATE: "conj_physical", NEGATIVE: "neg", CONJUGATE | NEGATIVE: "neg_conj"}
 
 
@@ -28,10 +32,41 @@ def copy_values(destination: Tensor, source: Tensor) -> None:
     try:
         launch: Launch | None = plans[key]
     except KeyError:
+        if destination.geometry.device not in BUILTIN or source.geometry.device not in BUILTIN:
+            copy_through_host(destination, source)
+            return
         launch = _plan(destination.geometry, source.geometry)
         remember(plans, key, launch)
     if launch is not None:
         launch.run([destination.pointer, source.pointer])
+
+
+def host_image(tensor: Tensor) -> Tensor:
+    """A tensor in host memory with the sizes, strides and elements of one on another device."""
+    geometry = tensor.geometry
+    here = geometry_of(geometry.sizes, geometry.strides, geometry.dtype, cpu, geometry.lazy)
+    data = read_device(geometry.device, tensor.pointer, _spanned(geometry))
+    storage = allocate_storage(len(data))
+    write_bytes(storage.pointer, data)
+    return make_tensor(here, storage, 0, None)
+
+
+def _spanned(geometry: Geometry) -> int:
+    return extent(geometry.sizes, geometry.strides) * geometry.dtype.itemsize if geometry.numel else 0
+
+
+def copy_through_host(destination: Tensor, source: Tensor) -> None:
+    """copy_values from or to a device whose memory only its allocator reaches. NotImplementedError without data."""
+    if destination.geometry.device is meta:
+        return
+    values = source if source.geometry.device in BUILTIN else host_image(source)
+    if destination.geometry.device is cpu:
+        copy_values(destination, values)
+        return
+    image = host_image(destination)
+    copy_values(image, values)
+    data = read_bytes(image.pointer, _spanned(image.geometry))
+    write_device(destination.geometry.device, destination.pointer, data)
 
 
 def _plan(destination: Geometry, source: Geometry) -> Launch | None:

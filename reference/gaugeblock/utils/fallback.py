@@ -1,0 +1,83 @@
+"""cpu_fallback: a boxed kernel that runs any operator on the CPU for a device that lacks it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.device import Device, cpu
+from ..dispatch.dispatcher import call, check_one_device
+from ..dispatch.registry import REGISTRY
+from ..library.op_overload import OpOverload
+from ..operators.copy import host_image
+from ..tensor.tensor import Tensor
+
+INDEXED = frozenset({"index", "index_put", "index_put_", "_index_put_impl_"})
+"""Operators whose index tensors may lie on the CPU."""
+
+
+def cpu_fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
+    """Run `op` on host copies of its tensors and bring results, and what it wrote, to the device.
+
+    Meant for ``Library("_", "IMPL").fallback(cpu_fallback, "PrivateUse1")``. Raises RuntimeError for tensors on
+    several devices, except 0-dim ones on the CPU.
+    """
+    operator = op._operator
+    if op._opname not in INDEXED:
+        check_one_device(operator, (*args, *kwargs.values()))
+    place = _device((*args, *kwargs.values()))
+    pairs: list[tuple[Tensor, Tensor]] = []
+
+    def here(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return type(value)(here(part) for part in value)
+        if not isinstance(value, Tensor) or value.geometry.device is cpu:
+            return value
+        for original, image in pairs:
+            if original is value:
+                return image
+        pairs.append((value, host_image(value)))
+        return pairs[-1][1]
+
+    options = {name: here(value) for name, value in kwargs.items()}
+    if isinstance(options.get("device"), Device):
+        options["device"] = cpu
+    result = op(*[here(value) for value in args], **options)
+    names = [argument.name for argument in operator.schema.positional]
+    written = {argument.name for argument in operator.schema.arguments if argument.written}
+    for name, value in {**dict(zip(names, args, strict=False)), **kwargs}.items():
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            if name in written:
+                _bring_back(part, pairs)
+    return _there(result, place, pairs)
+
+
+def _device(values: tuple[Any, ...]) -> Device:
+    """The device other than the CPU that the arguments name or lie on."""
+    for value in values:
+        if isinstance(value, Device) and value is not cpu:
+            return value
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(part, Tensor) and part.geometry.device is not cpu:
+                return part.geometry.device
+    return cpu
+
+
+def _bring_back(original: Any, pairs: list[tuple[Tensor, Tensor]]) -> None:
+    for tensor, image in pairs:
+        if tensor is original:
+            if tensor.geometry.sizes != image.geometry.sizes:
+                call(REGISTRY.find("resize_"), tensor, image.geometry.sizes)
+            call(REGISTRY.find("copy_"), tensor, image, False)
+
+
+def _there(result: Any, place: Device, pairs: list[tuple[Tensor, Tensor]]) -> Any:
+    if isinstance(result, Tensor):
+        for original, image in pairs:
+            if image is result:
+                return original
+        return call(REGISTRY.find("to.device"), result, place, None, False, False, None)
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return type(result)(*[_there(part, place, pairs) for part in result])
+    if isinstance(result, (tuple, list)):
+        return type(result)(_there(part, place, pairs) for part in result)
+    return result
