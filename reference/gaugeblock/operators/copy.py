@@ -35,7 +35,7 @@ def copy_values(destination: Tensor, source: Tensor) -> None:
         if destination.geometry.device not in BUILTIN or source.geometry.device not in BUILTIN:
             copy_through_host(destination, source)
             return
-        launch = _plan(destination.geometry, source.geometry)
+        launch = copying(destination.geometry, source.geometry)
         remember(plans, key, launch)
     if launch is not None:
         launch.run([destination.pointer, source.pointer])
@@ -69,7 +69,8 @@ def copy_through_host(destination: Tensor, source: Tensor) -> None:
     write_device(destination.geometry.device, destination.pointer, data)
 
 
-def _plan(destination: Geometry, source: Geometry) -> Launch | None:
+def copying(destination: Geometry, source: Geometry) -> Launch | None:
+    """The launch that copies, None without data. Raises NotImplementedError for a source without data."""
     if destination.device is not cpu:
         return None
     if source.device is not cpu:

@@ -7,14 +7,17 @@ import numpy as np
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, int32, int64
 from ..core.errors import wrap_dim
+from ..core.memory_format import contiguous_format
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
+from ..tensor.geometry import Geometry, remember
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor
+from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor, new_like
 from ..tensor.views import expand
 from .advanced_indexing import take_true
 from .arrays import Array, computed, values
+from .picking import Picking, picking
 from .registration import kernel
 
 INDEX_DTYPES = (int32, int64)
@@ -52,18 +55,26 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {count} value(s)")
     sizes = (*geometry.sizes[:place], count, *geometry.sizes[place + 1 :]) if geometry.ndim else ()
     result = empty_tensor(sizes, geometry.dtype, geometry.device)
-    if geometry.device is cpu:
-        _select_into(result, self, place, index_values(index).reshape(-1))
+    if geometry.device is cpu and result.geometry.numel:
+        key = ("index_select", index.geometry, place)
+        steps: Picking | None = geometry.plans.get(key)
+        source = resolved(self)
+        if steps is None or source is not self:
+            spread = tuple(count if d == place else 1 for d in range(max(len(sizes), 1)))
+            steps = picking(result.geometry, source.geometry, index.geometry, place, spread)
+            remember(geometry.plans, key, steps)
+        if not steps.run(result, source, index):
+            check_within("index_select", index_values(index).reshape(-1), (geometry.sizes or (1,))[place], IndexError)
+    elif geometry.device is cpu:
+        check_within("index_select", index_values(index).reshape(-1), (geometry.sizes or (1,))[place], IndexError)
     return result
 
 
-def _select_into(result: Tensor, self: Tensor, dim: int, places: Array) -> None:
-    sizes = self.geometry.sizes or (1,)
-    check_within("index_select", places, sizes[dim], IndexError)
-    if not self.geometry.ndim:
-        array_of(result)[...] = values(self)
-    elif result.geometry.numel:
-        values(self).take(places, axis=dim, out=array_of(result), mode="clip")
+def resolved(tensor: Tensor) -> Tensor:
+    """The tensor itself, or a copy where its memory holds the conjugate or the negative of its values."""
+    from .copy import clone
+
+    return clone(tensor, memory_format=contiguous_format) if tensor.geometry.lazy else tensor
 
 
 def check_within(operator: str, index: Array, size: int, error: type[Exception]) -> None:
@@ -105,6 +116,13 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
 
     Raises RuntimeError for an index out of [0, size), other numbers of dims, sizes above those of `self` outside `dim`.
     """
+    plans = index.geometry.plans
+    key = ("gather", self.geometry, dim)
+    plan: tuple[Geometry, Picking] | None = plans.get(key)
+    if plan is not None:
+        result = new_like(plan[0])
+        if plan[1].run(result, self, index):
+            return result
     place = gather_dim("gather", self, dim, index)
     result = empty_tensor(index.geometry.sizes, self.geometry.dtype, self.geometry.device)
     if not result.geometry.numel:
@@ -117,10 +135,12 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
                 f"self {list(mine)} apart from dimension {place}"
             )
     if self.geometry.device is cpu:
-        places = gather_places("gather", self, place, index)
-        corner = tuple([slice(None) if k == place else slice(size) for k, size in enumerate(theirs)])
-        found = np.take_along_axis(values(self).reshape(mine)[corner], places, place)
-        array_of(result)[...] = found.reshape(index.geometry.sizes)
+        source = resolved(self)
+        steps = picking(result.geometry, source.geometry, index.geometry, place, theirs)
+        if not steps.run(result, source, index):
+            gather_places("gather", self, place, index)
+        if source is self:
+            remember(plans, key, (result.geometry, steps))
     return result
 
 

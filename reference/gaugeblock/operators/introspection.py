@@ -78,15 +78,20 @@ def trace_paths(operator: str, *args: Any, **kwargs: Any) -> PathTrace:
     array[...] = 0
     width, buffered = 1, False
     if plan.launch is not None:
-        width = plan.launch.kernel.body().width
+        width = _kernel_of(plan.launch).body().width
         traced = _traced_launch(plan.launch)
         buffered = traced.apart is not None and width > 1
         traced.run([result.pointer, visits.pointer, *arguments(call), visits.pointer])
     return PathTrace(result, array // VECTOR_VISIT, array % VECTOR_VISIT, width, capability(), buffered)
 
 
+def _kernel_of(launch: Launch) -> PointwiseKernel:
+    assert isinstance(launch.kernel, PointwiseKernel)
+    return launch.kernel
+
+
 def _traced_launch(launch: Launch) -> Launch:
-    kernel = launch.kernel
+    kernel = _kernel_of(launch)
     itemsize = launch.steps[0]
     visits = tuple(step // itemsize for step in launch.strides[0])
     strides = [launch.strides[0], visits, *launch.strides[1:], visits]

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ctypes import memmove
 from functools import reduce
+from typing import NamedTuple
 
 from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import wrap_dim
 from ..core.memory_format import channels_last, channels_last_3d
 from ..core.promotion import promote_types
-from ..tensor.array_view import array_of
 from ..tensor.geometry import Geometry, geometry_of, remember
 from ..tensor.strides import channels_last_strides, default_strides, is_channels_last
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.views import unsqueeze
-from .arrays import check_same_device, values
+from .arrays import check_same_device
+from .copy import copying
+from .launch import Launch
 from .registration import kernel
 
 Ints = tuple[int, ...]
@@ -33,6 +35,25 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     geometry = tensors[0].geometry
     if dim == 0 and geometry.contiguous and geometry.ndim and _all_like(geometry, tensors):
         return _cat_blocks(tensors, geometry)
+    key = ("cat", dim, *[tensor.geometry for tensor in tensors])
+    plan: _Joining | None = geometry.plans.get(key)
+    if plan is None:
+        plan = remember(geometry.plans, key, _joining(tensors, dim))
+    result = new_like(plan.geometry)
+    for tensor, (offset, launch) in zip(tensors, plan.parts, strict=True):
+        if launch is not None:
+            launch.run([result.pointer + offset, tensor.pointer])
+    return result
+
+
+class _Joining(NamedTuple):
+    """The geometry of the result, and for each tensor where it goes, in bytes, and the copy to there if any."""
+
+    geometry: Geometry
+    parts: tuple[tuple[int, Launch | None], ...]
+
+
+def _joining(tensors: Sequence[Tensor], dim: int) -> _Joining:
     for position, tensor in enumerate(tensors):
         if not tensor.geometry.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
@@ -45,14 +66,18 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     length = sum(tensor.geometry.sizes[place] for tensor in joined)
     sizes = (*first[:place], length, *first[place + 1 :])
     dtype = _common(tensors)
-    result = new_like(geometry_of(sizes, _strides(joined, sizes), dtype, device))
-    if device is cpu:
-        target, begin = array_of(result), 0
-        for tensor in joined:
-            end = begin + tensor.geometry.sizes[place]
-            target[(slice(None),) * place + (slice(begin, end),)] = values(tensor)
-            begin = end
-    return result
+    result = geometry_of(sizes, _strides(joined, sizes), dtype, device)
+    parts: list[tuple[int, Launch | None]] = []
+    offset = 0
+    for tensor in tensors:
+        source = tensor.geometry
+        if source.sizes == (0,):
+            parts.append((offset, None))
+            continue
+        target = geometry_of(source.sizes, result.strides, dtype, device)
+        parts.append((offset, copying(target, source)))
+        offset += source.sizes[place] * result.strides[place] * dtype.itemsize
+    return _Joining(result, tuple(parts))
 
 
 def _all_like(geometry: Geometry, tensors: Sequence[Tensor]) -> bool:

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 from ..iteration.split import GRAIN_SIZE
+from ..kernels.compiler import Builtin
 from ..kernels.parallel import get_num_threads, parallel_for
-from ..kernels.pointwise import PointwiseKernel
 
 PARALLEL_FROM = 8 * GRAIN_SIZE
 """Elements from which threads are worth waking: that costs as much as some hundred thousand additions."""
 
 TILED_FROM = 8
 """Elements of a row from which bringing strided operands together pays."""
+
+
+class Kernel(Protocol):
+    """A compiled loop over any iteration space: pointwise, or of the same calling convention."""
+
+    @property
+    def contiguous(self) -> Builtin: ...
+
+    @property
+    def strided(self) -> Builtin: ...
+
+    @property
+    def results(self) -> Sequence[Any]: ...
+
+    def tiled(self, apart: tuple[bool, ...]) -> Builtin: ...
 
 
 class Launch:
@@ -27,7 +42,7 @@ class Launch:
 
     def __init__(
         self,
-        kernel: PointwiseKernel,
+        kernel: Kernel,
         shape: tuple[int, ...],
         strides: Sequence[tuple[int, ...]],
         itemsizes: Sequence[int],
