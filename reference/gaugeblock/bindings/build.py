@@ -50,6 +50,9 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
     if own_form is not None:
         text, names = own_form(name, self, caller)
         return compile_function(label, function, text, document(group), **names)
+    if function in PARAMETERS:
+        text, names = prepared(function, f"slow_{name}", self, slow_prepared(caller, function))
+        return compile_function(label, function, text, document(group), **names)
     if shape.kind == "unary":
         if group.inplace:
             run = slow_inplace_unary(caller, shape.tensor_row, shape.tensor_key)
@@ -59,9 +62,6 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
             text = source.unary(name, function, self, shape.tensor_row, options=shape.options)
     elif shape.kind == "binary":
         run, text = _binary(shape, caller, function, name, self, inplace=group.inplace)
-    elif shape.kind == "reduction":
-        run = slow_full_reduction(caller, group.name)
-        text = source.full_reduction(name, function, self, group.name)
     else:
         implementation = DIRECT.get(group.name)
         if implementation is not None:

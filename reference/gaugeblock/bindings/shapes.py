@@ -10,11 +10,10 @@ from ..operators.rows import Row
 from .groups import Group, by_keyword
 
 OPTIONS = ("alpha", "rounding_mode", "decimals")
-FULL_REDUCTIONS = frozenset({"sum", "prod", "mean", "amax", "amin", "max", "min", "any", "all", "argmax", "argmin"})
 
 
 class Shape(NamedTuple):
-    """`kind` unary, binary, reduction or general; names of the operands; row of the tensor and of the number form."""
+    """`kind` unary, binary or general; names of the operands; row of the tensor and of the number form."""
 
     kind: str
     operand: str = ""
@@ -29,9 +28,7 @@ GENERAL = Shape("general")
 
 
 def shape_of(group: Group) -> Shape:
-    """The form for a group; pointwise operators of one or two operands and full reductions have fast paths."""
-    if group.name in FULL_REDUCTIONS:
-        return Shape("reduction")
+    """The form for a group; pointwise operators of one or two operands have fast paths."""
     if any(overload.row.family != "pointwise" for overload in group.overloads):
         return GENERAL
     schemas = [parse(overload.schema) for overload in group.overloads]

@@ -225,19 +225,6 @@ def _asking(name: str, self: str) -> str:
     )
 
 
-def full_reduction(name: str, function: str, self: str, key: str) -> str:
-    """A reduction that is fast without arguments: ``x.sum()``."""
-    return (
-        f"def {function}({self}, *args, **kwargs):\n"
-        f"    if {self}.__class__ is Tensor and not SPECIAL and not args and not kwargs:\n"
-        f"        plan = {self}.geometry.plans.get({key!r})\n"
-        f"        if plan:\n"
-        f"            kernel, result_geometry, tail = plan\n"
-        + indent(ALLOCATE.format(call=f"kernel(pointer, {self}.pointer, *tail)"), 3)
-        + f"    return slow_{name}({self}, *args, **kwargs)\n"
-    )
-
-
 def self_later(name: str, function: str, names: list[str]) -> str:
     """A method whose schema does not begin with self: ``x.where(condition, other)``."""
     rest = [argument for argument in names if argument != "self"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.dtype import int64
@@ -10,7 +10,8 @@ from ..iteration.types import UPSTREAM_NAMES
 from ..kernels import folds
 from ..tensor.tensor import Tensor
 from .named_results import result_type
-from .reduce_call import Dims, check_not_empty, reduce, reduced_dims
+from .prepared import renote
+from .reduce_call import Dims, check_not_empty, reduce, reduce_pair, reduced_dims
 from .registration import kernel
 
 
@@ -25,9 +26,16 @@ def _extreme(name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool) 
     return reduce(name, folds.extreme_fold(own, largest), self, dims, keepdim, own, (own,))[0]
 
 
-def _positions(name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool) -> tuple[Tensor, ...]:
+def _positions(
+    name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool, choose: Callable[[Tensor, Tensor], Any]
+) -> Any:
     own = self.geometry.dtype
-    return reduce(name, folds.position_fold(own, largest), self, dims, keepdim, own, (own, int64))
+    fold = folds.position_fold(own, largest)
+    return reduce_pair(name, fold, self, dims, keepdim, own, (own, int64), choose)
+
+
+def _second(values: Tensor, indices: Tensor) -> Tensor:
+    return indices
 
 
 def _register(largest: bool) -> None:
@@ -46,7 +54,8 @@ def _register(largest: bool) -> None:
         _check_ordered(word, self)
         dims = tuple(range(self.geometry.ndim))
         check_not_empty(word, self.geometry, dims, full=True)
-        return _extreme(f"a{word}", self, dims, False, largest)
+        result: Tensor = renote(word, _extreme(f"a{word}", self, dims, False, largest))
+        return result
 
     @kernel(f"{word}.dim")
     def along(self: Tensor, dim: int, keepdim: bool = False) -> Any:
@@ -54,7 +63,7 @@ def _register(largest: bool) -> None:
             raise RuntimeError(f"{word}(): does not support complex input")
         dims = reduced_dims(word, dim, self.geometry.ndim)
         check_not_empty(word, self.geometry, dims, full=False)
-        return result_type(f"{word}.dim")(*_positions(word, self, dims, keepdim, largest))
+        return _positions(word, self, dims, keepdim, largest, result_type(f"{word}.dim"))
 
     @kernel(f"arg{word}")
     def position(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
@@ -64,7 +73,8 @@ def _register(largest: bool) -> None:
             raise RuntimeError(f"{operator}(): does not support {kind} input")
         dims = reduced_dims(operator, dim, self.geometry.ndim)
         check_not_empty(operator, self.geometry, dims, full=dim is None, error=IndexError)
-        return _positions(operator, self, dims, keepdim, largest)[1]
+        result: Tensor = _positions(operator, self, dims, keepdim, largest, _second)
+        return result
 
 
 _register(True)

@@ -143,7 +143,8 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(sizes)} at entry 0 and "
                 f"{list(tensor.geometry.sizes)} at entry {position}"
             )
-    return cat([unsqueeze(tensor, place) for tensor in tensors], place)
+    result: Tensor = renote("stack", cat([unsqueeze(tensor, place) for tensor in tensors], place))
+    return result
 
 
 def at_least(tensor: Tensor, ndim: int) -> Tensor:

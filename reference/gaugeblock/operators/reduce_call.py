@@ -13,10 +13,9 @@ from ..kernels.fold import Fold
 from ..kernels.reduction import reduction_kernel
 from ..tensor.geometry import Geometry, contiguous_geometry, remember
 from ..tensor.tensor import Tensor, new_like
+from .prepared import note
 
 Dims = tuple[int, ...]
-LATEST_FULL = "latest full reduction"
-"""Key in a geometry's plans of (id of the result, plan): tells a binding which plan its call without arguments took."""
 
 
 @dataclass(slots=True, eq=False)
@@ -74,9 +73,35 @@ def reduce(
     made = tuple([new_like(output) for output in plan.outputs])
     if plan.reduce is not None:
         plan.reduce(*[output.pointer for output in made], self.pointer, *numbers, *plan.tail)
-        if not numbers and not keepdim and len(dims) == geometry.ndim:
-            geometry.plans[LATEST_FULL] = (id(made[0]), plan)
+        if len(made) == 1:
+            note(name, made[0], (plan.reduce, plan.outputs[0], (*numbers, *plan.tail)))
     return made
+
+
+def reduce_pair(
+    name: str,
+    fold: Fold,
+    self: Tensor,
+    dims: Dims,
+    keepdim: bool,
+    compute: DType,
+    results: tuple[DType, DType],
+    choose: Callable[[Tensor, Tensor], Any],
+) -> Any:
+    """What `choose` makes of the two results of a fold over `dims`."""
+    result = choose(*reduce(name, fold, self, dims, keepdim, compute, results))
+    plan: ReducePlan = self.geometry.plans[fold, dims, keepdim, compute, results]
+    builtin, tail = plan.reduce, plan.tail
+    if builtin is not None:
+        first, second = plan.outputs
+
+        def run(self: Tensor) -> Any:
+            one, two = new_like(first), new_like(second)
+            builtin(one.pointer, two.pointer, self.pointer, *tail)
+            return choose(one, two)
+
+        note(name, result, run)
+    return result
 
 
 def _plan(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Protocol
 
@@ -32,6 +32,13 @@ class RowLaunch:
         self.strides = tuple(strides)
         self.count = prod(shape)
         self.tail = (len(shape), *shape, *(step for steps in self.strides for step in steps))
+
+    def builtin(self) -> Callable[..., None]:
+        """What takes the addresses and the tail: the compiled kernel, or for many rows a look at the threads first."""
+        if self.count <= PARALLEL_FROM or len(self.shape) == 1:
+            return self.kernel.strided
+        places = len(self.strides)
+        return lambda *values: self.run(list(values[:places]), values[places : len(values) - len(self.tail)])
 
     def run(self, addresses: list[int], numbers: Sequence[Any] = ()) -> None:
         """Run over all rows; `addresses` of the operands in memory, outputs first."""

@@ -1,0 +1,56 @@
+"""What a kernel tells the binding that called it: how the next call on the same geometries runs without any checks.
+
+A kernel that has worked out everything that follows from geometries and plain arguments notes a *runner* for its
+result; the binding keeps it under the geometries and arguments of the call. A runner is one of
+
+- ``(builtin, result geometry, tail)``: make the result, call ``builtin(result address, self's address, *tail)``;
+- a function that takes the call's tensors (a list of tensors as one) and gives the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Runner = Any
+
+
+class Latest:
+    """The runner noted last: by which operator, for which result."""
+
+    __slots__ = ("operator", "result", "runner")
+
+    operator: str
+    result: int
+    runner: Runner
+
+
+LATEST = Latest()
+LATEST.operator = ""
+LATEST.result = 0
+LATEST.runner = None
+
+
+def note(operator: str, result: Any, runner: Runner) -> None:
+    """Note the runner behind `result`, which `operator` (name without overload) is about to return."""
+    LATEST.operator = operator
+    LATEST.result = id(result)
+    LATEST.runner = runner
+
+
+def renote(operator: str, result: Any) -> Any:
+    """`result`, whose runner serves `operator` as well."""
+    if LATEST.result == id(result):
+        LATEST.operator = operator
+    return result
+
+
+def forget() -> None:
+    """Nothing is noted; said before a call whose runner is wanted."""
+    LATEST.runner = None
+
+
+def runner_of(operator: str, result: Any) -> Runner | None:
+    """The runner noted for this result by this operator, None when there is none."""
+    runner = LATEST.runner
+    LATEST.runner = None
+    return runner if runner is not None and LATEST.result == id(result) and LATEST.operator == operator else None
