@@ -16,8 +16,9 @@ from .caller import Caller
 from .dunders import REVERSED_ROWS
 from .generate import compile_function
 from .groups import Group
+from .prepared_forms import PARAMETERS, prepared, slow_prepared
 from .shapes import Shape, shape_of
-from .slow import slow_binary, slow_dunder, slow_full_reduction, slow_inplace_unary, slow_reversed, slow_to, slow_unary
+from .slow import slow_binary, slow_dunder, slow_inplace_unary, slow_reversed, slow_to, slow_unary
 
 
 def make_function(group: Group) -> Any:

@@ -10,8 +10,6 @@ from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import FAST_GLOBALS
 from ..operators.conversion import to_dispatched
-from ..operators.reduce_call import LATEST_FULL
-from ..tensor.geometry import remember
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version
 from .caller import Caller
@@ -159,21 +157,6 @@ def slow_reversed(row: str, dunder: str) -> Callable[..., Any]:
 
     return run
 
-
-def slow_full_reduction(caller: Caller, name: str) -> Callable[..., Any]:
-    """For ``x.sum()``: a call without arguments that ran one kernel and returned its result may be fast next time."""
-
-    def run(self: Any, *args: Any, **options: Any) -> Any:
-        result = caller(self, *args, **options)
-        if self.__class__ is Tensor and not args and not options and name not in self.geometry.plans:
-            latest, plan = self.geometry.plans.pop(LATEST_FULL, (None, None))
-            if latest == id(result) and plan.reduce is not None and not self.geometry.lazy:
-                remember(self.geometry.plans, name, (plan.reduce, plan.outputs[0], plan.tail))
-            else:
-                remember(self.geometry.plans, name, False)
-        return result
-
-    return run
 
 
 def slow_to(caller: Caller) -> Callable[..., Any]:
