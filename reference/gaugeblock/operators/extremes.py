@@ -10,7 +10,7 @@ from ..iteration.types import UPSTREAM_NAMES
 from ..kernels import folds
 from ..tensor.tensor import Tensor
 from .named_results import result_type
-from .prepared import renote
+from .prepared import renoted
 from .reduce_call import Dims, check_not_empty, reduce, reduce_pair, reduced_dims
 from .registration import kernel
 
@@ -54,8 +54,7 @@ def _register(largest: bool) -> None:
         _check_ordered(word, self)
         dims = tuple(range(self.geometry.ndim))
         check_not_empty(word, self.geometry, dims, full=True)
-        result: Tensor = renote(word, _extreme(f"a{word}", self, dims, False, largest))
-        return result
+        return renoted(word, _extreme(f"a{word}", self, dims, False, largest))
 
     @kernel(f"{word}.dim")
     def along(self: Tensor, dim: int, keepdim: bool = False) -> Any:

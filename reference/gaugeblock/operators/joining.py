@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import memmove
 from functools import reduce
 from typing import NamedTuple
@@ -19,9 +19,12 @@ from ..tensor.views import unsqueeze
 from .arrays import check_same_device
 from .copy import copying
 from .launch import Launch
+from .prepared import noted, renoted
 from .registration import kernel
 
 Ints = tuple[int, ...]
+FEW = 4096
+"""Elements of tensors up to which a call of memmove costs more than the copying kernel."""
 
 
 @kernel("cat")
@@ -33,8 +36,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
     geometry = tensors[0].geometry
-    if dim == 0 and geometry.contiguous and geometry.ndim and _all_like(geometry, tensors):
-        return _cat_blocks(tensors, geometry)
+    if dim == 0 and geometry.numel > FEW and geometry.contiguous and geometry.ndim and _all_like(geometry, tensors):
+        return noted("cat", _cat_blocks(tensors, geometry), lambda parts: _cat_blocks(parts, geometry))
     key = ("cat", dim, *[tensor.geometry for tensor in tensors])
     plan: _Joining | None = geometry.plans.get(key)
     if plan is None:
@@ -43,7 +46,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     for tensor, (offset, launch) in zip(tensors, plan.parts, strict=True):
         if launch is not None:
             launch.run([result.pointer + offset, tensor.pointer])
-    return result
+    return noted("cat", result, plan.runner()) if all(launch is not None for _, launch in plan.parts) else result
 
 
 class _Joining(NamedTuple):
@@ -51,6 +54,20 @@ class _Joining(NamedTuple):
 
     geometry: Geometry
     parts: tuple[tuple[int, Launch | None], ...]
+
+    def runner(self) -> Callable[[Sequence[Tensor]], Tensor]:
+        """What joins tensors of the same geometries, all of which are copied."""
+        geometry = self.geometry
+        copies = [(offset, *launch.call()) for offset, launch in self.parts if launch is not None]
+
+        def run(tensors: Sequence[Tensor]) -> Tensor:
+            joined = new_like(geometry)
+            pointer = joined.pointer
+            for tensor, (offset, builtin, tail) in zip(tensors, copies, strict=True):
+                builtin(pointer + offset, tensor.pointer, *tail)
+            return joined
+
+        return run
 
 
 def _joining(tensors: Sequence[Tensor], dim: int) -> _Joining:
@@ -143,8 +160,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(sizes)} at entry 0 and "
                 f"{list(tensor.geometry.sizes)} at entry {position}"
             )
-    result: Tensor = renote("stack", cat([unsqueeze(tensor, place) for tensor in tensors], place))
-    return result
+    return renoted("stack", cat([unsqueeze(tensor, place) for tensor in tensors], place))
 
 
 def at_least(tensor: Tensor, ndim: int) -> Tensor:

@@ -96,6 +96,10 @@ class Launch:
 
         return run_large
 
+    def call(self) -> tuple[Callable[..., None], tuple[int, ...]]:
+        """The builtin, and its arguments behind the addresses and numbers."""
+        return self.builtin(), (self.count,) if self.contiguous else self.tail
+
     def _run_parallel(self, values: list[Any]) -> None:
         if self.contiguous:
             call = self.kernel.contiguous

@@ -9,9 +9,10 @@ result; the binding keeps it under the geometries and arguments of the call. A r
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 Runner = Any
+T = TypeVar("T")
 
 
 class Latest:
@@ -30,14 +31,15 @@ LATEST.result = 0
 LATEST.runner = None
 
 
-def note(operator: str, result: Any, runner: Runner) -> None:
-    """Note the runner behind `result`, which `operator` (name without overload) is about to return."""
+def noted(operator: str, result: T, runner: Runner) -> T:
+    """`result`, which `operator` (name without overload) is about to return, its runner noted."""
     LATEST.operator = operator
     LATEST.result = id(result)
     LATEST.runner = runner
+    return result
 
 
-def renote(operator: str, result: Any) -> Any:
+def renoted(operator: str, result: T) -> T:
     """`result`, whose runner serves `operator` as well."""
     if LATEST.result == id(result):
         LATEST.operator = operator

@@ -13,7 +13,7 @@ from ..kernels.fold import Fold
 from ..kernels.reduction import reduction_kernel
 from ..tensor.geometry import Geometry, contiguous_geometry, remember
 from ..tensor.tensor import Tensor, new_like
-from .prepared import note
+from .prepared import noted
 
 Dims = tuple[int, ...]
 
@@ -74,7 +74,7 @@ def reduce(
     if plan.reduce is not None:
         plan.reduce(*[output.pointer for output in made], self.pointer, *numbers, *plan.tail)
         if len(made) == 1:
-            note(name, made[0], (plan.reduce, plan.outputs[0], (*numbers, *plan.tail)))
+            noted(name, made[0], (plan.reduce, plan.outputs[0], (*numbers, *plan.tail)))
     return made
 
 
@@ -100,7 +100,7 @@ def reduce_pair(
             builtin(one.pointer, two.pointer, self.pointer, *tail)
             return choose(one, two)
 
-        note(name, result, run)
+        noted(name, result, run)
     return result
 
 

@@ -18,7 +18,7 @@ from .conversion import converted
 from .copy import copy_values
 from .element_loop import element_launch
 from .launch import Launch
-from .prepared import note
+from .prepared import noted
 from .reduce_call import reduce, reduced_dims
 from .registration import kernel
 from .row_launch import RowLaunch, row_launch
@@ -39,7 +39,7 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
             read = result.pointer
         plan.rows.run([result.pointer, read])
         if not plan.copied and source is self:
-            note(operator, result, (plan.rows.builtin(), plan.geometry, plan.rows.tail))
+            noted(operator, result, (plan.rows.builtin(), plan.geometry, plan.rows.tail))
     elif plan.fold is not None:
         own = geometry.dtype
         largest, total = reduce(operator, plan.fold, source, plan.dims, True, own, (own, float64))
