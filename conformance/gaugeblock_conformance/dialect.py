@@ -9,6 +9,7 @@ import numpy as np
 
 from .backend import Array, DType, Layout, MemoryFormat, dtype_name
 from .backend_dispatch import CALLS, PARTS
+from .backend_kernels import CALLS as KERNEL_CALLS
 from .case import TensorCase
 from .trace import Call, Name
 from .values import CHEAP, table
@@ -195,7 +196,7 @@ class TorchDialect(Dialect):
         writer = self._special.get(operator)
         if writer is not None:
             return str(writer(self, args, kwargs))
-        if operator in CALLS:
+        if operator in CALLS or operator in KERNEL_CALLS:
             return super().expression(operator, args, kwargs)
         if "::" in operator:
             return f"{self.alias}.ops.{operator.replace('::', '.')}({', '.join(self.arguments(args, kwargs))})"

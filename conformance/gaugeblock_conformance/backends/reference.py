@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..backend import AllocatorLog
+from ..backend import AllocatorLog, Array
+from ..backend_kernels import CALLS as KERNEL_CALLS
 from ..dialect import TorchDialect
 from ..iteration_plan import IterationPlan
+from . import instruction_sets
 from .torch_style import CAPABILITIES, WRITERS, TorchStyleBackend
 
 
@@ -19,7 +21,7 @@ class ReferenceBackend(TorchStyleBackend):
 
     capabilities = CAPABILITIES | frozenset(
         """refcount alloc.pluggable blob iter.introspect dispatch.keyset dispatch.registry dispatch.mode
-        wrapper""".split()
+        wrapper accessor vec.introspect isa""".split()
     )
 
     def __init__(self, device: str = "cpu") -> None:
@@ -27,6 +29,18 @@ class ReferenceBackend(TorchStyleBackend):
         super().__init__(engine, device, "reference")
         self.dialect = TorchDialect("gaugeblock", "gb", device, special=WRITERS)
         self.dialect.watching = ("ref = __import__('weakref').ref({0}.storage)", "ref() is not None")
+
+    def _resolve(self, operator: str) -> Callable[..., Any]:
+        if operator == "on_instruction_set":
+            return self._on_instruction_set
+        if operator in KERNEL_CALLS:
+            tools = importlib.import_module(f"{__package__}.kernel_calls").KernelCalls(self.module)
+            found: Callable[..., Any] = getattr(tools, operator)
+            return found
+        return super()._resolve(operator)
+
+    def _on_instruction_set(self, level: str, calls: Sequence[tuple[Any, ...]]) -> list[Array]:
+        return instruction_sets.run(type(self), "GAUGEBLOCK_CPU_CAPABILITY", level, calls)
 
     def storage_id(self, tensor: Any) -> Any:
         return id(tensor.storage)

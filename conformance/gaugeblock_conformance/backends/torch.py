@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..backend import Array, Unsupported
+from ..backend_kernels import CALLS as KERNEL_CALLS
+from . import instruction_sets
 from .torch_style import CAPABILITIES, TorchStyleBackend
 
 # What a tensor without data cannot be asked.
@@ -13,8 +16,10 @@ _NEEDS_DATA = frozenset("numpy threads serialize bigmem refcount sort rng".split
 
 # What torch has beside the common capabilities where memory is the host's, and what it has only there.
 _HOST_ONLY = frozenset(
-    """quantized shm sparse_coo dispatch.keyset dispatch.registry dispatch.mode wrapper inference autograd""".split()
+    """quantized shm sparse_coo dispatch.keyset dispatch.registry dispatch.mode wrapper inference autograd
+    isa""".split()
 )
+_INSTRUCTION_SETS = ("default", "avx2", "avx512")
 _HOST_MEMORY = frozenset({"numpy", "threads"})
 
 
@@ -35,6 +40,23 @@ class TorchBackend(TorchStyleBackend):
         if device == "meta":
             self.has_data = False
             self.capabilities = CAPABILITIES - _NEEDS_DATA
+
+    def _resolve(self, operator: str) -> Callable[..., Any]:
+        if operator == "instruction_sets":
+            return self._instruction_sets
+        if operator == "on_instruction_set":
+            return self._on_instruction_set
+        if operator in KERNEL_CALLS:
+            raise Unsupported(operator, "torch shows its kernels to C++ alone")
+        return super()._resolve(operator)
+
+    def _instruction_sets(self) -> tuple[str, ...]:
+        best = self.module.backends.cpu.get_cpu_capability().lower()
+        known = _INSTRUCTION_SETS
+        return known[: known.index(best) + 1] if best in known else ("default",)
+
+    def _on_instruction_set(self, level: str, calls: Sequence[tuple[Any, ...]]) -> list[Array]:
+        return instruction_sets.run(type(self), "ATEN_CPU_CAPABILITY", level, calls)
 
     def watch_storage(self, tensor: Any) -> Callable[[], bool]:
         """Capability ``refcount``: whether the storage under ``tensor`` is still there."""
