@@ -11,14 +11,18 @@ from gaugeblock_spec.schema import Schema, parse
 FRESH, VIEW, SELF, FREE = "fresh", "view", "self", "free"
 
 # Python-level names that write to their first argument without the underscore of an in-place operator.
-_WRITERS = frozenset({"__setitem__", "__setattr__", "__iadd__", "__isub__", "__imul__", "__itruediv__"})
+_WRITERS = frozenset(
+    """__setitem__ __setattr__ __iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __iand__ __ior__
+    __ixor__""".split()
+)
 # In-place operators that change a tensor's metadata or storage, so that bytes and sharing follow no general rule.
 _METADATA = frozenset(
     """t_ squeeze_ unsqueeze_ transpose_ swapaxes_ swapdims_ as_strided_ resize_ resize_as_ set_ requires_grad_ detach_
     share_memory_ resize_storage_""".split()
 )
 # Schemas that carry no alias annotation, or promise a copy, where upstream documents that self may come back.
-_MAY_ALIAS = frozenset("""reshape contiguous to flatten real conj resolve_conj ravel expand_as type_as""".split())
+_MAY_ALIAS = frozenset("""reshape contiguous to flatten real conj resolve_conj ravel expand_as type_as
+    meshgrid broadcast_tensors""".split())
 
 
 @cache

@@ -246,7 +246,7 @@ class Conversation:
             mutates = frozenset({args[0].name})
         out = kwargs.get("out")
         if out is not None:
-            mutates |= {h.name for h in (out if isinstance(out, tuple | list) else (out,))}
+            mutates |= {h.name for h in (out if isinstance(out, tuple | list) else (out,)) if type(h) is Handle}
         step = Call((), operator, self._named(args), self._named(kwargs), mutates)
         self._steps.append(step)
         self.outcome.calls += 1

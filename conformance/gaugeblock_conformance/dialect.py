@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 import numpy as np
 
 from .backend import Array, DType, Layout, MemoryFormat, dtype_name
+from .backend_declarations import CALLS as DECLARATION_CALLS
 from .backend_dispatch import CALLS, PARTS
 from .backend_kernels import CALLS as KERNEL_CALLS
 from .case import TensorCase
@@ -196,14 +198,15 @@ class TorchDialect(Dialect):
         writer = self._special.get(operator)
         if writer is not None:
             return str(writer(self, args, kwargs))
-        if operator in CALLS or operator in KERNEL_CALLS:
+        if operator in CALLS or operator in KERNEL_CALLS or operator in DECLARATION_CALLS:
             return super().expression(operator, args, kwargs)
         if "::" in operator:
             return f"{self.alias}.ops.{operator.replace('::', '.')}({', '.join(self.arguments(args, kwargs))})"
-        base = operator.split(".")[0]
-        if base.endswith("_") or base in METHODS:
+        variant, _, name = operator.rpartition(":")
+        base = name.split(".")[0]
+        if variant == "method" or (not variant and (base.endswith("_") or base in METHODS)):
             return f"{self.literal(args[0])}.{base}({', '.join(self.arguments(args[1:], kwargs))})"
-        return f"{self.alias}.{base}({', '.join(self.arguments(args, kwargs))})"
+        return f"{self.alias}.{_path(self.setup.split()[1], base)}({', '.join(self.arguments(args, kwargs))})"
 
     def dtype(self, name: str) -> str:
         return f"{self.alias}.{name}"
@@ -222,6 +225,31 @@ class TorchDialect(Dialect):
 
     def element(self, variable: str, index: tuple[int, ...]) -> str:
         return f"{variable}.tolist(){''.join(f'[{i}]' for i in index)}"
+
+
+# Modules of torch's with operators of theirs, whose names begin with the module's.
+_NAMESPACES = ("fft", "linalg", "special")
+# Operators that torch.nn.functional has under another name.
+_NETWORK_NAMES = {"im2col": "unfold", "col2im": "fold", "log_sigmoid": "logsigmoid", "nll_loss2d": "nll_loss"}
+
+
+def public_paths(base: str) -> list[str]:
+    """Where torch may offer a function for an operator, in order: ``linalg.det`` for "linalg_det"."""
+    prefix, _, rest = base.partition("_")
+    spaces = [f"{prefix}.{rest}"] if prefix in _NAMESPACES else []
+    return [*spaces, base, f"nn.functional.{_NETWORK_NAMES.get(base, base)}"]
+
+
+def _path(module: str, base: str) -> str:
+    """The path that snippets write: the first that the module, if it is imported, has."""
+    loaded = sys.modules.get(module)
+    for path in public_paths(base):
+        found: Any = loaded
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        if found is not None:
+            return path
+    return base
 
 
 _TORCH_OBSERVERS = {

@@ -20,7 +20,7 @@ _SAMPLED = 7
 # Results that are allowed to differ when a call is made twice: random draws and uninitialised memory.
 _UNREPEATABLE = frozenset(
     """rand randn randint randperm bernoulli multinomial normal rand_like randn_like randint_like empty empty_like
-    new_empty empty_strided resize dropout""".split()
+    new_empty empty_strided new_empty_strided resize dropout""".split()
 )
 
 
@@ -107,7 +107,7 @@ class Purity:
 
     def _written(self, operator: str, args: Any, kwargs: Any) -> list[Handle]:
         out = kwargs.get("out")
-        outs = [] if out is None else list(out) if isinstance(out, tuple | list) else [out]
+        outs = [h for h in (out if isinstance(out, tuple | list) else [out]) if hasattr(h, "raw")]
         first = [args[0]] if writes_first(operator) and args and hasattr(args[0], "raw") else []
         return [*first, *outs]
 

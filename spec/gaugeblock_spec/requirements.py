@@ -10,7 +10,7 @@ from .chapter import LEVELS, Chapter, Requirement, Section, parse
 
 __all__ = ["AREAS", "LEVELS", "Chapter", "Requirement", "Section", "chapters", "load"]
 
-AREAS: tuple[str, ...] = ("storage", "views", "dtypes", "iteration", "dispatch", "kernels")
+AREAS: tuple[str, ...] = ("storage", "views", "dtypes", "iteration", "dispatch", "operators", "kernels")
 
 
 @cache

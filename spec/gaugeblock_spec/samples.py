@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
@@ -20,8 +20,8 @@ import yaml
 
 from .operator_rows import dtype_classes
 
-KINDS = ("hard", "finite", "small", "positive", "unit", "distinct", "sorted")
-NUMBER_RULES = ("dim", "dims", "size")
+KINDS = ("hard", "finite", "small", "positive", "unit", "distinct", "sorted", "counts", "chance")
+NUMBER_RULES = ("dim", "given_dim", "new_dim", "dims", "size")
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _RELATED = re.compile(r"(like|to|within) (\w+)(?: but (\w+)(?:=(\w))?)?")
@@ -37,11 +37,11 @@ class SampleError(ValueError):
 class TensorFact:
     """Sizes and values of a tensor argument, or (`many`) of the tensors of a list.
 
-    `relation` is `free` (sizes are `dims`: a letter for a size shared by the call, ~ behind it for that size or 1, * for
-    any dims shared by the call), or `like`, `to` (broadcasts to), `within` (no size larger) the argument `of`, but with
-    another size along argument `dim`: `size` if that is a letter. `index` names the argument whose dim the values are
-    places of ("" for places of the flattened tensor, None for other values); `kind` is one of KINDS, where distinct and
-    index go together for places that differ.
+    `relation` is `free` (sizes are `dims`: a letter for a size shared by the call, ~ behind it for that size or 1, *
+    for any dims shared by the call), or `like`, `to` (broadcasts to), `within` (no size larger) the argument `of`, but
+    with another size along argument `dim`: `size` if that is a letter (with `many`: other sizes in each). `index` names
+    the argument whose dim the values are places of ("" for places of the flattened tensor, None for other values);
+    `kind` is one of KINDS, where distinct and index go together for places that differ.
     """
 
     relation: str
@@ -107,7 +107,10 @@ def parse(text: Any) -> Fact:
 
 
 def _with_shape(shape: str, many: bool) -> TensorFact:
+    shape, varying, varied = shape.partition(" but ") if many else (shape, "", "")
     match = _RELATED.fullmatch(shape)
+    if varying:
+        return replace(_with_shape(shape, many), dim=varied)
     if match is not None:
         relation, of, dim, size = match.groups(default="")
         return TensorFact(relation, of=of, dim=dim, size=size, many=many)
@@ -131,6 +134,4 @@ def _with_values(fact: TensorFact, words: list[str]) -> TensorFact:
             dtypes += classes[word]
         else:
             raise SampleError(f"values {word!r}; allowed: index [DIM], {', '.join(KINDS)}, or dtypes")
-    return TensorFact(
-        fact.relation, fact.dims, fact.of, fact.dim, fact.size, fact.many, kind, index, tuple(dict.fromkeys(dtypes))
-    )
+    return replace(fact, kind=kind, index=index, dtypes=tuple(dict.fromkeys(dtypes)))

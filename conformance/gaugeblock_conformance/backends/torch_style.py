@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Unsupported
+from ..backend_declarations import CALLS as DECLARATION_CALLS
 from ..backend_dispatch import is_dispatch_call
-from ..dialect import METHODS, Dialect, TorchDialect
+from ..dialect import METHODS, Dialect, TorchDialect, public_paths
+from .declaration_calls import Declaring
 from .dispatch_calls import Dispatching
 from .storage_calls import STORAGE_CALLS, STORAGE_WRITERS, save_and_load
 
@@ -19,7 +21,7 @@ Function = Callable[..., Any]
 CAPABILITIES = frozenset(
     """core storage strided views views.base views.dtype as_strided inplace out promote reduce bitwise complex half
     index.adv index.set matmul memory_format numpy resize sort rng version threads meta serialize deterministic
-    requires_grad strides.out bigmem dtype.limited device.multi""".split()
+    requires_grad strides.out bigmem dtype.limited device.multi schema codegen""".split()
 )
 
 FACTORIES = frozenset(
@@ -125,8 +127,10 @@ def _prefix(call: str) -> Writer:
 
 
 WRITERS: dict[str, Writer] = {
-    "unique_dim": lambda d, a, k: f"{d.literal(a[0])}.unique({', '.join(d.arguments(a[2:], {**k, 'dim': a[1]}))})",
-    "broadcast_tensors": lambda d, a, k: f"{d.alias}.broadcast_tensors(*{d.literal(a[0])})",
+    "unique_dim": lambda d, a, k: (
+        f"{d.literal(a[0])}.unique({', '.join(d.arguments(tuple(a[2:]), {**k, 'dim': a[1]}))})"
+    ),
+    "broadcast_tensors": lambda d, a, k: f"{d.setup.split()[-1]}.broadcast_tensors(*{d.literal(a[0])})",
     "__getitem__": lambda d, a, k: f"{d.literal(a[0])}[{_index_text(d, a[1])}]",
     "__setitem__": lambda d, a, k: f"{d.literal(a[0])}[{_index_text(d, a[1])}] = {d.literal(a[2])}",
     "__index__": lambda d, a, k: f"{d.literal(a[0])}.__index__()",
@@ -226,9 +230,12 @@ class TorchStyleBackend:
             return self._dispatching.resolve(operator)
         if operator == "save_and_load":
             return save_and_load(self.module)
-        base = operator.split(".")[0]
-        function = _function(self.module, base)
-        method = getattr(self.module.Tensor, base, None)
+        if operator in DECLARATION_CALLS:
+            return Declaring(self.module).resolve(operator)
+        variant, _, name = operator.rpartition(":")
+        base = name.split(".")[0]
+        function = _function(self.module, base) if variant != "method" else None
+        method = getattr(self.module.Tensor, base, None) if variant != "function" else None
         if (base.endswith("_") or base in METHODS or function is None) and method is not None:
             return _method(base)
         if function is None:
@@ -270,14 +277,15 @@ class TorchStyleBackend:
         return int(tensor._version)
 
 
-_NAMESPACES = ("fft", "linalg", "special")
-
-
 def _function(module: Any, base: str) -> Any:
     """The public function of an operator: ``linalg.det`` for "linalg_det"; None when there is none."""
-    prefix, _, rest = base.partition("_")
-    found = getattr(getattr(module, prefix, None), rest, None) if prefix in _NAMESPACES else None
-    return getattr(module, base, None) if found is None else found
+    for path in public_paths(base):
+        found = module
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        if found is not None:
+            return found
+    return None
 
 
 _TRANSLATED = frozenset({DType, Layout, MemoryFormat, list, tuple})

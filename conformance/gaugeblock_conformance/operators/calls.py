@@ -1,0 +1,99 @@
+"""One call of an operator: an argument for each name of its schema, tensors as cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from gaugeblock_spec import operators
+from gaugeblock_spec.schema import Argument, parse
+
+from ..case import TensorCase, default_strides
+
+
+@cache
+def schema_arguments(operator: str) -> tuple[Argument, ...]:
+    """The arguments of the row's schema."""
+    return parse(operators.load()[operator].schema).arguments
+
+
+@dataclass(frozen=True)
+class OperatorCall:
+    """``arguments`` by name (a left-out one has its default); ``dtype`` is the common dtype of the tensors;
+    ``choice`` is a number for what a test chooses beyond the call."""
+
+    operator: str
+    arguments: dict[str, Any]
+    dtype: str
+    choice: int = 0
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
+        return f"{self.operator}({given})"
+
+    @property
+    def tensors(self) -> tuple[TensorCase, ...]:
+        """Every tensor among the arguments, those of lists too, in schema order."""
+        return tuple(case for value in self.arguments.values() for case in _cases(value))
+
+    @property
+    def row(self) -> operators.Operator:
+        return operators.load()[self.operator]
+
+    def bind(self, build: Callable[[TensorCase], Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Positional and keyword arguments, with ``build(case)`` in the place of each tensor."""
+        positional: list[Any] = []
+        keywords: dict[str, Any] = {}
+        in_order = True
+        for argument in schema_arguments(self.operator):
+            if argument.name not in self.arguments:
+                in_order = False
+                continue
+            value = _built(self.arguments[argument.name], build)
+            if argument.kwarg_only or not in_order:
+                keywords[argument.name] = value
+            else:
+                positional.append(value)
+        return positional, keywords
+
+    def values(self) -> dict[str, Any]:
+        """Every argument of the schema by name for an oracle: tensors as arrays, left-out ones by their defaults."""
+        found: dict[str, Any] = {}
+        for argument in schema_arguments(self.operator):
+            if argument.name in self.arguments:
+                found[argument.name] = _built(self.arguments[argument.name], lambda case: case.array)
+            else:
+                found[argument.name] = None if argument.default is None else argument.default_value
+        return found
+
+    def packed(self) -> OperatorCall:
+        """The same call on contiguous tensors."""
+        return replace(self, arguments={name: _built(value, _packed) for name, value in self.arguments.items()})
+
+    def with_argument(self, name: str, value: Any) -> OperatorCall:
+        return replace(self, arguments={**self.arguments, name: value})
+
+
+def _packed(case: TensorCase) -> TensorCase:
+    if case.plain:
+        return case
+    elements = case.array.reshape(-1)
+    literal = tuple(elements.astype(np.float32).tolist() if case.dtype == "bfloat16" else elements.tolist())
+    return TensorCase(case.dtype, case.sizes, default_strides(case.sizes), literal=literal)
+
+
+def _cases(value: Any) -> list[TensorCase]:
+    if isinstance(value, TensorCase):
+        return [value]
+    return [case for item in value for case in _cases(item)] if isinstance(value, list) else []
+
+
+def _built(value: Any, build: Callable[[TensorCase], Any]) -> Any:
+    if isinstance(value, TensorCase):
+        return build(value)
+    if isinstance(value, list) and any(isinstance(v, TensorCase) for v in value):
+        return [build(v) if isinstance(v, TensorCase) else v for v in value]
+    return list(value) if isinstance(value, tuple) else value

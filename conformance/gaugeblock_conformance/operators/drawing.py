@@ -1,0 +1,373 @@
+"""Calls of any operator of the table, drawn from its schema and the facts of ``samples/*.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from gaugeblock_spec import operators
+from gaugeblock_spec.samples import Fact, NumberFact, TensorFact, load
+from gaugeblock_spec.schema import Argument
+
+from ..backend import Array, DType
+from ..case import TensorCase
+from ..iteration.samples import choices
+from ..oracles.promotion import FLOAT, KIND, result_type
+from ..strategies.code import Digits
+from ..strategies.shapes import Sizes, small_sizes, threshold
+from ..strategies.tensors import LAYOUTS, WRITABLE, lay_out
+from ..values import FLOATS, poison
+from .calls import OperatorCall, schema_arguments
+
+CODE_LENGTH = 200
+_SEEDS = 2**20
+_LETTERS = (2, 3, 1, 4, 5, 0)
+# What the elements of an operand are where its fact does not say: everything, unless sums of them are judged.
+_KINDS = {"reduction": "finite", "scan": "small", "linalg": "finite", "pointwise": "hard"}
+# Flags that no value depends on.
+_LEFT_OUT = frozenset("non_blocking copy sparse_grad implicit assume_unique pin_memory sorted".split())
+# Kinds that are made element by element.
+_HELD = ("distinct", "sorted", "counts", "chance")
+_NO_TENSOR_TYPES = ("Layout", "Device", "MemoryFormat", "Generator")
+
+
+class _Impossible(Exception):
+    """The sizes drawn leave a later argument without any value."""
+
+
+def drawable(operator: str) -> bool:
+    """Whether every argument that a call must have can be drawn."""
+    facts = _facts(operator)
+    return all(
+        argument.default is not None or argument.name in facts or _by_rule(argument)
+        for argument in schema_arguments(operator)
+    )
+
+
+def _facts(operator: str) -> Mapping[str, Fact]:
+    """What the samples say of a row; of one that exists in place only, what they say of its functional twin."""
+    base, _, overload = operator.partition(".")
+    twin = f"{base.rstrip('_')}.{overload}".rstrip(".")
+    return load().get(operator) or load().get(twin, {})
+
+
+def _by_rule(argument: Argument) -> bool:
+    return argument.type in ("Tensor", "Tensor[]", "Scalar", "bool") or _rule(argument) != ""
+
+
+def _rule(argument: Argument) -> str:
+    """The rule that type and name of an argument stand for."""
+    if not argument.name.startswith(("dim", "axis")) or argument.base_type not in ("int", "SymInt"):
+        return ""
+    return "dims" if argument.is_list else "dim"
+
+
+def draw(
+    operator: str, code: bytes, dtype: str | None = None, writable: bool = False, least: int = 0
+) -> OperatorCall:
+    """The call that ``code`` stands for; zeros give the simplest.
+
+    ``least`` is the smallest number of dims that * may stand for; ``dtype`` fixes the dtype of the operands;
+    ``writable`` gives the first tensor a layout without overlaps, and sizes that no other operand enlarges (always so
+    for rows that only exist in place).
+    """
+    writable = writable or operator.partition(".")[0].endswith("_")
+    for empty in (True, False):
+        try:
+            made = _Drawing(operator, Digits(code), dtype, writable, empty, least).call()
+            return replace(made, choice=int.from_bytes(code[-3:], "big"))
+        except _Impossible:
+            continue
+    raise LookupError(f"{operator}: its samples leave no call")
+
+
+class _Drawing:
+    def __init__(
+        self, operator: str, digits: Digits, dtype: str | None, writable: bool, empty: bool, least: int
+    ) -> None:
+        row = operators.load()[operator]
+        self.least = least
+        self.row, self.digits, self.writable, self.empty = row, digits, writable, empty
+        self.facts = _facts(operator)
+        self.arguments: dict[str, Any] = {}
+        self.drawn: set[str] = set()
+        self.letters: dict[str, int] = {}
+        self.star: Sizes | None = None
+        self.wide = digits.below(10) == 9
+        self.seed = digits.below(_SEEDS)
+        names = tuple(sorted(row.dtypes, key=lambda name: (name not in FLOATS, name)))
+        self.dtype = dtype or digits.pick(names)
+        self.mixed = dtype is None and row.promotion in ("default", "int_to_float") and digits.below(3) == 2
+        self.names = names
+
+    def call(self) -> OperatorCall:
+        declared = schema_arguments(self.row.name)
+        tensors = [a for a in declared if a.base_type == "Tensor"]
+        named = {f.dim for f in self.facts.values() if isinstance(f, TensorFact)}
+        named |= {f.index for f in self.facts.values() if isinstance(f, TensorFact) and f.index}
+        highs = [f.high for f in self.facts.values() if isinstance(f, NumberFact)]
+        named |= {high[5:-1] for high in highs if high.startswith("size(")}
+        # The first tensor, then the dims that others speak of.
+        early = [*tensors[:1], *(a for a in declared if a.name in named)]
+        for argument in (*early, *declared):
+            if argument.name not in self.drawn:
+                self._take(argument)
+        self.arguments = {a.name: self.arguments[a.name] for a in declared if a.name in self.arguments}
+        free = [c for a in tensors for c in _flat(self.arguments.get(a.name)) if not self._own_dtypes(a.name)]
+        dims, dimless = [c.dtype for c in free if c.sizes], [c.dtype for c in free if not c.sizes]
+        return OperatorCall(self.row.name, self.arguments, result_type(dims, dimless) if free else self.dtype)
+
+    def _take(self, argument: Argument) -> None:
+        self.drawn.add(argument.name)
+        value = self._argument(argument)
+        if value is not None or (argument.optional and argument.default is None):
+            self.arguments[argument.name] = value
+
+    def _own_dtypes(self, name: str) -> tuple[str, ...]:
+        fact = self.facts.get(name)
+        if not isinstance(fact, TensorFact):
+            return ()
+        return fact.dtypes or (("int64",) if fact.index is not None else ())
+
+    def _argument(self, argument: Argument) -> Any:
+        fact: Fact | None = self.facts.get(argument.name)
+        if argument.base_type == "Tensor":
+            if fact is None and argument.default is not None:
+                return None
+            tensor = fact if isinstance(fact, TensorFact) else self._default_tensor()
+            if argument.default is not None and self.digits.below(3) == 2:
+                return None
+            if argument.is_list:
+                return self._list(argument, tensor)
+            return self._tensor(argument.name, tensor)
+        if isinstance(fact, NumberFact):
+            return self._number(argument, fact)
+        return self._by_type(argument)
+
+    def _list(self, argument: Argument, fact: TensorFact) -> list[TensorCase]:
+        parts = [self._tensor(argument.name, fact)]
+        more = self.digits.below(3)
+        if not fact.dim:
+            return parts + [self._tensor(argument.name, fact, k + 1) for k in range(more)]
+        self.arguments[argument.name] = parts
+        for other in schema_arguments(self.row.name):
+            if other.name == fact.dim:
+                self._take(other)
+        axis = self.arguments.get(fact.dim, 0) % max(len(parts[0].sizes), 1)
+        for k in range(more):
+            part = self._tensor(argument.name, fact, k + 1, (axis, self._fresh()))
+            parts.append(part)
+        return parts
+
+    def _default_tensor(self) -> TensorFact:
+        first = next((n for n, v in self.arguments.items() if _flat(v)), None)
+        return TensorFact("free", ("*",)) if first is None else TensorFact("like", of=first)
+
+    def _by_type(self, argument: Argument) -> Any:
+        if argument.base_type == "ScalarType":
+            return self._asked(argument)
+        if argument.name in _LEFT_OUT or argument.base_type in _NO_TENSOR_TYPES:
+            return None
+        rule = _rule(argument)
+        if rule:
+            if argument.optional and self.digits.below(3) == 2:
+                return None
+            return self._dim() if rule == "dim" else self._dims(argument)
+        if argument.base_type == "bool":
+            return None if self.digits.below(2) == 0 and argument.default is not None else self.digits.below(2) == 1
+        options = choices(argument, self.dtype)
+        return None if options is None else self.digits.pick(options)
+
+    def _asked(self, argument: Argument) -> DType | None:
+        """A dtype to convert to, of no lower kind than the operands."""
+        if argument.optional and (self.digits.below(4) != 3 or self.row.family == "random" or self.writable):
+            return None
+        mine = KIND[self.dtype] if any(_flat(v) for v in self.arguments.values()) else FLOAT
+        same = self.row.result == "real"
+        return DType(self.digits.pick([n for n in self.names if KIND[n] == mine or (KIND[n] > mine and not same)]))
+
+    # Numbers.
+
+    def _number(self, argument: Argument, fact: NumberFact) -> Any:
+        if fact.rule:
+            if argument.optional and fact.rule != "given_dim" and self.digits.below(3) == 2:
+                return None
+            if fact.rule == "size":
+                return tuple(small_sizes(self.digits, 0, 3, self.empty))
+            if fact.rule == "new_dim":
+                return self._dim(1)
+            return self._dims(argument) if fact.rule == "dims" else self._dim()
+        if fact.choices:
+            return self.digits.pick(fact.choices)
+        low, high = self._bound(fact.low), self._bound(fact.high)
+        if high < low:
+            raise _Impossible
+        return low + self.digits.below(high - low + 1)
+
+    def _bound(self, text: str) -> int:
+        if text.startswith("size("):
+            return self._size_along(text[5:-1])
+        if text.isalpha():
+            return self._letter(text)
+        return int(text)
+
+    @property
+    def _to_be_written(self) -> bool:
+        return self.writable and not any(_flat(value) for value in self.arguments.values())
+
+    @property
+    def _first(self) -> TensorCase:
+        return next(case for value in self.arguments.values() for case in _flat(value))
+
+    def _dim(self, more: int = 0) -> int:
+        rank = max(len(self._first.sizes) + more, 1)
+        dim = self.digits.below(rank)
+        return dim - rank if self.digits.below(3) == 2 else dim
+
+    def _dims(self, argument: Argument) -> tuple[int, ...]:
+        """Distinct dims, none of them where the schema allows that and the tensor has none."""
+        rank = len(self._first.sizes)
+        if rank == 0:
+            return ()
+        chosen = 1 + self.digits.below(2**rank - 1)
+        dims = [k for k in range(rank) if chosen >> k & 1]
+        if self.digits.below(2):
+            dims.reverse()
+        return tuple(k - rank if self.digits.below(3) == 2 else k for k in dims)
+
+    def _size_along(self, argument: str) -> int:
+        sizes = self._first.sizes
+        dim = self.arguments.get(argument)
+        if dim is None:
+            default = next(a for a in schema_arguments(self.row.name) if a.name == argument)
+            dim = default.default_value if default.default not in (None, "None") else None
+        return int(np.prod(sizes)) if not isinstance(dim, int) else sizes[dim] if sizes else 1
+
+    # Tensors.
+
+    def _tensor(
+        self, name: str, fact: TensorFact, place: int = 0, other: tuple[int, int] | None = None
+    ) -> TensorCase:
+        """A tensor of the fact; the ``place``-th of a list, with another (dim, size)."""
+        dims = self._sizes(fact)
+        if other is not None and dims:
+            dims = (*dims[: other[0]], other[1], *dims[other[0] + 1 :])
+        first = not any(_flat(value) for value in self.arguments.values())
+        strict = self._to_be_written or fact.kind in _HELD
+        layout = self.digits.pick(WRITABLE if strict else LAYOUTS)
+        own = self._own_dtypes(name)
+        dtype = self.digits.pick(own) if own else self._operand_dtype(first)
+        kind = "finite" if fact.kind in _HELD else fact.kind or _KINDS.get(self.row.family, "hard")
+        if self.row.family == "pointwise" and KIND[dtype] < FLOAT:
+            # Division by zero, and of the smallest integer by -1, are matters of the chapter on dtypes.
+            kind = "positive"
+        seed = self.seed + len(self.arguments) + 7 * place if self.seed else 0
+        made = lay_out(dtype, dims, layout, kind if fact.index is None else "small", seed, self.digits)
+        if fact.index is not None:
+            return self._holding(made, self._places(fact, dims))
+        if fact.kind == "sorted":
+            return self._holding(made, np.sort(made.array, axis=-1) if dims else made.array)
+        if fact.kind == "counts":
+            return self._holding(made, (np.arange(made.numel) * 7 + seed % 4).reshape(dims) % 4)
+        if fact.kind == "chance":
+            return self._holding(made, (np.arange(made.numel) % 5 / 4).reshape(dims).astype(made.array.dtype))
+        if fact.kind == "distinct":
+            order = np.random.default_rng(self.seed).permutation(made.numel) if self.seed else np.arange(made.numel)
+            return self._holding(made, order.reshape(dims).astype(made.array.dtype))
+        return made
+
+    def _operand_dtype(self, first: bool) -> str:
+        if first or not self.mixed:
+            return self.dtype
+        other = self.digits.pick(self.names)
+        return other if result_type([self.dtype, other]) in self.row.dtypes else self.dtype
+
+    def _holding(self, case: TensorCase, elements: Array) -> TensorCase:
+        """``case`` with these elements, poison around them."""
+        contents = np.full(case.storage, poison(case.dtype))
+        case.view_of(contents)[...] = elements
+        return replace(case, literal=tuple(contents.tolist()))
+
+    def _places(self, fact: TensorFact, dims: Sizes) -> Array:
+        """Numbers of places: along a dim of the first tensor, or in it flattened."""
+        size = int(np.prod(self._first.sizes)) if not fact.index else self._size_along(fact.index)
+        count = int(np.prod(dims))
+        if count and not size:
+            raise _Impossible
+        random = np.random.default_rng(self.seed)
+        if fact.kind != "distinct":
+            size = max(size, 1)
+            return random.integers(0, size, dims) if self.seed else np.arange(count).reshape(dims) % size
+        if len(dims) == 1:
+            return random.permutation(size)[:count] if self.seed else np.arange(count)
+        if not dims:
+            return np.zeros((), np.int64)
+        axis = self.arguments[str(fact.index)] % len(dims)
+        length = dims[axis]
+        others = int(np.prod(dims)) // max(length, 1)
+        rows = np.array([random.permutation(size)[:length] for _ in range(others)], np.int64).reshape(others, length)
+        rest = tuple(n for k, n in enumerate(dims) if k != axis)
+        return np.moveaxis(rows.reshape(*rest, length), -1, axis)
+
+    def _sizes(self, fact: TensorFact) -> Sizes:
+        if fact.relation == "free":
+            return self._free(fact)
+        base = self.arguments[fact.of]
+        sizes: list[int] = list(_flat(base)[0].sizes)
+        if fact.relation == "to":
+            drop = self.digits.below(len(sizes) + 1) if self.digits.below(2) else 0
+            kept = [1 if self.digits.below(3) == 1 else n for n in sizes]
+            return tuple(kept[drop:])
+        axis = None
+        if fact.dim and sizes:
+            dim = self.arguments.get(fact.dim)
+            axis = None if dim is None else dim % len(sizes)
+            if dim is None and fact.relation == "like":
+                return (self._letter(fact.size) if fact.size else self._fresh(),)
+        if fact.relation == "within":
+            for k, n in enumerate(sizes):
+                if k != axis or fact.kind == "distinct":
+                    sizes[k] = n - self.digits.below(min(n, 2) + 1) if n else 0
+                else:
+                    sizes[k] = self._fresh() if n else 0
+        elif axis is not None:
+            sizes[axis] = self._letter(fact.size) if fact.size else self._fresh()
+        return tuple(sizes)
+
+    def _free(self, fact: TensorFact) -> Sizes:
+        dims: list[int] = []
+        for word in fact.dims:
+            if word == "*":
+                if self.star is None:
+                    most = 3 if len(fact.dims) == 1 else 2
+                    self.star = small_sizes(self.digits, min(self.least, most), most, self.empty)
+                    if self.wide and fact.dims == ("*",):
+                        self.star = (threshold(self.digits, False),)
+                dims += self.star
+            elif word.isdigit():
+                dims.append(int(word))
+            else:
+                most = None
+                if fact.kind == "distinct" and fact.index is not None:
+                    most = int(np.prod(self._first.sizes)) if not fact.index else self._size_along(fact.index)
+                size = self._letter(word[0], most)
+                single = word.endswith("~") and size and self.digits.below(3) == 2 and not self._to_be_written
+                dims.append(1 if single else size)
+        return tuple(dims)
+
+    def _letter(self, letter: str, most: int | None = None) -> int:
+        if letter not in self.letters:
+            size = self._fresh()
+            self.letters[letter] = size if most is None else min(size, most)
+        return self.letters[letter]
+
+    def _fresh(self) -> int:
+        return self.digits.pick(_LETTERS if self.empty else _LETTERS[:-1])
+
+
+def _flat(value: Any) -> Sequence[TensorCase]:
+    if isinstance(value, TensorCase):
+        return (value,)
+    return [v for v in value if isinstance(v, TensorCase)] if isinstance(value, list) else ()

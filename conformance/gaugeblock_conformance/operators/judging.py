@@ -1,0 +1,247 @@
+"""What a call must give: dtypes by the rules of its row, elements by an oracle within the row's error bound."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from gaugeblock_spec import operators
+
+from ..backend import Array, DType, dtype_name
+from ..oracles.conversion import cast, component
+from ..oracles.making import MAKING, Unfilled
+from ..oracles.moves import MOVES, Oracle
+from ..oracles.ordering import ORDERING
+from ..oracles.pieces import PIECES
+from ..oracles.pointwise import spacing
+from ..oracles.promotion import FLOAT, KIND
+from ..oracles.sums import SUMS
+from ..oracles.totals import TOTALS, mean_square
+from ..session import Handle, Session
+from ..values import COMPLEX, FLOATS
+from .calls import OperatorCall, schema_arguments
+from .places import expect_places
+
+# Tables of oracles: those that compute in the operands' own dtype, and those that want them wide.
+NATIVE: tuple[dict[str, Oracle], ...] = (MOVES, PIECES, ORDERING, MAKING)
+WIDE: tuple[dict[str, Oracle], ...] = (SUMS, TOTALS)
+
+# Operators that may name any of several equal elements, and where in their results the places are.
+_ANY_OF_EQUALS = {
+    "sort": 1, "argsort": 0, "topk": 1, "kthvalue": 1, "median.dim": 1, "nanmedian.dim": 1, "mode": 1
+}  # fmt: skip
+# Families whose operators take a tensor without dims as one with a dim of size 1.
+_LIFTED = frozenset({"reduction", "scan", "sort"})
+_NEVER_LIFTED = frozenset({"_unique2", "unique_dim", "searchsorted", "bucketize"})
+_LIFTED_ROWS = frozenset({"index_select", "index_fill", "index_copy", "index_add"})
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028235e38, "float64": 1.79e308}
+# Results of which a zero may have either sign.
+_FREE_ZERO = frozenset({"reduction", "scan", "sort", "linalg"})
+
+
+@cache
+def oracle_of(operator: str) -> tuple[Oracle, bool] | None:
+    """The oracle of a row and whether it wants wide operands; None where there is none.
+
+    A row is found by its name, by its name without the overload, or without the underscore of an in-place operator.
+    """
+    base, _, overload = operator.partition(".")
+    plain = f"{base.rstrip('_')}.{overload}".rstrip(".")
+    for name in (operator, base, plain, plain.partition(".")[0]):
+        for tables, wide in ((NATIVE, False), (WIDE, True)):
+            for table in tables:
+                if name in table:
+                    return table[name], wide
+    return None
+
+
+def expected(call: OperatorCall) -> Any:
+    """What the oracle gives: an array, a Python value, or a list or tuple of arrays. Raises LookupError without one."""
+    return _evaluated(call, absolute=False)
+
+
+def _evaluated(call: OperatorCall, absolute: bool) -> Any:
+    found = oracle_of(call.operator)
+    if found is None:
+        raise LookupError(f"no oracle for {call.operator}")
+    oracle, wide = found
+    values = [_operand(call, name, value, wide) for name, value in call.values().items()]
+    if absolute:
+        values = [_absolute(value) for value in values]
+    lift = _is_lifted(call)
+    if lift:
+        values = [v.reshape(1) if isinstance(v, np.ndarray) and not v.ndim else v for v in values]
+    with np.errstate(all="ignore"):
+        result = oracle(*values)
+    if not lift:
+        return result
+    return tuple(_dropped(v) for v in result) if isinstance(result, tuple) else _dropped(result)
+
+
+def _is_lifted(call: OperatorCall) -> bool:
+    base = call.row.base_name
+    lifted = (call.row.family in _LIFTED and base not in _NEVER_LIFTED) or base in _LIFTED_ROWS
+    return lifted and bool(call.tensors) and not call.tensors[0].sizes
+
+
+def _dropped(result: Any) -> Any:
+    return result.reshape(()) if isinstance(result, np.ndarray) and result.shape == (1,) else result
+
+
+def _operand(call: OperatorCall, name: str, value: Any, wide: bool) -> Any:
+    if isinstance(value, list):
+        return [_operand(call, name, v, wide) for v in value]
+    if not isinstance(value, np.ndarray):
+        number = isinstance(value, int | float | complex) and not isinstance(value, bool)
+        scalar = number and _scalar_type(call.operator, name)
+        return widened(cast(np.asarray(value), call.dtype)) if wide and scalar and KIND[call.dtype] < FLOAT else value
+    if name in _promoted(call):
+        to_float = call.row.promotion == "int_to_float" and KIND[call.dtype] < FLOAT
+        value = cast(value, "float32" if to_float else call.dtype)
+    asked = call.arguments.get("dtype")
+    if isinstance(asked, DType) and value.dtype.kind != "b" and call.row.family in _LIFTED:
+        value = cast(value, asked)
+    return widened(value) if wide else value
+
+
+def _is_wide(operator: str) -> bool:
+    """Whether the oracle computes wide, so that only a row with a bound can be judged."""
+    found = oracle_of(operator)
+    return found is not None and found[1]
+
+
+@cache
+def _scalar_type(operator: str, name: str) -> bool:
+    return any(a.name == name and a.type == "Scalar" for a in schema_arguments(operator))
+
+
+def _promoted(call: OperatorCall) -> list[str]:
+    """Operands that are converted to the common dtype first."""
+    if call.row.promotion not in ("default", "int_to_float"):
+        return []
+    return [name for name, value in call.arguments.items() if not isinstance(value, int | float | complex | bool)]
+
+
+def widened(array: Array) -> Array:
+    """Floats as long double, complex numbers as pairs of it, everything else as it is."""
+    name = dtype_name(array.dtype)
+    if name in COMPLEX:
+        return array.astype(np.clongdouble)
+    return array.astype(np.longdouble) if name in FLOATS else array
+
+
+def result_dtype(call: OperatorCall, want: Array, place: int = 0) -> str:
+    """The dtype of the result ``want``, which is the one at ``place`` where there are several."""
+    kind, dtype = call.row.result, call.dtype
+    asked = call.arguments.get("dtype")
+    first = call.tensors[0].dtype if call.tensors else ""
+    if isinstance(asked, DType):
+        return component(asked) if kind == "real" else str(asked)
+    if call.arguments.get("out_int32"):
+        return "int32"
+    if call.row.name == "view_as_complex":
+        return dtype_name(want.dtype)
+    if kind in ("bool", "int64"):
+        return kind
+    if kind == "value_index":
+        return "int64" if place else first
+    if kind == "real":
+        return dtype if want.dtype.kind == "c" else component(dtype)
+    if kind == "truth":
+        return "uint8" if dtype == "uint8" else "bool"
+    if kind == "sum":
+        return "int64" if KIND[dtype] < FLOAT else dtype
+    if kind == "input":
+        return first
+    if kind == "argument" and first:
+        return call.arguments["other"].dtype if "other" in call.arguments else first
+    if kind in ("float", "inferred", "argument"):
+        return "float32" if want.dtype == np.longdouble else dtype_name(want.dtype)
+    return "float32" if call.row.promotion == "int_to_float" and KIND[dtype] < FLOAT else dtype
+
+
+def judge(s: Session, call: OperatorCall, result: Any) -> None:
+    """Expect ``result`` to be what the row of the operator says."""
+    want = expected(call)
+    if isinstance(want, list | tuple):
+        parts = s.parts(result, len(want))
+        for place, (part, array) in enumerate(zip(parts, want, strict=True)):
+            judge_one(s, call, part, array, place, parts[0])
+    elif isinstance(want, Unfilled):
+        s.expect_shape(result, want.sizes)
+        asked = call.arguments.get("dtype")
+        s.expect_dtype(result, str(asked) if isinstance(asked, DType) else want.dtype or call.tensors[0].dtype)
+    elif isinstance(want, np.ndarray | np.generic):
+        judge_one(s, call, result, np.asarray(want), 0, result)
+    else:
+        s.expect(result, want, f"{call.operator}'s answer")
+
+
+def judge_one(s: Session, call: OperatorCall, y: Handle, want: Array, place: int, values: Handle) -> None:
+    """Expect one tensor of the result, ``values`` being the first."""
+    dtype = result_dtype(call, want, place)
+    s.expect_shape(y, want.shape)
+    s.expect_dtype(y, dtype)
+    if not s.has_data:
+        return
+    row, ulp = call.row, call.row.ulp.get(dtype)
+    free = row.family in _FREE_ZERO or dtype in COMPLEX
+    if _ANY_OF_EQUALS.get(row.name, _ANY_OF_EQUALS.get(row.base_name)) == place and not row.name.endswith("stable"):
+        expect_places(s, call, y, want)
+    elif dtype in (*FLOATS, *COMPLEX) and want.dtype.kind in "fc" and ulp is None and _is_wide(row.name):
+        return
+    elif not ulp or dtype not in (*FLOATS, *COMPLEX) or want.dtype.kind not in "fc":
+        s.expect_values(y, cast(want, dtype), signed_zero=not free)
+    elif row.ulp_scale == "result":
+        s.expect_values(y, cast(want, dtype), ulp=ulp, signed_zero=False)
+    else:
+        s.expect_close(y, want, _bound(call, want, dtype, ulp, place))
+
+
+def _bound(call: OperatorCall, want: Array, dtype: str, ulp: float, place: int) -> Array:
+    """``ulp`` units of the sum of all terms' absolute values, which is the operator on absolute values, or of the
+    largest of them."""
+    if call.row.ulp_scale == "terms":
+        largest = max((_largest_of(case.array) for case in call.tensors), default=0.0)
+        scale = np.maximum(np.abs(want), largest)
+    else:
+        sums = _squares(call) if call.row.base_name.startswith(("var", "std")) else _evaluated(call, absolute=True)
+        scale = np.maximum(np.abs(sums[place] if isinstance(sums, tuple) else sums), np.abs(want))
+    with np.errstate(all="ignore"):
+        limit = ulp * spacing(scale, component(dtype)) * (2**0.5 if dtype in COMPLEX else 1)
+        # A sum that overflows on its way may come out as anything.
+        return np.asarray(np.where(scale > _LARGEST[component(dtype)], np.inf, limit))
+
+
+def _squares(call: OperatorCall) -> Any:
+    """The units of a variance and of the mean beside it."""
+    x = widened(call.tensors[0].array)
+    x = x if x.ndim else x.reshape(1)
+    given = call.values()
+    correction = given.get("correction", int(given.get("unbiased", True)))
+    arguments = (given.get("dim"), 1 if correction is None else correction, bool(given.get("keepdim")))
+    units = tuple(mean_square(root, x, *arguments) for root in (call.row.base_name.startswith("std"), True))
+    units = tuple(unit if call.tensors[0].sizes else unit.reshape(()) for unit in units)
+    return units if call.row.base_name.endswith("mean") else units[0]
+
+
+def _largest_of(array: Array) -> float:
+    with np.errstate(all="ignore"):
+        sizes = np.abs(widened(array)).astype(np.float64)
+        return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+
+
+def _absolute(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_absolute(v) for v in value]
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+        return np.abs(value)
+    return abs(value) if isinstance(value, float | complex) else value
+
+
+@cache
+def judged_operators() -> tuple[str, ...]:
+    """Rows that :func:`judge` can judge."""
+    rows = operators.load().values()
+    return tuple(row.name for row in rows if row.family != "pointwise" and oracle_of(row.name) is not None)

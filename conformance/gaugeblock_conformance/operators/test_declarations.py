@@ -1,0 +1,170 @@
+"""Schemas as declarations: printed, parsed, checked against the table, and what is generated from them."""
+
+from __future__ import annotations
+
+import numpy as np
+from gaugeblock_spec import operators
+from gaugeblock_spec.schema import parse
+
+from ..backend import Unsupported
+from ..backend_declarations import Declaration
+from ..backend_dispatch import Kernel
+from ..requirement import requirement
+from ..session import Handle, Session
+from .calls import OperatorCall
+from .coverage import swept
+from .drawing import draw
+from .outs import result_of
+from .sweep import sweep
+
+_PRINTED = (
+    "op1(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "op2.Tensor(Tensor self, Tensor? other=None, int[2] size=1, bool flag=False) -> Tensor",
+    "op3.out(Tensor self, *, float p=0.5, Tensor(a!) out) -> Tensor(a!)",
+    "op4_(Tensor(a!) self, int dim=-1) -> Tensor(a!)",
+    "op5(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+    "op6(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
+    "op7(Tensor self, str mode=\"mean\", ScalarType? dtype=None) -> (Tensor values, Tensor indices)",
+    "op8(Tensor[] tensors, int dim=0) -> Tensor",
+    "op9(Tensor self, Scalar? min=None, Scalar? max=None) -> (Tensor, Tensor)",
+    "op10(Tensor self) -> ()",
+    "op11(Tensor self, int[] dims=[], float eps=1.0000000000000001e-05) -> bool",
+)  # fmt: skip
+_MALFORMED = (
+    "op20", "op20(", "op20()", "op20(Tensor self)", "op20(Tensor self) -> ", "op20(Tensor) -> Tensor",
+    "op20(Tnsor self) -> Tensor", "op20(Tensor self,, int k) -> Tensor", "op20(Tensor self int k) -> Tensor",
+    "op20(Tensor self, int k=) -> Tensor", "op20(Tensor self) -> Tensor extra stuff", "(Tensor self) -> Tensor",
+)  # fmt: skip
+_SCALED = "scaled_abs(Tensor self, float scale=1.0) -> Tensor"
+
+
+@requirement("operators/schemas-print-back")
+def test_printed_schemas(s: Session) -> None:
+    def body(s: Session, text: str) -> None:
+        printed = s.call("printed_schema", text)
+        s.expect(printed, text.replace('"', "'") if "'" in str(printed) else text, "a schema printed")
+
+    s.table(_PRINTED, body)
+
+
+@requirement("operators/malformed-schemas-are-refused")
+def test_malformed_schemas(s: Session) -> None:
+    def body(s: Session, text: str) -> None:
+        s.expect_raises((RuntimeError, ValueError, TypeError), "printed_schema", text)
+
+    s.table(_MALFORMED, body)
+
+
+@requirement("operators/declared-schemas-are-upstreams")
+def test_schemas_of_the_table(s: Session) -> None:
+    def body(s: Session, text: str) -> None:
+        name = operators.schema_name(text)
+        try:
+            found = s.backend.call("declared_schema", name)
+        except (AttributeError, RuntimeError):
+            raise Unsupported(name, "not declared by the backend") from None
+        s.expect(found, text, f"schema of {name}", s.text("declared_schema", name))
+
+    rows = operators.load().values()
+    s.table([text for row in rows for text in (row.schema, row.inplace, row.out) if text is not None], body)
+
+
+@requirement("operators/schema-says-its-form")
+def test_forms_of_schemas(s: Session) -> None:
+    def body(s: Session, name: str) -> None:
+        try:
+            schema = parse(str(s.backend.call("declared_schema", name)))
+        except (AttributeError, RuntimeError):
+            raise Unsupported(name, "not declared by the backend") from None
+        first = schema.arguments[0].written if schema.arguments else False
+        outs = any(argument.kwarg_only and argument.written for argument in schema.arguments)
+        form = "in place" if schema.name.endswith("_") else "out" if outs else "functional"
+        right = {"in place": first, "out": outs and not first, "functional": not first}[form]
+        s.expect(right, True, f"{name} is {form}, as its name and its marks say", s.text("declared_schema", name))
+
+    forms = [form for row in operators.load().values() for form in (row.name, row.inplace_name, row.out_name)]
+    s.table([form for form in forms if form is not None], body)
+
+
+@requirement("operators/function-and-method-agree", slow=True)
+def test_variants(s: Session) -> None:
+    def body(s: Session, call: OperatorCall) -> None:
+        y = result_of(s, call)
+        if y is None:
+            return
+        for variant in ("function", "method"):
+            positional, keywords = call.bind(s.build)
+            got = s.call(f"{variant}:{call.operator}", *positional, **keywords)
+            _same(s, got, y)
+
+    rows = operators.load()
+    both = [n for n in swept() if {"function", "method"} <= set(rows[n].variants) and rows[n].family != "random"]
+    sweep(s, both, lambda name, code: draw(name, code).packed(), body, weight=0.03)
+
+
+def _same(s: Session, got: object, like: object) -> None:
+    if isinstance(like, list | tuple):
+        for a, b in zip(s.parts(got, len(like)), like, strict=True):
+            _same(s, a, b)
+    elif isinstance(like, Handle) and isinstance(got, Handle):
+        s.expect_values(got, s.read(like).copy()) if s.has_data else s.expect_dtype(got, s.observe("dtype", like))
+    else:
+        s.expect(got, like, "the answer of a method")
+
+
+@requirement("operators/defaults-are-those-of-the-schema", slow=True)
+def test_defaults(s: Session) -> None:
+    def body(s: Session, call: OperatorCall) -> None:
+        y = result_of(s, call)
+        filled = {k: v for k, v in call.values().items() if k in call.arguments or _plain(v)}
+        full = OperatorCall(call.operator, {k: call.arguments.get(k, v) for k, v in filled.items()}, call.dtype)
+        again = result_of(s, full)
+        if y is not None and again is not None:
+            _same(s, again, y)
+
+    rows = operators.load()
+    kept = [n for n in swept() if rows[n].family not in ("random", "factory") and not n.partition(".")[0].endswith("_")]
+    sweep(s, kept, lambda name, code: draw(name, code).packed(), body, weight=0.03)
+
+
+def _plain(value: object) -> bool:
+    return isinstance(value, bool | int | float)
+
+
+@requirement("operators/derivative-of-another-signature-is-refused")
+def test_signature_of_a_derivative(s: Session) -> None:
+    for signature in ("scaled_abs(Tensor self, float scale) -> Tensor", "scaled_abs(Tensor self) -> Tensor"):
+        wrong = Declaration(_SCALED, "abs(self) * scale", "grad * sign(self) * scale", signature)
+        s.expect_raises((RuntimeError, ValueError), "declare_operator", wrong)
+
+
+@requirement("operators/declared-operator-works-end-to-end")
+def test_scaled_abs(s: Session) -> None:
+    s.call("declare_operator", Declaration(_SCALED, "abs(self) * scale", "grad * sign(self) * scale"))
+    x = s.call("t", s.tensor([[1.0, -2.0, 0.0], [-3.0, 4.0, -0.5]]))
+    for variant in ("function", "method"):
+        y = s.call(f"{variant}:scaled_abs", x, 2.0)
+        s.expect_values(y, [[2.0, 6.0], [4.0, 8.0], [0.0, 1.0]])
+        s.expect_strides(y, (1, 3))
+        s.expect_values(s.call(f"{variant}:scaled_abs", x), [[1.0, 3.0], [2.0, 4.0], [0.0, 0.5]])
+    s.expect_raises(RuntimeError, "function:scaled_abs", s.tensor([1, -2], "int64"))
+    s.expect_raises(TypeError, "function:scaled_abs", x, "2")
+
+
+@requirement("operators/dtype-without-a-loop-raises")
+def test_half_without_a_loop(s: Session) -> None:
+    s.call("declare_operator", Declaration(_SCALED, "abs(self) * scale", "grad * sign(self) * scale"))
+    s.expect_raises(NotImplementedError, "function:scaled_abs", s.tensor(np.ones(3), "float16"))
+
+
+@requirement("operators/backward-without-a-derivative-raises")
+def test_backward_without_a_derivative(s: Session) -> None:
+    x = s.tensor([1.0, 2.0])
+    s.call("requires_grad_", x)
+    s.call("define_operator", "no_derivative(Tensor self) -> Tensor")
+    try:
+        s.call("register_kernel", "no_derivative", "CPU", Kernel(None, "scale", 2.0))
+        y = s.call("sum", s.call("suite::no_derivative", x))
+        s.expect_raises(RuntimeError, "backward", y)
+    finally:
+        s.call("release_operators")

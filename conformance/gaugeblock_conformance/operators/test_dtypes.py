@@ -1,0 +1,51 @@
+"""The dtypes that a row lists are taken, and no others."""
+
+from __future__ import annotations
+
+from gaugeblock_spec import operators
+
+from ..oracles.pointwise import operators_with_oracle
+from ..oracles.promotion import CORE
+from ..requirement import requirement
+from ..session import Session
+from .calls import OperatorCall, schema_arguments
+from .coverage import swept
+from .drawing import CODE_LENGTH, draw, drawable
+
+_REFUSALS = (RuntimeError, NotImplementedError, TypeError)
+
+
+def _cases(listed: bool) -> list[tuple[str, str]]:
+    rows = [operators.load()[name] for name in (*swept(), *operators_with_oracle()) if drawable(name)]
+    return [(r.name, d) for r in rows for d in CORE if (d in r.dtypes) is listed and not _beside_number(r.name, d)]
+
+
+def _beside_number(name: str, dtype: str) -> bool:
+    """A bool tensor beside a Python number is computed with in the number's dtype."""
+    return dtype == "bool" and any(a.type == "Scalar" and a.default is None for a in schema_arguments(name))
+
+
+def _plainest(name: str, dtype: str) -> OperatorCall:
+    """The first call, with no dtype asked for."""
+    return draw(name, bytes(CODE_LENGTH), dtype, least=1)
+
+
+@requirement("operators/declared-dtypes-are-taken", slow=True)
+def test_listed_dtypes(s: Session) -> None:
+    def body(s: Session, name: str, dtype: str) -> None:
+        positional, keywords = _plainest(name, dtype).bind(s.build)
+        s.call(name, *positional, **keywords)
+
+    s.table(_cases(True), body)
+
+
+@requirement("operators/other-dtypes-are-refused", slow=True)
+def test_other_dtypes(s: Session) -> None:
+    def body(s: Session, name: str, dtype: str) -> None:
+        call = _plainest(name, dtype)
+        if not any(case.dtype == dtype for case in call.tensors):
+            return
+        positional, keywords = call.bind(s.build)
+        s.expect_raises(_REFUSALS, name, *positional, **keywords)
+
+    s.table(_cases(False), body)

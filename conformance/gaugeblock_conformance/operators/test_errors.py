@@ -1,0 +1,84 @@
+"""The calls that rows list as errors, and what every refused call leaves behind."""
+
+from __future__ import annotations
+
+import builtins
+
+from gaugeblock_spec import operators
+
+from ..requirement import requirement
+from ..session import Session
+from .example import Example
+
+CASES = [(row.name, k) for row in operators.load().values() for k in range(len(row.errors))]
+
+
+@requirement("operators/declared-errors-are-raised", "operators/refused-calls-change-nothing", slow=True)
+def test_listed_errors(s: Session) -> None:
+    def body(s: Session, name: str, number: int) -> None:
+        row = operators.load()[name]
+        case = row.errors[number]
+        operator, args, kwargs = Example(s, row, case.example).outermost()
+        s.expect_raises(getattr(builtins, case.raises), operator, *args, **kwargs)
+
+    s.table(CASES, body)
+
+
+@requirement("operators/error-messages-fit-the-row", slow=True)
+def test_listed_messages(s: Session) -> None:
+    def body(s: Session, name: str, number: int) -> None:
+        row = operators.load()[name]
+        case = row.errors[number]
+        operator, args, kwargs = Example(s, row, case.example).outermost()
+        # What torch._C says is not what the public function says.
+        match = None if case.example.startswith("_C.") else case.match
+        s.expect_raises(getattr(builtins, case.raises), operator, *args, match=match, **kwargs)
+
+    s.table(CASES, body)
+
+
+@requirement("operators/declared-errors-are-raised")
+def test_classes(s: Session) -> None:
+    x, i = s.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), s.tensor([0, 1], "int64")
+    s.expect_raises(RuntimeError, "add.Tensor", x, s.tensor([1.0, 2.0]))
+    s.expect_raises(RuntimeError, "mm", x, x)
+    s.expect_raises(RuntimeError, "view", x, (4, 2))
+    s.expect_raises(IndexError, "sum.dim_IntList", x, [2])
+    s.expect_raises(IndexError, "__getitem__", x, (0, 3))
+    s.expect_raises(IndexError, "index_select", x, 0, s.tensor([2], "int64"))
+    s.expect_raises(RuntimeError, "gather", x, 0, i)
+    s.expect_raises(ValueError, "__getitem__", x, slice(None, None, -1))
+    s.expect_raises(TypeError, "sum.dim_IntList", x, "0")
+    s.expect_raises(TypeError, "transpose.int", x, 0)
+
+
+@requirement("operators/shape-errors-name-the-sizes")
+def test_sizes_in_messages(s: Session) -> None:
+    x = s.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    for operator, args, sizes in (
+        ("add.Tensor", (x, s.tensor([1.0, 2.0, 3.0, 4.0, 5.0])), ("3", "5")),
+        ("mm", (x, s.tensor([[1.0] * 7] * 5)), ("3", "5")),
+        ("bmm", (s.tensor([[[1.0] * 3] * 2]), s.tensor([[[1.0] * 7] * 5])), ("3", "5")),
+        ("dot", (s.tensor([1.0, 2.0]), s.tensor([1.0, 2.0, 3.0])), ("2", "3")),
+        ("cat", ([x, s.tensor([[1.0] * 7])],), ("3", "7")),
+        ("stack", ([s.tensor([1.0, 2.0]), s.tensor([1.0, 2.0, 3.0])],), ("2", "3")),
+        ("view", (x, (4, 2)), ("4", "6")),
+        ("expand", (x, (2, 5)), ("3", "5")),
+    ):
+        for size in sizes:
+            s.expect_raises(RuntimeError, operator, *args, match=rf"(?<!\d){size}(?!\d)")
+
+
+@requirement("operators/refused-calls-change-nothing", needs=("out", "strided"))
+def test_out_of_a_refused_call(s: Session) -> None:
+    x, out = s.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), s.tensor([7.0, 8.0, 9.0])
+    for operator, args in (
+        ("mm.out", (x, x)), ("add.out", (x, s.tensor([1.0, 2.0]))), ("cat.out", ([x, s.tensor([[1.0]])],)),
+        ("index_select.out", (x, 0, s.tensor([5], "int64"))), ("cumsum.out", (x, 2)), ("sum.IntList_out", (x, [2])),
+    ):  # fmt: skip
+        s.expect_raises((RuntimeError, IndexError), operator, *args, out=out)
+        s.expect_geometry(out, (3,), (1,), 0)
+        s.expect_values(out, [7.0, 8.0, 9.0])
+    whole = s.tensor([7, 8, 9], "int64")
+    s.expect_raises(RuntimeError, "mean.out", x, [0], out=whole)
+    s.expect_values(whole, [7, 8, 9], dtype="int64")

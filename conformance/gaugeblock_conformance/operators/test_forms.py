@@ -1,0 +1,201 @@
+"""The three forms of every operator that has them: the same bits, the right tensor, its metadata kept."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from gaugeblock_spec import operators
+from gaugeblock_spec.schema import parse
+
+from ..case import TensorCase, default_strides, extent
+from ..oracles.moves import Undefined
+from ..oracles.pointwise import operators_with_oracle
+from ..requirement import requirement
+from ..session import Handle, Session
+from .calls import OperatorCall
+from .coverage import swept
+from .drawing import draw, drawable
+from .judging import judge
+from .outs import out_count, result_of
+from .sweep import sweep
+
+# Draws and uninitialised memory have no two equal results.
+_LOOSE = ("random",)
+# Products and triangles are tried on an ``out=`` with gaps by the test of stray writes alone: a backend that takes it
+# for contiguous ruins memory that is not the test's.
+_STRAY = ("matmul", "tril", "triu")
+_ROOM = 64
+
+
+def rows_with(form: str) -> tuple[str, ...]:
+    """Rows with ``inplace`` or ``out`` whose arguments can be drawn, draws from a generator left out."""
+    rows = [operators.load()[name] for name in (*swept(), *operators_with_oracle()) if drawable(name)]
+    kept = [r for r in rows if getattr(r, form) is not None and r.family not in _LOOSE and r.base_name != "empty"]
+    return tuple(row.name for row in kept)
+
+
+def _written(operator: str, code: bytes) -> OperatorCall:
+    return draw(operator, code, writable=True)
+
+
+def _packed(operator: str, code: bytes) -> OperatorCall:
+    return draw(operator, code, writable=True).packed()
+
+
+def _fits(s: Session, x: Handle, y: Handle) -> bool:
+    return tuple(s.observe("shape", x)) == tuple(s.observe("shape", y)) and s.observe("dtype", x) == s.observe(
+        "dtype", y
+    )
+
+
+def _bits(s: Session, y: Handle, like: Handle) -> None:
+    """Expect the bits of ``like``."""
+    if s.has_data:
+        s.expect_values(y, s.read(like).copy())
+
+
+@requirement("operators/forms-agree-bit-for-bit", slow=True)
+def test_inplace_bits(s: Session) -> None:
+    def body(s: Session, call: OperatorCall) -> None:
+        y = result_of(s, call)
+        positional, keywords = call.bind(s.build)
+        if y is not None and _fits(s, positional[0], y):
+            _bits(s, s.call(str(call.row.inplace_name), *positional, **keywords), y)
+
+    sweep(s, rows_with("inplace"), _packed, body, weight=0.05)
+
+
+@requirement("operators/forms-agree-bit-for-bit", slow=True)
+def test_out_bits(s: Session) -> None:
+    def body(s: Session, call: OperatorCall) -> None:
+        y = result_of(s, call)
+        if y is None:
+            return
+        parts = y if isinstance(y, list | tuple) else [y]
+        outs = [s.build(_blank(s, part)) for part in parts]
+        positional, keywords = call.bind(s.build)
+        s.call(str(call.row.out_name), *positional, out=_out(outs), **keywords)
+        for out, part in zip(outs, parts, strict=True):
+            _bits(s, out, part)
+
+    sweep(s, rows_with("out"), _packed, body, weight=0.05)
+
+
+@requirement("operators/inplace-form-returns-its-own-tensor", slow=True)
+def test_inplace_metadata(s: Session) -> None:
+    def body(s: Session, call: OperatorCall) -> None:
+        y = result_of(s, call)
+        positional, keywords = call.bind(s.build)
+        x = positional[0]
+        if y is None or not _fits(s, x, y):
+            return
+        before = _metadata(s, x)
+        version = s.backend.version_of(x.raw) if "version" in s.capabilities else 0  # type: ignore[attr-defined]
+        s.expect_same(s.call(str(call.row.inplace_name), *positional, **keywords), x)
+        _expect_metadata(s, x, before)
+        if "version" in s.capabilities:
+            s.expect_version(x, version + 1)
+
+    sweep(s, rows_with("inplace"), _written, body, weight=0.05)
+
+
+def _metadata(s: Session, x: Handle) -> tuple[Any, ...]:
+    if "strided" not in s.capabilities:
+        return (tuple(s.observe("shape", x)),)
+    return (tuple(s.observe("shape", x)), tuple(s.observe("strides", x)), s.observe("storage_offset", x))
+
+
+def _expect_metadata(s: Session, x: Handle, before: tuple[Any, ...]) -> None:
+    if len(before) == 1:
+        s.expect_shape(x, before[0])
+    else:
+        s.expect_geometry(x, *before)
+
+
+def _blank(s: Session, y: Handle, layout: int = 0) -> TensorCase:
+    """A tensor of the sizes and dtype of ``y``: contiguous, or with its dims the other way round and gaps, in a
+    storage with room behind it for a kernel that takes it for contiguous."""
+    sizes = tuple(s.observe("shape", y))
+    dtype = str(s.observe("dtype", y))
+    if not layout:
+        return TensorCase(dtype, sizes, default_strides(sizes), kind="small")
+    strides = tuple(2 * step for step in reversed(default_strides(tuple(reversed(sizes)))))
+    return TensorCase(dtype, sizes, strides, layout, 3 * extent(sizes, strides) + _ROOM, "small")
+
+
+def _out(outs: list[Handle]) -> Any:
+    return outs[0] if len(outs) == 1 else tuple(outs)
+
+
+def _into_gaps(s: Session, call: OperatorCall) -> None:
+    """The form with ``out=`` on tensors with gaps; what lies in the gaps is watched by the session."""
+    y = result_of(s, call)
+    if y is not None:
+        parts = y if isinstance(y, list | tuple) else [y]
+        single = call.row.family == "shape" and all(np.prod(s.observe("shape", part)) == 1 for part in parts)
+        # Joining into one element with strides is the matter of ``operators/cat-writes-any-out``.
+        outs = [s.build(_blank(s, part, 0 if single else 1 + call.choice % 3)) for part in parts]
+        before = [_metadata(s, out) for out in outs]
+        positional, keywords = call.bind(s.build)
+        result = s.call(str(call.row.out_name), *positional, out=_out(outs), **keywords)
+        for got, out, kept in zip(result if len(outs) > 1 else [result], outs, before, strict=True):
+            s.expect_same(got, out)
+            _expect_metadata(s, out, kept)
+        if call.row.family != "pointwise":
+            with suppress(Undefined):
+                judge(s, call, result)
+
+
+@requirement("operators/out-form-returns-its-out", slow=True)
+def test_out_with_gaps(s: Session) -> None:
+    sweep(s, [name for name in rows_with("out") if name not in _STRAY], draw, _into_gaps, weight=0.05)
+
+
+@requirement("operators/out-form-writes-out-alone")
+def test_no_stray_writes(s: Session) -> None:
+    base = s.tensor(np.zeros(40, np.float32))
+    out = s.call("as_strided", base, (3, 3), (8, 2), 1)
+    x = s.tensor(np.ones((3, 3), np.float32))
+    for operator, arguments in (("matmul.out", (x, x)), ("tril.out", (x,)), ("triu.out", (x,)), ("add.out", (x, x))):
+        s.call(operator, *arguments, out=out)
+
+
+@requirement("operators/out-form-writes-out-alone", slow=True)
+def test_no_stray_writes_of_any_sizes(s: Session) -> None:
+    sweep(s, _STRAY, draw, _into_gaps, weight=0.3)
+
+
+@requirement("operators/several-outputs-come-with-names")
+def test_names_of_results(s: Session) -> None:
+    def body(s: Session, name: str) -> None:
+        row = operators.load()[name]
+        call = draw(name, bytes(200))
+        positional, keywords = call.bind(s.build)
+        result = s.call(name, *positional, **keywords)
+        names = [value.name for value in parse(row.schema).returns]
+        parts = s.parts(result, len(names))
+        raw = s.backend.call(name, *[h.raw if isinstance(h, Handle) else h for h in positional], **keywords)
+        for k, field in enumerate(names):
+            if field is not None:
+                found = getattr(raw, field, None)
+                s.expect(found is not None, True, f"{name}: field {field} of the result", f"{field!r} in dir(result)")
+                same = not s.has_data or s.backend.to_numpy(found).tobytes() == s.read(parts[k]).tobytes()
+                s.expect(same, True, f"{name}: field {field} is result {k}", "True")
+
+    named = [n for n in swept() if [r for r in parse(operators.load()[n].schema).returns if r.name]]
+    s.table([n for n in named if out_count(n) > 1], body)
+
+
+@requirement("operators/several-outputs-come-with-names")
+def test_out_of_several(s: Session) -> None:
+    x = s.tensor([[1.0, 5.0, 3.0], [2.0, 0.0, 4.0]])
+    for name, out_name, arguments in (("max.dim", "max.dim_max", (1,)), ("topk", "topk.values", (2,))):
+        wanted = s.call(name, x, *arguments)
+        outs = (s.tensor([]), s.tensor([], "int64"))
+        result = s.call(out_name, x, *arguments, out=outs)
+        for got, out, want in zip(s.parts(result, 2), outs, wanted, strict=True):
+            s.expect_same(got, out)
+            _bits(s, out, want)
+    s.expect_raises(TypeError, "max.dim_max", x, 1, out=(s.tensor([]),))

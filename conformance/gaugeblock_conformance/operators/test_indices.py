@@ -1,0 +1,87 @@
+"""Places: ``nonzero``, and writes to places that are named more than once."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as hs
+
+from .. import strategies as st
+from ..case import TensorCase
+from ..forall import forall
+from ..requirement import requirement
+from ..session import Session
+
+
+@requirement("operators/nonzero-lists-places-in-order")
+@forall(x=st.tensors(max_dims=3))
+def test_nonzero(s: Session, x: TensorCase) -> None:
+    want = np.argwhere(x.array != 0).astype(np.int64)
+    s.expect_values(s.call("nonzero", s.build(x)), want)
+
+
+@requirement("operators/nonzero-lists-places-in-order")
+def test_nonzero_goldens(s: Session) -> None:
+    s.expect_values(s.call("nonzero", s.tensor([[0, 1], [2, 0]], "int64")), [[0, 1], [1, 0]], dtype="int64")
+    s.expect_shape(s.call("nonzero", s.tensor(5, "int64")), (1, 0))
+    s.expect_shape(s.call("nonzero", s.tensor(0, "int64")), (0, 0))
+    s.expect_shape(s.call("nonzero", s.tensor(np.zeros((0, 3), np.float32))), (0, 2))
+
+
+@requirement("operators/accumulating-writes-count-duplicates")
+@forall(
+    size=hs.integers(1, 6),
+    count=hs.sampled_from([0, 1, 2, 7, 16, 33, 300]),
+    seed=hs.integers(0, 999),
+    dtype=st.dtypes("float32", "int64", "int32", "float64", "uint8"),
+    operator=hs.sampled_from(["scatter_add", "index_add", "put", "index_put_"]),
+)
+def test_duplicates_add_up(s: Session, size: int, count: int, seed: int, dtype: str, operator: str) -> None:
+    random = np.random.default_rng(seed)
+    places = random.integers(0, size, count)
+    values = random.integers(0, 3, count).astype(dtype)
+    want = np.arange(size).astype(dtype)
+    np.add.at(want, places, values)
+    x, index, source = s.tensor(np.arange(size), dtype), s.tensor(places, "int64"), s.tensor(values)
+    if operator == "put":
+        y = s.call("put", x, index, source, True)
+    elif operator == "index_put_":
+        y = s.call("index_put_", x, [index], source, True)
+    else:
+        y = s.call(operator, x, 0, index, source)
+    s.expect_values(y, want)
+
+
+@requirement("operators/accumulating-writes-count-duplicates")
+def test_duplicate_goldens(s: Session) -> None:
+    x, index = s.tensor([0.0, 0.0, 0.0]), s.tensor([1, 1, 2], "int64")
+    source = s.tensor([1.0, 2.0, 4.0])
+    s.expect_values(s.call("scatter_add", x, 0, index, source), [0.0, 3.0, 4.0])
+    s.expect_values(s.call("index_add", x, 0, index, source, alpha=2), [0.0, 6.0, 8.0])
+    rows = s.call("index_add", s.tensor([[0.0, 0.0]]), 0, s.tensor([0, 0], "int64"), s.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    s.expect_values(rows, [[4.0, 6.0]])
+
+
+@requirement("operators/scatter-keeps-one-of-the-duplicates")
+@forall(
+    size=hs.integers(1, 5),
+    count=hs.sampled_from([1, 2, 7, 16, 33, 300]),
+    seed=hs.integers(0, 999),
+    operator=hs.sampled_from(["scatter.src", "index_copy"]),
+)
+def test_one_of_the_candidates(s: Session, size: int, count: int, seed: int, operator: str) -> None:
+    places = np.random.default_rng(seed).integers(0, size, count)
+    source = np.arange(10, 10 + count)
+    y = s.call(operator, s.tensor(np.arange(size)), 0, s.tensor(places), s.tensor(source))
+    s.expect_shape(y, (size,))
+    if not s.has_data:
+        return
+    for place, got in enumerate(s.read(y).tolist()):
+        candidates = source[places == place].tolist() or [place]
+        s.expect(got in candidates, True, f"element {place} of {operator} is one of {candidates}", "None")
+
+
+@requirement("operators/take-along-dim-takes-any-indices")
+def test_indices_with_gaps(s: Session) -> None:
+    x = s.tensor([10.0, 20.0, 30.0, 40.0])
+    indices = s.call("t", s.tensor([[3, 0], [1, 2]], "int64"))
+    s.expect_values(s.call("take_along_dim", x, indices), [40.0, 20.0, 10.0, 30.0])

@@ -1,0 +1,65 @@
+"""Operators without data: sizes, strides and dtype as with data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backend import DType
+from ..case import TensorCase
+from ..oracles.pointwise import operators_with_oracle
+from ..requirement import requirement
+from ..session import Handle, Session
+from .calls import OperatorCall
+from .coverage import swept
+from .drawing import draw, drawable
+from .outs import result_of
+from .sweep import sweep
+
+# The sizes of these results, or the results themselves, depend on elements.
+_NEED_ELEMENTS = frozenset(
+    """nonzero argwhere masked_select _unique2 unique_dim repeat_interleave.self_Tensor repeat_interleave.Tensor equal
+    allclose is_nonzero item where.Scalar narrow.Tensor tensor_split.tensor_indices_or_sections
+    bernoulli_.Tensor""".split()
+)
+
+
+def _on_meta(s: Session, case: TensorCase) -> Handle:
+    made: Handle = s.call(
+        "empty_strided", list(case.sizes), list(case.strides), dtype=DType(case.dtype), device="meta"
+    )
+    return made
+
+
+def _observed(s: Session, result: Any) -> list[tuple[Any, ...]]:
+    parts = result if isinstance(result, list | tuple) else [result]
+    handles = [p for p in parts if isinstance(p, Handle)]
+    strided = "strided" in s.capabilities
+    return [
+        (tuple(s.observe("shape", h)), str(s.observe("dtype", h)), tuple(s.observe("strides", h)) if strided else ())
+        for h in handles
+    ]
+
+
+def _agree(s: Session, call: OperatorCall) -> None:
+    if any(isinstance(v, TensorCase) and v.offset for v in call.arguments.values()):
+        call = call.packed()
+    y = result_of(s, call)
+    if y is None:
+        return
+    want = _observed(s, y)
+    s.without_data()
+    positional, keywords = call.bind(lambda case: _on_meta(s, case))
+    result = s.call(call.operator, *positional, **keywords)
+    parts = result if isinstance(result, list | tuple) else [result]
+    handles = [p for p in parts if isinstance(p, Handle)]
+    for part, (sizes, dtype, strides) in zip(handles, want, strict=True):
+        s.expect_shape(part, sizes)
+        s.expect_dtype(part, dtype)
+        if strides and 0 not in sizes:
+            s.expect_strides(part, strides)
+
+
+@requirement("operators/meta-agrees-with-data", slow=True)
+def test_metadata_of_results(s: Session) -> None:
+    names = [n for n in (*swept(), *operators_with_oracle()) if drawable(n) and n not in _NEED_ELEMENTS]
+    sweep(s, names, draw, _agree, weight=0.04)

@@ -1,0 +1,92 @@
+"""Single operators whose obvious formula goes wrong: softmax, clamp, sign."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as hs
+
+from .. import strategies as st
+from ..backend import numpy_dtype
+from ..case import TensorCase
+from ..forall import forall
+from ..oracles.totals import softmax
+from ..requirement import requirement
+from ..session import Session
+
+_INF, _NAN = float("inf"), float("nan")
+
+
+@requirement("operators/softmax-and-logsumexp-are-shift-stable")
+def test_shift_goldens(s: Session) -> None:
+    s.expect_values(s.call("softmax.int", s.tensor([1000.0, 0.0]), 0), [1.0, 0.0])
+    s.expect_values(s.call("softmax.int", s.tensor([-1000.0, -1000.0]), 0), [0.5, 0.5])
+    s.expect_values(s.call("softmax.int", s.tensor([-_INF, -_INF]), 0), [_NAN, _NAN])
+    s.expect_values(s.call("softmax.int", s.tensor([-_INF, 1.0]), 0), [0.0, 1.0])
+    s.expect_values(s.call("logsumexp", s.tensor([1000.0, 1000.0]), [0]), 1000.6931471805599, ulp=1)
+    s.expect_values(s.call("log_softmax.int", s.tensor([1000.0, 0.0]), 0), [0.0, -1000.0])
+    s.expect_values(s.call("logsumexp", s.tensor([-_INF, -_INF]), [0]), -_INF)
+
+
+@requirement("operators/softmax-and-logsumexp-are-shift-stable")
+@forall(
+    x=st.tensors(("float32", "float64"), min_dims=1, max_dims=3, kind="unit", empty=False),
+    shift=hs.sampled_from([0.0, 64.0, 1000.0, -5000.0, 2.0**20]),
+    dim=hs.integers(0, 2),
+)
+def test_shifted_softmax(s: Session, x: TensorCase, shift: float, dim: int) -> None:
+    dim %= len(x.sizes)
+    moved = (x.array.astype(np.float64) + shift).astype(x.array.dtype)
+    y = s.call("softmax.int", s.tensor(moved), dim)
+    eps = float(np.finfo(x.array.dtype).eps)
+    want = softmax(moved.astype(np.longdouble), dim)
+    s.expect_close(y, want, np.asarray((x.sizes[dim] + 8) * eps * want.astype(np.float64) + 1e-300))
+
+
+@requirement("operators/clamp-is-minimum-of-maximum")
+@forall(
+    x=st.tensors(("float32", "float64", "int64", "int32")),
+    low=hs.sampled_from([None, 0, 1, -2, 0.5, -_INF, _NAN]),
+    high=hs.sampled_from([None, 2, 0, -1, 1.5, _INF, _NAN]),
+)
+def test_clamp(s: Session, x: TensorCase, low: float | None, high: float | None) -> None:
+    if low is None and high is None:
+        s.expect_raises(RuntimeError, "clamp", s.build(x))
+        return
+    given = [v for v in (low, high) if v is not None]
+    dtype = x.dtype
+    if "int" in dtype and any(isinstance(v, float) for v in given):
+        dtype = "float32"
+    kind = numpy_dtype(dtype)
+    want = x.array.astype(kind)
+    with np.errstate(all="ignore"):
+        for bound, join in ((low, np.maximum), (high, np.minimum)):
+            if bound is not None:
+                want = join(want, kind.type(bound))
+    s.expect_values(s.call("clamp", s.build(x), low, high), want, signed_zero=False)
+
+
+@requirement("operators/clamp-is-minimum-of-maximum")
+def test_clamp_goldens(s: Session) -> None:
+    x = s.tensor([1.0, _NAN, 5.0])
+    s.expect_values(s.call("clamp", x, 3, 2), [2.0, _NAN, 2.0])
+    s.expect_values(s.call("clamp", x, _NAN, 2), [_NAN, _NAN, _NAN])
+    s.expect_values(s.call("clamp.Tensor", x, s.tensor([0.0, 0.0, 6.0]), s.tensor(5.5)), [1.0, _NAN, 5.5])
+    s.expect_values(s.call("clamp", s.tensor([1, 4], "int64"), max=2.5), [1.0, 2.5])
+
+
+@requirement("operators/sign-of-zero-and-nan-is-zero")
+@forall(x=st.tensors(("float32", "float64", "float16", "bfloat16", "int64", "int8", "uint8", "bool")))
+def test_sign(s: Session, x: TensorCase) -> None:
+    wide = x.array.astype(np.float64)
+    want = np.where(np.isnan(wide), 0, np.sign(np.nan_to_num(wide, posinf=1, neginf=-1))).astype(x.array.dtype)
+    for operator in ("sign", "sgn"):
+        s.expect_values(s.call(operator, s.build(x)), want, signed_zero=False)
+
+
+@requirement("operators/sign-of-zero-and-nan-is-zero")
+def test_sign_goldens(s: Session) -> None:
+    for operator in ("sign", "sgn"):
+        y = s.call(operator, s.tensor([-2.0, 0.0, -0.0, _NAN, _INF]))
+        s.expect_values(y, [-1.0, 0.0, 0.0, 0.0, 1.0], signed_zero=False)
+    s.expect_values(s.call("sign", s.tensor([True, False], "bool")), [True, False], dtype="bool")
+    s.expect_values(s.call("sgn", s.tensor([3 - 4j, 0j], "complex64")), [0.6 - 0.8j, 0j], ulp=2, dtype="complex64")

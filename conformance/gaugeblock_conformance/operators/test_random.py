@@ -1,0 +1,98 @@
+"""Random numbers: what a seed repeats, and where the draws lie."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as hs
+
+from .. import strategies as st
+from ..backend import Array, DType
+from ..forall import forall
+from ..requirement import requirement
+from ..session import Handle, Session
+
+_DRAWS = ("rand", "randn", "randint", "randperm", "bernoulli", "normal_", "uniform_", "multinomial")
+
+
+def _draw(s: Session, name: str, count: int) -> Handle:
+    flat = s.tensor(np.full(count, 0.5, np.float32))
+    calls = {
+        "randint": lambda: s.call("randint.low", -1000, 1000, (count,)),
+        "randperm": lambda: s.call("randperm", count),
+        "bernoulli": lambda: s.call("bernoulli", flat),
+        "normal_": lambda: s.call("normal_", flat, 1.0, 2.0),
+        "uniform_": lambda: s.call("uniform_", flat, -1.0, 1.0),
+        "multinomial": lambda: s.call("multinomial", flat, count, True),
+    }
+    y: Handle = calls[name]() if name in calls else s.call(name, (count,))
+    return y
+
+
+def _values(s: Session, y: Handle) -> Array:
+    return s.read(y).copy()
+
+
+@requirement("operators/a-seed-repeats-the-draws")
+@forall(name=hs.sampled_from(_DRAWS), count=st.thresholds(), seed=hs.integers(0, 2**31), weight=0.5)
+def test_seeds(s: Session, name: str, count: int, seed: int) -> None:
+    s.call("manual_seed", seed)
+    first, second = _values(s, _draw(s, name, count)), _values(s, _draw(s, name, count))
+    s.call("manual_seed", seed)
+    s.expect_values(_draw(s, name, count), first)
+    s.expect_values(_draw(s, name, count), second)
+    if count >= 64:
+        s.expect(bool((first == second).all()), False, f"two draws of {name} with one seed are equal", "False")
+
+
+@requirement("operators/a-seed-repeats-the-draws")
+def test_other_seeds_give_other_draws(s: Session) -> None:
+    seen = set()
+    for seed in range(5):
+        s.call("manual_seed", seed)
+        seen.add(_values(s, _draw(s, "rand", 16)).tobytes())
+    s.expect(len(seen), 5, "different draws of five seeds", "None")
+
+
+@requirement("operators/draws-stay-in-their-range")
+@forall(
+    count=st.thresholds(),
+    seed=hs.integers(0, 999),
+    low=hs.integers(-5, 5),
+    width=hs.sampled_from([1, 2, 7, 300]),
+    dtype=st.dtypes("float32", "float64", "float16", "bfloat16"),
+    weight=0.5,
+)
+def test_ranges(s: Session, count: int, seed: int, low: int, width: int, dtype: str) -> None:
+    s.call("manual_seed", seed)
+    _between(s, s.call("rand", (count,), dtype=DType(dtype)), 0, 1, f"rand of {dtype}")
+    _between(s, s.call("uniform_", s.tensor(np.zeros(count), dtype), float(low), float(low + width)), low, low + width,
+             f"uniform_ of {dtype}")  # fmt: skip
+    _between(s, s.call("randint.low", low, low + width, (count,)), low, low + width, "randint")
+    drawn = s.call("random_.from", s.tensor(np.zeros(count, np.int32)), low, low + width)
+    _between(s, drawn, low, low + width, "random_")
+    order = np.sort(_values(s, s.call("randperm", count)))
+    s.expect(bool((order == np.arange(count)).all()), True, "randperm has each number once", "None")
+    coins = set(_values(s, s.call("bernoulli", s.tensor(np.full(count, 0.5, np.float32)))).tolist())
+    s.expect(coins <= {0.0, 1.0}, True, "bernoulli gives zeros and ones", "None")
+
+
+def _between(s: Session, y: Handle, low: float, high: float, what: str) -> None:
+    got = _values(s, y).astype(np.float64)
+    s.expect(bool(((got >= low) & (got < high)).all()), True, f"{what} within [{low}, {high})", "None")
+
+
+@requirement("operators/draws-stay-in-their-range")
+def test_distributions(s: Session) -> None:
+    """Means and spreads of many draws, within six standard errors."""
+    s.call("manual_seed", 3)
+    count = 20000
+    for name, mean, spread in (
+        ("rand", 0.5, 12**-0.5), ("randn", 0.0, 1.0), ("normal_", 1.0, 2.0), ("uniform_", 0.0, 3**-0.5)
+    ):  # fmt: skip
+        got = _values(s, _draw(s, name, count)).astype(np.float64)
+        off = abs(got.mean() - mean) <= 6 * spread / count**0.5
+        s.expect(bool(off), True, f"mean of {name}", "None")
+        s.expect(bool(abs(got.std() / spread - 1) <= 6 / count**0.5), True, f"spread of {name}", "None")
+    chance = s.call("bernoulli_.float", s.tensor(np.zeros(count, np.float32)), 0.25)
+    share = float(_values(s, chance).mean())
+    s.expect(abs(share - 0.25) <= 6 * (0.1875 / count) ** 0.5, True, "share of ones of bernoulli_(0.25)", "None")

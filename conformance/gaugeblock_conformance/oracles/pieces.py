@@ -1,0 +1,120 @@
+"""Views: the elements that a view shows, whatever storage it shows them from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..backend import Array
+from .moves import Oracle, Undefined
+
+
+def expanded(x: Array, size: Sequence[int]) -> Array:
+    lead = len(size) - x.ndim
+    return np.broadcast_to(x, [x.shape[k - lead] if n == -1 else n for k, n in enumerate(size)])
+
+
+def squeezed(x: Array, dims: Sequence[int]) -> Array:
+    """Without those of ``dims`` that have size 1."""
+    chosen = {d % max(x.ndim, 1) for d in dims}
+    return x.reshape([n for k, n in enumerate(x.shape) if n != 1 or k not in chosen])
+
+
+def narrowed(x: Array, dim: int, start: Any, length: int) -> Array:
+    begin = int(start) + (x.shape[dim] if int(start) < 0 else 0)
+    return x.take(range(begin, begin + length), dim)
+
+
+def sliced(x: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
+    return np.moveaxis(np.moveaxis(x, dim, 0)[start:end:step], 0, dim)
+
+
+def split(x: Array, size: int, dim: int) -> list[Array]:
+    return np.split(x, range(size, max(x.shape[dim], 1), size), dim)
+
+
+def chunk(x: Array, chunks: int, dim: int) -> list[Array]:
+    size = -(-x.shape[dim] // chunks)
+    return split(x, size, dim) if size else [x] * chunks
+
+
+def split_sizes(x: Array, sizes: Sequence[int], dim: int) -> list[Array]:
+    return np.split(x, np.cumsum(sizes)[:-1], dim)
+
+
+def tensor_split(x: Array, places: Any, dim: int) -> list[Array]:
+    if np.ndim(places):
+        cuts = [slice(a, b) for a, b in zip([None, *places], [*places, None], strict=True)]
+        return [np.moveaxis(np.moveaxis(x, dim, 0)[cut], 0, dim) for cut in cuts]
+    return np.array_split(x, int(places), dim)
+
+
+def unfold(x: Array, dim: int, size: int, step: int) -> Array:
+    starts = range(0, x.shape[dim] - size + 1, step)
+    return np.stack([np.moveaxis(narrowed(x, dim, k, size), dim, -1) for k in starts], dim)
+
+
+def flattened(x: Array, start: int, end: int) -> Array:
+    if not x.ndim:
+        return x.reshape(1)
+    first, last = start % x.ndim, end % x.ndim
+    return x.reshape(*x.shape[:first], int(np.prod(x.shape[first : last + 1])), *x.shape[last + 1 :])
+
+
+def unflattened(x: Array, dim: int, sizes: Sequence[int]) -> Array:
+    return x.reshape(*x.shape[:dim], *sizes, *x.shape[dim + 1 :])
+
+
+def paired(x: Array) -> Array:
+    """Pairs along the last dim as complex numbers."""
+    if x.itemsize < 4:
+        raise Undefined("no complex dtype of half floats")
+    return np.ascontiguousarray(x).view(f"c{2 * x.itemsize}")[..., 0]
+
+
+PIECES: dict[str, Oracle] = {
+    "expand": lambda x, size, implicit: expanded(x, size),
+    "expand_as": lambda x, other: np.broadcast_to(x, other.shape),
+    "broadcast_to": expanded,
+    "broadcast_tensors": lambda tensors: [np.broadcast_to(t, tensors[0].shape) for t in tensors],
+    "permute": lambda x, dims: np.transpose(x, dims),
+    "transpose": lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1),
+    "swapaxes": lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1),
+    "swapdims": lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1),
+    "t": lambda x: x.T,
+    "adjoint": lambda x: np.swapaxes(x, -1, -2).conj(),
+    "squeeze": lambda x: np.squeeze(x),
+    "squeeze.dim": lambda x, dim: squeezed(x, (dim,)),
+    "squeeze.dims": squeezed,
+    "unsqueeze": lambda x, dim: np.expand_dims(x, dim),
+    "movedim": lambda x, source, destination: np.moveaxis(x, source, destination),
+    "moveaxis": lambda x, source, destination: np.moveaxis(x, source, destination),
+    "select": lambda x, dim, index: np.take(x, index, dim),
+    "slice": sliced,
+    "narrow": narrowed,
+    "split.Tensor": split,
+    "split.sizes": split_sizes,
+    "split_with_sizes": split_sizes,
+    "chunk": chunk,
+    "tensor_split": tensor_split,
+    "unbind": lambda x, dim: list(np.moveaxis(x, dim, 0)),
+    "diagonal": lambda x, offset, dim1, dim2: np.diagonal(x, offset, dim1, dim2),
+    "unfold": unfold,
+    "real": lambda x: np.asarray(x.real) if x.dtype.kind == "c" else x,
+    "imag": lambda x: np.asarray(x.imag),
+    "view": lambda x, size: x.reshape(size),
+    "reshape": lambda x, shape: x.reshape(shape),
+    "flatten": flattened,
+    "unflatten": unflattened,
+    "ravel": lambda x: x.reshape(-1),
+    "view_as": lambda x, other: x.reshape(other.shape),
+    "reshape_as": lambda x, other: x.reshape(other.shape),
+    "detach": lambda x: x,
+    "positive": lambda x: x,
+    "conj": lambda x: x.conj() if x.dtype.kind == "c" else x,
+    "resolve_conj": lambda x: x,
+    "view_as_real": lambda x: np.stack([x.real, x.imag], -1),
+    "view_as_complex": paired,
+}
