@@ -2,11 +2,11 @@
 
 Under a binding's key stands either a tuple for the generated code or False, which says "not this geometry":
 
-    "add.Tensor"                       (contiguous builtin, result geometry, count)   both operands of this geometry
+    "add.Tensor"                       (builtin, result geometry, count)              both operands of this geometry
     ("add.Tensor", other geometry)     (builtin, result geometry, its last arguments) operands of two geometries
-    "add.Tensor float"                 (contiguous builtin, result geometry, count)   a number as the other operand
+    "add.Tensor float"                 (builtin, result geometry, count)              a number as the other operand
     "add.Tensor reversed float"        the same with the number first
-    "add_.Tensor"                      (contiguous builtin, count)                    in place
+    "add_.Tensor"                      (builtin, count)                               in place
 """
 
 from __future__ import annotations
@@ -49,9 +49,8 @@ def _entry(plan: Plan | None, key: Any, inplace: bool) -> Any:
     if isinstance(key, tuple):
         tail = (launch.count,) if launch.contiguous else launch.tail
         return (launch.builtin(), plan.geometry, tail)
-    if not launch.contiguous:
-        return False
-    return (launch.builtin(), launch.count) if inplace else (launch.builtin(), plan.geometry, launch.count)
+    kernel = launch.counted()
+    return (kernel, launch.count) if inplace else (kernel, plan.geometry, launch.count)
 
 
 def _plain(geometry: Geometry) -> bool:

@@ -100,6 +100,18 @@ class Launch:
         """The builtin, and its arguments behind the addresses and numbers."""
         return self.builtin(), (self.count,) if self.contiguous else self.tail
 
+    def counted(self) -> Callable[..., None]:
+        """As `builtin`, always called with the count last."""
+        call = self.builtin()
+        if self.contiguous:
+            return call
+        tail = self.tail
+
+        def run_strided(*values: Any) -> None:
+            call(*values[:-1], *tail)
+
+        return run_strided
+
     def _run_parallel(self, values: list[Any]) -> None:
         if self.contiguous:
             call = self.kernel.contiguous
