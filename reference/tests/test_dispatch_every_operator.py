@@ -119,6 +119,8 @@ def test_methods_reach_overrides(name: str, overload: Overload) -> None:
     positional, options = arguments_of(overload)
     self = next(value for value in positional if isinstance(value, gb.Tensor))
     names = [argument.name for argument in parse(overload.schema).positional]
+    if not isinstance(positional[names.index("self")], gb.Tensor):
+        pytest.skip("its self is a number")
     rest = [value for value, argument in zip(positional, names, strict=False) if argument != "self"]
     check(overload, lambda: getattr(self, name)(*rest, **options))
 

@@ -9,6 +9,7 @@ import gaugeblock as gb
 import pytest
 from gaugeblock.dispatch import REGISTRY, call
 from gaugeblock.operators.rows import rows
+from gaugeblock_spec.schema import parse
 
 NO_META = {
     "nonzero": "its sizes depend on the values",
@@ -51,7 +52,10 @@ def outcome(name: str, text: str, names: dict[str, Any]) -> Any:
 def forms(name: str, text: str) -> list[tuple[str, str]]:
     """A call of a row's functional and in-place forms."""
     row = rows()[name]
-    return [(name, text)] + ([(row.inplace_name, text)] if row.inplace_name else [])
+    if row.inplace is None or row.inplace_name is None:
+        return [(name, text)]
+    orders = [[argument.name for argument in parse(schema).arguments] for schema in (row.schema, row.inplace)]
+    return [(name, text)] + ([(row.inplace_name, text)] if orders[0] == orders[1] else [])
 
 
 def has_meta(name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gaugeblock_spec.schema import Argument, parse
 
-from ..dispatch.dispatcher import call
+from ..dispatch.dispatcher import call, plain_kernel
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY, Operator
 from ..dispatch.state import FAST_GLOBALS
@@ -130,6 +130,19 @@ class Caller:
             if values is not None and options is not None:
                 return call(recipe.operator, *values, **options)
         return self._resolve(key, args, kwargs)
+
+    def found(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, list[Any], dict[str, Any]] | None:
+        """The kernel, values and options of a call that ran before; None unless they follow from its types alone."""
+        recipe = self._recipes.get(key_of(args, kwargs))
+        if recipe is None:
+            return None
+        values, options = recipe.values(args, kwargs), recipe.keywords(args, kwargs)
+        if values is None or options is None:
+            return None
+        kernel = plain_kernel(recipe.operator, values, options)
+        return None if kernel is None else (kernel, values, options)
 
     def _resolve(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not FAST_GLOBALS["OVERRIDING"]:

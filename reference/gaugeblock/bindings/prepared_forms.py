@@ -3,17 +3,23 @@
 `PARAMETERS` says how each argument takes part, in the order of the schema:
 
 - ``T`` a tensor and ``L`` a list of tensors: their geometries are part of the key, they go to the runner;
+- ``N`` a number, a tensor or nothing, ``M`` a number or a tensor: number classes and geometries are part of the key,
+  they go to the runner;
 - ``i`` an int, ``b`` a bool, ``D`` an int, ints or nothing, ``I`` ints, also one by one at the end: part of the key;
 - ``-`` nothing but the default.
 
-Any other call goes the general path, and so does the first one; what its kernel notes is kept for the next.
+Any other call goes the general path, and so does the first one; what its kernel notes is kept for the next. For
+operators that note nothing it is the kernel itself, which dispatch would find again for the same geometries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any, NamedTuple
 
+from ..dispatch.state import FAST_GLOBALS
+from ..operators.pointwise_run import PointwiseNote
 from ..operators.prepared import forget, runner_of
 from ..tensor.geometry import only_ints, remember
 from ..tensor.tensor import Tensor
@@ -48,15 +54,25 @@ PARAMETERS: dict[str, str] = {
     "std": "self:T dim:D=None unbiased:b=True keepdim:b=False",
     "softmax": "self:T dim:i dtype:-=None", "log_softmax": "self:T dim:i dtype:-=None",
     "cumsum": "self:T dim:i", "cumprod": "self:T dim:i",
-    "cat": "tensors:L dim:i=0", "stack": "tensors:L dim:i=0",
+    "cat": "tensors:L dim:i=0", "stack": "tensors:L dim:i=0", "hstack": "tensors:L", "vstack": "tensors:L",
     "mm": "self:T mat2:T", "bmm": "self:T mat2:T", "matmul": "self:T other:T", "dot": "self:T tensor:T",
-    "mv": "self:T vec:T",
+    "mv": "self:T vec:T", "outer": "self:T vec2:T", "addmm": "self:T mat1:T mat2:T",
     "gather": "self:T dim:i index:T", "index_select": "self:T dim:i index:T", "take": "self:T index:T",
-    "scatter": "self:T dim:i index:T src:T", "equal": "self:T other:T", "nonzero": "self:T",
-    "flip": "self:T dims:I", "tril": "self:T diagonal:i=0", "triu": "self:T diagonal:i=0",
-    "roll": "self:T shifts:D dims:D=()",
+    "scatter": "self:T dim:i index:T src:M", "scatter_add": "self:T dim:i index:T src:T",
+    "index_add": "self:T dim:i index:T source:T", "index_copy": "self:T dim:i index:T source:T",
+    "index_fill": "self:T dim:i index:T value:M",
+    "equal": "self:T other:T", "masked_select": "self:T mask:T", "masked_fill": "self:T mask:T value:M",
+    "masked_fill_": "self:T mask:T value:M", "copy_": "self:T src:T",
+    "tril": "self:T diagonal:i=0", "triu": "self:T diagonal:i=0", "diag": "self:T diagonal:i=0",
+    "flip": "self:T dims:I", "roll": "self:T shifts:D dims:D=()", "repeat": "self:T repeats:I",
+    "repeat_interleave": "self:T repeats:i dim:D=None",
     "sort": "self:T dim:i=-1 descending:b=False", "argsort": "self:T dim:i=-1 descending:b=False",
-    "topk": "self:T k:i dim:i=-1 largest:b=True sorted:b=True",
+    "topk": "self:T k:i dim:i=-1 largest:b=True sorted:b=True", "kthvalue": "self:T k:i dim:i=-1 keepdim:b=False",
+    "median": REDUCTION, "logsumexp": "self:T dim:D keepdim:b=False", "cummax": "self:T dim:i",
+    "cummin": "self:T dim:i",
+    "where": "condition:T self:N=None other:N=None", "clamp": "self:T min:N=None max:N=None",
+    "clip": "self:T min:N=None max:N=None", "clamp_min": "self:T min:N", "clamp_max": "self:T max:N",
+    "addcmul": "self:T tensor1:T tensor2:T", "addcdiv": "self:T tensor1:T tensor2:T", "lerp": "self:T end:T weight:N",
 }  # fmt: skip
 """Public name -> its arguments."""
 CALL = "()"
@@ -89,7 +105,7 @@ def prepared(name: str, slow: str, self: str, run: Callable[..., Any]) -> tuple[
         tests += [test] if test else []
         if key:
             keys.append(key)
-        if argument.kind == "T":
+        if argument.kind in "TMN":
             values.append(argument.name)
     tests.append("not more")
     body = f"def {name}({', '.join(parameters)}, **more):\n"
@@ -106,16 +122,16 @@ def prepared(name: str, slow: str, self: str, run: Callable[..., Any]) -> tuple[
         )
         return body + f"    return {slow}({', '.join(passed)}, **more)\n", names
     body += f"    if {condition}:\n        plan = {geometry}.plans.get({key_text})\n        if plan:\n"
-    call = f"return plan({', '.join(values)})\n"
+    call = f"result = plan({', '.join(values)})\n"
     if len(values) == 1:
         body += (
             "            if plan.__class__ is not tuple:\n"
-            f"                {call}"
+            f"                return plan({self})\n"
             "            kernel, result_geometry, tail = plan\n"
             + indent(ALLOCATE.format(call=f"kernel(pointer, {self}.pointer, *tail)"), 3)
         )
     else:
-        body += f"            {call}"
+        body += f"            {call}            if result is not None:\n                return result\n"
     return body + f"    return {slow}({', '.join(passed)}, **more)\n", names
 
 
@@ -124,6 +140,8 @@ def _test(argument: Argument) -> tuple[str, str]:
     name = argument.name
     if argument.kind == "T":
         return f"{name}.geometry", f"{name}.__class__ is Tensor"
+    if argument.kind in "MN":
+        return f"{name}.geometry if {name}.__class__ is Tensor else {name}.__class__", ""
     if argument.kind == "i":
         return name, f"{name}.__class__ is int"
     if argument.kind == "b":
@@ -148,12 +166,34 @@ def slow_prepared(caller: Caller, name: str) -> Callable[..., Any]:
             return caller(*given, **named)
         forget()
         result = caller(*given, **named)
-        runner = runner_of(operator, result)
-        if runner is not None:
-            _keep(name, arguments, values, runner)
+        key = _key(name, arguments, values)
+        if key is not None and not FAST_GLOBALS["SPECIAL"]:
+            runner = runner_of(operator, result)
+            if runner is None:
+                runner = kernel_runner(caller, arguments, given, named)
+            elif isinstance(runner, PointwiseNote):
+                runner = _in_order(runner, arguments, values)
+            if runner is not None:
+                remember(_first(values).plans, key, runner)
         return result
 
     return run
+
+
+def _first(values: tuple[Any, ...]) -> Any:
+    return (values[0] if isinstance(values[0], Tensor) else values[0][0]).geometry
+
+
+def _in_order(note: PointwiseNote, arguments: tuple[Argument, ...], values: tuple[Any, ...]) -> Any:
+    """The runner, if it takes the operands in the order in which they were given."""
+    ordered = note.ordered()
+    given = [v for a, v in zip(arguments, values, strict=True) if a.kind in "TMN" and v is not None]
+    if ordered is None or not all(map(is_, given, ordered.operands)):
+        return None
+    run, defaults = ordered.run, ordered.operands[len(given) :]
+    if not defaults:
+        return run
+    return None if any(isinstance(one, Tensor) for one in defaults) else lambda *some: run(*some, *defaults)
 
 
 def _given(
@@ -180,29 +220,71 @@ def _given(
     return given, named
 
 
-def _keep(name: str, arguments: tuple[Argument, ...], values: tuple[Any, ...], runner: Any) -> None:
-    """Keep the runner in the plans of the first tensor's geometry, if the key is one that the generated code makes."""
+def _key(name: str, arguments: tuple[Argument, ...], values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The key that the generated code makes of these arguments; None when it does not look for one."""
     key: list[Any] = [name + CALL]
     geometries: list[Any] = []
     for argument, value in zip(arguments, values, strict=True):
         kind = value.__class__
-        if argument.kind == "T" and kind is Tensor:
+        if kind is Tensor and argument.kind in "TMN":
             geometries.append(value.geometry)
             key.append(value.geometry)
         elif argument.kind == "L" and kind in (list, tuple) and all(one.__class__ is Tensor for one in value):
             geometries += [one.geometry for one in value]
-        elif (
-            (argument.kind in "iD" and kind is int)
-            or (argument.kind == "b" and kind is bool)
-            or (argument.kind in "DI" and (value is None or (kind is tuple and only_ints(value))))
-        ):
+        elif argument.kind in NUMBERS and (kind in (int, float) or (value is None and argument.kind == "N")):
+            key.append(kind)
+        elif argument.kind in PLAIN and _is_plain(argument.kind, value):
             key.append(value)
-        elif not (argument.kind == "-" and value is None):
-            return
+        elif argument.kind != "-" or value is not None:
+            return None
     if not geometries or any(geometry.lazy for geometry in geometries):
-        return
+        return None
     if arguments[0].kind == "L":
         key.append(tuple(geometries))
     else:
         del key[1]
-    remember(geometries[0].plans, tuple(key), runner)
+    return tuple(key)
+
+
+NUMBERS, PLAIN = "MN", "ibDI"
+
+
+def _is_plain(kind: str, value: Any) -> bool:
+    """Whether the value is one of the kind that the generated code puts into the key as it is."""
+    if kind == "i":
+        return value.__class__ is int
+    if kind == "b":
+        return value.__class__ is bool
+    ints = value.__class__ is tuple and only_ints(value)
+    return ints or (kind == "D" and (value is None or value.__class__ is int))
+
+
+def kernel_runner(
+    caller: Caller, arguments: tuple[Argument, ...], given: list[Any], named: dict[str, Any]
+) -> Callable[..., Any] | None:
+    """The kernel that a call goes to, as a function of its tensors and numbers; None when it is not a plain one."""
+    found = caller.found(tuple(given), named)
+    if found is None or arguments[0].kind == "L":
+        return None
+    function, values, options = found
+    places = [place for place, argument in enumerate(arguments) if argument.kind in "TMN"]
+    if options or len(values) < len(arguments):
+        return None
+    if places != list(range(len(places))):
+        return _scattered(function, values, places)
+    rest = tuple(values[len(places) :])
+    if not rest:
+        return function
+    if len(places) == 1:
+        return lambda one: function(one, *rest)
+    return lambda *some: function(*some, *rest)
+
+
+def _scattered(function: Callable[..., Any], values: list[Any], places: list[int]) -> Callable[..., Any]:
+    def run(*some: Any) -> Any:
+        filled = list(values)
+        for place, value in zip(places, some, strict=True):
+            filled[place] = value
+        return function(*filled)
+
+    return run

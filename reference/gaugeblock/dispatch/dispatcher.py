@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.device import cpu
 from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry
 from ..tensor.tensor import Tensor
 from .keys import BACKEND_BIT, FUNCTIONALITY_BIT, runtime_key
-from .registry import AMBIGUOUS, FALLTHROUGH, REGISTRY, Operator, Registration, Resolved
+from .registry import AMBIGUOUS, FALLTHROUGH, REGISTRY, Kernel, Operator, Registration, Resolved
 from .state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, FAST_GLOBALS, STATE
 
 DENSE = FUNCTIONALITY_BIT["Dense"] | FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
@@ -85,6 +85,12 @@ def call(operator: Operator, *args: Any, **kwargs: Any) -> Any:
     if found is None or not found.plain:
         return redispatch(operator, mask, *args, **kwargs)
     return found.entry.function(*args, **kwargs)  # type: ignore[misc]
+
+
+def plain_kernel(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Kernel | None:
+    """The kernel that `call` runs on these arguments; None when it takes more than them."""
+    found = operator.resolved.get(key_set(tuple(args), kwargs))
+    return found.entry.function if found is not None and found.plain else None
 
 
 def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:

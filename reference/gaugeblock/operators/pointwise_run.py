@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any, NamedTuple
 
 from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.resize import resize_output
@@ -12,17 +13,73 @@ from .extents import extent_of
 from .pointwise_call import Call
 from .pointwise_plan import Plan, arguments, fitted, plan_call, tensors_of
 from .pointwise_rule import PointwiseRule
+from .prepared import Ordered, noted
 
 
 def run_functional(rule: PointwiseRule, call: Call) -> Tensor:
     """A new tensor."""
     plan = plan_call(rule, call, None, inplace=False)
+    given = call
     if call.extras or call.fit:
         call = fitted(rule, call, plan.common)
     result = new_like(plan.geometry)
     if plan.launch is not None:
         plan.launch.run([result.pointer, *arguments(call)])
+        noted(rule.base, result, PointwiseNote(plan, given))
     return result
+
+
+class PointwiseNote(NamedTuple):
+    """What a runner can be made of, if the binding wants one."""
+
+    plan: Plan
+    call: Call
+
+    def ordered(self) -> Ordered | None:
+        """The runner; None where more has to be looked at than geometries and kinds."""
+        return runner_for(self.plan, self.call)
+
+
+LARGEST_HALF = 65504.0
+"""Numbers up to this size fit every floating dtype."""
+
+
+def runner_for(plan: Plan, call: Call) -> Ordered | None:
+    """What runs calls on operands of the same geometries and kinds; None where more has to be looked at.
+
+    The runner itself gives None for a number that may not fit the dtype.
+    """
+    launch = plan.launch
+    condition = () if call.condition is None else (call.condition,)
+    operands = (*condition, *call.operands, *call.extras)
+    tensors = [one for one in call.operands if isinstance(one, Tensor)]
+    numbers = len(operands) - len(tensors) - len(condition)
+    if launch is None or plan.through_copy or call.weights or not tensors:
+        return None
+    if numbers and (plan.common.kind != 2 or all(one.geometry.dtype.kind < 2 for one in tensors)):
+        return None
+    builtin, tail = launch.call()
+    geometry = plan.geometry
+
+    def run_tensors(*given: Any) -> Tensor:
+        result = new_like(geometry)
+        builtin(result.pointer, *[one.pointer for one in given if one is not None], *tail)
+        return result
+
+    def run_mixed(*given: Any) -> Tensor | None:
+        values = []
+        for one in given:
+            if one.__class__ is Tensor:
+                values.append(one.pointer)
+            elif one is not None:
+                if not -LARGEST_HALF <= one <= LARGEST_HALF:
+                    return None
+                values.append(one)
+        result = new_like(geometry)
+        builtin(result.pointer, *values, *tail)
+        return result
+
+    return Ordered(operands, run_mixed if numbers else run_tensors)
 
 
 def run_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> Tensor:
@@ -61,4 +118,3 @@ def _write_converted(rule: PointwiseRule, call: Call, plan: Plan, out: Tensor) -
         resize_output(out, plan.geometry, warn=warnings.warn)
     copy_values(out, result)
     bump_version(out)
-

@@ -4,14 +4,25 @@ A kernel that has worked out everything that follows from geometries and plain a
 result; the binding keeps it under the geometries and arguments of the call. A runner is one of
 
 - ``(builtin, result geometry, tail)``: make the result, call ``builtin(result address, self's address, *tail)``;
-- a function that takes the call's tensors (a list of tensors as one) and gives the result.
+- a function that takes the call's tensors (a list of tensors as one) and numbers, and gives the result;
+- such a function in `Ordered`, with the tensors and numbers of the call in the order in which it takes them.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 Runner = Any
+
+
+class Ordered(NamedTuple):
+    """A runner that is good for a call if these were its tensors and numbers, in this order."""
+
+    operands: tuple[Any, ...]
+    run: Callable[..., Any]
+
+
 T = TypeVar("T")
 
 
