@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from gaugeblock_spec.schema import Schema, parse
 
+from ..operators.array_functions import WITHOUT_FORMULA
 from ..operators.rows import Row
 from .groups import Group, by_keyword
 
@@ -29,7 +30,7 @@ GENERAL = Shape("general")
 
 def shape_of(group: Group) -> Shape:
     """The form for a group; pointwise operators of one or two operands have fast paths."""
-    if any(overload.row.family != "pointwise" for overload in group.overloads):
+    if any(o.row.family != "pointwise" or o.row.base in WITHOUT_FORMULA for o in group.overloads):
         return GENERAL
     schemas = [parse(overload.schema) for overload in group.overloads]
     options = tuple(dict.fromkeys(a.name for s in schemas for a in s.arguments if a.name in OPTIONS and not a.written))

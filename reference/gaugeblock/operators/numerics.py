@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from .deferred import register_deferred
 
-KERNELS: dict[str, str] = {}
+KERNELS = {
+    "components": "frexp.Tensor polar complex",
+    "zeta": "polygamma special_polygamma",
+}
 """Operators with a kernel for CPU and Meta."""
+INPLACE = {
+    "float_power": "float_power_.Tensor float_power_.Scalar",
+    "zeta": "polygamma_",
+}
+"""In-place forms that are not simply the result written into self."""
 COMPOSITES = {
+    "components": "isreal",
     "distances": "dist",
+    "float_power": "float_power.Tensor_Tensor float_power.Tensor_Scalar float_power.Scalar",
+    "multivariate_gamma": "mvlgamma special_multigammaln",
     "trapezoids": """trapezoid.x trapezoid.dx trapz.x trapz.dx cumulative_trapezoid.x cumulative_trapezoid.dx""",
 }
 """Operators made of others."""
 
+register_deferred("numeric", INPLACE)
 register_deferred("numeric", KERNELS)
 register_deferred("numeric", COMPOSITES, "CompositeImplicitAutograd")

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..dispatch.registry import REGISTRY
 from ..tensor.tensor import Tensor
+from .array_functions import WITHOUT_FORMULA
 from .pointwise_call import call_builder
 from .pointwise_rule import PointwiseRule
 from .pointwise_run import run_functional, run_into
@@ -58,7 +59,7 @@ def into(rule: PointwiseRule) -> Callable[..., Tensor]:
 
 
 def register_pointwise() -> None:
-    """Register every pointwise row of the spec."""
+    """Register every pointwise row of the spec that has a formula."""
     for row in rows().values():
-        if row.family == "pointwise":
+        if row.family == "pointwise" and row.base not in WITHOUT_FORMULA:
             register_row(row)

@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
-from . import activation, arithmetic, bitwise, comparison, elementary, normalization, rounding, special, ternary
+from . import (
+    activation,
+    arithmetic,
+    bitwise,
+    comparison,
+    elementary,
+    loss,
+    normalization,
+    rounding,
+    special,
+    ternary,
+    transcendental,
+)
 from .table import Formula, table
 
-FORMULAS: dict[str, Formula] = table(
-    row
-    for module in (arithmetic, comparison, bitwise, rounding, elementary, special, ternary, activation, normalization)
-    for row in module.FORMULAS.values()
+_MODULES = (
+    arithmetic,
+    comparison,
+    bitwise,
+    rounding,
+    elementary,
+    special,
+    ternary,
+    activation,
+    loss,
+    normalization,
+    transcendental,
 )
+FORMULAS: dict[str, Formula] = table(row for module in _MODULES for row in module.FORMULAS.values())

@@ -1,0 +1,119 @@
+"""Functions around the normal distribution, of float64 lanes: ndtr, log_ndtr, ndtri, erfcx; and entropy terms.
+
+erfcx(x) (x + 4) for x >= 0 is a Chebyshev series in (x - 4) / (x + 4), computed with 50 digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from .chebyshev import series
+from .expression import F64, Lane, constant, select
+from .functions import fabs, fused, isnan, libm, sqrt
+
+Function = Callable[..., Lane]
+
+_ERFCX = (
+    1.6320978781965259, -1.5054329427054698, 0.5903214182888945, -0.19828527172011035, 0.0569084302284687,
+    -0.013773973050870096, 0.002729016733135232, -0.00041361807903024755, 3.89141838079606e-05, 4.795485503364818e-07,
+    -8.699107081379825e-07, 1.2116707094396558e-07, 3.79196702608182e-09, -3.4533646779963824e-09,
+    2.748862570381361e-10, 6.813959375318511e-11, -1.3568522747316355e-11, -1.0463235067416098e-12,
+    4.851070321243456e-13, 8.458758172979241e-15, -1.6469363733616707e-14, 2.5314850886803307e-16,
+    5.757244393379986e-16, -1.8245979193131863e-17, -2.1356377031907925e-17,
+)
+_HALF_ROOT = math.sqrt(0.5)
+_HALF_ROOT_REST = -4.833646656726457e-17
+"""The square root of 1/2 in two parts."""
+
+
+def _falling(x: Lane) -> Lane:
+    """exp(x**2) erfc(x) of x >= 0."""
+    return series((x - 4.0) / (x + 4.0), _ERFCX) / (x + 4.0)
+
+
+def _exp_square(x: Lane) -> Lane:
+    """exp(x**2), the rounding error of the square made good."""
+    square = x * x
+    rest = fused(x, x, -square)
+    value = libm("exp", square)
+    return select(value < float("inf"), value * (1.0 + rest), value)
+
+
+def erfcx(library: Function, x: Lane) -> Lane:
+    """exp(x**2) erfc(x)."""
+    size = fabs(x)
+    right = select(size == float("inf"), 0.0, _falling(size))
+    left = 2.0 * _exp_square(select(x < 0.0, x, 0.0)) - right
+    return select(x < 0.0, left, right)
+
+
+def _scaled(x: Lane) -> tuple[Lane, Lane]:
+    """x / sqrt(2) in two parts."""
+    high = x * _HALF_ROOT
+    return high, fused(x, constant(_HALF_ROOT, F64), -high) + x * _HALF_ROOT_REST
+
+
+def ndtr(library: Function, x: Lane) -> Lane:
+    """The normal distribution function."""
+    high, low = _scaled(-x)
+    far = select(fabs(high) < 30.0, high, 0.0)
+    tail = libm("erfc", high)
+    derivative = libm("exp", -(far * far)) * (2.0 / math.sqrt(math.pi))
+    corrected = tail - derivative * select(fabs(high) < 30.0, low, 0.0)
+    return 0.5 * select(high > 26.6, tail, corrected)
+
+
+def log_ndtr(library: Function, x: Lane) -> Lane:
+    """Logarithm of the normal distribution function."""
+    below = select(x < -1.0, x, -1.0)
+    high, _ = _scaled(-below)
+    left = libm("log", _falling(high) * 0.5) - below * below * 0.5
+    right = libm("log1p", -ndtr(library, -select(x < -1.0, 0.0, x)))
+    return select(isnan(x), x, select(x == -float("inf"), x, select(x < -1.0, left, right)))
+
+
+# Hastings' rational start for a normal quantile (Abramowitz and Stegun 26.2.23).
+_ABOVE = (0.010328, 0.802853, 2.515517)
+_BELOW = (0.001308, 0.189269, 1.432788, 1.0)
+
+
+def _horner(x: Lane, coefficients: tuple[float, ...]) -> Lane:
+    result = constant(coefficients[0], F64)
+    for coefficient in coefficients[1:]:
+        result = result * x + coefficient
+    return result
+
+
+def ndtri(library: Function, p: Lane) -> Lane:
+    """Inverse of ndtr: Hastings' start, then Halley steps; -inf and inf at 0 and 1."""
+    upper = p > 0.5
+    share = select(upper, 1.0 - p, p)
+    inside = select((share > 0.0) & (share <= 0.5), share, 0.5)
+    t = sqrt(-2.0 * libm("log", inside))
+    y = t - _horner(t, _ABOVE) / _horner(t, _BELOW)
+    for _ in range(3):
+        falling = _falling(select(y > 0.0, y, 0.0) * _HALF_ROOT)
+        root = libm("exp", y * y * 0.25)
+        middle = (1.0 - inside * 2.0) - libm("erf", y * _HALF_ROOT)
+        near = select(y > 0.6, libm("erfc", y * _HALF_ROOT) - inside * 2.0, middle)
+        near = near * root * root
+        miss = select(y > 1.0, falling - inside * root * root * 2.0, near)
+        step = miss * math.sqrt(math.pi / 2.0)
+        y = y + step / (1.0 - y * step * 0.5)
+    found = select(upper, y, -y)
+    ends = select(p == 0.0, -float("inf"), select(p == 1.0, constant(float("inf"), F64), float("nan")))
+    value = select((p > 0.0) & (p < 1.0), select(p == 0.5, 0.0, found), ends)
+    return select(isnan(p), p, value)
+
+
+def entropy(library: Function, x: Lane) -> Lane:
+    """-x log x; 0 at 0, -inf below."""
+    inside = select(x > 0.0, x, 1.0)
+    value = select(x > 0.0, -x * library("log", inside), select(x == 0.0, constant(0.0, F64), -float("inf")))
+    return select(isnan(x), x, value)
+
+
+def xlog1py(library: Function, x: Lane, y: Lane) -> Lane:
+    """x log(1 + y), 0 for x = 0, NaN for NaN y."""
+    return select(isnan(y), y, select(x == 0.0, 0.0, x * library("log1p", y)))

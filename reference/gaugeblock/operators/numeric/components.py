@@ -1,0 +1,81 @@
+"""Numbers taken apart and put together: frexp, complex, polar, isreal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.device import cpu
+from ...core.dtype import DType, bool_, float16, int32
+from ...iteration.broadcast import broadcast_shapes
+from ...iteration.types import UPSTREAM_NAMES
+from ...tensor.array_view import array_of
+from ...tensor.tensor import Tensor
+from ..arrays import Array, check_same_device, outline, values, widened
+from ..invoke import apply
+from ..named_results import result_type
+
+
+def frexp_Tensor(self: Tensor) -> Any:
+    """(mantissa, exponent) with ``self == mantissa * 2**exponent``, the mantissa in [0.5, 1); exponents are int32.
+
+    0, inf and NaN are their own mantissa. Raises RuntimeError for other than floats.
+    """
+    dtype = self.geometry.dtype
+    if dtype.kind != 2:
+        raise RuntimeError(
+            f"torch.frexp() only supports floating-point dtypes, got {UPSTREAM_NAMES[dtype.name]}"
+        )
+    mantissa, exponent = apply("empty_like", self), apply("empty_like", self, dtype=int32)
+    if self.geometry.device is cpu:
+        parts = np.frexp(widened(values(self), dtype))
+        array_of(mantissa)[...] = parts[0]
+        array_of(exponent)[...] = parts[1]
+    return result_type("frexp.Tensor")(mantissa, exponent)
+
+
+def _joined(operator: str, first: Tensor, second: Tensor, halves: bool) -> tuple[Tensor, Array | None]:
+    dtype = first.geometry.dtype
+    for tensor in (first, second):
+        own = tensor.geometry.dtype
+        if own.kind != 2 or own.name == "bfloat16" or (own is float16 and not halves):
+            raise RuntimeError(
+                f"{operator}(): Expected both inputs to be Half, Float or Double tensors but got "
+                f"{UPSTREAM_NAMES[dtype.name]} and {UPSTREAM_NAMES[second.geometry.dtype.name]}"
+            )
+    if second.geometry.dtype is not dtype:
+        raise RuntimeError(
+            f"{operator}(): Expected object of scalar type {UPSTREAM_NAMES[dtype.name]} but got scalar type "
+            f"{UPSTREAM_NAMES[second.geometry.dtype.name]} for second argument"
+        )
+    result: DType = dtype.to_complex()
+    sizes = broadcast_shapes((first.geometry.sizes, second.geometry.sizes))
+    return outline(sizes, result, check_same_device(operator, first, second))
+
+
+def complex(real: Tensor, imag: Tensor) -> Tensor:
+    """The complex tensor of two real ones, which broadcast. Raises RuntimeError for other dtypes or two of them."""
+    result, target = _joined("complex", real, imag, halves=True)
+    if target is not None:
+        target.real = values(real)
+        target.imag = values(imag)
+    return result
+
+
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """``abs * (cos(angle) + i sin(angle))``. Raises RuntimeError for other dtypes or two of them."""
+    result, target = _joined("polar", abs, angle, halves=False)
+    if target is not None:
+        with np.errstate(all="ignore"):
+            size, phase = values(abs), values(apply("cos", angle))
+            target.real = size * phase
+            target.imag = size * values(apply("sin", angle))
+    return result
+
+
+def isreal(self: Tensor) -> Tensor:
+    """Whether each element has no imaginary part; True for real dtypes."""
+    if not self.geometry.dtype.is_complex:
+        return apply("ones_like", self, dtype=bool_)
+    return apply("eq.Scalar", apply("imag", self), 0)
