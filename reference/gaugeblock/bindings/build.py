@@ -18,7 +18,7 @@ from .generate import compile_function
 from .groups import Group
 from .prepared_forms import PARAMETERS, prepared, slow_prepared
 from .shapes import Shape, shape_of
-from .slow import slow_binary, slow_dunder, slow_inplace_unary, slow_reversed, slow_to, slow_unary
+from .slow import slow_binary, slow_dunder, slow_inplace_unary, slow_reversed, slow_set, slow_to, slow_unary
 
 
 def make_function(group: Group) -> Any:
@@ -76,7 +76,7 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
                 several=_takes_several(group),
                 copies=group.name not in IN_VIEW_TABLES,
             )
-            general = slow_to(caller) if function == "to" else caller
+            general = GENERAL.get(function, lambda caller: caller)(caller)
             names = {f"slow_{name}": general, f"public_{name}": caller, f"direct_{name}": implementation}
             return compile_function(label, function, text, document(group), **names)
         text = source.general(name, function)
@@ -118,6 +118,8 @@ def make_reversed(dunder: str, group: Group) -> Any:
 
 OWN_FORMS = {**copies.BINDINGS, **view_forms.FORMS}
 """Public names with a form of their own."""
+GENERAL: dict[str, Callable[[Caller], Callable[..., Any]]] = {"to": slow_to, "set_": slow_set}
+"""General paths of names with more forms than the table has schemas."""
 IN_VIEW_TABLES = frozenset(name.partition(".")[0] for name in (*VIEWS, *METADATA))
 """Operators on metadata alone, which are the same on every device."""
 SIZES_FIRST = re.compile(r"^\w+(\.\w+)?\(Tensor(\([^)]*\))? self, (SymInt|int)\[\d*\] \w+(, \*|\))")

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.device import Device, cpu, meta
 from ..dispatch.dispatcher import call
 from ..dispatch.modes import wrapped_tensors
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY
 from ..interop.numpy import from_numpy
+from ..operators.arrays import Array
+from ..operators.conversion import converted
 from ..operators.fill import number_from
 from ..operators.index_key import dims_of, index_parts
 from ..tensor.basic_indexing import getitem_of_any, setitem_of_any, without_leading_ones
@@ -17,6 +20,8 @@ from ..tensor.tensor import Tensor
 from ..tensor.views import alias
 
 SELECT, SLICE, UNSQUEEZE = (REGISTRY.find(name) for name in ("select.int", "slice.Tensor", "unsqueeze"))
+LAST = (1 << 63) - 1
+"""The end of a slice that has none."""
 INDEX, INDEX_PUT, COPY, FILL, FULL = (
     REGISTRY.find(name) for name in ("index.Tensor", "index_put_", "copy_", "fill_.Scalar", "full")
 )
@@ -77,9 +82,15 @@ def _taken_apart(self: Tensor, index: Any) -> tuple[Any, list[Tensor | None]]:
     taken = 0
     for place, array, given in members:
         indices += [None] * (dims[place] - taken)
-        indices.append(given if isinstance(given, Tensor) else from_numpy(array).to(self.geometry.device))  # type: ignore[attr-defined]
+        indices.append(given if isinstance(given, Tensor) else _index_tensor(array, self.geometry.device))
         taken = dims[place] + (array.ndim if array.dtype == bool else 1)
     return view, indices
+
+
+def _index_tensor(array: Array, device: Device) -> Tensor:
+    """A list of an index as a tensor where it is used; beside tensors without data it keeps its values."""
+    here = from_numpy(array)
+    return here if device is meta or device is cpu else converted(here, None, device)
 
 
 def _view(self: Tensor, basic: Sequence[Any]) -> Any:
@@ -106,6 +117,7 @@ def _view(self: Tensor, basic: Sequence[Any]) -> Any:
             if item.step is not None and item.step <= 0:
                 raise ValueError("step must be greater than zero")
             if (item.start, item.stop, item.step) != (None, None, None):
-                view = call(SLICE, view, dim, item.start, item.stop, 1 if item.step is None else item.step)
+                start, stop = 0 if item.start is None else item.start, LAST if item.stop is None else item.stop
+                view = call(SLICE, view, dim, start, stop, 1 if item.step is None else item.step)
             dim += 1
     return view

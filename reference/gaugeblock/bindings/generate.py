@@ -6,7 +6,7 @@ import linecache
 from typing import Any
 
 from ..core.device import cpu
-from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
+from ..dispatch.overrides import NOT_OVERRIDDEN, foreign, intercept
 from ..dispatch.state import FAST_GLOBALS
 from ..memory.storage import Storage, new_object
 from ..tensor.tensor import Tensor, new_like
@@ -14,7 +14,7 @@ from ..tensor.versions import bump_version
 
 FAST_GLOBALS.update(
     Tensor=Tensor, Storage=Storage, new=new_object, new_like=new_like, bump_version=bump_version, cpu=cpu, ONE=1,
-    intercept=intercept, NOT_OVERRIDDEN=NOT_OVERRIDDEN,
+    intercept=intercept, NOT_OVERRIDDEN=NOT_OVERRIDDEN, foreign=foreign,
 )
 SOURCES: dict[str, str] = {}
 """Source text by the label it was compiled under, such as "Tensor.add"."""

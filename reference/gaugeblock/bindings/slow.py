@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any
 
 from ..dispatch.dispatcher import call
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import FAST_GLOBALS
+from ..memory.untyped import UntypedStorage
 from ..operators.conversion import to_dispatched
+from ..operators.pointwise_run import PointwiseNote
+from ..operators.prepared import forget, runner_of
+from ..tensor.geometry import remember
+from ..tensor.metadata import set_
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version
 from .caller import Caller
@@ -27,6 +33,8 @@ def slow_unary(caller: Caller, row: str) -> Callable[..., Any]:
 
     def run(self: Any, **options: Any) -> Any:
         options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
+        if options and len(options) == 1 and "out" in options:
+            return with_out(caller, row, (self,), options["out"])
         plain = self.__class__ is Tensor and not options
         entry = carry(row, self.geometry) if plain else None
         if entry is not None:
@@ -65,6 +73,8 @@ def slow_binary(
 
     def run(self: Any, other: Any, **options: Any) -> Any:
         options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
+        if options and len(options) == 1 and "out" in options:
+            return with_out(caller, tensor_row, (self, other), options["out"])
         if options or self.__class__ is not Tensor:
             return caller(self, other, **options)
         row: str | None = None
@@ -94,6 +104,33 @@ def slow_binary(
         return result
 
     return run
+
+
+def with_out(caller: Caller, row: str, operands: tuple[Any, ...], out: Any) -> Any:
+    """A pointwise call with out=; what it finds out is kept under the geometries and number types."""
+    if FAST_GLOBALS["SPECIAL"] or operands[0].__class__ is not Tensor or out.__class__ is not Tensor:
+        return caller(*operands, out=out)
+    kinds = [one.geometry if one.__class__ is Tensor else one.__class__ for one in operands]
+    key = (row + " out", out.geometry, *kinds)
+    plans = operands[0].geometry.plans
+    runner = plans.get(key)
+    if runner:
+        result = runner(out, *operands)
+        if result is not None:
+            return result
+    forget()
+    result = caller(*operands, out=out)
+    note = runner_of(row.partition(".")[0], result)
+    if runner is None and isinstance(note, PointwiseNote) and key[1] is out.geometry:
+        ordered = note.into()
+        fits = ordered is not None and len(ordered.operands) == len(operands) and _same(ordered.operands, operands)
+        remember(plans, key, ordered.run if fits and ordered is not None else False)
+    return result
+
+
+def _same(operands: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
+    """Whether these are the operands, none of them lazily conjugate or negative."""
+    return all(map(is_, operands, given)) and not any(isinstance(one, Tensor) and one.geometry.lazy for one in given)
 
 
 def _fresh(entry: Any, *values: Any) -> Tensor:
@@ -165,5 +202,17 @@ def slow_to(caller: Caller) -> Callable[..., Any]:
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         found = intercept(caller.public, (self, *args), kwargs)
         return to_dispatched(self, *args, **kwargs) if found is NOT_OVERRIDDEN else found
+
+    return run
+
+
+def slow_set(caller: Caller) -> Callable[..., Any]:
+    """For ``x.set_(...)``: only the form with a tensor is an operator of the table."""
+
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and not isinstance(args[0], UntypedStorage):
+            return caller(self, *args)
+        found = intercept(caller.public, (self, *args), kwargs)
+        return set_(self, *args, **kwargs) if found is NOT_OVERRIDDEN else found
 
     return run

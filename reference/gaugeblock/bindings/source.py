@@ -194,7 +194,7 @@ def direct(name: str, function: str, self: str, *, spread: bool, checks: bool, s
     what the schemas allow. With `several` tensors any of them may be of a subclass; one that `copies` elements is
     dispatched on devices other than the CPU.
     """
-    special = "SPECIAL" + (" or OVERRIDING" if several else "")
+    special = "SPECIAL" + (" or (OVERRIDING and foreign(args, kwargs))" if several else "")
     device = f" or {self}.geometry.device is not cpu" if copies else ""
     gather = "    if len(args) > 1 or (args and args[0].__class__ is int):\n        args = (args,)\n" if spread else ""
     tried = (

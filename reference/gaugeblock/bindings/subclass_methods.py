@@ -16,8 +16,8 @@ from ..tensor.tensor import Tensor
 from .dispatched import METHODS, PROPERTIES
 from .install import GENERATED
 
-OWN = frozenset({"__new__", "__init_subclass__", "__reduce_ex__", "as_subclass"})
-"""What a subclass takes from Tensor unchanged."""
+OWN = frozenset({"__new__", "__init_subclass__", "__reduce_ex__", "as_subclass", "__matmul__"})
+"""What a subclass takes from Tensor unchanged; the last asks by itself."""
 UNWRAPPED_PROPERTIES = frozenset({"_base"})
 
 

@@ -19,10 +19,17 @@ def _is_default(value: Any, default: Any) -> bool:
 def without_defaults(
     operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments without trailing positional ones, and keyword-only ones, that equal the schema's defaults."""
+    """The arguments without trailing positional ones, and keyword-only ones, that equal the schema's defaults.
+
+    The engine's kernels take alpha also by position; outside it has the form that the schema says.
+    """
     positional = operator.schema.positional
     count = len(args)
-    while count and count <= len(positional) and positional[count - 1].default is not None:
+    if count > len(positional):
+        names = [argument.name for argument in operator.schema.keyword_only if argument.name not in kwargs]
+        kwargs = {**kwargs, **dict(zip(names, args[len(positional) :], strict=False))}
+        count = len(positional)
+    while count and positional[count - 1].default is not None:
         if not _is_default(args[count - 1], positional[count - 1].default_value):
             break
         count -= 1

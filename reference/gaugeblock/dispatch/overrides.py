@@ -57,6 +57,15 @@ def overloaded(values: tuple[Any, ...], options: Mapping[str, Any]) -> list[Any]
     return found
 
 
+def foreign(values: tuple[Any, ...], options: Mapping[str, Any]) -> bool:
+    """Whether an argument, or a member of a list, is of a class that the engine does not know to be plain."""
+    for value in (*values, *options.values()):
+        kind = value.__class__
+        if kind not in PLAIN or ((kind is tuple or kind is list) and any(p.__class__ not in PLAIN for p in value)):
+            return True
+    return False
+
+
 def _insert(found: list[Any], value: Any) -> None:
     kind = type(value)
     if all(type(other) is not kind for other in found):

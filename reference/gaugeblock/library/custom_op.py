@@ -31,7 +31,6 @@ class CustomOpDef:
         self._name = name
         self._qualname = f"{namespace}::{name}"
         self._init_fn = function
-        self._kernels: dict[str, Kernel] = {}
         self._disabled: set[str] = set()
         earlier = DEFINED.pop(self._qualname, None)
         if earlier is not None:
@@ -63,8 +62,7 @@ class CustomOpDef:
             for key in keys_for(device_types):
                 kernel = self._checked(function, key)
                 kernel.kernel = function  # type: ignore[attr-defined]
-                self._lib.impl(self._name, kernel, key, allow_override=key not in self._kernels)
-                self._kernels[key] = function
+                self._lib.impl(self._name, kernel, key, allow_override=True)
             return function
 
         return register if fn is None else register(fn)

@@ -45,6 +45,8 @@ def device_allocator(device: Device) -> Any:
 
 def read_device(device: Device, address: int, nbytes: int) -> bytes:
     """A copy of bytes of a device's memory."""
+    if not nbytes:
+        return b""
     reader = getattr(_ALLOCATORS.get(device.type), "read", read_bytes)
     data: bytes = reader(address, nbytes)
     return data
@@ -52,4 +54,5 @@ def read_device(device: Device, address: int, nbytes: int) -> bytes:
 
 def write_device(device: Device, address: int, data: bytes) -> None:
     """Store bytes in a device's memory."""
-    getattr(_ALLOCATORS.get(device.type), "write", write_bytes)(address, data)
+    if data:
+        getattr(_ALLOCATORS.get(device.type), "write", write_bytes)(address, data)

@@ -18,7 +18,7 @@ from .norms import norm_order, nuclear_norm, vector_norm, write_norm
 UNIQUE, UNIQUE_DIM = REGISTRY.find("_unique2"), REGISTRY.find("unique_dim")
 NONZERO, NONZERO_OUT = REGISTRY.find("nonzero"), REGISTRY.find("nonzero.out")
 UNSQUEEZE, UNBIND = REGISTRY.find("unsqueeze"), REGISTRY.find("unbind.int")
-VECTOR_NORM, MATMUL = REGISTRY.find("linalg_vector_norm"), REGISTRY.find("matmul")
+VECTOR_NORM = REGISTRY.find("linalg_vector_norm")
 
 
 def unique(
@@ -106,11 +106,11 @@ def norm_method(
 
 def matrix_product(self: Tensor, other: Any) -> Any:
     """``self @ other``. Raises TypeError unless both are tensors, RuntimeError as matmul."""
-    if self.__class__ is not Tensor or other.__class__ is not Tensor:
+    if self.__class__ is not Tensor or other.__class__ is not Tensor or FAST_GLOBALS["OVERRIDING"]:
         found = intercept(Tensor.matmul, (self, other), {})  # type: ignore[attr-defined]
         if found is not NOT_OVERRIDDEN:
             return found
-    return call(MATMUL, self, other) if isinstance(other, Tensor) else NotImplemented
+    return self.matmul(other) if isinstance(other, Tensor) else NotImplemented  # type: ignore[attr-defined]
 
 
 FUNCTIONS = {"unique": unique, "nonzero": nonzero, "norm": norm}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 from ..core.device import cpu, meta
 from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
@@ -19,6 +20,7 @@ from ..tensor.versions import bump_version
 from .element_loop import element_launch
 from .extents import extent_of
 from .launch import Launch
+from .prepared import noted
 from .registration import kernel
 
 BUILTIN = (cpu, meta)
@@ -100,7 +102,24 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     warn_of_lost_imaginary_part(source, geometry)
     copy_values(self, src)
     bump_version(self)
+    launch = geometry.plans.get(("copy", source))
+    if launch is not None and not (source.dtype.is_complex and not geometry.dtype.is_complex):
+        noted("copy_", self, _runner(launch))
     return self
+
+
+def _runner(launch: Launch) -> Callable[[Tensor, Tensor], Tensor]:
+    """What copies between tensors of the same geometries, which fit."""
+    builtin, tail = launch.call()
+
+    def run(self: Tensor, src: Tensor) -> Tensor:
+        if self.storage is src.storage:
+            return copy_(self, src)
+        builtin(self.pointer, src.pointer, *tail)
+        bump_version(self)
+        return self
+
+    return run
 
 
 def warn_of_lost_imaginary_part(source: Geometry, destination: Geometry) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.device import cpu
 from ..core.dtype import uint8
 from ..memory.storage import new_object
 from .geometry import Geometry, geometry_of, remember
@@ -87,7 +88,11 @@ def _general_getitem(self: Tensor, index: Any) -> Tensor:
 def getitem_of_any(self: Tensor, index: Any) -> Tensor:
     """getitem of an index that is no int, slice or tuple of plain members, and overrides nothing."""
     items = basic_items(index)
-    return hooks.advanced_getitem(self, index) if items is None else basic_view(self, items)
+    if items is not None:
+        return basic_view(self, items)
+    if self.geometry.device is not cpu:
+        return hooks.dispatched["__getitem__"](self, index)  # type: ignore[no-any-return]
+    return hooks.advanced_getitem(self, index)
 
 
 def _is_foreign(*values: Any) -> bool:
@@ -108,7 +113,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     Raises as getitem, TypeError for a value that is neither a number nor a tensor, RuntimeError when it does not
     broadcast.
     """
-    if hooks.special:
+    if hooks.special or self.geometry.device is not cpu:
         hooks.dispatched["__setitem__"](self, index, value)
         return
     if _is_foreign(index, value):
