@@ -11,7 +11,6 @@ from typing import Any
 from ..core.device import cpu
 from ..core.dtype import DType
 from ..dispatch.state import FAST_GLOBALS
-from ..operators.launch import PARALLEL_FROM
 from ..tensor.geometry import Geometry, contiguous_geometry, remember
 
 Kernel = Callable[..., None]
@@ -21,7 +20,7 @@ _TAUGHT: dict[tuple[str, DType], tuple[Kernel, DType | None]] = {}
 
 def teach(key: Any, geometry: Geometry, entry: Any) -> None:
     """Note a fresh entry under a plain key for the other contiguous geometries of the dtype."""
-    if entry and isinstance(key, str) and geometry.contiguous and geometry.numel <= PARALLEL_FROM:
+    if entry and isinstance(key, str) and geometry.contiguous:
         _TAUGHT[key, geometry.dtype] = (entry[0], entry[1].dtype if len(entry) == 3 else None)
 
 
@@ -34,7 +33,7 @@ def carry(key: str, geometry: Geometry, result_geometry: Geometry | None = None)
     if taught is None or FAST_GLOBALS["SPECIAL"] or not geometry.contiguous or geometry.lazy:
         return None
     count = geometry.numel
-    if key in geometry.plans or geometry.device is not cpu or not 0 < count <= PARALLEL_FROM:
+    if key in geometry.plans or geometry.device is not cpu or count == 0:
         return None
     kernel, result = taught
     if result is None:

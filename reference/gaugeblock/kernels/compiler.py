@@ -8,7 +8,9 @@ import hashlib
 import threading
 from collections.abc import Callable, Sequence
 
+from . import pool
 from .object_cache import ObjectCache
+from .parallel import attach
 from .runtime import EXTENDED
 
 METH_FASTCALL = 0x80
@@ -46,6 +48,7 @@ class Compiler:
         self._cache = ObjectCache()
         self._lock = threading.Lock()
         self._loaded: set[str] = set()
+        self._pooled = False
         self._kept: list[object] = []
         self._new = ctypes.pythonapi.PyCFunction_NewEx
         self._new.restype = ctypes.py_object
@@ -57,6 +60,8 @@ class Compiler:
 
     def load_all(self, text: str, suffixes: Sequence[str]) -> tuple[int, ...]:
         """Addresses of the functions NAME + suffix, compiled now or taken from the object cache."""
+        if f"@{pool.SYMBOL}(" in text and not self._pooled:
+            self._start_pool()
         key = hashlib.sha256(f"{self._salt}\n{text}".encode()).hexdigest()
         name = f"gb_{key[:32]}"
         with self._lock:
@@ -69,6 +74,18 @@ class Compiler:
                 self._engine.finalize_object()
                 self._loaded.add(name)
             return tuple(self._engine.get_function_address(name + suffix) for suffix in suffixes)
+
+    def _start_pool(self) -> None:
+        """Load the thread pool, which other modules call by name."""
+        with self._lock:
+            if self._pooled:
+                return
+        addresses = self.load_all(pool.text(NAME), ("_run", "_set", "_forget"))
+        with self._lock:
+            if not self._pooled:
+                self._llvm.add_symbol(pool.SYMBOL, addresses[0])
+                attach(pool.pool_of(addresses))
+                self._pooled = True
 
     def builtin(self, name: str, address: int, descriptor: Sequence[int]) -> Builtin:
         """A Python builtin that runs the METH_FASTCALL function at `address`.
@@ -83,9 +100,8 @@ class Compiler:
 
 
 LIBM = (
-    *"acos acosh asin asinh atan atan2 atanh cbrt ceil ceilf cos cosh erf erfc exp exp2 expm1 floor floorf fma fmaf "
-    "fmod fmodf hypot ldexp lgamma log log10 log1p log2 nearbyint nearbyintf pow rint rintf round roundeven roundevenf "
-    "sin sinh sqrt sqrtf tan tanh tgamma trunc truncf cexp clog csin ccos ctan casin cacos catan csinh ccosh ctanh "
+    *"ceil ceilf cos floor floorf fma fmaf fmod fmodf ldexp lgamma nearbyint nearbyintf rint rintf round roundeven "
+    "roundevenf sin sqrt sqrtf tan tgamma trunc truncf cexp clog csin ccos ctan casin cacos catan csinh ccosh ctanh "
     "casinh cacosh catanh csqrt cpow".split(),
     *(f"{name}l" for name in EXTENDED),
 )

@@ -140,12 +140,15 @@ class EntryWriter:
         self.signs.clear()
         self.inexact = False
 
-    def run(self, call: str, work: str) -> None:
-        """Run `call` (an i1 call), without the interpreter lock when `work` exceeds the grain; raise on a fault."""
+    def run(self, call: str, work: str, shared: str | None = None) -> None:
+        """Run `call` (an i1 call); when `work` exceeds the grain run `shared`, without the interpreter lock.
+
+        A fault is raised.
+        """
         big, free, held, joined = self.register(f"icmp sgt i64 {work}, {GIL_GRAIN}"), *[self.label() for _ in range(3)]
         self.lines += [f"  br i1 {big}, label %{free}, label %{held}", f"{free}:"]
         state = self.register("call ptr @PyEval_SaveThread()")
-        unlocked = self.register(call)
+        unlocked = self.register(shared or call)
         self.lines += [f"  call void @PyEval_RestoreThread(ptr {state})", f"  br label %{joined}", f"{held}:"]
         locked = self.register(call)
         self.lines += [f"  br label %{joined}", f"{joined}:"]

@@ -12,7 +12,7 @@ from .fold import FoldBody
 from .fold_loops import LoopWriter
 from .fold_memory import BLOCK_BYTES, load_lanes, load_slot, store_lanes, store_slot
 from .lower import Emitter
-from .pointwise_entry import MAX_DIMS
+from .sharing import MAX_DIMS
 
 EACH_RUN = f"""define internal void @each_run(ptr %run, ptr %state, ptr %in, i64 %ndim, ptr %sizes, ptr %strides,
     ptr %parameters) {{

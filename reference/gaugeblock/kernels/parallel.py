@@ -1,6 +1,6 @@
-"""Threads inside one operator: a persistent pool, disjoint chunks, results in call order.
+"""Threads inside one operator: how many, and a persistent pool of Python threads for work that Python hands out.
 
-Kernels release the interpreter lock, so Python threads run them side by side.
+Compiled loops share themselves out to native threads (see pool), for which the same number holds.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
+
+    from .pool import Pool
 
 GRAIN = 32768
 MAX_WORKERS = 256
@@ -28,6 +30,7 @@ class _Pool:
     def __init__(self) -> None:
         self.threads = _processors()
         self.executor: ThreadPoolExecutor | None = None
+        self.native: Pool | None = None
         self.lock = threading.Lock()
         self.local = threading.local()
 
@@ -43,6 +46,8 @@ class _Pool:
         self.local.inside = True
 
     def forget(self) -> None:
+        if self.native is not None:
+            self.native.forget()
         self.executor = None
         self.lock = threading.Lock()
         self.local = threading.local()
@@ -51,6 +56,12 @@ class _Pool:
 _POOL = _Pool()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_POOL.forget)
+
+
+def attach(native: Pool) -> None:
+    """Let the pool of native threads follow set_num_threads and forks."""
+    _POOL.native = native
+    native.set_threads(_POOL.threads)
 
 
 def get_num_threads() -> int:
@@ -65,6 +76,8 @@ def set_num_threads(n: int) -> None:
     if n <= 0:
         raise RuntimeError(f"set_num_threads(): expected a positive number of threads, got {n}")
     _POOL.threads = n
+    if _POOL.native is not None:
+        _POOL.native.set_threads(n)
 
 
 def chunks(n: int, grain: int = GRAIN) -> list[tuple[int, int]]:

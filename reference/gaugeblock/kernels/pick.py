@@ -41,7 +41,7 @@ class PickKernel:
         contiguous, strided = shared_entries(Signature(1, "mmii"))
         descriptor = [row, self.itemsize, self.itemsize, self.index.itemsize]
         self.contiguous = compiler().builtin("pick", contiguous, descriptor)
-        self.strided = compiler().builtin("pick", strided, [*descriptor, 0])
+        self.strided = compiler().builtin("pick", strided, [*descriptor, 0, 0])
         return self.contiguous if attribute == "contiguous" else self.strided
 
     def tiled(self, apart: tuple[bool, ...]) -> Builtin:

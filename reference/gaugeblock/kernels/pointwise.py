@@ -82,7 +82,7 @@ class PointwiseKernel:
         self._descriptor = descriptor
         self._tiled: dict[tuple[bool, ...], Builtin] = {}
         self.contiguous = compiler().builtin(self.name, contiguous, descriptor)
-        self.strided = compiler().builtin(self.name, strided, [*descriptor, 0])
+        self.strided = compiler().builtin(self.name, strided, [*descriptor, 0, 0])
         return self.contiguous if attribute == "contiguous" else self.strided
 
     def _signature(self) -> Signature:
@@ -102,7 +102,7 @@ class PointwiseKernel:
                 for place, (itemsize, through) in enumerate(zip(self._descriptor[1:], apart, strict=True))
             ]
             _, strided = shared_entries(self._signature())
-            descriptor = [*self._descriptor, tiled_driver(level), *transfers]
+            descriptor = [*self._descriptor, tiled_driver(level), 0, *transfers]
             found = self._tiled[apart] = compiler().builtin(self.name, strided, descriptor)
         return found
 

@@ -4,7 +4,8 @@
     strided(out_ptr..., in_ptr_or_number..., ndim, sizes..., byte strides operand by operand...)
 
 The function's `self` is a bytes object, the descriptor: the row function's address, the item sizes, and for strided
-the address of the driver over tiles (0: rows are taken as they lie) with its transfer routines.
+the address of the driver over tiles (0: rows are taken as they lie), the first dim that may be split among threads,
+and the driver's transfer routines.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .entry import PYTHON_API, EntryWriter
-
-MAX_DIMS = 64
+from .sharing import MAX_DIMS, RUN, share_flat, share_grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,17 @@ class _Arguments:
 
 def entries(signature: Signature) -> str:
     """IR text of the module with both entry points."""
-    return "\n".join([PYTHON_API, _contiguous(signature), _grid(signature), _drive(signature), _strided(signature), ""])
+    many = signature.memory
+    parts = [PYTHON_API, RUN, share_flat(many), share_grid(many), _grid(signature), _drive(signature)]
+    return "\n".join([*parts, _contiguous(signature), _strided(signature), ""])
 
 
 def _contiguous(signature: Signature) -> str:
     entry = EntryWriter("contiguous", "contiguous pointwise kernel")
     given = _Arguments(entry, signature)
     call = f"ptr {given.pointers}, ptr {given.numbers}, i64 {given.last}, ptr {given.itemsizes}"
-    entry.run(f"call i1 {given.row}({call})", given.last)
+    shared = f"call i1 @share_flat(ptr {given.row}, {call})"
+    entry.run(f"call i1 {given.row}({call})", given.last, shared)
     check = f"  %right = icmp eq i64 %nargs, {signature.operands + 1}"
     return entry.text([check, "  br i1 %right, label %read, label %wrong"])
 
@@ -93,7 +96,7 @@ def _strided(signature: Signature) -> str:
     entry.lines += [f"  br i1 {some}, label %{work}, label %return", f"{work}:"]
     call = f"ptr {given.row}, ptr {given.pointers}, ptr {given.numbers}, i64 {ndim}, ptr {sizes}, ptr {strides}"
     call += f", ptr {given.itemsizes}"
-    entry.run(f"call i1 @drive({call})", volume)
+    entry.run(f"call i1 @drive({call})", volume, f"call i1 @share_grid({call})")
     return entry.text([f"  %right = icmp sge i64 %nargs, {first}", "  br i1 %right, label %read, label %wrong"])
 
 
@@ -110,7 +113,7 @@ rows:
   %a = call i1 @grid({given})
   ret i1 %a
 tiles:
-  %transfers = getelementptr i64, ptr %itemsizes, i64 {many + 1}
+  %transfers = getelementptr i64, ptr %itemsizes, i64 {many + 2}
   %b = call i1 %driver({given}, ptr %itemsizes, ptr %transfers, i64 {signature.outputs}, i64 {many})
   ret i1 %b
 }}"""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from .entry import PYTHON_API, EntryWriter
 from .fold_memory import BLOCK_BYTES
-from .pointwise_entry import MAX_DIMS
+from .sharing import MAX_DIMS
 
 
 def reduction_entry(outputs: int, numbers: int) -> str:

@@ -67,7 +67,7 @@ class RowMapKernel:
         row = compiler().load(RowMapWriter(self).text())
         _, strided = shared_entries(Signature(1, "m" + "d" * self.program.numbers))
         size = self.dtype.itemsize
-        self.strided = compiler().builtin(self.name, strided, [row, size, size, 0])
+        self.strided = compiler().builtin(self.name, strided, [row, size, size, 0, 1])
         return self.strided
 
 

@@ -49,7 +49,7 @@ class ScanKernel:
         row = compiler().load(self.text())
         itemsizes = [dtype.itemsize for dtype in (*self.results, self.input)]
         _, strided = shared_entries(Signature(len(self.results), "m"))
-        self.strided = compiler().builtin(self.name, strided, [row, *itemsizes, 0])
+        self.strided = compiler().builtin(self.name, strided, [row, *itemsizes, 0, 1])
         return self.strided
 
     def text(self) -> str:

@@ -1,18 +1,14 @@
-"""Running a kernel over whole rows: all other dims are walked, and shared out among threads where there is enough."""
+"""Running a kernel over whole rows: all other dims are walked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any, Protocol
 
 from ..iteration.broadcast import iteration_strides
 from ..iteration.coalesce import coalesce_dimensions
-from ..iteration.split import GRAIN_SIZE
 from ..kernels.compiler import Builtin
-from ..kernels.parallel import get_num_threads, parallel_for
 from ..tensor.geometry import Geometry
-from .launch import PARALLEL_FROM
 
 
 class RowKernel(Protocol):
@@ -24,36 +20,19 @@ class RowKernel(Protocol):
 class RowLaunch:
     """A row kernel with its shape and byte strides, the row first."""
 
-    __slots__ = ("count", "kernel", "shape", "strides", "tail")
+    __slots__ = ("kernel", "tail")
 
     def __init__(self, kernel: RowKernel, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]) -> None:
         self.kernel = kernel
-        self.shape = shape
-        self.strides = tuple(strides)
-        self.count = prod(shape)
-        self.tail = (len(shape), *shape, *(step for steps in self.strides for step in steps))
+        self.tail = (len(shape), *shape, *(step for steps in strides for step in steps))
 
     def builtin(self) -> Callable[..., None]:
-        """What takes the addresses and the tail: the compiled kernel, or for many rows a look at the threads first."""
-        if self.count <= PARALLEL_FROM or len(self.shape) == 1:
-            return self.kernel.strided
-        places = len(self.strides)
-        return lambda *values: self.run(list(values[:places]), values[places : len(values) - len(self.tail)])
+        """What takes the addresses and the tail."""
+        return self.kernel.strided
 
     def run(self, addresses: list[int], numbers: Sequence[Any] = ()) -> None:
         """Run over all rows; `addresses` of the operands in memory, outputs first."""
-        if self.count <= PARALLEL_FROM or get_num_threads() == 1 or len(self.shape) == 1:
-            self.kernel.strided(*addresses, *numbers, *self.tail)
-            return
-        last = len(self.shape) - 1
-        steps = [operand[last] for operand in self.strides]
-        flat = [step for operand in self.strides for step in operand]
-
-        def run_part(begin: int, end: int) -> None:
-            moved = [address + begin * step for address, step in zip(addresses, steps, strict=True)]
-            self.kernel.strided(*moved, *numbers, len(self.shape), *self.shape[:last], end - begin, *flat)
-
-        parallel_for(self.shape[last], max(1, GRAIN_SIZE * self.shape[last] // self.count), run_part)
+        self.kernel.strided(*addresses, *numbers, *self.tail)
 
 
 def row_launch(kernel: RowKernel, operands: Sequence[Geometry], row: int) -> RowLaunch:

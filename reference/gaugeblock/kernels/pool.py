@@ -1,0 +1,235 @@
+"""The pool of native threads that large loops are shared out to: made on demand, kept, never holding Python's lock.
+
+    gb_pool_run(part, context, count) -> i1     part(context, k) for every k < count, each once; whether any failed
+
+The caller works too, taking one part after another as the others do, so that a thread that wakes late costs nothing.
+One job runs at a time: a second caller meanwhile does its parts alone, as does everybody inside a worker.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from collections.abc import Callable
+from typing import NamedTuple
+
+SYMBOL = "gb_pool_run"
+SPINS = 400
+"""How often an idle worker looks for a new job, pausing in between, before it sleeps: some 20 microseconds."""
+
+
+class Pool(NamedTuple):
+    """The pool's functions: set the number of threads, and forget all workers (in a child process they are gone)."""
+
+    set_threads: Callable[[int], None]
+    forget: Callable[[], None]
+
+
+def pool_of(addresses: tuple[int, ...]) -> Pool:
+    """The Python side of a loaded pool: addresses of @NAME_run, @NAME_set and @NAME_forget."""
+    _, set_threads, forget = addresses
+    pool = Pool(ctypes.CFUNCTYPE(None, ctypes.c_int64)(set_threads), ctypes.CFUNCTYPE(None)(forget))
+    pool.forget()
+    return pool
+
+
+_PAUSES = {
+    "x86": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
+    "arm": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
+    "other": ("", ""),
+}
+"""Declaration and call of the instruction that tells the processor of a waiting loop."""
+_FAMILIES = {"x86_64": "x86", "amd64": "x86", "aarch64": "arm", "arm64": "arm"}
+
+
+def text(name: str) -> str:
+    """LLVM IR of the pool."""
+    declaration, pause = _PAUSES[_FAMILIES.get(platform.machine().lower(), "other")]
+    return f"""{declaration}
+@mutex = internal global [128 x i8] zeroinitializer, align 64
+@wake = internal global [128 x i8] zeroinitializer, align 64
+@threads = internal global i64 1, align 64
+@workers = internal global i64 0, align 64
+@busy = internal global i64 0, align 64
+@open = internal global i64 0, align 64
+@running = internal global i64 0, align 64
+@job = internal global i64 0, align 64
+@next = internal global i64 0, align 64
+@fault = internal global i64 0, align 64
+@part = internal global ptr null, align 64
+@context = internal global ptr null, align 64
+@count = internal global i64 0, align 64
+declare i32 @pthread_mutex_init(ptr, ptr)
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_init(ptr, ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_broadcast(ptr)
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(ptr)
+declare i32 @sched_yield()
+
+define void @{name}_set(i64 %wanted) {{
+  store atomic i64 %wanted, ptr @threads release, align 8
+  ret void
+}}
+
+define void @{name}_forget() {{
+  %a = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
+  %b = call i32 @pthread_cond_init(ptr @wake, ptr null)
+  store atomic i64 0, ptr @workers release, align 8
+  store atomic i64 0, ptr @running release, align 8
+  store atomic i64 0, ptr @busy release, align 8
+  store i64 0, ptr @open
+  ret void
+}}
+
+define internal void @work(ptr %part, ptr %context, i64 %count) {{
+entry:
+  br label %take
+take:
+  %k = atomicrmw add ptr @next, i64 1 acq_rel, align 8
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %do, label %done
+do:
+  %failed = call i1 %part(ptr %context, i64 %k)
+  br i1 %failed, label %note, label %take
+note:
+  store atomic i64 1, ptr @fault release, align 8
+  br label %take
+done:
+  ret void
+}}
+
+define internal ptr @worker(ptr %unused) {{
+entry:
+  br label %idle
+idle:
+  %seen = phi i64 [0, %entry], [%current, %after]
+  br label %spin
+spin:
+  %turn = phi i64 [0, %idle], [%turn_next, %again]
+  %now = load atomic i64, ptr @job acquire, align 8
+  %fresh = icmp ne i64 %now, %seen
+  %tired = icmp sge i64 %turn, {SPINS}
+  %stop = or i1 %fresh, %tired
+  br i1 %stop, label %enter, label %again
+again:
+  {pause}
+  %turn_next = add i64 %turn, 1
+  br label %spin
+enter:
+  %l = call i32 @pthread_mutex_lock(ptr @mutex)
+  br label %look
+look:
+  %current = load atomic i64, ptr @job acquire, align 8
+  %none = icmp eq i64 %current, %seen
+  br i1 %none, label %sleep, label %join
+sleep:
+  %w = call i32 @pthread_cond_wait(ptr @wake, ptr @mutex)
+  br label %look
+join:
+  %open = load i64, ptr @open
+  %others = load atomic i64, ptr @running acquire, align 8
+  %wanted = load atomic i64, ptr @threads acquire, align 8
+  %room = sub i64 %wanted, 1
+  %free = icmp slt i64 %others, %room
+  %going = icmp ne i64 %open, 0
+  %takes = and i1 %free, %going
+  %part = load ptr, ptr @part
+  %context = load ptr, ptr @context
+  %count = load i64, ptr @count
+  br i1 %takes, label %count_in, label %leave
+count_in:
+  %before = atomicrmw add ptr @running, i64 1 acq_rel, align 8
+  br label %leave
+leave:
+  %u = call i32 @pthread_mutex_unlock(ptr @mutex)
+  br i1 %takes, label %run, label %after
+run:
+  call void @work(ptr %part, ptr %context, i64 %count)
+  %left = atomicrmw sub ptr @running, i64 1 acq_rel, align 8
+  br label %after
+after:
+  br label %idle
+}}
+
+define i1 @{name}_run(ptr %part, ptr %context, i64 %count) {{
+entry:
+  %handle = alloca ptr
+  %wanted = load atomic i64, ptr @threads acquire, align 8
+  %several = icmp sgt i64 %count, 1
+  %allowed = icmp sgt i64 %wanted, 1
+  %both = and i1 %several, %allowed
+  br i1 %both, label %claim, label %alone
+claim:
+  %claimed = cmpxchg ptr @busy, i64 0, i64 1 acq_rel monotonic, align 8
+  %mine = extractvalue {{i64, i1}} %claimed, 1
+  br i1 %mine, label %staff, label %alone
+alone:
+  br label %alone_test
+alone_test:
+  %k = phi i64 [0, %alone], [%k_next, %alone_part]
+  %any = phi i1 [false, %alone], [%any_next, %alone_part]
+  %k_more = icmp slt i64 %k, %count
+  br i1 %k_more, label %alone_part, label %alone_done
+alone_part:
+  %bad = call i1 %part(ptr %context, i64 %k)
+  %any_next = or i1 %any, %bad
+  %k_next = add i64 %k, 1
+  br label %alone_test
+alone_done:
+  ret i1 %any
+staff:
+  %there = load atomic i64, ptr @workers acquire, align 8
+  %needed = sub i64 %wanted, 1
+  %short = icmp slt i64 %there, %needed
+  br i1 %short, label %hire, label %start
+hire:
+  %refused = call i32 @pthread_create(ptr %handle, ptr null, ptr @worker, ptr null)
+  %came = icmp eq i32 %refused, 0
+  br i1 %came, label %hired, label %start
+hired:
+  %thread = load ptr, ptr %handle
+  %detached = call i32 @pthread_detach(ptr %thread)
+  %more_there = add i64 %there, 1
+  store atomic i64 %more_there, ptr @workers release, align 8
+  br label %staff
+start:
+  %l = call i32 @pthread_mutex_lock(ptr @mutex)
+  store ptr %part, ptr @part
+  store ptr %context, ptr @context
+  store i64 %count, ptr @count
+  store atomic i64 0, ptr @next release, align 8
+  store atomic i64 0, ptr @fault release, align 8
+  store i64 1, ptr @open
+  %number = atomicrmw add ptr @job, i64 1 acq_rel, align 8
+  %woken = call i32 @pthread_cond_broadcast(ptr @wake)
+  %u = call i32 @pthread_mutex_unlock(ptr @mutex)
+  call void @work(ptr %part, ptr %context, i64 %count)
+  %l2 = call i32 @pthread_mutex_lock(ptr @mutex)
+  store i64 0, ptr @open
+  %u2 = call i32 @pthread_mutex_unlock(ptr @mutex)
+  br label %wait
+wait:
+  %turn = phi i64 [0, %start], [%turn_next, %pause], [0, %yield]
+  %running = load atomic i64, ptr @running acquire, align 8
+  %finished = icmp eq i64 %running, 0
+  br i1 %finished, label %finish, label %linger
+linger:
+  %long = icmp sge i64 %turn, {SPINS}
+  br i1 %long, label %yield, label %pause
+pause:
+  {pause}
+  %turn_next = add i64 %turn, 1
+  br label %wait
+yield:
+  %y = call i32 @sched_yield()
+  br label %wait
+finish:
+  %fault = load atomic i64, ptr @fault acquire, align 8
+  store atomic i64 0, ptr @busy release, align 8
+  %result = icmp ne i64 %fault, 0
+  ret i1 %result
+}}
+"""
