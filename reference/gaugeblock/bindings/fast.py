@@ -22,6 +22,7 @@ from ..operators.pointwise_rule import PointwiseRule
 from ..tensor.geometry import Geometry, remember
 from ..tensor.tensor import Tensor
 from .carry import teach
+from .source import BOUNDED
 
 
 def learn(row_name: str, key: Any, *operands: Any, inplace: bool = False) -> None:
@@ -36,7 +37,8 @@ def learn(row_name: str, key: Any, *operands: Any, inplace: bool = False) -> Non
         call = call_builder(row_name)(*operands)
         plan = plan_call(rule, call, tensors[0] if inplace else None, inplace=inplace)
         same_order = len(call.operands) == len(operands) and all(map(is_, call.operands, operands))
-        if not same_order or call.fit or call.extras or call.weights or call.condition is not None:
+        unfit = call.fit and (rule.base not in BOUNDED or plan is None or plan.common.kind != 2)
+        if not same_order or unfit or call.extras or call.weights or call.condition is not None:
             plan = None
     entry = remember(plans, key, _entry(plan, key, inplace))
     teach(key, tensors[0].geometry, entry)

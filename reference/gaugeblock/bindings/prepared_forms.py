@@ -54,7 +54,7 @@ PARAMETERS: dict[str, str] = {
     "std": "self:T dim:D=None unbiased:b=True keepdim:b=False",
     "softmax": "self:T dim:i dtype:-=None", "log_softmax": "self:T dim:i dtype:-=None",
     "cumsum": "self:T dim:i", "cumprod": "self:T dim:i",
-    "cat": "tensors:L dim:i=0", "stack": "tensors:L dim:i=0", "hstack": "tensors:L", "vstack": "tensors:L",
+    "cat": "tensors:L dim:i=0", "stack": "tensors:L dim:i=0",
     "mm": "self:T mat2:T", "bmm": "self:T mat2:T", "matmul": "self:T other:T", "dot": "self:T tensor:T",
     "mv": "self:T vec:T", "outer": "self:T vec2:T", "addmm": "self:T mat1:T mat2:T",
     "gather": "self:T dim:i index:T", "index_select": "self:T dim:i index:T", "take": "self:T index:T",
@@ -266,7 +266,8 @@ def kernel_runner(
     found = caller.found(tuple(given), named)
     if found is None or arguments[0].kind == "L":
         return None
-    function, values, options = found
+    function: Callable[..., Any] = found[0]
+    _, values, options = found
     places = [place for place, argument in enumerate(arguments) if argument.kind in "TMN"]
     if options or len(values) < len(arguments):
         return None

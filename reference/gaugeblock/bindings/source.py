@@ -115,14 +115,23 @@ def binary(
     return head + body + f"    return {slow}({self}, {other}{rest})\n"
 
 
+BOUNDED = frozenset({"pow", "pow_"})
+"""Operators whose numbers must fit the dtype: only those that fit every floating dtype are fast."""
+
+
+def _fits(row: str, number: str) -> str:
+    return f" and -65504 <= {number} <= 65504" if row.partition(".")[0] in BOUNDED else ""
+
+
 def _number_branch(row: str, self: str, other: str, *, reverse: bool) -> str:
     mark = " reversed" if reverse else ""
     a, b = (f"{self}.pointer", other) if not reverse else (other, f"{self}.pointer")
+    fits = _fits(row, other)
     return (
         f"        else:\n"
-        f"            if kind is float:\n"
+        f"            if kind is float{fits}:\n"
         f"                plan = geometry.plans.get({row + mark + ' float'!r})\n"
-        f"            elif kind is int:\n"
+        f"            elif kind is int{fits}:\n"
         f"                plan = geometry.plans.get({row + mark + ' int'!r})\n"
         f"            else:\n"
         f"                plan = None\n"
@@ -168,9 +177,9 @@ def inplace_binary(
     if number_row is not None:
         body += (
             f"        else:\n"
-            f"            if kind is float:\n"
+            f"            if kind is float{_fits(number_row, other)}:\n"
             f"                plan = geometry.plans.get({number_row + ' float'!r})\n"
-            f"            elif kind is int:\n"
+            f"            elif kind is int{_fits(number_row, other)}:\n"
             f"                plan = geometry.plans.get({number_row + ' int'!r})\n"
             f"            else:\n"
             f"                plan = None\n"

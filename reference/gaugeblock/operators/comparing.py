@@ -22,7 +22,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
     if left.sizes != right.sizes:
         return False
     if left.dtype is right.dtype:
-        return bool(np.array_equal(values(self), values(other)))
+        return bool((values(self) == values(other)).all())
     wide = promote_types(left.dtype, right.dtype).numpy
     return bool(np.array_equal(values(self).astype(wide), values(other).astype(wide)))
 

@@ -39,6 +39,30 @@ class PointwiseNote(NamedTuple):
         """The runner; None where more has to be looked at than geometries and kinds."""
         return runner_for(self.plan, self.call)
 
+    def into(self) -> Ordered | None:
+        """The runner whose first argument is out=; it gives None too when out= shares the memory of another."""
+        ordered = runner_for(self.plan, self.call)
+        if ordered is None or self.plan.launch is None:
+            return None
+        builtin, tail = self.plan.launch.call()
+
+        def run(out: Tensor, *given: Any) -> Tensor | None:
+            values, storage = [], out.storage
+            for one in given:
+                if one.__class__ is Tensor:
+                    if one.storage is storage:
+                        return None
+                    values.append(one.pointer)
+                elif -LARGEST_HALF <= one <= LARGEST_HALF:
+                    values.append(one)
+                else:
+                    return None
+            builtin(out.pointer, *values, *tail)
+            bump_version(out)
+            return out
+
+        return Ordered(ordered.operands, run)
+
 
 LARGEST_HALF = 65504.0
 """Numbers up to this size fit every floating dtype."""
@@ -85,6 +109,7 @@ def runner_for(plan: Plan, call: Call) -> Ordered | None:
 def run_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> Tensor:
     """`out`, written and its version raised by one; left alone when any check fails."""
     plan = plan_call(rule, call, out, inplace=inplace)
+    given = call
     if call.extras or call.fit:
         call = fitted(rule, call, plan.common)
     check_against_inputs(out, call)
@@ -97,6 +122,8 @@ def run_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> 
         values = arguments(call)
     if plan.launch is not None:
         plan.launch.run([out.pointer, *values])
+        if not plan.resize:
+            noted(rule.base, out, PointwiseNote(plan, given))
     bump_version(out)
     return out
 

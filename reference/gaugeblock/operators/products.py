@@ -5,6 +5,7 @@ Half precision is multiplied in float32 and rounded once; integers wrap in their
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -15,16 +16,18 @@ from ..core.dtype import DType, bfloat16, bool_, float16
 from ..core.promotion import promote_types
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.types import UPSTREAM_NAMES
-from ..tensor.array_view import array_of
-from ..tensor.tensor import Tensor, empty_tensor
+from ..tensor.array_view import array_of, kept_array
+from ..tensor.geometry import Geometry
+from ..tensor.tensor import Tensor, empty_tensor, new_like
 from .arrays import Array, check_same_device, values, widened
+from .prepared import noted, renoted
 from .registration import kernel
 
 HALF = (float16, bfloat16)
 
 
-def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor:
-    """NumPy's matmul of two tensors of one dtype, whose result has `sizes`."""
+def product(self: Tensor, other: Tensor, sizes: tuple[int, ...], operator: str = "") -> Tensor:
+    """NumPy's matmul of two tensors of one dtype, whose result has `sizes` and is that of `operator`."""
     dtype = self.geometry.dtype
     result = empty_tensor(sizes, dtype, self.geometry.device)
     if self.geometry.device is not cpu:
@@ -37,7 +40,39 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor:
             np.matmul(values(self), values(other), out=target)
         else:
             target[...] = np.matmul(values(self), values(other))
-    return result
+    runner = _runner(self.geometry, other.geometry, result.geometry)
+    return result if runner is None else noted(operator, result, runner)
+
+
+FEW = 4096
+"""Elements of operands and results up to which NumPy's views of them are kept."""
+
+
+def _runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[Tensor, Tensor], Tensor] | None:
+    """What multiplies small vectors, matrices and short batches of matrices; None for anything else."""
+    sizes = (left.numel, right.numel, out.numel)
+    if left.dtype in HALF or not 0 < min(sizes) <= max(sizes) <= FEW:
+        return None
+    if (left.ndim, right.ndim) == (3, 3) and left.sizes[0] == right.sizes[0] <= 4:
+
+        def run_batch(self: Tensor, other: Tensor) -> Tensor:
+            result = new_like(out)
+            first, second = kept_array(left, self.pointer), kept_array(right, other.pointer)
+            for a, b, target in zip(first, second, kept_array(out, result.pointer), strict=True):
+                a.dot(b, target)
+            return result
+
+        return run_batch
+    if not left.ndim >= right.ndim or left.ndim > 2:
+        return None
+
+    def run(self: Tensor, other: Tensor) -> Tensor:
+        result = new_like(out)
+        first, second = kept_array(left, self.pointer), kept_array(right, other.pointer)
+        first.dot(second, kept_array(out, result.pointer))
+        return result
+
+    return run
 
 
 def check_dtypes(operator: str, *tensors: Tensor) -> DType:
@@ -80,7 +115,7 @@ def mm(self: Tensor, mat2: Tensor) -> Tensor:
     """[n, k] times [k, m]. Raises RuntimeError unless both are matrices of one dtype that fit."""
     sizes = check_matrices(self, mat2, ("self", "mat2"))
     check_dtypes("mm", self, mat2)
-    return product(self, mat2, sizes)
+    return product(self, mat2, sizes, "mm")
 
 
 def check_batches(batch1: Tensor, batch2: Tensor) -> tuple[int, int, int]:
@@ -102,7 +137,7 @@ def bmm(self: Tensor, mat2: Tensor) -> Tensor:
     """[b, n, k] times [b, k, m]. Raises RuntimeError unless both are 3-D of one dtype that fit."""
     sizes = check_batches(self, mat2)
     check_dtypes("bmm", self, mat2)
-    return product(self, mat2, sizes)
+    return product(self, mat2, sizes, "bmm")
 
 
 def _check_vectors(operator: str, self: Tensor, other: Tensor) -> None:
@@ -128,7 +163,7 @@ def dot(self: Tensor, tensor: Tensor) -> Tensor:
     """The sum of products of two vectors, nothing conjugated. Raises RuntimeError unless sizes and dtypes agree."""
     _check_vectors("dot", self, tensor)
     check_dtypes("dot", self, tensor)
-    return product(self, tensor, ())
+    return product(self, tensor, (), "dot")
 
 
 @kernel("vdot")
@@ -137,7 +172,7 @@ def vdot(self: Tensor, other: Tensor) -> Tensor:
     _check_vectors("vdot", self, other)
     dtype = check_dtypes("vdot", self, other)
     if not dtype.is_complex or self.geometry.device is not cpu:
-        return product(self, other, ())
+        return product(self, other, (), "vdot")
     result = empty_tensor((), dtype)
     with np.errstate(all="ignore"):
         array_of(result)[...] = np.vdot(values(self), values(other))
@@ -149,7 +184,7 @@ def mv(self: Tensor, vec: Tensor) -> Tensor:
     """[n, k] times [k]. Raises RuntimeError unless sizes and dtypes fit."""
     rows = check_matrix_vector(self, vec)
     check_dtypes("mv", self, vec)
-    return product(self, vec, (rows,))
+    return product(self, vec, (rows,), "mv")
 
 
 def check_matrix_vector(matrix: Tensor, vector: Tensor) -> int:
@@ -177,14 +212,14 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
             f"both arguments to matmul need to be at least 1D, but they are {len(left)}D and {len(right)}D"
         )
     if len(left) == 1 and len(right) == 1:
-        return dot(self, other)
+        return renoted("matmul", dot(self, other))
     if len(left) == 2 and len(right) == 1:
-        return mv(self, other)
+        return renoted("matmul", mv(self, other))
     check_dtypes("matmul", self, other)
     if left[-1] != (right[-2] if len(right) > 1 else right[0]):
         raise _cannot_multiply(self, other)
     batch = broadcast_shapes((left[:-2], right[:-2]))
-    return product(self, other, batch + left[-2:-1] + (right[-1:] if len(right) > 1 else ()))
+    return product(self, other, batch + left[-2:-1] + (right[-1:] if len(right) > 1 else ()), "matmul")
 
 
 @kernel("outer")

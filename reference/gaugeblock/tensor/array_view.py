@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.device import cpu
 from ..memory.elements import ADDRESS_SPACE, ORIGIN
-from .geometry import CONJUGATE
+from .geometry import CONJUGATE, Geometry
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -26,6 +26,26 @@ def array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
     if not pointer or not geometry.numel:
         return np.empty(geometry.sizes, geometry.dtype.numpy)
     return np.ndarray(geometry.sizes, geometry.dtype.numpy, ADDRESS_SPACE, pointer - ORIGIN, geometry.byte_strides)
+
+
+ARRAY_LIMIT = 64
+
+
+def kept_array(geometry: Geometry, pointer: int) -> np.ndarray[Any, Any]:
+    """The elements of a CPU tensor of this geometry at `pointer`, which is not 0; kept for the next time.
+
+    For small tensors, whose blocks come from a pool again and again. The array must not be changed in shape or handed
+    out.
+    """
+    arrays = geometry.arrays
+    known = arrays.get(pointer)
+    if known is None:
+        if len(arrays) >= ARRAY_LIMIT:
+            arrays.clear()
+        known = arrays[pointer] = np.ndarray(
+            geometry.sizes, geometry.dtype.numpy, ADDRESS_SPACE, pointer - ORIGIN, geometry.byte_strides
+        )
+    return known
 
 
 def array_of_lazy(tensor: Tensor) -> np.ndarray[Any, Any]:

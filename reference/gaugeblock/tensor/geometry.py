@@ -27,10 +27,12 @@ class Geometry:
     for whoever works on tensors of this geometry, `keys` the dispatch keys. `views` caches the geometries of views, by
     the tuple of sizes for expand, the length for a slice of dim 0, "row" for one of its parts, and otherwise by a
     tuple that starts with the operator's name.
+    `arrays` holds NumPy's views of a few addresses, kept for small tensors, whose blocks come again.
     `lazy` is 0, or the bits CONJUGATE and NEGATIVE when the elements in memory stand for their conjugate or negative.
     """
 
     __slots__ = (
+        "arrays",
         "byte_strides",
         "contiguous",
         "dense",
@@ -67,6 +69,7 @@ class Geometry:
     plans: dict[Any, Any]
     views: dict[Any, Any]
     transposed: Geometry | None
+    arrays: dict[int, Any]
 
     def __repr__(self) -> str:
         return f"Geometry({self.sizes}, {self.strides}, {self.dtype.name}, {str(self.device)!r})"
@@ -120,6 +123,7 @@ def _build(key: Key) -> Geometry:
     self.plans = {}
     self.views = {}
     self.transposed = None
+    self.arrays = {}
     if len(_TABLE) >= TABLE_LIMIT:
         _TABLE.clear()
     _TABLE[key] = self
