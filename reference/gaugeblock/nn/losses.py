@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..operators.networks.calls import apply_for_many
 from ..tensor.tensor import Tensor
 from .lookup import operator
 from .reduction import number, reduced
@@ -22,7 +23,7 @@ def _paired(input: Any, target: Any) -> Any:
             f"likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             stacklevel=3,
         )
-    return operator("broadcast_tensors")(input, target)
+    return apply_for_many("broadcast_tensors", (input, target))
 
 
 def _weighted(name: str, pair: Any, input: Any, weight: Any, reduction: str, *numbers: float) -> Any:

@@ -8,8 +8,10 @@ from typing import Any
 from ..iteration.operand import Number
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.tensor import Tensor
-from .formulas.activation import SELU_ALPHA, SELU_SCALE
 from .pointwise_call import Call
+
+SELU_ALPHA = 1.6732632423543772848170429916717
+SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def elu(self: Tensor, alpha: Number = 1, scale: Number = 1, input_scale: Number = 1) -> Call:

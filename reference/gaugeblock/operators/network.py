@@ -16,6 +16,13 @@ KERNELS = {
     "adaptive_pooling": """adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d
     adaptive_max_pool3d""",
     "avg_pooling": "avg_pool1d avg_pool2d avg_pool3d",
+    "class_losses": "nll_loss_forward nll_loss2d_forward",
+    "class_margin_losses": "multi_margin_loss multilabel_margin_loss_forward",
+    "distances": "cdist pdist",
+    "dropout": "native_dropout",
+    "embedding": "embedding embedding_renorm_ embedding_bag embedding_bag.padding_idx",
+    "pointwise_losses": """mse_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits
+    soft_margin_loss""",
     "max_pooling": "max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices",
     "padding": """constant_pad_nd reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d
     replication_pad2d replication_pad3d""",
@@ -34,6 +41,14 @@ KERNELS = {
 """Operators with a kernel for CPU and Meta."""
 COMPOSITES = {
     "adaptive_pooling": "adaptive_max_pool1d",
+    "attention": "scaled_dot_product_attention",
+    "class_losses": "nll_loss nll_loss2d nll_loss_nd cross_entropy_loss",
+    "class_margin_losses": "multilabel_margin_loss",
+    "distances": "cosine_similarity pairwise_distance",
+    "dropout": "dropout alpha_dropout feature_dropout feature_alpha_dropout",
+    "embedding": "one_hot",
+    "margin_losses": "hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss",
+    "pointwise_losses": "l1_loss kl_div poisson_nll_loss",
     "max_pooling": "max_pool1d_with_indices",
     "padding": "pad _pad_circular",
     "shuffling": "pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle",

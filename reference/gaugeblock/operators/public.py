@@ -8,6 +8,7 @@ from typing import Any
 FUNCTIONS: dict[str, str] = {
     "block_diag": "linear.arrangements.public_block_diag",
     "cartesian_prod": "linear.arrangements.public_cartesian_prod",
+    "cdist": "networks.distances.public_cdist",
     "chain_matmul": "linear.chains.public_chain_matmul",
     "einsum": "linear.einstein.public_einsum",
     "tensordot": "linear.contraction.public_tensordot",

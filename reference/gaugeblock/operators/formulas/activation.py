@@ -18,8 +18,6 @@ SATURATED = 40.0
 """From here on tanh(log(1 + e**x)) is 1 in float64."""
 TANH_SCALE = math.sqrt(2.0 / math.pi)
 TANH_CUBE = 0.044715
-SELU_ALPHA = 1.6732632423543772848170429916717
-SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def _undefined_below(self: Lane, result: Lane) -> Lane:

@@ -1,0 +1,243 @@
+"""Losses over classes: negative log likelihood and cross entropy."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...core.device import cpu
+from ...core.dtype import int64, uint8
+from ...iteration.types import UPSTREAM_NAMES
+from ...tensor.array_view import array_of
+from ...tensor.tensor import Tensor, empty_tensor
+from ..arrays import Array, filled, values, widened
+from .calls import apply, apply_for_many, check_dtype
+from .reduction import MEAN, NONE, reduced
+
+IGNORED = -100
+"""The class that counts for nothing unless another one is named."""
+
+
+def _check_classes(operator: str, self: Tensor, target: Tensor, weight: Tensor | None, classes: int) -> None:
+    if target.geometry.dtype not in (int64, uint8):
+        raise RuntimeError(
+            f"{operator}(): expected target dtype to be Long or Byte, but got "
+            f"{UPSTREAM_NAMES[target.geometry.dtype.name]}"
+        )
+    if weight is None:
+        return
+    if weight.geometry.sizes != (classes,):
+        raise RuntimeError(
+            f"{operator}(): weight tensor should be defined either for all {classes} classes or no classes but got "
+            f"weight tensor of shape: {list(weight.geometry.sizes)}"
+        )
+    if weight.geometry.dtype is not self.geometry.dtype:
+        raise RuntimeError(
+            f"{operator}(): expected scalar type {UPSTREAM_NAMES[self.geometry.dtype.name]} but found "
+            f"{UPSTREAM_NAMES[weight.geometry.dtype.name]}"
+        )
+
+
+def nll_loss_forward(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    """(-self at the classes of target, weighted, reduced; the sum of the weights) for [classes] or [batch, classes].
+
+    Raises RuntimeError for sizes and dtypes that do not fit, IndexError for a class that there is not.
+    """
+    own, wanted = self.geometry.sizes, target.geometry.sizes
+    if len(own) not in (1, 2):
+        raise RuntimeError(f"nll_loss(): input tensor should be 1D or 2D, got {len(own)}D")
+    if len(wanted) > 1:
+        raise RuntimeError(
+            f"nll_loss(): 0D or 1D target tensor expected, multi-target not supported, got {len(wanted)}D"
+        )
+    if len(own) == 2 and wanted != own[:1]:
+        raise RuntimeError(f"nll_loss(): size mismatch (got input: {list(own)}, target: {list(wanted)})")
+    if len(own) == 1 and prod(wanted) != 1:
+        raise RuntimeError(
+            f"nll_loss(): For 1D input, 1D target must have size 1, but got target size: {list(wanted)}"
+        )
+    _check_classes("nll_loss", self, target, weight, own[-1])
+    check_dtype("nll_loss_forward", self)
+    sizes = own[:-1] if reduction == NONE else ()
+    return _likelihood(self, target, weight, reduction, ignore_index, sizes)
+
+
+def nll_loss2d_forward(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    """The same for [batch, classes, height, width]. Raises RuntimeError and IndexError likewise."""
+    own, wanted = self.geometry.sizes, target.geometry.sizes
+    if len(wanted) != 3:
+        raise RuntimeError(
+            f"nll_loss2d(): only batches of spatial targets supported (3D tensors) but got targets of dimension: "
+            f"{len(wanted)}"
+        )
+    if len(own) != 4:
+        raise RuntimeError(
+            f"nll_loss2d(): only batches of spatial inputs supported (4D tensors), but got input of dimension: "
+            f"{len(own)}"
+        )
+    if (own[0], *own[2:]) != wanted:
+        raise RuntimeError(f"nll_loss2d(): size mismatch (got input: {list(own)} , target: {list(wanted)})")
+    _check_classes("nll_loss2d", self, target, weight, own[1])
+    check_dtype("nll_loss2d_forward", self)
+    sizes = wanted if reduction == NONE else ()
+    return _likelihood(self, target, weight, reduction, ignore_index, sizes)
+
+
+def _likelihood(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, sizes: tuple[int, ...]
+) -> tuple[Tensor, Tensor]:
+    dtype, device = self.geometry.dtype, self.geometry.device
+    if device is not cpu:
+        return empty_tensor(sizes, dtype, device), empty_tensor((), dtype, device)
+    scores = values(self)
+    if scores.ndim == 1:
+        scores = scores[None]
+    classes = values(target).reshape(scores.shape[0], *scores.shape[2:]).astype(np.int64)
+    kept = classes != ignore_index
+    wrong = kept & ((classes < 0) | (classes >= scores.shape[1]))
+    if wrong.any():
+        raise IndexError(f"nll_loss(): Target {classes[wrong][0]} is out of bounds.")
+    safe = np.where(kept, classes, 0)
+    chosen = np.zeros(classes.shape, scores.dtype)
+    if scores.shape[1]:
+        chosen = np.take_along_axis(scores, np.expand_dims(safe, 1), 1)[:, 0]
+    factors: Array = kept.astype(widened(scores[:0], dtype).dtype)
+    if weight is not None and scores.shape[1]:
+        factors = np.where(kept, widened(values(weight), dtype)[safe], 0)
+    with np.errstate(all="ignore"):
+        terms = np.where(kept, -widened(chosen, dtype) * factors, 0)
+        if reduction == NONE:
+            return filled(sizes, dtype, terms.reshape(sizes)), filled((), dtype, 0.0)
+        total, weights = terms.sum(dtype=np.float64), factors.sum(dtype=np.float64)
+        loss = total / weights if reduction == MEAN else total
+    result, weighed = empty_tensor((), dtype), empty_tensor((), dtype)
+    array_of(result)[...], array_of(weighed)[...] = loss, weights
+    return result, weighed
+
+
+def nll_loss(
+    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN, ignore_index: int = IGNORED
+) -> Tensor:
+    """The first result of nll_loss_forward."""
+    return apply_for_many("nll_loss_forward", self, target, weight, reduction, ignore_index)[0]
+
+
+def nll_loss2d(
+    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN, ignore_index: int = IGNORED
+) -> Tensor:
+    """The first result of nll_loss2d_forward."""
+    return apply_for_many("nll_loss2d_forward", self, target, weight, reduction, ignore_index)[0]
+
+
+def nll_loss_nd(
+    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN, ignore_index: int = IGNORED
+) -> Tensor:
+    """nll_loss for any number of dims after the classes. Raises ValueError for batches that do not fit."""
+    own, wanted = self.geometry.sizes, target.geometry.sizes
+    if not own:
+        raise ValueError("nll_loss_nd(): Expected 1 or more dimensions (got 0)")
+    if len(own) != 1 and (not wanted or own[0] != wanted[0]):
+        raise ValueError(
+            f"nll_loss_nd(): Expected input batch_size ({own[0]}) to match target batch_size "
+            f"({wanted[0] if wanted else 'none'})."
+        )
+    options = (weight, reduction, ignore_index)
+    if len(own) <= 2:
+        return apply("nll_loss", self, target, *options)
+    if len(own) == 4:
+        return apply("nll_loss2d", self, target, *options)
+    if wanted[1:] != own[2:]:
+        raise RuntimeError(f"nll_loss_nd(): Expected target size {[own[0], *own[2:]]}, got {list(wanted)}")
+    length = prod(own[2:])
+    flat = apply("reshape", self, (own[0], own[1], 1, length))
+    loss = apply("nll_loss2d", flat, apply("reshape", target, (own[0], 1, length)), *options)
+    return apply("view", loss, (own[0], *own[2:])) if reduction == NONE else loss
+
+
+def cross_entropy_loss(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = MEAN,
+    ignore_index: int = IGNORED,
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """nll_loss_nd of log_softmax, or for a target of self's shape the cross entropy with its probabilities.
+
+    Raises RuntimeError for a smoothing outside [0, 1], ignore_index beside probabilities, and weights that do not fit.
+    """
+    own = self.geometry.sizes
+    place = 0 if len(own) == 1 else 1
+    if target.geometry.sizes == own and target.geometry.dtype.kind == 2:
+        if ignore_index >= 0:
+            raise RuntimeError(
+                f"cross_entropy_loss(): ignore_index is not supported for floating point target, got {ignore_index}"
+            )
+        return _with_probabilities(self, target, weight, reduction, label_smoothing, place)
+    _check_smoothing(label_smoothing)
+    logarithms = apply("log_softmax.int", self, place)
+    plain = apply("nll_loss_nd", logarithms, target, weight, reduction, ignore_index)
+    if label_smoothing == 0.0:
+        return plain
+    classes = own[place]
+    scores = logarithms if weight is None else apply("mul.Tensor", logarithms, _along(weight, place, len(own)))
+    smooth = apply("neg", apply("sum.dim_IntList", scores, (place,)))
+    ignored = apply("eq.Scalar", target, ignore_index)
+    smooth = apply("where.ScalarSelf", ignored, 0, smooth)
+    if reduction == MEAN:
+        smooth = apply("div.Tensor", apply("sum", smooth), _counted(target, weight, ignored, ignore_index))
+    else:
+        smooth = reduced(smooth, reduction)
+    return apply(
+        "add.Tensor",
+        apply("mul.Scalar", plain, 1 - label_smoothing),
+        apply("mul.Scalar", smooth, label_smoothing / classes),
+    )
+
+
+def _check_smoothing(label_smoothing: float) -> None:
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(
+            f"cross_entropy_loss(): label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
+        )
+
+
+def _along(weight: Tensor, place: int, ndim: int) -> Tensor:
+    return apply("reshape", weight, (-1, *(1,) * (ndim - place - 1)))
+
+
+def _counted(target: Tensor, weight: Tensor | None, ignored: Tensor, ignore_index: int) -> Tensor:
+    """How many targets count, or the sum of their weights."""
+    if weight is None:
+        return apply("sum", apply("logical_not", ignored))
+    safe = apply("where.ScalarSelf", ignored, 0, target)
+    found = apply("reshape", apply("index_select", weight, 0, apply("reshape", safe, (-1,))), target.geometry.sizes)
+    return apply("sum", apply("where.ScalarSelf", ignored, 0, found))
+
+
+def _with_probabilities(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, label_smoothing: float, place: int
+) -> Tensor:
+    _check_smoothing(label_smoothing)
+    own = self.geometry.sizes
+    if weight is not None and weight.geometry.sizes != (own[place],):
+        raise RuntimeError(
+            f"cross_entropy_loss(): cross_entropy: weight tensor should be defined either for all {own[place]} classes "
+            f"or no classes but got weight tensor of shape: {list(weight.geometry.sizes)}"
+        )
+    if label_smoothing > 0.0:
+        scaled = apply("mul.Scalar", target, 1 - label_smoothing)
+        target = apply("add.Scalar", scaled, label_smoothing / own[place])
+    terms = apply("mul.Tensor", apply("log_softmax.int", self, place), target)
+    if weight is not None:
+        terms = apply("mul.Tensor", terms, _along(weight, place, len(own)))
+    if reduction == NONE:
+        return apply("neg", apply("sum.dim_IntList", terms, (place,)))
+    total = apply("neg", apply("sum", terms))
+    batch = prod(own) // own[place] if own[place] else 0
+    return apply("div.Scalar", total, float(batch)) if reduction == MEAN else total

@@ -1,0 +1,163 @@
+"""Distances between vectors: along a dim, and between all pairs of rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...core.device import cpu
+from ...core.dtype import DEFAULTS
+from ...core.errors import type_error
+from ...core.promotion import promote_types
+from ...iteration.broadcast import broadcast_shapes
+from ...iteration.types import UPSTREAM_NAMES
+from ...tensor.array_view import array_of
+from ...tensor.tensor import Tensor, empty_tensor
+from ..arrays import Array, check_same_device, values
+from ..conversion import converted
+from .calls import apply, check_dtype
+
+BLOCK = 1 << 20
+"""Differences that are held at once."""
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """Inner product of the two along a dim, each divided by its norm, or by eps if that is larger.
+
+    Raises RuntimeError unless the common dtype is a float.
+    """
+    common = promote_types(x1.geometry.dtype, x2.geometry.dtype)
+    if common.kind != 2:
+        raise RuntimeError(
+            f"cosine_similarity(): expected common dtype to be floating point, yet common dtype is "
+            f"{UPSTREAM_NAMES[common.name]}"
+        )
+    sizes = broadcast_shapes((x1.geometry.sizes, x2.geometry.sizes))
+    unit: list[Tensor] = []
+    for x in (x1, x2):
+        wide = apply("expand", converted(x, common), sizes)
+        norm = apply("linalg_vector_norm", wide, 2, (dim,), True)
+        unit.append(apply("div.Tensor", wide, apply("clamp_min", norm, eps)))
+    return apply("sum.dim_IntList", apply("mul.Tensor", *unit), (dim,))
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The norm of x1 - x2 + eps along the last dim."""
+    difference = apply("add.Scalar", apply("sub.Tensor", x1, x2), eps)
+    if difference.geometry.dtype.kind < 2:
+        difference = converted(difference, DEFAULTS.dtype)
+    return apply("norm.ScalarOpt_dim", difference, p, (-1,), keepdim)
+
+
+def _check_order(operator: str, p: float) -> None:
+    if p < 0:
+        raise RuntimeError(f"{operator}(): {operator} only supports non-negative p values, got {p}")
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
+    """Distances of order p between all rows of x1 and of x2, batch by batch; Euclidean ones by matrix products.
+
+    Raises RuntimeError for sizes, orders and dtypes that do not fit, ValueError for another mode than 0, 1 and 2.
+    """
+    first, second = x1.geometry, x2.geometry
+    check_same_device("cdist", x1, x2)
+    for name, geometry in (("X1", first), ("X2", second)):
+        if geometry.ndim < 2:
+            raise RuntimeError(f"cdist(): cdist only supports at least 2D tensors, {name} got: {geometry.ndim}D")
+    if first.sizes[-1] != second.sizes[-1]:
+        raise RuntimeError(
+            f"cdist(): X1 and X2 must have the same number of columns. X1: {first.sizes[-1]} X2: {second.sizes[-1]}"
+        )
+    for name, geometry in (("X1", first), ("X2", second)):
+        if geometry.dtype.kind != 2:
+            raise RuntimeError(
+                f"cdist(): cdist only supports floating-point dtypes, {name} got: {UPSTREAM_NAMES[geometry.dtype.name]}"
+            )
+    if compute_mode not in (None, 0, 1, 2):
+        raise ValueError(f"cdist(): {compute_mode} is not a valid value for compute_mode")
+    _check_order("cdist", p)
+    if first.dtype is not second.dtype:
+        raise RuntimeError(
+            f"cdist(): expected scalar type {UPSTREAM_NAMES[first.dtype.name]} but found "
+            f"{UPSTREAM_NAMES[second.dtype.name]}"
+        )
+    check_dtype("cdist", x1)
+    batch = broadcast_shapes((first.sizes[:-2], second.sizes[:-2]))
+    result = empty_tensor((*batch, first.sizes[-2], second.sizes[-2]), first.dtype, first.device)
+    if first.device is cpu and result.geometry.numel:
+        _between_rows(values(x1), values(x2), p, array_of(result))
+    return result
+
+
+def _between_rows(left: Array, right: Array, p: float, into: Array) -> None:
+    with np.errstate(all="ignore"):
+        if p == 2.0 and left.shape[-1] > 4:
+            wide, other = left.astype(np.float64), right.astype(np.float64)
+            product = np.matmul(wide, other.swapaxes(-1, -2))
+            lengths = (wide * wide).sum(-1)[..., :, None] + (other * other).sum(-1)[..., None, :]
+            product *= -2.0
+            product += lengths
+            np.sqrt(np.maximum(product, 0.0, out=product), out=into, casting="same_kind")
+            return
+        per_row = max(into.size // into.shape[-2] * left.shape[-1], 1)
+        rows = max(1, BLOCK // per_row)
+        for begin in range(0, left.shape[-2], rows):
+            part = left[..., begin : begin + rows, None, :] - right[..., None, :, :]
+            into[..., begin : begin + rows, :] = norms(part, p)
+
+
+def norms(differences: Array, p: float) -> Array:
+    """Norms of order p along the last dim."""
+    sizes: Array = np.abs(differences)
+    if p == math.inf:
+        return np.asarray(sizes.max(-1, initial=0))
+    if p == 0.0:
+        return np.asarray((sizes != 0).sum(-1))
+    if p == 1.0:
+        return np.asarray(sizes.sum(-1))
+    if p == 2.0:
+        return np.asarray(np.sqrt((sizes * sizes).sum(-1)))
+    return np.asarray((sizes**p).sum(-1) ** (1.0 / p))
+
+
+def pdist(self: Tensor, p: float = 2.0) -> Tensor:
+    """Distances of order p between the rows, each pair once. Raises RuntimeError unless 2-D of floats and p >= 0."""
+    geometry = self.geometry
+    if geometry.ndim != 2:
+        raise RuntimeError(f"pdist(): pdist only supports 2D tensors, got: {geometry.ndim}D")
+    if geometry.dtype.kind != 2:
+        raise RuntimeError(
+            f"pdist(): pdist only supports floating-point dtypes, got {UPSTREAM_NAMES[geometry.dtype.name]}"
+        )
+    _check_order("pdist", p)
+    check_dtype("pdist", self)
+    rows = geometry.sizes[0]
+    result = empty_tensor((rows * (rows - 1) // 2 if rows else 0,), geometry.dtype, geometry.device)
+    if geometry.device is cpu and result.geometry.numel:
+        array, target = values(self), array_of(result)
+        start = 0
+        with np.errstate(all="ignore"):
+            for row in range(rows - 1):
+                end = start + rows - 1 - row
+                target[start:end] = norms(array[row] - array[row + 1 :], p)
+                start = end
+    return result
+
+
+MODES = {
+    "use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2,
+}  # fmt: skip
+"""How cdist may be asked to compute Euclidean distances."""
+
+
+def public_cdist(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+) -> Tensor:
+    """Distances of order p between all rows. Raises TypeError unless given tensors, ValueError for no such mode."""
+    for name, value in (("x1", x1), ("x2", x2)):
+        if not isinstance(value, Tensor):
+            type_error("cdist", name, value, "Tensor")
+    if compute_mode not in MODES:
+        raise ValueError(f"cdist(): {compute_mode} is not a valid value for compute_mode")
+    return apply("cdist", x1, x2, float(p), MODES[compute_mode])

@@ -1,0 +1,238 @@
+"""Rows of a table, and bags of rows: their sum, mean or maximum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.device import cpu
+from ...core.dtype import DType, int32, int64
+from ...iteration.types import UPSTREAM_NAMES
+from ...tensor.array_view import array_of
+from ...tensor.tensor import Tensor, empty_tensor
+from ..arrays import Array, check_same_device, overwrite, values, widened
+from .calls import apply, check_dtype
+
+SUM, MEAN, MAX = range(3)
+
+
+def _check_indices(operator: str, name: str, tensor: Tensor) -> None:
+    if tensor.geometry.dtype not in (int32, int64):
+        raise RuntimeError(
+            f"{operator}(): Expected tensor for argument #1 '{name}' to have one of the following scalar types: Long, "
+            f"Int; but got {UPSTREAM_NAMES[tensor.geometry.dtype.name]} instead"
+        )
+
+
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """The rows of `weight` that `indices` name; the other arguments matter for gradients only.
+
+    Raises RuntimeError unless weight is a matrix and indices are int32 or int64, IndexError for no such row.
+    """
+    if weight.geometry.ndim != 2:
+        raise RuntimeError(f"embedding(): 'weight' must be 2-D, got {weight.geometry.ndim}-D")
+    _check_indices("embedding", "indices", indices)
+    device = check_same_device("embedding", weight, indices)
+    rows, width = weight.geometry.sizes
+    result = empty_tensor((*indices.geometry.sizes, width), weight.geometry.dtype, device)
+    if device is cpu:
+        places = values(indices)
+        _check_range("embedding", places, rows)
+        if result.geometry.numel:
+            np.take(values(weight), places, axis=0, out=array_of(result), mode="clip")
+    return result
+
+
+def _check_range(operator: str, places: Array, rows: int) -> None:
+    if places.size and not (places.min() >= 0 and places.max() < rows):
+        wrong = places[(places < 0) | (places >= rows)].flat[0]
+        raise IndexError(f"{operator}(): index out of range in self: {wrong} is no row of {rows}")
+
+
+def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """The rows that indices name shortened in place to a norm of `max_norm` at most."""
+    _check_indices("embedding_renorm_", "indices", indices)
+    if self.geometry.ndim != 2:
+        raise RuntimeError(f"embedding_renorm_(): 'self' must be 2-D, got {self.geometry.ndim}-D")
+    if self.geometry.device is not cpu:
+        return self
+    places = np.unique(values(indices))
+    _check_range("embedding_renorm_", places, self.geometry.sizes[0])
+    wide = widened(values(self)[places], self.geometry.dtype)
+    norm = np.linalg.norm(wide, ord=norm_type, axis=1, keepdims=True) if wide.size else np.zeros((places.size, 1))
+    changed: Array = values(self).copy()
+    changed[places] = np.where(norm > max_norm, wide * (max_norm / (norm + 1e-7)), wide)
+    return overwrite(self, changed)
+
+
+def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
+    """1 at each class, 0 elsewhere, in a new last dim; -1 counts the classes.
+
+    Raises RuntimeError for other than int64, classes outside the range, and no elements to count classes from.
+    """
+    geometry = self.geometry
+    if geometry.dtype is not int64:
+        raise RuntimeError(
+            f"one_hot(): one_hot is only applicable to index tensor of type LongTensor, got "
+            f"{UPSTREAM_NAMES[geometry.dtype.name]}"
+        )
+    if not geometry.numel:
+        if num_classes <= 0:
+            raise RuntimeError("one_hot(): Can not infer total number of classes from empty tensor.")
+        return apply("empty.memory_format", (*geometry.sizes, num_classes), dtype=int64, device=geometry.device)
+    if geometry.device is not cpu and num_classes == -1:
+        raise NotImplementedError("one_hot(): num_classes must be given for a tensor without data")
+    if geometry.device is cpu:
+        given = values(self)
+        if given.min() < 0:
+            raise RuntimeError(f"one_hot(): Class values must be non-negative, got {given.min()}")
+        if num_classes == -1:
+            num_classes = int(given.max()) + 1
+        elif given.max() >= num_classes:
+            raise RuntimeError(
+                f"one_hot(): Class values must be smaller than num_classes, got {given.max()} of {num_classes}"
+            )
+    classes = apply("arange", num_classes, dtype=int64, device=geometry.device)
+    found = apply("eq.Tensor", apply("unsqueeze", self, -1), classes)
+    return apply("to.dtype", found, int64)
+
+
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = SUM,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(a row for each bag, the bag of each index, the sizes of the bags, where each maximum came from).
+
+    Bag k holds the indices from offset k to the next; those equal to `padding_idx` do not count. The three other
+    results are empty or zeros where the mode does not need them. Raises RuntimeError for what does not fit, IndexError
+    for a row that there is not.
+    """
+    _check_bags(weight, indices, offsets, mode, per_sample_weights)
+    device = check_same_device("embedding_bag", weight, indices, offsets)
+    both: DType = int64 if int64 in (indices.geometry.dtype, offsets.geometry.dtype) else int32
+    count, starts_given = indices.geometry.numel, offsets.geometry.numel
+    bags = starts_given - 1 if include_last_offset else starts_given
+    width = weight.geometry.sizes[1]
+    result = empty_tensor((bags, width), weight.geometry.dtype, device)
+    place_sizes = (bags, width) if mode == MAX else (starts_given,)
+    rest = ((0,) if mode == SUM else (count,), (starts_given,), place_sizes)
+    owner, lengths, places = (empty_tensor(sizes, both, device) for sizes in rest)
+    if device is not cpu:
+        return result, owner, lengths, places
+    found = _Bags(values(indices), values(offsets), bags, padding_idx)
+    _check_range("embedding_bag", found.indices, weight.geometry.sizes[0])
+    table = widened(values(weight), weight.geometry.dtype)
+    scale = None if per_sample_weights is None else values(per_sample_weights)[found.counted]
+    with np.errstate(all="ignore"):
+        array_of(result)[...] = found.reduced(table, mode, scale)
+    if mode != SUM:
+        array_of(owner)[...] = found.every_owner
+    if mode == MAX:
+        array_of(places)[...] = found.largest(table)
+    array_of(lengths)[...] = 0
+    if mode != SUM:
+        array_of(lengths)[:bags] = found.lengths
+    if mode == MEAN:
+        array_of(places)[...] = array_of(lengths)
+    return result, owner, lengths, places
+
+
+def embedding_bag_padding_idx(
+    weight: Tensor, indices: Tensor, offsets: Tensor, *options: Any
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """embedding_bag with a padding index as the last argument: None for none, negative ones counted from the end.
+
+    Raises RuntimeError for one that is no row.
+    """
+    *rest, padding = options
+    rows = weight.geometry.sizes[0]
+    if padding is not None and not -rows <= padding < rows:
+        raise RuntimeError(
+            f"embedding_bag(): padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but "
+            f"got {padding}"
+        )
+    return embedding_bag(weight, indices, offsets, *rest, None if padding is None else padding % rows)
+
+
+def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, scale: Tensor | None) -> None:
+    name = "embedding_bag"
+    _check_indices(name, "indices", indices)
+    _check_indices(name, "offsets", offsets)
+    check_dtype(name, weight)
+    for label, tensor, dims in (("weight", weight, 2), ("indices", indices, 1), ("offsets", offsets, 1)):
+        if tensor.geometry.ndim != dims:
+            raise RuntimeError(f"{name}(): {label} has to be a {dims}D Tensor, but got {tensor.geometry.ndim}D")
+    if mode not in (SUM, MEAN, MAX):
+        raise RuntimeError(f"{name}(): mode has to be 0 (sum), 1 (mean) or 2 (max), got {mode}")
+    if scale is not None:
+        if mode != SUM:
+            raise RuntimeError(f"{name}(): embedding_bag: per_sample_weights only supported with mode='sum'")
+        if scale.geometry.sizes != indices.geometry.sizes:
+            raise RuntimeError(
+                f"{name}(): expected per_sample_weights to have the same shape as indices "
+                f"{list(indices.geometry.sizes)}, but got {list(scale.geometry.sizes)}"
+            )
+    if offsets.geometry.device is cpu and offsets.geometry.numel:
+        starts = values(offsets)
+        if starts[0] != 0:
+            raise RuntimeError(
+                f"{name}(): offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+                f"position 0. However, got {starts[0]}"
+            )
+        if starts[-1] > indices.geometry.numel:
+            raise RuntimeError(
+                f"{name}(): offsets[-1] can not be greater than input's length {indices.geometry.numel} but got "
+                f"offsets[-1] of {starts[-1]}"
+            )
+
+
+class _Bags:
+    """Indices in order, without those skipped, and where each bag begins among them."""
+
+    def __init__(self, indices: Array, offsets: Array, bags: int, skipped: int | None) -> None:
+        ends = np.append(offsets[1:], indices.size)[:bags]
+        spans = ends - offsets[:bags]
+        self.every_owner = np.zeros(indices.size, np.int64)
+        self.every_owner[: int(ends[-1]) if bags else 0] = np.repeat(np.arange(bags), spans)
+        self.counted = np.zeros(indices.size, bool)
+        self.counted[: int(ends[-1]) if bags else 0] = True
+        if skipped is not None:
+            self.counted &= indices != skipped
+        self.indices = indices[self.counted]
+        self.lengths = np.bincount(self.every_owner[self.counted], minlength=bags)
+        self.filled = self.lengths > 0
+        starts = np.cumsum(self.lengths) - self.lengths
+        self.starts = starts[self.filled]
+
+    def reduced(self, table: Array, mode: int, scale: Array | None) -> Array:
+        result = np.zeros((self.lengths.size, table.shape[1]), table.dtype)
+        if not self.starts.size:
+            return result
+        rows = table[self.indices]
+        if scale is not None:
+            rows = rows * scale.astype(table.dtype)[:, None]
+        if mode == MAX:
+            result[self.filled] = np.maximum.reduceat(rows, self.starts, axis=0)
+            return result
+        result[self.filled] = np.add.reduceat(rows, self.starts, axis=0)
+        if mode == MEAN:
+            result[self.filled] /= self.lengths[self.filled][:, None].astype(table.dtype)
+        return result
+
+    def largest(self, table: Array) -> Array:
+        """For each bag and column the index whose row holds the maximum."""
+        found = np.zeros((self.lengths.size, table.shape[1]), np.int64)
+        for bag, start in zip(np.nonzero(self.filled)[0], self.starts, strict=True):
+            members = self.indices[start : start + self.lengths[bag]]
+            found[bag] = members[np.argmax(table[members], axis=0)]
+        return found
