@@ -84,6 +84,22 @@ def test_every_length_and_every_place(s: Session) -> None:
 
 
 @requirement("kernels/every-path-gives-the-same-bits", needs=("views",))
+def test_every_start(s: Session) -> None:
+    """Elements from any place of a storage give what their copy at its start gives."""
+    data = _hard("float32", 64, 9)
+
+    def row(s: Session, operator: str, start: int) -> None:
+        base = s.tensor(data)
+        x = s.call("slice.Tensor", base, 0, start, start + 37)
+        copy = s.tensor(data[start : start + 37])
+        operands = 1 if operator in EXACT_UNARY else 2
+        plain = s.call(operator, *[copy] * operands)
+        s.expect_values(s.call(operator, *[x] * operands), s.read(plain).copy())
+
+    s.table([(operator, start) for operator in (*EXACT, *EXACT_UNARY) for start in range(9)], row)
+
+
+@requirement("kernels/every-path-gives-the-same-bits", needs=("views",))
 @forall(operator=hs.sampled_from(EXACT), rows=hs.integers(1, 5), columns=hs.integers(1, 40), column=hs.booleans(),
         transposed=hs.booleans(), seed=hs.integers(0, 2**16))  # fmt: skip
 def test_broadcast_and_transposed(

@@ -51,6 +51,18 @@ def test_operands_without_dims(s: Session) -> None:
         s.expect_raises(RuntimeError, "matmul", other, scalar)
 
 
+@requirement("kernels/products-take-any-strides", needs=("views",))
+def test_products_of_transposed_squares(s: Session) -> None:
+    def row(s: Session, operator: str, n: int, left: bool, right: bool) -> None:
+        a, b = _small((n, n), n), _small((n, n), n + 1)
+        x = s.call("t", s.tensor(a.T.copy())) if left else s.tensor(a)
+        y = s.call("t", s.tensor(b.T.copy())) if right else s.tensor(b)
+        s.expect_values(s.call(operator, x, y), np.matmul(a, b), signed_zero=False)
+
+    flags = (False, True)
+    s.table([(f, n, a, b) for f in ("mm", "matmul") for n in (2, 3, 17) for a in flags for b in flags], row)
+
+
 def _error_bound(a: Array, b: Array) -> Any:
     """Any order of summation stays within it."""
     eps = float(np.finfo(a.dtype).eps)

@@ -13,6 +13,7 @@ from . import (
     empties,
     errors,
     interposers,
+    kernels,
     numerics,
     purity,
     specials,
@@ -26,7 +27,7 @@ from .mutant import Mutant
 
 MODULES = (
     values, specials, dtypes, conversions, empties, errors, numerics, thresholds, aliasing, purity, storages, strides,
-    views, dispatch, interposers,
+    views, dispatch, interposers, kernels,
 )  # fmt: skip
 
 
