@@ -19,7 +19,7 @@ def run(adapter: type, variable: str, level: str, calls: Sequence[tuple[Any, ...
     """Results of ``calls``, each an operator and its arrays, by ``adapter()`` in a process where the environment
     variable chooses ``level``.
 
-    Raises RuntimeError with the end of what the process wrote if it fails.
+    Raises RuntimeError with the last line of what the process wrote if it fails.
     """
     question = pickle.dumps((adapter.__module__, adapter.__qualname__, list(calls)))
     environment = {**os.environ, variable: level}
@@ -27,7 +27,8 @@ def run(adapter: type, variable: str, level: str, calls: Sequence[tuple[Any, ...
         [sys.executable, "-c", _CHILD], input=question, capture_output=True, env=environment, check=False
     )
     if done.returncode:
-        raise RuntimeError(f"{variable}={level}: {done.stderr.decode(errors='replace')[-300:]}")
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit status {done.returncode}"]
+        raise RuntimeError(f"{variable}={level}: {lines[-1]}")
     found: list[Array] = pickle.loads(done.stdout)
     return found
 

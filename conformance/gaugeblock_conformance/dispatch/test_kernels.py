@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gaugeblock_spec import operators
+from gaugeblock_spec.schema import parse
 from hypothesis import strategies as hs
 
 from ..backend import DType
@@ -194,3 +196,27 @@ def test_dtypes_without_code(s: Session) -> None:
 @requirement("dispatch/unsupported-dtype-is-named")
 def test_names_of_dtypes_without_code(s: Session) -> None:
     _refused(s, named=True)
+
+
+# The capability that a dtype belongs to, where it has one.
+MISSING = {"float16": "half", "complex64": "complex"}
+DECLARED = (
+    "gcd", "bitwise_and.Tensor", "erf", "floor", "exp", "atan2", "logical_not", "isnan", "lgamma", "add.Tensor",
+)  # fmt: skip
+
+
+@requirement("dispatch/kernels-declare-their-dtypes")
+def test_declared_dtypes(s: Session) -> None:
+    def row(s: Session, name: str) -> None:
+        declared = operators.load()[name].dtypes
+        count = sum(a.type == "Tensor" for a in parse(operators.load()[name].schema).arguments)
+        for dtype in ("bool", "uint8", "int64", "float16", "float32", "complex64"):
+            if dtype in MISSING and MISSING[dtype] not in s.capabilities:
+                continue
+            x = s.tensor([1, 0, 1], dtype)
+            if dtype in declared:
+                s.call(name, *[x] * count)
+            else:
+                s.expect_raises((RuntimeError, TypeError), name, *[x] * count)
+
+    s.table([name for name in DECLARED if name in operators.load()], row)
