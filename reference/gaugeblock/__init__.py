@@ -97,6 +97,8 @@ _PUBLISHER.make = lambda operator: _import_module(".library.op_overload", __name
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return _import_module(f".{name}", __name__)
+    if name == "explain":
+        return _import_module(".trip", __name__).explain
     own = _public_function(name)
     if own is not None:
         made = _overridable(own)
@@ -110,4 +112,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_functions(), *_public_names(), *_MODULES})
+    return sorted({*globals(), *_functions(), *_public_names(), *_MODULES, "explain"})

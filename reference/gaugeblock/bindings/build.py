@@ -76,7 +76,7 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
                 several=_takes_several(group),
                 copies=group.name not in IN_VIEW_TABLES,
             )
-            general = GENERAL.get(function, lambda caller: caller)(caller)
+            general = GENERAL[function](caller) if function in GENERAL else caller
             names = {f"slow_{name}": general, f"public_{name}": caller, f"direct_{name}": implementation}
             return compile_function(label, function, text, document(group), **names)
         text = source.general(name, function)

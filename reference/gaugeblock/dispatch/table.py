@@ -91,7 +91,10 @@ def describe(entry: Registration) -> str:
 
 def origin(function: Callable[..., Any] | None) -> str:
     """File and line of a kernel written in Python, else nothing."""
-    code = getattr(getattr(function, "kernel", function), "__code__", None)
+    function = getattr(function, "kernel", function)
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = getattr(function, "__code__", None)
     return "" if code is None else f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..core.device import Device, cpu
 from ..core.dtype import DType
+from ..core.observe import observed
 from ..tensor.geometry import Geometry, geometry_of
 from ..tensor.strides import preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
@@ -80,6 +81,7 @@ class TensorIterator:
             self._coalesce()
         if allocate:
             self.allocate_outputs()
+        observed("iterator", self)
         return self
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Protocol
 
+from ..core.observe import observed
 from ..kernels.compiler import Builtin
 
 TILED_FROM = 8
@@ -61,6 +62,7 @@ class Launch:
             )
             self.apart = apart if any(apart) else None
         self.tail = (len(self.shape), *self.shape, *(step for steps in self.strides for step in steps))
+        observed("loop", self)
 
     def run(self, values: list[Any]) -> None:
         """Run over everything; `values` are addresses and numbers, outputs first."""

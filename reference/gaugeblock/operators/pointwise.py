@@ -21,11 +21,11 @@ def register_row(row: Row) -> None:
     """Register the functional, in-place and out= kernels of one row."""
     rule = RULES[row.name] = PointwiseRule(row)
     for key in ("CPU", "Meta"):
-        REGISTRY.register(row.name, key, functional(rule))
-        if row.inplace_name is not None:
-            REGISTRY.register(row.inplace_name, key, inplace(rule))
-        if row.out_name is not None:
-            REGISTRY.register(row.out_name, key, into(rule))
+        for name, make in ((row.name, functional), (row.inplace_name, inplace), (row.out_name, into)):
+            if name is not None:
+                function = make(rule)
+                function.__qualname__ = name
+                REGISTRY.register(name, key, function)
 
 
 def functional(rule: PointwiseRule) -> Callable[..., Tensor]:

@@ -9,6 +9,7 @@ from typing import Any
 from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import check_ints, wrap_dim
+from ..core.observe import observed
 from ..kernels.fold import Fold
 from ..kernels.reduction import reduction_kernel
 from ..tensor.geometry import Geometry, contiguous_geometry, remember
@@ -127,6 +128,7 @@ def _plan(
     for k in range(len(results)):
         tail += [d[2 + k] for d in kept_dims]
     kernel = reduction_kernel(name, fold, geometry.dtype, compute, results)
+    observed("reduction", (kernel, tuple(d[0] for d in kept_dims), tuple(d[0] for d in inner_dims)))
     return ReducePlan(outputs, kernel.reduce, tuple(tail))
 
 

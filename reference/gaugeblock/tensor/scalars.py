@@ -19,9 +19,12 @@ from .tensor import Tensor
 
 def item(self: Tensor) -> Any:
     """The only element as a bool, int, float or complex. Raises RuntimeError unless there is exactly one."""
-    if hooks.special or self.__class__ is not Tensor or self.geometry.device is not cpu:
+    geometry = self.geometry
+    if hooks.special or self.__class__ is not Tensor or geometry.device is not cpu:
         return hooks.dispatched["item"](self)
-    return element_of(self)
+    if geometry.lazy or geometry.numel != 1:
+        return element_of(self)
+    return read_element(self.pointer, geometry.dtype)
 
 
 def element_of(self: Tensor) -> Any:

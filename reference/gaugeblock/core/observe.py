@@ -1,0 +1,22 @@
+"""Watching what is worked out for a call: iteration plans and loops tell who watches, in the thread that watches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class Observation(threading.local):
+    """`watcher(what, thing)` is called with "iterator", "loop" or "reduction" and the object; None: nobody watches."""
+
+    watcher: Callable[[str, Any], None] | None = None
+
+
+OBSERVATION = Observation()
+
+
+def observed(what: str, thing: Any) -> None:
+    """Tell the watcher of this thread, if there is one."""
+    if OBSERVATION.watcher is not None:
+        OBSERVATION.watcher(what, thing)
