@@ -21,6 +21,8 @@ NOT_FOR_BOOL = {
         "`~` or `logical_not()` operator instead."
     ),
     "relu": "Boolean inputs not supported for relu",
+    "relu6": "Bool inputs not supported for hardtanh",
+    "hardtanh": "Bool inputs not supported for hardtanh",
 }
 NOT_FOR_BOOL["rsub"] = NOT_FOR_BOOL["sub"]
 COMPLEX_HINTS = {"sign": "use sgn() instead", "clamp": "", "floor": "", "ceil": "", "trunc": "", "round": ""}

@@ -72,7 +72,8 @@ def pool_of(
         ("padding", around, 0, "non-negative"),
     ):
         if min(numbers) < least:
-            raise RuntimeError(f"{operator}(): {name} should be {rule}, but got {name}: {list(numbers)}")
+            zero = f"{name} should not be zero; " if 0 in numbers else ""
+            raise RuntimeError(f"{operator}(): {zero}{name} must be {rule}, but got {name}: {list(numbers)}")
     for size, pad in zip(kernel, around, strict=True):
         if 2 * pad > size:
             raise RuntimeError(
