@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..core.promotion import promote_types
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.types import UPSTREAM_NAMES
+from ..tensor.array_view import kept_array
+from ..tensor.geometry import Geometry
 from ..tensor.getters import is_complex, is_floating_point, is_signed
 from ..tensor.scalars import item, to_bool
 from ..tensor.tensor import Tensor
 from .arrays import check_same_device, values, widened
+from .prepared import noted
 from .registration import kernel
 
 
@@ -22,9 +27,22 @@ def equal(self: Tensor, other: Tensor) -> bool:
     if left.sizes != right.sizes:
         return False
     if left.dtype is right.dtype:
-        return bool((values(self) == values(other)).all())
+        same = bool((values(self) == values(other)).all())
+        return noted("equal", same, _equal_runner(left, right)) if 0 < left.numel <= FEW else same
     wide = promote_types(left.dtype, right.dtype).numpy
     return bool(np.array_equal(values(self).astype(wide), values(other).astype(wide)))
+
+
+FEW = 4096
+"""Elements up to which NumPy's views of a tensor are kept."""
+
+
+def _equal_runner(left: Geometry, right: Geometry) -> Callable[[Tensor, Tensor], bool]:
+    def run(self: Tensor, other: Tensor) -> bool:
+        same = kept_array(left, self.pointer) == kept_array(right, other.pointer)
+        return b"\0" not in same.tobytes()
+
+    return run
 
 
 @kernel("is_same_size", "CPU", "Meta")

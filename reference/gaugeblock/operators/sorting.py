@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, int64
 from ..core.errors import wrap_dim
-from ..tensor.array_view import array_of
-from ..tensor.geometry import contiguous_geometry, geometry_of
-from ..tensor.strides import preserve_format_strides
+from ..tensor.array_view import array_of, kept_array
+from ..tensor.geometry import Geometry, contiguous_geometry, geometry_of, remember
+from ..tensor.strides import default_strides, preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
 from .arrays import Array, values
-from .named_results import pair
+from .gathering import resolved
+from .named_results import pair, result_type
+from .picking import Picking, picking
+from .prepared import noted
 from .registration import kernel
 
+T = TypeVar("T")
 SMALL = 1024
 """Rows of up to so many elements are always sorted stably."""
 
@@ -34,19 +38,15 @@ def order_along(array: Array, dim: int, descending: bool, stable: bool = True) -
         order = np.argsort(array, dim)
         return np.flip(order, dim) if descending else order
     if not descending:
-        return np.argsort(array, dim, kind="stable")
-    reversed_order = np.argsort(np.flip(array, dim), dim, kind="stable")
+        return array.argsort(dim, kind="stable")
+    reversed_order = np.flip(array, dim).argsort(dim, kind="stable")
     return np.flip(array.shape[dim] - 1 - reversed_order, dim)
 
 
-def _ordered(array: Array, dim: int, descending: bool, stable: bool = True) -> tuple[Array, Array]:
-    """The values in order and their indices."""
-    order = order_along(array, dim, descending, stable)
-    return np.take_along_axis(array, order, dim), order
-
-
-Finder = Callable[[Array], tuple[Array, Array]]
-"""From the values of a tensor (1-D for a 0-dim one) to the chosen values and their indices."""
+Finder = Callable[[Array], Array]
+"""From the values of a tensor (1-D for a 0-dim one) to the indices of the chosen ones along the dim."""
+FEW = 4096
+"""Elements up to which NumPy's views of a tensor are kept."""
 
 
 def _dim_of(operator: str, self: Tensor, dim: int) -> int:
@@ -57,24 +57,75 @@ def _dim_of(operator: str, self: Tensor, dim: int) -> int:
     return place
 
 
-def _found(self: Tensor, sizes: tuple[int, ...] | None, find: Finder) -> tuple[Tensor, Tensor]:
-    """Fresh values and int64 indices of `sizes`, row-major; for None with the sizes and stride order of `self`."""
-    geometry, dtype, device = self.geometry, self.geometry.dtype, self.geometry.device
-    if sizes is None:
-        strides = preserve_format_strides(geometry.sizes, geometry.strides)
-        results = [new_like(geometry_of(geometry.sizes, strides, kind, device)) for kind in (dtype, int64)]
-    else:
-        results = [new_like(contiguous_geometry(sizes, kind, device)) for kind in (dtype, int64)]
-    if device is cpu:
-        found = find(values(self).reshape(geometry.sizes or (1,)))
-        for result, array in zip(results, found, strict=True):
-            array_of(result)[...] = array.reshape(result.geometry.sizes)
-    return results[0], results[1]
+class _Chosen(NamedTuple):
+    """Geometries of values and indices, and the picking of the values by the indices."""
+
+    values: Geometry
+    indices: Geometry
+    steps: Picking
+
+    def fill(self, source: Tensor, found: Array) -> tuple[Tensor, Tensor]:
+        """Values and indices, given the indices as an array of any layout."""
+        values, indices = new_like(self.values), new_like(self.indices)
+        array_of(indices)[...] = found
+        self.steps.run(values, source, indices)
+        return values, indices
+
+
+def _chosen(geometry: Geometry, sizes: tuple[int, ...], strides: tuple[int, ...], dim: int) -> _Chosen:
+    key = ("chosen", dim, sizes)
+    known: _Chosen | None = geometry.plans.get(key)
+    if known is None:
+        made, order = (geometry_of(sizes, strides, kind, geometry.device) for kind in (geometry.dtype, int64))
+        known = _Chosen(made, order, picking(made, geometry, order, dim, sizes or (1,)))
+        remember(geometry.plans, key, known)
+    return known
+
+
+def _found(self: Tensor, dim: int, sizes: tuple[int, ...], find: Finder) -> tuple[Tensor, Tensor]:
+    """Fresh row-major values and int64 indices of `sizes`, which agree with those of `self` outside `dim`."""
+    geometry = self.geometry
+    if geometry.device is not cpu or 0 in sizes:
+        both = (new_like(contiguous_geometry(sizes, kind, geometry.device)) for kind in (geometry.dtype, int64))
+        return next(both), next(both)
+    source = resolved(self)
+    plan = _chosen(source.geometry, sizes, default_strides(sizes), dim)
+    return plan.fill(source, find(values(source).reshape(geometry.sizes or (1,))).reshape(sizes))
 
 
 def _sorted(operator: str, self: Tensor, dim: int, descending: bool, stable: bool = True) -> tuple[Tensor, Tensor]:
-    place = _dim_of(operator, self, dim)
-    return _found(self, None, lambda array: _ordered(array, place, descending, stable))
+    """Values and indices in order along `dim`, with the sizes and stride order of `self`."""
+    geometry, place = self.geometry, _dim_of(operator, self, dim)
+    strides = preserve_format_strides(geometry.sizes, geometry.strides)
+    if geometry.device is not cpu or not geometry.numel:
+        both = (new_like(geometry_of(geometry.sizes, strides, k, geometry.device)) for k in (geometry.dtype, int64))
+        return next(both), next(both)
+    source = resolved(self)
+    plan = _chosen(source.geometry, geometry.sizes, strides, place)
+    found = order_along(values(source).reshape(geometry.sizes or (1,)), place, descending, stable)
+    return plan.fill(source, found.reshape(geometry.sizes))
+
+
+def _noted(operator: str, self: Tensor, result: T, dim: int, descending: bool, choose: Callable[..., T]) -> T:
+    """`result`, which ``choose(values, indices)`` made, with a runner where the tensor is small."""
+    geometry = self.geometry
+    place = dim % max(geometry.ndim, 1)
+    plan: _Chosen | None = geometry.plans.get(("chosen", place, geometry.sizes))
+    if plan is None or geometry.numel > FEW or not geometry.ndim or geometry.sizes[place] > SMALL:
+        return result
+
+    def run(self: Tensor) -> T:
+        found = order_along(kept_array(geometry, self.pointer), place, descending)
+        values, indices = new_like(plan.values), new_like(plan.indices)
+        kept_array(plan.indices, indices.pointer)[...] = found
+        plan.steps.run(values, self, indices)
+        return choose(values, indices)
+
+    return noted(operator, result, run)
+
+
+def _second(values: Tensor, indices: Tensor) -> Tensor:
+    return indices
 
 
 @kernel("sort")
@@ -83,7 +134,8 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Any:
 
     Raises IndexError for a dim out of range, RuntimeError for complex values.
     """
-    return pair("sort", *_sorted("sort", self, dim, descending, False))
+    made = result_type("sort")
+    return _noted("sort", self, made(*_sorted("sort", self, dim, descending, False)), dim, descending, made)
 
 
 @kernel("sort.stable")
@@ -95,7 +147,7 @@ def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending:
 @kernel("argsort")
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices of sort."""
-    return _sorted("argsort", self, dim, descending, False)[1]
+    return _noted("argsort", self, _sorted("argsort", self, dim, descending, False)[1], dim, descending, _second)
 
 
 @kernel("argsort.stable")
@@ -130,28 +182,26 @@ def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool
         raise RuntimeError("topk does not support bool dtypes on CPU")
     sizes = self.geometry.sizes
     chosen = (*sizes[:place], k, *sizes[place + 1 :]) if sizes else ()
-    if 16 * k < size and size > 1 and not self.geometry.dtype.is_complex:
-        return pair("topk", *_found(self, chosen, lambda array: _selected(array, k, place, largest)))
-    _dim_of("topk", self, dim)
+    if not (16 * k < size and size > 1 and not self.geometry.dtype.is_complex):
+        _dim_of("topk", self, dim)
 
-    def first(array: Array) -> tuple[Array, Array]:
-        part = (slice(None),) * place + (slice(k if sizes else 1),)
-        ordered, order = _ordered(array, place, largest)
-        return ordered[part], order[part]
+    def first(array: Array) -> Array:
+        if 16 * k < size and size > 1:
+            return _selected(array, k, place, largest)
+        return order_along(array, place, largest)[(slice(None),) * place + (slice(k if sizes else 1),)]
 
-    return pair("topk", *_found(self, chosen, first))
+    return pair("topk", *_found(self, place, chosen, first))
 
 
-def _selected(array: Array, k: int, dim: int, largest: bool) -> tuple[Array, Array]:
-    """The first `k` values of an order along `dim`, found without ordering the others."""
+def _selected(array: Array, k: int, dim: int, largest: bool) -> Array:
+    """The indices of the first `k` values of an order along `dim`, found without ordering the others."""
     keys = sortable(array)
     size = array.shape[dim]
     parted = np.argpartition(keys, max(size - k, 0) % size if largest else k, dim)
     part = slice(size - k, size) if largest else slice(0, k)
     candidates = parted[(slice(None),) * dim + (part,)]
     order = order_along(np.take_along_axis(keys, candidates, dim), dim, largest)
-    chosen = np.take_along_axis(candidates, order, dim)
-    return np.take_along_axis(array, chosen, dim), chosen
+    return np.asarray(np.take_along_axis(candidates, order, dim))
 
 
 @kernel("kthvalue")
@@ -167,11 +217,11 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     check_not_bool("kthvalue", self.geometry.dtype)
     _dim_of("kthvalue", self, dim)
     sizes = self.geometry.sizes
-    kept = (1,) if keepdim else ()
+    one = (*sizes[:place], 1, *sizes[place + 1 :]) if sizes else ()
     part = (slice(None),) * place + (slice(k - 1, k),)
-
-    def one(array: Array) -> tuple[Array, Array]:
-        ordered, order = _ordered(array, place, False)
-        return ordered[part], order[part]
-
-    return pair("kthvalue", *_found(self, (*sizes[:place], *kept, *sizes[place + 1 :]) if sizes else (), one))
+    found = _found(self, place, one, lambda array: order_along(array, place, False)[part])
+    if not keepdim and sizes:
+        kept = (*sizes[:place], *sizes[place + 1 :])
+        for tensor in found:
+            tensor.geometry = contiguous_geometry(kept, tensor.geometry.dtype, tensor.geometry.device)
+    return pair("kthvalue", *found)
