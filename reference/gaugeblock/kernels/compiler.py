@@ -8,9 +8,10 @@ import hashlib
 import threading
 from collections.abc import Callable, Sequence
 
-from . import pool
+from . import common
 from .object_cache import ObjectCache
 from .parallel import attach
+from .pool import pool_of
 from .runtime import EXTENDED
 
 METH_FASTCALL = 0x80
@@ -48,7 +49,7 @@ class Compiler:
         self._cache = ObjectCache()
         self._lock = threading.Lock()
         self._loaded: set[str] = set()
-        self._pooled = False
+        self._common = False
         self._kept: list[object] = []
         self._new = ctypes.pythonapi.PyCFunction_NewEx
         self._new.restype = ctypes.py_object
@@ -60,8 +61,8 @@ class Compiler:
 
     def load_all(self, text: str, suffixes: Sequence[str]) -> tuple[int, ...]:
         """Addresses of the functions NAME + suffix, compiled now or taken from the object cache."""
-        if f"@{pool.SYMBOL}(" in text and not self._pooled:
-            self._start_pool()
+        if f"@{common.PREFIX}_" in text and not self._common:
+            self._load_common()
         key = hashlib.sha256(f"{self._salt}\n{text}".encode()).hexdigest()
         name = f"gb_{key[:32]}"
         with self._lock:
@@ -75,17 +76,16 @@ class Compiler:
                 self._loaded.add(name)
             return tuple(self._engine.get_function_address(name + suffix) for suffix in suffixes)
 
-    def _start_pool(self) -> None:
-        """Load the thread pool, which other modules call by name."""
+    def _load_common(self) -> None:
+        """Load what modules share, thread pool included, and make it known by name."""
+        addresses = self.load_all(common.text(NAME), common.SUFFIXES)
         with self._lock:
-            if self._pooled:
+            if self._common:
                 return
-        addresses = self.load_all(pool.text(NAME), ("_run", "_set", "_forget"))
-        with self._lock:
-            if not self._pooled:
-                self._llvm.add_symbol(pool.SYMBOL, addresses[0])
-                attach(pool.pool_of(addresses))
-                self._pooled = True
+            for suffix, address in zip(common.SUFFIXES[2:], addresses[2:], strict=True):
+                self._llvm.add_symbol(common.PREFIX + suffix, address)
+            attach(pool_of(*addresses[:2]))
+            self._common = True
 
     def builtin(self, name: str, address: int, descriptor: Sequence[int]) -> Builtin:
         """A Python builtin that runs the METH_FASTCALL function at `address`.

@@ -8,71 +8,11 @@ kept dimension and not in the reduced one. `parameters` starts with the count an
 
 from __future__ import annotations
 
+from .common import EACH_RUN, declaration
 from .fold import FoldBody
 from .fold_loops import LoopWriter
 from .fold_memory import BLOCK_BYTES, load_lanes, load_slot, store_lanes, store_slot
 from .lower import Emitter
-from .sharing import MAX_DIMS
-
-EACH_RUN = f"""define internal void @each_run(ptr %run, ptr %state, ptr %in, i64 %ndim, ptr %sizes, ptr %strides,
-    ptr %parameters) {{
-entry:
-  %counters = alloca [{MAX_DIMS} x i64]
-  %volume = load i64, ptr %parameters
-  %nothing = icmp eq i64 %volume, 0
-  br i1 %nothing, label %done, label %some
-some:
-  %flat = icmp eq i64 %ndim, 0
-  br i1 %flat, label %single, label %clear
-single:
-  call void %run(ptr %state, ptr %in, i64 1, i64 0, i64 0, ptr %parameters)
-  ret void
-clear:
-  %c = phi i64 [0, %some], [%c_next, %clear]
-  %c_place = getelementptr i64, ptr %counters, i64 %c
-  store i64 0, ptr %c_place
-  %c_next = add i64 %c, 1
-  %c_more = icmp slt i64 %c_next, %ndim
-  br i1 %c_more, label %clear, label %start
-start:
-  %n = load i64, ptr %sizes
-  %stride = load i64, ptr %strides
-  br label %rows
-rows:
-  %at = phi ptr [%in, %start], [%ahead, %step]
-  %index = phi i64 [0, %start], [%index_next, %step]
-  call void %run(ptr %state, ptr %at, i64 %n, i64 %stride, i64 %index, ptr %parameters)
-  %index_next = add i64 %index, %n
-  br label %advance
-advance:
-  %d = phi i64 [1, %rows], [%d_next, %wrap]
-  %now = phi ptr [%at, %rows], [%back, %wrap]
-  %inside = icmp slt i64 %d, %ndim
-  br i1 %inside, label %move, label %done
-move:
-  %d_counter = getelementptr i64, ptr %counters, i64 %d
-  %d_size = getelementptr i64, ptr %sizes, i64 %d
-  %d_stride = getelementptr i64, ptr %strides, i64 %d
-  %count = load i64, ptr %d_counter
-  %size = load i64, ptr %d_size
-  %move_by = load i64, ptr %d_stride
-  %next = add i64 %count, 1
-  %room = icmp slt i64 %next, %size
-  br i1 %room, label %step, label %wrap
-step:
-  store i64 %next, ptr %d_counter
-  %ahead = getelementptr i8, ptr %now, i64 %move_by
-  br label %rows
-wrap:
-  store i64 0, ptr %d_counter
-  %span = mul i64 %count, %move_by
-  %undo = sub i64 0, %span
-  %back = getelementptr i8, ptr %now, i64 %undo
-  %d_next = add i64 %d, 1
-  br label %advance
-done:
-  ret void
-}}"""
 
 RUN_TAIL = "ptr %in, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
 
@@ -87,7 +27,7 @@ class OutputWriter:
 
     def text(self, name: str, attributes: str) -> str:
         """The module; the function for rows of outputs is called `name`."""
-        parts = [EACH_RUN]
+        parts = [declaration(EACH_RUN)]
         for number in range(len(self.body.phases)):
             parts += [self.loops.along(number), self.loops.across(number), self._merge(number)]
             parts += [self._finish(number, 1), self._finish(number, self.body.width)]
@@ -167,7 +107,7 @@ class OutputWriter:
                     store_slot(writer, "%state", slot, lane.type, value)
                 lines += writer.lines
             run = f"@along_{number}" if width == 1 else f"@across_{number}"
-            lines.append(f"  call void @each_run(ptr {run}, ptr %state, {RUN_TAIL})")
+            lines.append(f"  call void @{EACH_RUN}(ptr {run}, ptr %state, {RUN_TAIL})")
             if width == 1:
                 lines.append(f"  call void @merge_{number}(ptr %state)")
             finish = f"@finish_{number}_{width}"

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .common import SHARE_FLAT, SHARE_GRID, declaration
 from .entry import PYTHON_API, EntryWriter
-from .sharing import MAX_DIMS, RUN, share_flat, share_grid
+from .sharing import MAX_DIMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,7 @@ class _Arguments:
 
 def entries(signature: Signature) -> str:
     """IR text of the module with both entry points."""
-    many = signature.memory
-    parts = [PYTHON_API, RUN, share_flat(many), share_grid(many), _grid(signature), _drive(signature)]
+    parts = [PYTHON_API, declaration(SHARE_FLAT), declaration(SHARE_GRID), _grid(signature), _drive(signature)]
     return "\n".join([*parts, _contiguous(signature), _strided(signature), ""])
 
 
@@ -69,7 +69,7 @@ def _contiguous(signature: Signature) -> str:
     entry = EntryWriter("contiguous", "contiguous pointwise kernel")
     given = _Arguments(entry, signature)
     call = f"ptr {given.pointers}, ptr {given.numbers}, i64 {given.last}, ptr {given.itemsizes}"
-    shared = f"call i1 @share_flat(ptr {given.row}, {call})"
+    shared = f"call i1 @{SHARE_FLAT}(ptr {given.row}, {call}, i64 {signature.memory})"
     entry.run(f"call i1 {given.row}({call})", given.last, shared)
     check = f"  %right = icmp eq i64 %nargs, {signature.operands + 1}"
     return entry.text([check, "  br i1 %right, label %read, label %wrong"])
@@ -96,7 +96,8 @@ def _strided(signature: Signature) -> str:
     entry.lines += [f"  br i1 {some}, label %{work}, label %return", f"{work}:"]
     call = f"ptr {given.row}, ptr {given.pointers}, ptr {given.numbers}, i64 {ndim}, ptr {sizes}, ptr {strides}"
     call += f", ptr {given.itemsizes}"
-    entry.run(f"call i1 @drive({call})", volume, f"call i1 @share_grid({call})")
+    shared = f"call i1 @{SHARE_GRID}(ptr @drive, {call}, i64 {many})"
+    entry.run(f"call i1 @drive({call})", volume, shared)
     return entry.text([f"  %right = icmp sge i64 %nargs, {first}", "  br i1 %right, label %read, label %wrong"])
 
 

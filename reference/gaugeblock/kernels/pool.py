@@ -1,6 +1,6 @@
 """The pool of native threads that large loops are shared out to: made on demand, kept, never holding Python's lock.
 
-    gb_pool_run(part, context, count) -> i1     part(context, k) for every k < count, each once; whether any failed
+    @NAME_run(part, context, count) -> i1     part(context, k) for every k < count, each once; whether any failed
 
 The caller works too, taking one part after another as the others do, so that a thread that wakes late costs nothing.
 One job runs at a time: a second caller meanwhile does its parts alone, as does everybody inside a worker.
@@ -13,7 +13,6 @@ import platform
 from collections.abc import Callable
 from typing import NamedTuple
 
-SYMBOL = "gb_pool_run"
 SPINS = 400
 """How often an idle worker looks for a new job, pausing in between, before it sleeps: some 20 microseconds."""
 
@@ -25,9 +24,8 @@ class Pool(NamedTuple):
     forget: Callable[[], None]
 
 
-def pool_of(addresses: tuple[int, ...]) -> Pool:
-    """The Python side of a loaded pool: addresses of @NAME_run, @NAME_set and @NAME_forget."""
-    _, set_threads, forget = addresses
+def pool_of(set_threads: int, forget: int) -> Pool:
+    """The Python side of a loaded pool: addresses of @NAME_set and @NAME_forget."""
     pool = Pool(ctypes.CFUNCTYPE(None, ctypes.c_int64)(set_threads), ctypes.CFUNCTYPE(None)(forget))
     pool.forget()
     return pool
