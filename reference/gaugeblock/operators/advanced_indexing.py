@@ -14,10 +14,10 @@ from ..core.dtype import DType, bool_
 from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, internal_overlap, pair_overlap
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
-from ..tensor.geometry import CONJUGATE
+from ..tensor.geometry import CONJUGATE, Geometry, contiguous_geometry, remember
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item
-from ..tensor.tensor import Tensor, empty_tensor
+from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.versions import bump_version
 from ..tensor.views import unsqueeze
 from .arrays import Array, filled, number_as, values
@@ -25,15 +25,41 @@ from .copy import clone
 from .extents import extent_of
 from .fill import masked_fill_, number_from
 from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array, without_values
+from .picking import Picking, picking
 from .registration import kernel
 
 
 def advanced_getitem(self: Tensor, index: Any) -> Tensor:
     """A copy of the indexed elements. Raises IndexError for bad indices, ValueError for a slice step below 1."""
     if type(index) is Tensor and index.geometry.ndim and index.geometry.dtype in INDEX_DTYPES and self.geometry.ndim:
-        return take_along(self, 0, tensor_index_array(index, self.geometry.device))
+        picked = _picked(self, index)
+        return picked if picked is not None else take_along(self, 0, tensor_index_array(index, self.geometry.device))
     view, arrays = split_index(self, index)
     return _pick(view, arrays)
+
+
+def _picked(self: Tensor, index: Tensor) -> Tensor | None:
+    """The parts of `self` at a contiguous index along dim 0, if all lie in [0, size); None for anything else."""
+    key = ("picked", index.geometry)
+    plan = self.geometry.plans.get(key)
+    if plan is None:
+        plan = remember(self.geometry.plans, key, _picking(self.geometry, index.geometry))
+    if not plan:
+        return None
+    result, steps = new_like(plan[0]), plan[1]
+    return result if steps.run(result, self, index) else None
+
+
+def _picking(geometry: Geometry, index: Geometry) -> tuple[Geometry, Picking] | bool:
+    """Geometry of the result and how it is picked; False where memory or layout do not allow it."""
+    if geometry.device is not cpu or index.device is not cpu or geometry.lazy or not index.contiguous:
+        return False
+    flat = contiguous_geometry((index.numel, *geometry.sizes[1:]), geometry.dtype)
+    if not flat.numel:
+        return False
+    row = contiguous_geometry((index.numel,), index.dtype)
+    steps = picking(flat, geometry, row, 0, (index.numel, *[1] * (geometry.ndim - 1)))
+    return contiguous_geometry(index.sizes + geometry.sizes[1:], geometry.dtype), steps
 
 
 def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:

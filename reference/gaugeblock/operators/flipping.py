@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..core.device import cpu
 from ..core.errors import wrap_dim
-from ..tensor.array_view import array_of
-from ..tensor.geometry import geometry_of
+from ..iteration.coalesce import coalesce_dimensions
+from ..iteration.reorder import permute, reorder_dimensions
+from ..memory.elements import store_bytes
+from ..tensor.array_view import array_of, kept_array
+from ..tensor.geometry import Geometry, geometry_of
 from ..tensor.strides import preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.views import transpose
 from .arrays import Array, outline, values
+from .element_loop import formula_kernel
+from .launch import Launch
+from .prepared import noted
 from .registration import kernel
 
 
@@ -65,9 +71,33 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor:
             raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
     strides = preserve_format_strides(geometry.sizes, geometry.strides)
     result = new_like(geometry_of(geometry.sizes, strides, geometry.dtype, geometry.device))
-    if geometry.device is cpu:
-        array_of(result)[...] = np.flip(values(self), tuple(places) if geometry.ndim else ())
+    if geometry.device is cpu and geometry.numel:
+        if geometry.lazy:
+            array_of(result)[...] = np.flip(values(self), tuple(places) if geometry.ndim else ())
+        else:
+            runner = _reversing(geometry, result.geometry, places)
+            runner(self, result)
+            return noted("flip", result, runner)
     return result
+
+
+def _reversing(geometry: Geometry, out: Geometry, dims: Sequence[int]) -> Callable[..., Tensor]:
+    """What copies a tensor of `geometry` into a new one of geometry `out`, or a given one, with `dims` reversed."""
+    itemsize = geometry.dtype.itemsize
+    steps = [-step if d in dims else step for d, step in enumerate(geometry.strides)]
+    start = itemsize * sum((geometry.sizes[d] - 1) * geometry.strides[d] for d in dims if geometry.ndim)
+    strides = [tuple(step * itemsize for step in operand) for operand in (out.strides, steps)]
+    order = reorder_dimensions(geometry.sizes, strides)
+    shape, moved = coalesce_dimensions(permute(geometry.sizes, order), [permute(one, order) for one in strides])
+    kernel = formula_kernel("identity", [geometry.dtype], geometry.dtype, geometry.dtype)
+    launch = Launch(kernel, shape, moved, (itemsize, itemsize), (0, 1))
+
+    def run(self: Tensor, result: Tensor | None = None) -> Tensor:
+        made = new_like(out) if result is None else result
+        launch.run([made.pointer, self.pointer + start])
+        return made
+
+    return run
 
 
 @kernel("fliplr")
@@ -115,8 +145,27 @@ def _triangle(operator: str, self: Tensor, diagonal: int, keep: Any) -> Tensor:
     result, target = outline(geometry.sizes, geometry.dtype, geometry.device)
     if target is not None:
         rows, columns = np.ogrid[: geometry.sizes[-2], : geometry.sizes[-1]]
-        target[...] = np.where(keep(columns - rows, diagonal), values(self), _zero(target))
+        kept = keep(columns - rows, diagonal)
+        target[...] = np.where(kept, values(self), _zero(target))
+        if 0 < geometry.numel <= FEW and not geometry.lazy:
+            return noted(operator, result, _triangle_runner(geometry, result.geometry, kept))
     return result
+
+
+FEW = 4096
+"""Elements of tensors up to which NumPy's views of them are kept."""
+
+
+def _triangle_runner(geometry: Geometry, out: Geometry, kept: Array) -> Callable[[Tensor], Tensor]:
+    zeros = bytes(out.nbytes)
+
+    def run(self: Tensor) -> Tensor:
+        result = new_like(out)
+        store_bytes(result.pointer, zeros)
+        np.copyto(kept_array(out, result.pointer), kept_array(geometry, self.pointer), where=kept)
+        return result
+
+    return run
 
 
 def _zero(array: Array) -> Array:

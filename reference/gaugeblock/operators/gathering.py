@@ -43,6 +43,11 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
 
     Raises IndexError out of [0, size) and for an index with more than one dim, RuntimeError for another dtype.
     """
+    ready = self.geometry.plans.get(("index_select ready", index.geometry, dim))
+    if ready is not None:
+        result = new_like(ready[0])
+        if ready[1].run(result, self, index):
+            return result
     if index.geometry.dtype not in (int32, int64):
         raise RuntimeError(
             f"index_select(): Expected dtype int32 or int64 for index, but got {index.geometry.dtype.name}"
@@ -63,6 +68,8 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
             spread = tuple(count if d == place else 1 for d in range(max(len(sizes), 1)))
             steps = picking(result.geometry, source.geometry, index.geometry, place, spread)
             remember(geometry.plans, key, steps)
+        if source is self:
+            remember(geometry.plans, ("index_select ready", index.geometry, dim), (result.geometry, steps))
         if not steps.run(result, source, index):
             check_within("index_select", index_values(index).reshape(-1), (geometry.sizes or (1,))[place], IndexError)
     elif geometry.device is cpu:
