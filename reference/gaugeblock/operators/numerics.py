@@ -6,6 +6,10 @@ from .deferred import register_deferred
 
 KERNELS = {
     "components": "frexp.Tensor polar complex",
+    "consecutive": "unique_consecutive",
+    "histograms": "bincount histc histogram.bins_tensor histogram.bin_ct",
+    "modes": "mode",
+    "quantiles": "quantile quantile.scalar nanquantile nanquantile.scalar",
     "zeta": "polygamma special_polygamma",
 }
 """Operators with a kernel for CPU and Meta."""
@@ -16,9 +20,11 @@ INPLACE = {
 """In-place forms that are not simply the result written into self."""
 COMPOSITES = {
     "components": "isreal",
+    "covariance": "cov corrcoef",
     "distances": "dist",
     "float_power": "float_power.Tensor_Tensor float_power.Tensor_Scalar float_power.Scalar",
     "multivariate_gamma": "mvlgamma special_multigammaln",
+    "renorm": "renorm",
     "trapezoids": """trapezoid.x trapezoid.dx trapz.x trapz.dx cumulative_trapezoid.x cumulative_trapezoid.dx""",
 }
 """Operators made of others."""

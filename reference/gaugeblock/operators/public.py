@@ -12,6 +12,7 @@ FUNCTIONS: dict[str, str] = {
     "chain_matmul": "linear.chains.public_chain_matmul",
     "einsum": "linear.einstein.public_einsum",
     "tensordot": "linear.contraction.public_tensordot",
+    "unique_consecutive": "numeric.consecutive.public_unique_consecutive",
 }
 """Public name -> module of this package and function."""
 

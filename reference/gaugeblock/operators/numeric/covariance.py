@@ -1,0 +1,104 @@
+"""Covariance and correlation of variables in rows."""
+
+from __future__ import annotations
+
+import warnings
+
+from ...core.device import cpu
+from ...core.dtype import bool_
+from ...tensor.reshaping import reshape
+from ...tensor.scalars import item
+from ...tensor.tensor import Tensor
+from ...tensor.views import squeeze, unsqueeze
+from ..arrays import values
+from ..invoke import apply
+
+
+def _check_weights(name: str, weights: Tensor, count: int, *, integral: bool) -> None:
+    geometry = weights.geometry
+    if geometry.ndim > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {geometry.ndim} dimensions"
+        )
+    if (geometry.dtype.kind != 1) if integral else (geometry.dtype.kind != 2):
+        wanted = "integral" if integral else "floating point"
+        raise RuntimeError(
+            f"cov(): expected {name} to have {wanted} dtype but got {name} with {geometry.dtype.name} dtype"
+        )
+    if geometry.numel != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{geometry.numel} != {count}"
+        )
+    if count and geometry.device is cpu and (values(weights) < 0).any():
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
+def cov(
+    self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """The covariance matrix of variables (rows) observed in columns; a vector is one variable.
+
+    `fweights` say how often each observation counts, `aweights` how much; the sum of weights less `correction` divides.
+    Raises RuntimeError for more than two dims, bool, and weights of a wrong dtype or size.
+    """
+    geometry = self.geometry
+    if geometry.ndim > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {geometry.ndim} dimensions"
+        )
+    if geometry.dtype is bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    rows = self if geometry.ndim == 2 else reshape(self, (1, geometry.numel))
+    count = rows.geometry.sizes[1]
+    weights: Tensor | None = None
+    if fweights is not None:
+        _check_weights("fweights", fweights, count, integral=True)
+        weights = fweights
+    if aweights is not None:
+        _check_weights("aweights", aweights, count, integral=False)
+        weights = aweights if weights is None else apply("mul.Tensor", weights, aweights)
+    if weights is None:
+        freedom = max(count - correction, 0)
+        _warn(count - correction)
+        mean = apply("div.Scalar", apply("sum.dim_IntList", rows, (1,)), count)
+        centred = apply("sub.Tensor", rows, unsqueeze(mean, 1))
+        product = apply("mm", centred, apply("conj", apply("t", centred)))
+        return squeeze(apply("div.Scalar", product, freedom))
+    total = apply("sum", weights)
+    mean = apply("div.Tensor", apply("sum.dim_IntList", apply("mul.Tensor", rows, weights), (1,)), total)
+    centred = apply("sub.Tensor", rows, unsqueeze(mean, 1))
+    product = apply("mm", centred, apply("conj", apply("t", apply("mul.Tensor", centred, weights))))
+    less = apply("mul.Scalar", apply("ones_like", total), correction)
+    if aweights is not None and correction:
+        squares = apply("sum", apply("mul.Tensor", weights, aweights))
+        less = apply("mul.Scalar", apply("div.Tensor", squares, total), correction)
+    remaining = apply("sub.Tensor", total, less)
+    if remaining.geometry.device is cpu:
+        _warn(item(remaining))
+    return squeeze(apply("div.Tensor", product, apply("clamp_min", remaining, 0)))
+
+
+def _warn(freedom: float) -> None:
+    if freedom <= 0:
+        warnings.warn("cov(): degrees of freedom is <= 0", stacklevel=4)
+
+
+def corrcoef(self: Tensor) -> Tensor:
+    """Pearson's correlation coefficients of variables in rows. Raises RuntimeError for more than two dims."""
+    geometry = self.geometry
+    if geometry.ndim > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {geometry.ndim} "
+            f"dimensions"
+        )
+    found = apply("cov", self)
+    if not found.geometry.ndim:
+        return apply("div.Tensor", found, found)
+    variance = apply("diagonal", found)
+    deviation = apply("sqrt", apply("real", variance) if found.geometry.dtype.is_complex else variance)
+    scaled = apply("div.Tensor", apply("div.Tensor", found, unsqueeze(deviation, 1)), unsqueeze(deviation, 0))
+    if scaled.geometry.dtype.is_complex:
+        parts = [apply("clamp", apply(part, scaled), -1, 1) for part in ("real", "imag")]
+        return apply("complex", *parts)
+    return apply("clamp", scaled, -1, 1)

@@ -1,0 +1,195 @@
+"""Counting elements by value: bincount, histc and histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.dtype import DType, float32, float64, int64
+from ...iteration.operand import Number
+from ...iteration.types import UPSTREAM_NAMES
+from ...tensor.tensor import Tensor
+from ..arrays import Array, filled, outline, values
+from ..named_results import result_type
+
+
+def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number from 0 occurs in a vector of ints, or the sum of its weights; at least `minlength` bins.
+
+    Raises RuntimeError for negative numbers, other than vectors, weights of another size, NotImplementedError for
+    other dtypes, and for a meta tensor, whose number of bins is not known.
+    """
+    dtype = self.geometry.dtype
+    if minlength < 0:
+        raise RuntimeError(f"minlength should be >= 0, got {minlength}")
+    if weights is not None and (weights.geometry.ndim != 1 or weights.geometry.numel != self.geometry.numel):
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    if dtype.kind != 1:
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    if self.geometry.device.type != "cpu":
+        raise NotImplementedError("bincount: the size of the result depends on data, which a meta tensor has not")
+    numbers = values(self)
+    if numbers.ndim != 1 or (numbers.size and numbers.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is None:
+        return filled_from(np.bincount(numbers.astype(np.int64), minlength=minlength), int64)
+    kind = float32 if weights.geometry.dtype is float32 else float64
+    return filled_from(np.bincount(numbers.astype(np.int64), values(weights).astype(np.float64), minlength), kind)
+
+
+def filled_from(array: Array, dtype: DType) -> Tensor:
+    """A fresh tensor with the array's values."""
+    return filled(array.shape, dtype, array)
+
+
+def _floating(operator: str, self: Tensor, *, halves: bool = False) -> None:
+    dtype = self.geometry.dtype
+    if dtype.kind != 2 or (not halves and dtype not in (float32, float64)):
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+
+
+def _range(operator: str, array: Array, low: float, high: float, *, chosen: bool) -> tuple[Any, Any]:
+    """The ends of the bins: those given, else the extremes of the data, moved apart when they are equal."""
+    if not chosen:
+        low, high = (array.min(), array.max()) if array.size else (0.0, 1.0)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"torch.{operator}: range of [{low}, {high}] is not finite")
+    return low, high
+
+
+def _places(array: Array, bins: int, low: Any, high: Any, edges: Array | None = None) -> tuple[Array, Array]:
+    """The bin of each element, corrected by `edges` if given, and which elements are in one.
+
+    It is computed in the dtype of the elements. The last bin has its right edge.
+    """
+    inside = (array >= low) & (array <= high)
+    given = np.where(inside, array, low)
+    with np.errstate(all="ignore"):
+        found = ((given - low) * array.dtype.type(bins) / (high - low)).astype(np.int64)
+    if edges is not None:
+        near = np.clip(found, 0, bins - 1)
+        near = near - (edges[near] > given)
+        near = np.clip(near, 0, bins - 1)
+        found = near + ((near < bins - 1) & (edges[np.minimum(near + 1, bins)] <= given))
+    return np.clip(found, 0, bins - 1), inside
+
+
+def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
+    """How many elements lie in each of `bins` equal parts of [min, max], of the data's range when both are equal.
+
+    Raises RuntimeError for bins below 1, a range that is empty or not finite, NotImplementedError for other dtypes.
+    """
+    _floating("histogram_cpu", self, halves=True)
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    result, target = outline((bins,), self.geometry.dtype, self.geometry.device)
+    if target is None:
+        return result
+    array = values(self).reshape(-1)
+    low, high = _range("histc", array, float(min.real), float(max.real), chosen=min != max)
+    if low == high:
+        low, high = low - 1, high + 1
+    if low > high:
+        raise RuntimeError(f"torch.histc: max must be larger than min, got {min} and {max}")
+    low, high = array.dtype.type(low), array.dtype.type(high)
+    places, inside = _places(array, bins, low, high)
+    target[...] = np.bincount(places[inside], minlength=bins)
+    return result
+
+
+def _counted(
+    self: Tensor, places: Array, inside: Array, edges: Array, weight: Tensor | None, density: bool
+) -> Array:
+    weights = None
+    if weight is not None:
+        weights = values(weight).reshape(-1)[inside].astype(np.float64)
+    counts = np.bincount(places[inside], weights, len(edges) - 1).astype(np.float64)
+    if density:
+        with np.errstate(all="ignore"):
+            counts = counts / counts.sum() / np.diff(edges.astype(np.float64))
+    return np.asarray(counts)
+
+
+def _check_weight(self: Tensor, weight: Tensor | None) -> None:
+    if weight is None:
+        return
+    if weight.geometry.dtype is not self.geometry.dtype:
+        raise RuntimeError(
+            f"torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
+            f"dtype, but got {self.geometry.dtype.name} and {weight.geometry.dtype.name}"
+        )
+    if weight.geometry.numel != self.geometry.numel:
+        raise RuntimeError(
+            f"torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+            f"excluding its innermost dimension, but got input of {self.geometry.numel} elements and weight with "
+            f"shape {list(weight.geometry.sizes)}"
+        )
+
+
+def histogram_bins_tensor(
+    self: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False
+) -> Any:
+    """(hist, bin_edges) over the bins between the given ascending edges. Raises RuntimeError for other dtypes."""
+    _floating("histogramdd", self)
+    _check_weight(self, weight)
+    if bins.geometry.dtype is not self.geometry.dtype:
+        raise RuntimeError(
+            f"torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+            f"{self.geometry.dtype.name} and bins for dimension 0 with dtype {bins.geometry.dtype.name}"
+        )
+    if bins.geometry.ndim != 1 or not bins.geometry.numel:
+        raise RuntimeError("torch.histogramdd: bins tensor should have one dimension and at least one element")
+    count = bins.geometry.numel
+    hist, target = outline((count - 1,), self.geometry.dtype, self.geometry.device)
+    copied, edges_target = outline((count,), self.geometry.dtype, self.geometry.device)
+    if target is not None and edges_target is not None:
+        edges, array = values(bins), values(self).reshape(-1)
+        inside = (array >= edges[0]) & (array <= edges[-1])
+        places = np.clip(np.searchsorted(edges, array, "right") - 1, 0, max(count - 2, 0))
+        target[...] = _counted(self, places, inside, edges, weight, density)
+        edges_target[...] = edges
+    return result_type("histogram.bins_tensor")(hist, copied)
+
+
+def histogram_bin_ct(
+    self: Tensor,
+    bins: int = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """(hist, bin_edges) over `bins` equal parts of `range`, by default that of the data.
+
+    Raises RuntimeError for a range that is not ascending and finite, NotImplementedError for other dtypes.
+    """
+    _floating("histogramdd", self)
+    _check_weight(self, weight)
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {bins} for dimension 0")
+    hist, target = outline((bins,), self.geometry.dtype, self.geometry.device)
+    edges, edges_target = outline((bins + 1,), self.geometry.dtype, self.geometry.device)
+    if target is None or edges_target is None:
+        return result_type("histogram.bin_ct")(hist, edges)
+    array = values(self).reshape(-1)
+    low, high = _range("histogramdd", array, *(range or (0.0, 0.0)), chosen=range is not None)
+    if low > high:
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension 0"
+        )
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    low, high = array.dtype.type(low), array.dtype.type(high)
+    edges_target[...] = _edges(low, high, bins, array.dtype)
+    places, inside = _places(array, bins, low, high, edges_target)
+    target[...] = _counted(self, places, inside, edges_target, weight, density)
+    return result_type("histogram.bin_ct")(hist, edges)
+
+
+def _edges(low: Any, high: Any, bins: int, dtype: Any) -> Array:
+    """Equal steps from both ends, so that they are symmetric."""
+    step = dtype.type((high - low) / dtype.type(bins))
+    k = np.arange(bins + 1)
+    return np.where(k < (bins + 1) / 2, low + step * k.astype(dtype), high - step * (bins - k).astype(dtype))
