@@ -15,7 +15,7 @@ from ..requirement import requirement
 from ..session import Session
 
 EXACT_UNARY = ("neg", "abs", "sqrt", "clone", "floor", "isnan")
-EXACT = ("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "gt.Tensor", "eq.Tensor", "maximum")
+EXACT = ("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "gt.Tensor", "eq.Tensor", "le.Tensor")
 BITS = ("bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor", "add.Tensor", "mul.Tensor", "lt.Tensor")
 FUNCTIONS = ("exp", "log", "sin", "tanh", "sigmoid", "log1p", "atan2", "erf")
 # Lengths up to five vectors of the widest kind, and long ones around the parallel grain.

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from ..dispatch.private_device import rename_privateuse1_backend
 from ..memory.devices import register_allocator
 from .fallback import cpu_fallback
 
 __all__ = ["cpu_fallback", "register_allocator", "rename_privateuse1_backend"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_python_dispatch":
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
