@@ -1,8 +1,7 @@
 """Elementary functions of lanes, real and complex.
 
-float32 lanes are evaluated in double precision (own polynomials where `approximation` has one, else the C library) and
-rounded once. float64 lanes and complex numbers use the C library, in extended precision where the double function is
-not good enough and the processor has one.
+Real lanes have our own functions, within 1 ULP, for float32 and for float64, but for lgamma, which goes through C's, in
+extended precision where the processor has it. Complex numbers use the C library in double precision.
 """
 
 from __future__ import annotations
@@ -10,30 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from . import approximation, double, error_function, trigonometry
+from . import arctangent, error_function, exponential, logarithm, powers, remainders, trigonometry
 from .complex_lanes import Complex, Value, choose
 from .complex_lanes import divide as smith_divide
+from .double_word import exact_product, ordered_sum
 from .expression import F32, F64, Lane, constant, select
-from .functions import call, convert_lane, fabs, floor, fused, libm, sqrt
+from .functions import OWN, call, convert_lane, fabs, floor, fused, libm, sqrt
 from .isa import has_extended_precision
 from .runtime import EXTENDED
 
-SINGLE: dict[str, Callable[..., Lane]] = {
-    "exp": approximation.exp, "exp2": approximation.exp2, "expm1": approximation.expm1, "log": approximation.log,
-    "log2": approximation.log2, "log10": approximation.log10, "log1p": approximation.log1p, "pow": approximation.power,
-    "sinh": approximation.sinh, "cosh": approximation.cosh, "tanh": approximation.tanh, "fmod": double.fmod,
-    "sigmoid": approximation.sigmoid, "sin": trigonometry.sin, "cos": trigonometry.cos, "tan": trigonometry.tan,
-    "asin": trigonometry.asin, "acos": trigonometry.acos, "atan": trigonometry.atan, "atan2": trigonometry.atan2,
-    "asinh": trigonometry.asinh, "acosh": trigonometry.acosh, "atanh": trigonometry.atanh,
-    "erf": error_function.erf, "erfc": error_function.erfc,
+FUNCTIONS: dict[str, Callable[..., Lane]] = {
+    "exp": exponential.exp, "exp2": exponential.exp2, "expm1": exponential.expm1, "sigmoid": exponential.sigmoid,
+    "sinh": exponential.sinh, "cosh": exponential.cosh, "tanh": exponential.tanh, "log": logarithm.log,
+    "log2": logarithm.log2, "log10": logarithm.log10, "log1p": logarithm.log1p, "asinh": logarithm.asinh,
+    "acosh": logarithm.acosh, "atanh": logarithm.atanh, "pow": powers.pow, "sin": trigonometry.sin,
+    "cos": trigonometry.cos, "tan": trigonometry.tan, "asin": arctangent.asin, "acos": arctangent.acos,
+    "atan": arctangent.atan, "atan2": arctangent.atan2, "erf": error_function.erf, "erfc": error_function.erfc,
 }  # fmt: skip
-"""Functions of float64 lanes whose results, rounded to float32, are within 0.51 ULP."""
+"""Functions of float32 or float64 lanes for results of the same type, by their C names."""
 
-DOUBLE: dict[str, Callable[..., Lane]] = {
-    "exp": double.exp, "sigmoid": double.sigmoid, "log": double.log, "fmod": double.fmod, "sin": double.sin,
-    "cos": double.cos,
-}  # fmt: skip
-"""Functions of float64 lanes for float64 results."""
+OWN.update(FUNCTIONS)
 
 
 def one_like(x: Value) -> Value:
@@ -60,13 +55,7 @@ def function(self: Value, name: str) -> Value:
 
 
 def evaluated(name: str, *arguments: Lane) -> Lane:
-    """The real function `name`: our own in float64 lanes for float32 arguments where there is one, else C's."""
-    fast = SINGLE.get(name)
-    if arguments[0].type is F32 and fast is not None:
-        return convert_lane(fast(*(convert_lane(x, F64) for x in arguments)), F32)
-    own = DOUBLE.get(name)
-    if own is not None:
-        return own(*arguments)
+    """The real function `name`."""
     if arguments[0].type is F64 and name in EXTENDED and has_extended_precision():
         return call(f"gb_extended_{name}", *arguments)
     return libm(name, *arguments)
@@ -160,11 +149,21 @@ def divide(self: Value, other: Value) -> Value:
 
 def hypot(x: Lane, y: Lane) -> Lane:
     """sqrt(x*x + y*y) without overflow; infinite when any operand is."""
-    if x.type is not F32:
-        return libm("hypot", x, y)
-    a, b = convert_lane(x, F64), convert_lane(y, F64)
     infinite = (fabs(x) == float("inf")) | (fabs(y) == float("inf"))
-    return select(infinite, float("inf"), convert_lane(sqrt(a * a + b * b), F32))
+    if x.type is F32:
+        a, b = convert_lane(x, F64), convert_lane(y, F64)
+        return select(infinite, float("inf"), convert_lane(sqrt(a * a + b * b), F32))
+    a, b = fabs(x), fabs(y)
+    large, small = select(a > b, a, b), select(a > b, b, a)
+    factor = select(large > 2.0**500, constant(2.0**-600, F64), select(large < 2.0**-400, constant(2.0**600, F64), 1.0))
+    large, small = large * factor, small * factor
+    square, lost = exact_product(large, large)
+    other, missing = exact_product(small, small)
+    total, rest = ordered_sum(square, other)
+    root = sqrt(total)
+    error = fused(-root, root, total) + (rest + lost + missing)
+    whole = root + select(root == 0.0, 0.0, error * 0.5 / root)
+    return select(infinite, float("inf"), whole * select(factor > 1.0, 2.0**-600, 1.0 / factor))
 
 
 def atan2(y: Lane, x: Lane) -> Lane:
@@ -174,7 +173,7 @@ def atan2(y: Lane, x: Lane) -> Lane:
 
 def fmod(a: Lane, b: Lane) -> Lane:
     """Remainder with the sign of a."""
-    return evaluated("fmod", a, b)
+    return convert_lane(remainders.fmod(convert_lane(a, F64), convert_lane(b, F64)), a.type)
 
 
 def remainder(a: Lane, b: Lane) -> Lane:

@@ -1,42 +1,40 @@
-"""erf and erfc on float64 lanes, for results rounded to float32.
+"""Error function and its complement on float32 and float64 lanes, for results of the same type.
 
-erfc(x) exp(x**2) (x + 3) on [0, 10.3] is a polynomial in (x - 3) / (x + 3), interpolated at Chebyshev points.
+erf is piecewise polynomial. erfc x = e**(-x**2) E(x) for x >= 0 with E piecewise polynomial; x**2, the exponential and
+E are taken with what their rounding loses.
 """
 
 from __future__ import annotations
 
-import math
+from .double_word import exact_product
+from .exponential import falling_parts
+from .expression import F32, F64, Lane, select
+from .formats import format_of
+from .functions import copysign, fabs, mul_add
+from .piecewise import by_octaves, equal_steps
+from .piecewise_tables import ERF_DOUBLE, ERF_SINGLE, ERFCX_DOUBLE, ERFCX_SINGLE
 
-from .approximation import exp, number
-from .expression import Lane, select
-from .functions import copysign, fabs, mul_add, polynomial
-
-_SCALED = (
-    -4.655473862006328e-08, -2.6522250855461566e-07, -3.3749044765263356e-07, 1.0690972631364324e-06,
-    2.759232634393454e-06, -4.784335860601472e-06, -1.7479975358615054e-05, 3.040583806438941e-05,
-    0.00010756538015824979, -0.0002767785434683909, -0.0005483103571274872, 0.003034061998941962,
-    -0.0012124165710192835, -0.02682723462013379, 0.11952776128505459, -0.3104672619007865,
-    0.5902283571041352, -0.8833944531698812, 1.0740069070883396,
-)
-_SERIES = tuple((-1) ** n * 2.0 / math.sqrt(math.pi) / (math.factorial(n) * (2 * n + 1)) for n in range(12, -1, -1))
-
-
-def _tail(x: Lane) -> Lane:
-    """erfc of 0 <= x."""
-    x = select(x > 10.3, 10.3, x)
-    shape = polynomial((x - 3.0) / (x + 3.0), _SCALED)
-    return exp(-(x * x)) * shape / (x + 3.0)
+_ERF = {F32: (0.125, ERF_SINGLE), F64: (25.0 / 64.0, ERF_DOUBLE)}
+_ERFCX = {F32: (3, ERFCX_SINGLE), F64: (2, ERFCX_DOUBLE)}
+# Beyond these erf is 1, erfc is 0.
+_ERF_END = {F32: 3.93, F64: 6.0}
+_ERFC_END = {F32: 10.2, F64: 27.3}
 
 
 def erf(x: Lane) -> Lane:
     """Error function."""
-    a = fabs(x)
-    near = x * polynomial(x * x, _SERIES)
-    return select(a < 0.5, near, copysign(1.0 - _tail(a), x))
+    size, end = fabs(x), _ERF_END[x.type]
+    high, low = equal_steps(select(size > end, end, size), *_ERF[x.type])
+    return copysign(high + low, x)
 
 
 def erfc(x: Lane) -> Lane:
-    """1 - erf, accurate in the tail."""
-    tail = _tail(fabs(x))
-    near = mul_add(x, -polynomial(x * x, _SERIES), number(1.0))
-    return select(fabs(x) < 0.5, near, select(x < 0.0, 2.0 - tail, tail))
+    """1 - erf x, accurate in the tail."""
+    size, end = fabs(x), _ERFC_END[x.type]
+    size = select(size > end, end, size)
+    square, lost = exact_product(size, size)
+    (one, tail), scaled = falling_parts(square)
+    high, low = by_octaves(size, *_ERFCX[x.type])
+    first, exact = exact_product(one, high)
+    positive = scaled(first + mul_add(one, low, mul_add(tail - lost * one, high, exact)))
+    return select(x < 0.0, format_of(x).number(2.0) - positive, positive)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .expression import BOOL, F32, F64, INT, UINT, Lane, LaneType, constant, select
 
 
@@ -62,8 +64,15 @@ def rare(fast: Lane, condition: Lane, name: str, *arguments: Lane) -> Lane:
     return Lane("rare", fast.type, (fast, condition, *arguments), name)
 
 
+OWN: dict[str, Callable[..., Lane]] = {}
+"""Functions of float lanes that stand for C's of the same name; `elementary` enters them."""
+
+
 def libm(name: str, x: Lane, *more: Lane) -> Lane:
-    """The double precision C function `name`; float32 lanes go through double and are rounded once."""
+    """The function that C calls `name`: our own where there is one, else C's in double precision, rounded once."""
+    own = OWN.get(name)
+    if own is not None:
+        return own(x, *more)
     if x.type is F32:
         wide = [convert_lane(v, F64) for v in (x, *more)]
         return convert_lane(call(name, *wide), F32)
@@ -161,3 +170,8 @@ def polynomial(x: Lane, coefficients: tuple[float, ...]) -> Lane:
     for coefficient in coefficients[1:]:
         result = mul_add(result, x, constant(coefficient, x.type))
     return result
+
+
+def lookup(table: tuple[float, ...], index: Lane, type: LaneType) -> Lane:
+    """table[index modulo its length, a power of two], as a float lane."""
+    return Lane("lookup", type, (index,), table)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .elementary import SINGLE
+from . import approximation
+from .elementary import evaluated
 from .expression import F32, F64, UINT, Lane, constant, select
 from .functions import bits_of, convert_lane, copysign, fabs, float_of_bits, floor, isnan, libm, rint, sqrt
 
 Function = Callable[..., Lane]
+SHORT: dict[str, Function] = {
+    name: getattr(approximation, name) for name in ("exp", "exp2", "expm1", "log", "log1p", "tanh")
+}
+"""Functions of float64 lanes inside formulas whose result is rounded to float32."""
 
 
 def in_double(function: Function, *arguments: Lane) -> Lane:
@@ -17,8 +22,8 @@ def in_double(function: Function, *arguments: Lane) -> Lane:
     single = arguments[0].type is F32
 
     def library(name: str, *x: Lane) -> Lane:
-        fast = SINGLE.get(name) if single else None
-        return fast(*x) if fast is not None else libm(name, *x)
+        short = SHORT.get(name) if single else None
+        return short(*x) if short is not None else evaluated(name, *x)
 
     result: Lane = function(library, *(convert_lane(x, F64) for x in arguments))
     return convert_lane(result, arguments[0].type)

@@ -1,121 +1,108 @@
-"""Circular functions and their inverses on float64 lanes, for results rounded to float32.
+"""Sine, cosine and tangent of float32 and float64 lanes, for results of the same type.
 
-Arguments are float32 values widened to float64; beyond 2**20 sines go through the C library, lane by lane.
+x = k pi/2 + r + low, |r| <= 0.79: pi/2 stands in three parts of a whole mantissa each. x - k P1 is exact when fused,
+the product k P2 is taken as a pair, and the difference of both is exact because x - k P1 is a multiple of the last
+place of k P2: the reduced argument has twice the mantissa, also beside the multiples of pi/2. Beyond 2**17 (float32)
+and 2**30 (float64) lanes go through the C library, one by one. Coefficients as in `exponential`.
 """
 
 from __future__ import annotations
 
-import math
+from .double_word import Pair, ordered_sum
+from .expression import F32, F64, Lane, select
+from .formats import format_of
+from .functions import bits_of, fabs, float_of_bits, fused, mul_add, polynomial, rare
 
-from .approximation import SHIFT, log1p, number
-from .expression import Lane, select
-from .functions import bits_of, copysign, fabs, isnan, mul_add, polynomial, rare, sqrt
+_HALF_PI = {
+    F32: tuple(map(float.fromhex, ("0x1.921fb6p+0", "-0x1.777a5cp-25", "-0x1.ee59dap-50"))),
+    F64: tuple(map(float.fromhex, ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54", "-0x1.f1976b7ed8fbcp-110"))),
+}
+_PER_HALF_PI = float.fromhex("0x1.45f306dc9c883p-1")
+_LIMIT = {F32: 2.0**17, F64: 2.0**30}
+_ROUTINE = {F32: "gb_single_{}", F64: "{}"}
+# (sin r - r) / r**3 and (cos r - 1 + r**2 / 2) / r**4 in powers of r**2.
+_SINE = {
+    F32: (-0.0001950562873389572, 0.00833209604024887, -0.16666653752326965),
+    F64: (
+        1.5890571950566361e-10, -2.5050653090196044e-08, 2.7557313039963317e-06, -0.00019841269827998347,
+        0.00833333333332027, -0.16666666666666624,
+    ),
+}  # fmt: skip
+_COSINE = {
+    F32: (2.442821096337866e-05, -0.0013887288514524698, 0.04166664555668831),
+    F64: (
+        -1.1355153971074789e-11, 2.0875637693284086e-09, -2.755731373333587e-07, 2.480158728738284e-05,
+        -0.0013888888888870844, 0.04166666666666658,
+    ),
+}  # fmt: skip
+# (tan r - r) / r**3.
+_TANGENT = {
+    F32: (
+        0.004442816134542227, -4.56335001217667e-05, 0.010943165980279446, 0.021240176633000374, 0.054068271070718765,
+        0.13332585990428925, 0.3333335220813751,
+    ),
+    F64: (
+        9.952133430053306e-06, -2.4958328757135424e-05, 5.001039375494185e-05, -2.7271395622576962e-05,
+        6.850964705227524e-05, 8.28554832000458e-05, 0.00024402469652764572, 0.0005887881422786779,
+        0.001456060822579007, 0.003592098734952554, 0.008863238127650802, 0.021869488386640486, 0.05396825397336631,
+        0.13333333333324487, 0.33333333333333387,
+    ),
+}  # fmt: skip
 
-_HALF_PI = (
-    float.fromhex("0x1.921fb54400000p+0"),
-    float.fromhex("0x1.0b4611a600000p-34"),
-    float.fromhex("0x1.3198a2e037073p-69"),
-)
-_SINE = tuple((-1) ** n / math.factorial(2 * n + 1) for n in range(7, 0, -1))
-_COSINE = tuple((-1) ** n / math.factorial(2 * n) for n in range(7, 0, -1))
-_ARCTANGENT = tuple((-1) ** n / (2 * n + 1) for n in range(15, 0, -1))
-_TAN_EIGHTH = math.sqrt(2.0) - 1.0
+
+def _reduced(x: Lane) -> tuple[Lane, Lane, Lane]:
+    """(r, low, k), the last as the low bits of an unsigned lane."""
+    format = format_of(x)
+    first, second, third = _HALF_PI[x.type]
+    k, bits = format.nearest(x, _PER_HALF_PI)
+    start = fused(k, format.number(-first), x)
+    product = k * second
+    r, lost = ordered_sum(start, -product)
+    low = mul_add(k, format.number(-third), lost - fused(k, format.number(second), -product))
+    return r, low, bits
 
 
-def _quadrant(x: Lane) -> tuple[Lane, Lane, Lane]:
-    """(sin r, cos r, quadrant bits) with x = quadrant * pi/2 + r."""
-    shifted = mul_add(x, number(2.0 / math.pi), number(SHIFT))
-    k = shifted - SHIFT
-    r = x
-    for part in _HALF_PI:
-        r = mul_add(k, number(-part), r)
+def _quadrant(x: Lane) -> tuple[Pair, Pair, Lane]:
+    """(sin r, cos r, k) with each value in two terms."""
+    r, low, bits = _reduced(x)
     square = r * r
-    sine = mul_add(r * square, polynomial(square, _SINE), r)
-    cosine = mul_add(square, polynomial(square, _COSINE), number(1.0))
-    return sine, cosine, bits_of(shifted)
+    half = square * 0.5
+    one, missing = ordered_sum(format_of(x).number(1.0), -half)
+    sine = mul_add(r * square, polynomial(square, _SINE[x.type]), low * one)
+    cosine = mul_add(square * square, polynomial(square, _COSINE[x.type]), mul_add(-r, low, missing))
+    return (r, sine), (one, cosine), bits
 
 
-def _large(x: Lane) -> Lane:
-    return ~(fabs(x) < 2.0**20)
+def _negated(value: Lane, condition: Lane) -> Lane:
+    """`value` with its sign changed where the second bit of the unsigned lane is set."""
+    return float_of_bits(bits_of(value) ^ ((condition & 2) << (value.type.bits - 2)))
+
+
+def _finished(name: str, x: Lane, value: Lane) -> Lane:
+    return rare(value, ~(fabs(x) < _LIMIT[x.type]), _ROUTINE[x.type].format(name), x)
 
 
 def sin(x: Lane) -> Lane:
     """Sine; keeps -0.0."""
     sine, cosine, quadrant = _quadrant(x)
-    value = select((quadrant & 1) == 0, sine, cosine)
-    value = select((quadrant & 2) == 0, value, -value)
-    return rare(select(x == 0.0, x, value), _large(x), "sin", x)
+    value = select((quadrant & 1) == 0, sine[0] + sine[1], cosine[0] + cosine[1])
+    return _finished("sin", x, select(x == 0.0, x, _negated(value, quadrant)))
 
 
 def cos(x: Lane) -> Lane:
     """Cosine."""
     sine, cosine, quadrant = _quadrant(x)
-    value = select((quadrant & 1) == 0, cosine, sine)
-    return rare(select(((quadrant + 1) & 2) == 0, value, -value), _large(x), "cos", x)
+    value = select((quadrant & 1) == 0, cosine[0] + cosine[1], sine[0] + sine[1])
+    return _finished("cos", x, _negated(value, quadrant + 1))
 
 
 def tan(x: Lane) -> Lane:
     """Tangent; keeps -0.0."""
-    sine, cosine, quadrant = _quadrant(x)
-    even = (quadrant & 1) == 0
-    value = select(even, sine, -cosine) / select(even, cosine, sine)
-    return rare(select(x == 0.0, x, value), _large(x), "tan", x)
-
-
-def _arctangent(x: Lane) -> Lane:
-    """atan of x >= 0."""
-    far, middle = x > 1.0 / _TAN_EIGHTH, x > _TAN_EIGHTH
-    top = select(far, -1.0, select(middle, x - 1.0, x))
-    bottom = select(far, x, select(middle, x + 1.0, 1.0))
-    base = select(far, math.pi / 2.0, select(middle, number(math.pi / 4.0), 0.0))
-    r = top / bottom
+    r, rest, quadrant = _reduced(x)
     square = r * r
-    return base + mul_add(r * square, polynomial(square, _ARCTANGENT), r)
-
-
-def atan(x: Lane) -> Lane:
-    """Inverse tangent."""
-    return copysign(_arctangent(fabs(x)), x)
-
-
-def atan2(y: Lane, x: Lane) -> Lane:
-    """Angle of the point (x, y)."""
-    a, b = fabs(y), fabs(x)
-    steep = a > b
-    low, high = select(steep, b, a), select(steep, a, b)
-    ratio = select(high == 0.0, 0.0, select(low == float("inf"), 1.0, low / high))
-    angle = _arctangent(ratio)
-    angle = select(steep, math.pi / 2.0 - angle, angle)
-    left = copysign(number(1.0), x) < 0.0
-    angle = select(left, math.pi - angle, angle)
-    return select(isnan(x) | isnan(y), x + y, copysign(angle, y))
-
-
-def asin(x: Lane) -> Lane:
-    """Inverse sine."""
-    return atan2(x, sqrt((1.0 - x) * (x + 1.0)))
-
-
-def acos(x: Lane) -> Lane:
-    """Inverse cosine."""
-    return atan2(sqrt((1.0 - x) * (x + 1.0)), x)
-
-
-def asinh(x: Lane) -> Lane:
-    """Inverse hyperbolic sine."""
-    a = fabs(x)
-    square = a * a
-    rest = select(a == float("inf"), a, square / (sqrt(square + 1.0) + 1.0))
-    return copysign(log1p(a + rest), x)
-
-
-def acosh(x: Lane) -> Lane:
-    """Inverse hyperbolic cosine."""
-    above = x - 1.0
-    return select(x < 1.0, number(math.nan), log1p(above + sqrt(above * (above + 2.0))))
-
-
-def atanh(x: Lane) -> Lane:
-    """Inverse hyperbolic tangent."""
-    a = fabs(x)
-    return copysign(log1p(a * 2.0 / (1.0 - a)) * 0.5, x)
+    slope = mul_add(rest, square, mul_add(r * 0.58, mul_add(r, r, -square), rest))
+    high, low = ordered_sum(r, mul_add(r * square, polynomial(square, _TANGENT[x.type]), slope))
+    turned = -1.0 / high
+    miss = mul_add(turned, low, fused(turned, high, format_of(x).number(1.0)))
+    value = select((quadrant & 1) == 0, high, mul_add(miss, turned, turned))
+    return _finished("tan", x, select(x == 0.0, x, value))

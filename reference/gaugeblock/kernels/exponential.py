@@ -1,0 +1,237 @@
+"""Exponential and hyperbolic functions of float32 and float64 lanes, for results of the same type.
+
+x = k ln 2 + start + low with |start| <= 0.347: k times the leading part of ln 2 is exact, so start is, and low is the
+product of k with the rest. Then e**x = 2**k e**(start + low). Terms are added from the smallest to the largest, and
+the rounding error of each large sum is kept; results below the normal range are rounded twice. Coefficients are
+weighted minimax fits (Lawson's iteration in 220 bits), rounded one after the other from the lowest power, the rest
+fitted again each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .double_word import Pair, ordered_sum
+from .expression import F32, F64, Lane, select
+from .formats import DOUBLE, Format, format_of
+from .functions import copysign, fabs, fused, mul_add, polynomial
+from .piecewise import equal_steps
+from .piecewise_tables import TANH_SINGLE
+
+# ln 2 in two parts, the first so short that its products with k are exact.
+_LN2 = {
+    F32: (float.fromhex("0x1.62e4p-1"), float.fromhex("0x1.7f7d1cp-20")),
+    F64: (float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")),
+}
+_PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
+_TWO_LN2 = {F32: (float.fromhex("0x1.62e430p-1"), float.fromhex("-0x1.05c610p-29"))} | {
+    F64: (float.fromhex("0x1.62e42fefa39efp-1"), float.fromhex("0x1.abc9e3b39803fp-56"))
+}
+# (e**r - 1 - r) / r**2, absolute error of e**r 2**-28 and 2**-57.
+_TAIL = {
+    F32: (0.001393962651491165, 0.008369526825845242, 0.041666414588689804, 0.16666513681411743, 0.5),
+    F64: (
+        2.5116129659843096e-08, 2.7626779666345706e-07, 2.7557223025499894e-06, 2.4801504890222663e-05,
+        0.00019841269908026516, 0.0013888888929626266, 0.008333333333312673, 0.041666666666597484,
+        0.16666666666666688, 0.5,
+    ),
+}  # fmt: skip
+_SHORT_TAIL = (
+    0.00019914953663688085, 0.0013946785841787818, 0.008333271039571018, 0.04166625930966638, 0.16666666829459414,
+    0.5000000081449719,
+)  # fmt: skip
+# (cosh r - 1 - r**2 / 2) / r**4 and (sinh r - r) / r**3 in powers of r**2.
+_EVEN = {
+    F32: (0.001393584650941193, 0.04166645556688309),
+    F64: (2.092193122779237e-09, 2.7557251403401095e-07, 2.480158734954722e-05, 0.0013888888888873192,
+          0.041666666666666685),
+}  # fmt: skip
+_ODD = {
+    F32: (0.00019972123845946044, 0.008333177305758, 0.1666666716337204),
+    F64: (1.7482506296506936e-10, 2.5047069480975603e-08, 2.7557325918336506e-06, 0.00019841269837220165,
+          0.008333333333334405, 0.16666666666666666),
+}  # fmt: skip
+# Beyond these numbers e**x is 0 or infinite, e**x - 1 is -1 or infinite, sinh x is infinite, tanh x is 1; below the
+# last one sinh x = x.
+_SPAN = {F32: (-105.0, 90.0), F64: (-747.0, 711.0)}
+_SPAN_LESS_ONE = {F32: (-18.0, 89.0), F64: (-40.0, 709.9)}
+_SPAN_HALVED = {F32: 89.5, F64: 710.6}
+_FLAT = {F32: 10.0, F64: 20.0}
+_LINEAR = {F32: 2.0**-13, F64: 2.0**-27}
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """x = k ln 2 + start + k * rest: `bits` holds k, r is start + k * rest rounded."""
+
+    format: Format
+    k: Lane
+    bits: Lane
+    start: Lane
+    r: Lane
+    rest: Lane
+
+
+def within(x: Lane, low: float, high: float) -> Lane:
+    """x, but the bounds beyond them; NaN is kept."""
+    x = select(x < low, low, x)
+    return select(x > high, high, x)
+
+
+def _reduced(x: Lane) -> Reduced:
+    format = format_of(x)
+    high, rest = _LN2[x.type]
+    k, bits = format.nearest(x, _PER_LN2)
+    start = mul_add(k, format.number(-high), x)
+    return Reduced(format, k, bits, start, mul_add(k, format.number(-rest), start), format.number(-rest))
+
+
+def _one_and_tail(start: Lane, r: Lane) -> Pair:
+    """e**r + start - r as a rounded 1 + start and what it lacks."""
+    one, lost = ordered_sum(format_of(r).number(1.0), start)
+    return one, mul_add(r * r, polynomial(r, _TAIL[r.type]), lost)
+
+
+def _natural(a: Reduced) -> Pair:
+    """e**(start + k * rest) in two terms."""
+    one, tail = _one_and_tail(a.start, a.r)
+    return one, mul_add(a.k, a.rest, tail)
+
+
+def _scaled(value: Lane, k: Lane, bits: Lane, format: Format) -> Lane:
+    """value * 2**k, rounded once; in two steps where no instruction does it."""
+    half = bits >> 1
+    plain = value * format.power_of_two(half) * format.power_of_two(bits - half)
+    return Lane("instruction", value.type, (plain, value, k), "scale")
+
+
+def exp(x: Lane) -> Lane:
+    """e**x."""
+    a = _reduced(within(x, *_SPAN[x.type]))
+    one, tail = _natural(a)
+    return _scaled(one + tail, a.k, a.bits, a.format)
+
+
+def exp_of_pair(x: Lane, low: Lane) -> Lane:
+    """e**(x + low) for |low| <= ulp(x)."""
+    low = select(fabs(x) > _SPAN[x.type][1] * 2.0, 0.0, low)
+    a = _reduced(within(x, *_SPAN[x.type]))
+    one, tail = _natural(a)
+    return _scaled(one + mul_add(low, one + tail, tail), a.k, a.bits, a.format)
+
+
+def short_exp(x: Lane) -> Lane:
+    """e**x of float64 lanes to 2**-33 for |x| < 700."""
+    k, bits = DOUBLE.nearest(x, _PER_LN2)
+    r = mul_add(k, DOUBLE.number(-_TWO_LN2[F64][0]), x)
+    return mul_add(r * r, polynomial(r, _SHORT_TAIL), r + 1.0) * DOUBLE.power_of_two(bits)
+
+
+def exp2(x: Lane) -> Lane:
+    """2**x."""
+    format = format_of(x)
+    x = within(x, *(1.5 * end for end in _SPAN[x.type]))
+    k, bits = format.nearest(x, 1.0)
+    high, rest = _TWO_LN2[x.type]
+    part = x - k
+    start = part * high
+    one, tail = _one_and_tail(start, start)
+    tail = mul_add(part, format.number(rest), tail + mul_add(part, format.number(high), -start))
+    return _scaled(one + tail, k, bits, format)
+
+
+def falling_parts(a: Lane) -> tuple[Pair, Callable[[Lane], Lane]]:
+    """(value in two terms, scaling of a lane) with e**-a for a >= 0 the scaled value."""
+    parts = _reduced(-select(a > -_SPAN[a.type][0], -_SPAN[a.type][0], a))
+    value = ordered_sum(*_natural(parts))
+    return value, lambda lane: _scaled(lane, parts.k, parts.bits, parts.format)
+
+
+def sigmoid(x: Lane) -> Lane:
+    """1 / (1 + e**-x), small results included."""
+    (one, tail), scaled = falling_parts(fabs(x))
+    high, low = scaled(one), scaled(tail)
+    whole, lost = ordered_sum(format_of(x).number(1.0), high)
+    inverse = 1.0 / whole
+    negative = x < 0.0
+    top = select(negative, high, 1.0)
+    first = top * inverse
+    miss = fused(-first, whole, top) + (select(negative, low, 0.0) - first * (lost + low))
+    return mul_add(miss, inverse, first)
+
+
+def _odd_tail(a: Reduced, square: Lane) -> Lane:
+    """sinh r - start."""
+    return mul_add(a.r * square, polynomial(square, _ODD[a.r.type]), a.k * a.rest)
+
+
+def _even_tail(a: Reduced, square: Lane) -> Lane:
+    """cosh r - 1."""
+    missing = mul_add(a.k, a.rest, a.start - a.r)
+    fourth = mul_add(square * square, polynomial(square, _EVEN[a.r.type]), a.r * missing)
+    return mul_add(square, a.format.number(0.5), fourth)
+
+
+def expm1(x: Lane) -> Lane:
+    """e**x - 1; keeps -0.0."""
+    a = _reduced(within(x, *_SPAN_LESS_ONE[x.type]))
+    square = a.r * a.r
+    large = x > 60.0
+    power = a.format.power_of_two(select(large, a.bits - 2, a.bits))
+    less_one, lost_one = ordered_sum(power, select(large, a.format.number(0.0), -1.0))
+    first, lost = ordered_sum(less_one, power * a.start)
+    value = first + mul_add(power, _odd_tail(a, square) + _even_tail(a, square), lost + lost_one)
+    return copysign(value * select(large, a.format.number(4.0), 1.0), x)
+
+
+def _hyperbolic(x: Lane, limit: float) -> tuple[Pair, Pair]:
+    """(sinh |x|, cosh |x|), each halved and in two terms.
+
+    With e**r = C + S, even and odd part: 2 sinh = 2**k (C + S) - 2**-k (C - S) and 2 cosh the same with a plus.
+    """
+    size = fabs(x)
+    a = _reduced(select(size > limit, limit, size))
+    square = a.r * a.r
+    up = a.format.power_of_two(a.bits - 2)
+    down = select(a.k > 60.0, 0.0, a.format.power_of_two(-a.bits - 2))
+    total, lost_total = ordered_sum(up, down)
+    difference, lost_difference = ordered_sum(up, -down)
+    odd, even = _odd_tail(a, square), _even_tail(a, square)
+
+    def combined(large: Lane, lost: Lane, other: Lane, lost_other: Lane) -> Pair:
+        slope = other * a.start
+        first, missing = ordered_sum(large, slope)
+        exact = mul_add(lost_other, a.start, fused(other, a.start, -slope))
+        return first, mul_add(large, even, mul_add(other, odd, (missing + lost) + exact))
+
+    return (
+        combined(difference, lost_difference, total, lost_total),
+        combined(total, lost_total, difference, lost_difference),
+    )
+
+
+def sinh(x: Lane) -> Lane:
+    """Hyperbolic sine."""
+    (first, rest), _ = _hyperbolic(x, _SPAN_HALVED[x.type])
+    return select(fabs(x) < _LINEAR[x.type], x, copysign((first + rest) * 2.0, x))
+
+
+def cosh(x: Lane) -> Lane:
+    """Hyperbolic cosine."""
+    _, (first, rest) = _hyperbolic(x, _SPAN_HALVED[x.type])
+    return (first + rest) * 2.0
+
+
+def tanh(x: Lane) -> Lane:
+    """Hyperbolic tangent; piecewise polynomial in float32 lanes."""
+    if x.type is F32:
+        size = fabs(x)
+        high, low = equal_steps(select(size > 9.1, 9.1, size), 37.0 / 128.0, TANH_SINGLE)
+        return copysign(high + low, x)
+    sine, cosine = _hyperbolic(x, _FLAT[x.type])
+    high, low = ordered_sum(*cosine)
+    inverse = 1.0 / high
+    first = sine[0] * inverse
+    miss = fused(-first, high, sine[0]) + mul_add(-first, low, sine[1])
+    return select(fabs(x) < _LINEAR[x.type], x, copysign(mul_add(miss, inverse, first), x))

@@ -1,0 +1,177 @@
+"""Logarithms and inverse hyperbolic functions of float32 and float64 lanes, for results of the same type.
+
+x = m 2**k with 3/4 <= m < 3/2, f = m - 1 and s = f / (2 + f): log m = 2 atanh s, a series in s**2. It is written
+f - (f**2 / 2 - s (f**2 / 2 + s**2 R)), because f and k times the leading part of ln 2 are exact and what is added to
+them is small. Where the argument is known to more than one lane, log(1 + f + low) takes low / m along, so that the
+inverse hyperbolic functions are logarithms of pairs. Coefficients as in `exponential`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .double_word import Pair, exact_product, exact_sum, ordered_sum
+from .expression import F32, F64, Lane, LaneType, select
+from .formats import format_of
+from .functions import bits_of, copysign, fabs, float_of_bits, fused, mul_add, polynomial, sqrt
+
+_INFINITY = float("inf")
+_NAN = float("nan")
+# (2 atanh s - 2 s) / s**3 in powers of s**2.
+_SERIES = {
+    F32: (0.30364754796028137, 0.39957648515701294, 0.666669487953186),
+    F64: (
+        0.13844660387378968, 0.13173368087848233, 0.1539112506598354, 0.1818166550024666, 0.22222224302113858,
+        0.2857142855578679, 0.4000000000005679, 0.666666666666666,
+    ),
+}  # fmt: skip
+_RECIPROCAL = (-0.8222004771232605, 1.061202049255371)
+
+Parts = dict[LaneType, tuple[float, float]]
+_hex = float.fromhex
+# log_b 2, its first part short enough for exact products with exponents.
+_LN2: Parts = {F32: (_hex("0x1.62e4p-1"), _hex("0x1.7f7d1cp-20"))}
+_LN2[F64] = (_hex("0x1.62e42fee00000p-1"), _hex("0x1.a39ef35793c76p-33"))
+_LG2: Parts = {F32: (_hex("0x1.3442p-2"), _hex("-0x1.95ec10p-19"))}
+_LG2[F64] = (_hex("0x1.34413509f7800p-2"), _hex("0x1.fef311f12b358p-46"))
+# 1 / ln b, its first part with half of the mantissa.
+_PER_LN2: Parts = {F32: (_hex("0x1.716p+0"), _hex("-0x1.7135a8p-13"))}
+_PER_LN2[F64] = (_hex("0x1.7154768p+0"), _hex("-0x1.6a3e80f444178p-27"))
+_PER_LN10: Parts = {F32: (_hex("0x1.bccp-2"), _hex("-0x1.09d5b2p-15"))}
+_PER_LN10[F64] = (_hex("0x1.bcb7b18p-2"), _hex("-0x1.6c8d78e6acaa4p-29"))
+# Above these log(x + sqrt(x**2 - 1)) is log 2x; below their reciprocals the odd functions are x.
+_LARGE = {F32: 2.0**13, F64: 2.0**28}
+_HALF_MANTISSA = {F32: 0xFFFFF000, F64: 0xFFFFFFFFF8000000}
+
+
+def split(x: Lane, subnormal: bool = True) -> Pair:
+    """(k, m) with x = m 2**k and 3/4 <= m < 3/2, for finite x > 0."""
+    format = format_of(x)
+    one, low = format.bias << format.mantissa, (format.bias << format.mantissa) - (1 << (format.mantissa - 1))
+    small = x < 2.0 ** (1 - format.bias)
+    normal = select(small, x * 2.0 ** (format.mantissa + 1), x) if subnormal else x
+    moved = bits_of(normal) + (one - low)
+    k = float_of_bits((moved >> format.mantissa) + (format.shift_bits - format.bias)) - format.shift
+    if subnormal:
+        k = select(small, k - float(format.mantissa + 1), k)
+    m = float_of_bits((moved & ((1 << format.mantissa) - 1)) + low)
+    mantissa = Lane("instruction", x.type, (m, x), "mantissa")
+    whole = Lane("instruction", x.type, (k, x), "exponent")
+    rest = Lane("instruction", x.type, (x, mantissa), "exponent")
+    return Lane("instruction", x.type, (k, whole - rest), "same"), mantissa
+
+
+def _edges(x: Lane, value: Lane, natural: Lane) -> Lane:
+    """`value`, right for 0, infinity, NaN and negative x; `natural` is already where instructions split x."""
+    edged = select(x == _INFINITY, x, select(x == 0.0, format_of(x).number(-_INFINITY), value))
+    edged = select(x >= 0.0, edged, format_of(x).number(_NAN))
+    return Lane("instruction", x.type, (edged, natural), "same")
+
+
+def _series(f: Lane) -> tuple[Lane, Lane, Lane]:
+    """(s, f**2 / 2, f**2 / 2 + s**2 R)."""
+    s = f / (f + 2.0)
+    square = s * s
+    half = f * f * 0.5
+    return s, half, mul_add(square, polynomial(square, _SERIES[f.type]), half)
+
+
+def log(x: Lane) -> Lane:
+    """Natural logarithm."""
+    k, m = split(x)
+    high, rest = _LN2[x.type]
+    f = m - 1.0
+    s, half, series = _series(f)
+    low = mul_add(s, series, k * rest)
+    value = mul_add(k, format_of(x).number(high), f - (half - low))
+    return _edges(x, value, value)
+
+
+def _other_base(x: Lane, factor: Parts, two: tuple[float, float]) -> Lane:
+    """log_b x: the terms of log m, the first cut to half a mantissa, times 1 / ln b in two parts."""
+    k, m = split(x)
+    wide, rest = factor[x.type]
+    f = m - 1.0
+    s, half, series = _series(f)
+    start = f - half
+    high = float_of_bits(bits_of(start) & _HALF_MANTISSA[x.type])
+    low = mul_add(s, series, (f - high) - half)
+    first, lost = ordered_sum(k * two[0], high * wide)
+    small = mul_add(low + high, format_of(x).number(rest), low * wide)
+    value = first + (lost + mul_add(k, format_of(x).number(two[1]), small))
+    return _edges(x, value, select(fabs(k) == _INFINITY, k, value))
+
+
+def log2(x: Lane) -> Lane:
+    """Logarithm to base 2."""
+    return _other_base(x, _PER_LN2, (1.0, 0.0))
+
+
+def log10(x: Lane) -> Lane:
+    """Logarithm to base 10."""
+    return _other_base(x, _PER_LN10, _LG2[x.type])
+
+
+def _of_pair(u: Lane, low: Lane, doubled: Lane | None = None) -> Lane:
+    """log(u + low) for normal u > 0 and |low| <= ulp(u) / 2; plus ln 2 where `doubled` holds."""
+    format = format_of(u)
+    k, m = split(u, subnormal=False)
+    high, rest = _LN2[u.type]
+    f = m - 1.0
+    s, half, series = _series(f)
+    scaled = Lane("instruction", u.type, (low * format.power_of_two(bits_of(-k + format.shift)), low, -k), "scale")
+    inverse = mul_add(f * f, polynomial(f, _RECIPROCAL), 1.0 - f)
+    if doubled is not None:
+        k = select(doubled, k + 1.0, k)
+    small = mul_add(s, series, mul_add(scaled, inverse, k * rest))
+    return mul_add(k, format.number(high), f - (half - small))
+
+
+def log1p(x: Lane) -> Lane:
+    """log(1 + x); keeps -0.0."""
+    u, low = exact_sum(x, format_of(x).number(1.0))
+    value = select(u == _INFINITY, u, select(u == 0.0, format_of(x).number(-_INFINITY), _of_pair(u, low)))
+    return copysign(select(u >= 0.0, value, format_of(x).number(_NAN)), x)
+
+
+def atanh(x: Lane) -> Lane:
+    """Inverse hyperbolic tangent."""
+    a = fabs(x)
+    bottom = 1.0 - a
+    lost = (1.0 - bottom) - a
+    inverse = 1.0 / bottom
+    ratio = (a + a) * inverse
+    rest = (fused(-ratio, bottom, a + a) - ratio * lost) * inverse
+    u, low = exact_sum(ratio, format_of(x).number(1.0))
+    value = select(a == 1.0, format_of(x).number(_INFINITY), _of_pair(u, low + rest) * 0.5)
+    value = select(a < 1.0 / _LARGE[x.type], a, value)
+    return copysign(select(a <= 1.0, value, format_of(x).number(_NAN)), x)
+
+
+def _root(high: Lane, low: Lane) -> Pair:
+    """Square root of a pair, 0 for 0."""
+    root = sqrt(high)
+    rest = (fused(-root, root, high) + low) * (0.5 / root)
+    return root, select(high == 0.0, 0.0, rest)
+
+
+def _area(a: Lane, sign: float) -> Lane:
+    """log(a + sqrt(a**2 + sign)); log(2 a) for large a."""
+    large = a > _LARGE[a.type]
+    square, lost = exact_product(a, a)
+    under, missing = exact_sum(square, format_of(a).number(sign))
+    root, rest = _root(under, missing + lost)
+    u, low = exact_sum(a, root)
+    value = _of_pair(select(large, a, u), select(large, 0.0, low + rest), large)
+    return select(a == _INFINITY, a, value)
+
+
+def asinh(x: Lane) -> Lane:
+    """Inverse hyperbolic sine."""
+    a = fabs(x)
+    return select(a < 1.0 / _LARGE[x.type], x, copysign(_area(a, 1.0), x))
+
+
+def acosh(x: Lane) -> Lane:
+    """Inverse hyperbolic cosine."""
+    return select(x >= 1.0, _area(x, -1.0), format_of(x).number(math.nan))
