@@ -2,7 +2,7 @@
 
     argument checks   Argument, check, check_dim, check_size, check_same_dtype ...
     element access    accessor, packed_accessor
-    loops             parallel_for; the formula tables for pointwise operators
+    loops             map_into for formulas over lanes (select, functions of `lanes`), parallel_for for anything else
     looking inside    vector_width, trace_paths, capability
 """
 
@@ -22,14 +22,17 @@ from .core.argument_checks import (
     check_size,
     check_size_at,
 )
+from .kernels import elementary as lanes
 from .kernels.accessor import PackedAccessor, TensorAccessor, accessor, packed_accessor
+from .kernels.expression import Lane, select
 from .kernels.isa import capability
 from .kernels.parallel import GRAIN, parallel_for
+from .operators.formula_call import map_into
 from .operators.introspection import PathTrace, trace_paths, vector_width
 
 __all__ = [
-    "GRAIN", "Argument", "PackedAccessor", "PathTrace", "TensorAccessor", "accessor", "capability", "check",
+    "GRAIN", "Argument", "Lane", "PackedAccessor", "PathTrace", "TensorAccessor", "accessor", "capability", "check",
     "check_contiguous", "check_defined", "check_dim", "check_dim_range", "check_dtype", "check_numel",
     "check_same_device", "check_same_dim", "check_same_dtype", "check_same_size", "check_size", "check_size_at",
-    "packed_accessor", "parallel_for", "trace_paths", "vector_width",
+    "lanes", "map_into", "packed_accessor", "parallel_for", "select", "trace_paths", "vector_width",
 ]  # fmt: skip
