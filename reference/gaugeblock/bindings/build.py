@@ -11,7 +11,7 @@ from gaugeblock_spec.schema import parse
 from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.direct import DIRECT
 from ..tensor.view_table import METADATA, VIEWS
-from . import copies, source, view_forms
+from . import copies, random_forms, source, view_forms
 from .caller import Caller
 from .dunders import REVERSED_ROWS
 from .generate import compile_function
@@ -116,7 +116,7 @@ def make_reversed(dunder: str, group: Group) -> Any:
     return compile_function(f"Tensor.{dunder}", dunder, text, document(group), **{f"slow_{dunder}": slow})
 
 
-OWN_FORMS = {**copies.BINDINGS, **view_forms.FORMS}
+OWN_FORMS = {**copies.BINDINGS, **view_forms.FORMS, **random_forms.FORMS}
 """Public names with a form of their own."""
 GENERAL: dict[str, Callable[[Caller], Callable[..., Any]]] = {"to": slow_to, "set_": slow_set}
 """General paths of names with more forms than the table has schemas."""

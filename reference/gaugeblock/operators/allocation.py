@@ -18,7 +18,7 @@ from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_f
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import FAST_GLOBALS
-from ..tensor.geometry import Geometry, geometry_of
+from ..tensor.geometry import Geometry, geometry_of, known_geometry
 from ..tensor.strides import channels_last_strides
 from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor, new_like
 from ..tensor.undefined import fill_undefined
@@ -66,6 +66,10 @@ def empty_strided(
 ) -> Tensor:  # fmt: skip
     """A fresh tensor with the given strides on a storage that just holds it, contents undefined. RuntimeError."""
     sizes, strides = tuple(size), tuple(stride)
+    if dtype is None and layout is None and device is None:
+        known = known_geometry(sizes, strides, DEFAULTS.dtype)
+        if known is not None and not DETERMINISM.enabled:
+            return new_like(known)
     if len(sizes) != len(strides):
         raise RuntimeError(
             f"empty_strided(): dimensionality of sizes ({len(sizes)}) must match dimensionality of strides "

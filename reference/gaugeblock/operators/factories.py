@@ -21,6 +21,7 @@ from ..dispatch.state import FAST_GLOBALS
 from ..tensor.geometry import contiguous_geometry
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor, new_like
+from . import allocation
 from .allocation import EMPTY_STRIDED, leave
 from .arguments import check_out_dtype, dtype_argument, sizes_argument
 from .fresh_fill import fill_checked, fill_ones, fill_zeros, number_of
@@ -157,6 +158,8 @@ def empty_strided(
 ) -> Tensor:
     """A fresh tensor with the given strides on a storage that just holds it, contents undefined. RuntimeError."""
     sizes, strides = check_ints("empty_strided", "size", size), check_ints("empty_strided", "stride", stride)
+    if dtype is None and layout is None and not pin_memory and plain(device):
+        return finished(allocation.empty_strided(sizes, strides), requires_grad)
     options = tensor_options("empty_strided", dtype, layout, device, pin_memory)
     return finished(call(EMPTY_STRIDED, sizes, strides, **options), requires_grad)
 

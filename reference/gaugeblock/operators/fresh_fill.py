@@ -17,7 +17,7 @@ from .number_limits import check_fits
 
 FEW_BYTES = 2048
 FITS_ALL_FLOATS = 65504.0
-_PACKED = frozenset(dtype for dtype in ALL_DTYPES if not dtype.is_complex and dtype is not bfloat16)
+PACKED = frozenset(dtype for dtype in ALL_DTYPES if not dtype.is_complex and dtype is not bfloat16)
 
 
 def fill_zeros(target: Tensor) -> None:
@@ -37,7 +37,7 @@ def fill_number(target: Tensor, value: Number) -> None:
     if not geometry.numel or geometry.device is not cpu:
         return
     dtype = geometry.dtype
-    if geometry.nbytes <= FEW_BYTES and dtype in _PACKED:
+    if geometry.nbytes <= FEW_BYTES and dtype in PACKED:
         store_bytes(target.pointer, pack_element(dtype, value) * geometry.numel)
     else:
         array_of(target).fill(value)

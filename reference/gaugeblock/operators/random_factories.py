@@ -14,21 +14,23 @@ from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
-from ..tensor.array_view import array_of
-from ..tensor.geometry import contiguous_geometry
+from ..tensor.array_view import array_of, kept_array
+from ..tensor.geometry import contiguous_geometry, only_ints
 from ..tensor.metadata import resize_
-from ..tensor.tensor import Tensor, empty_tensor
+from ..tensor.tensor import Tensor, empty_tensor, new_like
 from .allocation import COPY, allocated, is_builtin, on_device, without_change
 from .arguments import check_layout
 from .arrays import Array, computed, values
 from .factory_kernels import COMPOSITE
-from .generator import Generator, generator_of
+from .generator import Generator, default_generator, generator_of
 from .like_factories import empty_like
 from .number_limits import check_fits
-from .random_fill import bernoulli_float, bernoulli_tensor, normal_, random_from, uniform_
+from .random_fill import WIDE, bernoulli_float, bernoulli_tensor, normal_, random_from, uniform_
 from .registration import kernel
 
 Fill = Callable[..., Tensor]
+FEW = 4096
+"""Elements up to which NumPy's views of a tensor are kept."""
 
 
 def _fresh(
@@ -226,3 +228,36 @@ def _choices(given: Array, count: int, replacement: bool, draw: np.random.Genera
     with np.errstate(all="ignore"):
         races = np.where(weights > 0, draw.standard_exponential(weights.shape) / weights, np.inf)
     return np.asarray(np.argsort(races, -1, kind="stable")[..., :count])
+
+
+def quick_rand(size: tuple[Any, ...]) -> Tensor | None:
+    """rand of sizes that are ints, on the CPU in the default dtype; None for anything else."""
+    result = _quick(size)
+    if result is not None:
+        geometry = result.geometry
+        default_generator.draw.random(None, geometry.dtype.numpy.type, _target(result))
+    return result
+
+
+def quick_randn(size: tuple[Any, ...]) -> Tensor | None:
+    """randn of sizes that are ints, on the CPU in the default dtype; None for anything else."""
+    result = _quick(size)
+    if result is not None:
+        geometry = result.geometry
+        default_generator.draw.standard_normal(None, geometry.dtype.numpy.type, _target(result))
+    return result
+
+
+def _quick(size: tuple[Any, ...]) -> Tensor | None:
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = tuple(size[0])
+    dtype = DEFAULTS.dtype
+    if not size or not only_ints(size) or dtype not in WIDE:
+        return None
+    geometry = contiguous_geometry(size, dtype)
+    return new_like(geometry) if geometry.numel else None
+
+
+def _target(result: Tensor) -> Array:
+    geometry = result.geometry
+    return kept_array(geometry, result.pointer) if geometry.numel <= FEW else array_of(result)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from struct import error as struct_error
 from typing import Any
 
 import numpy as np
@@ -13,30 +14,50 @@ from ..core.dtype import DEFAULTS, DType, dtype_of_number, int64
 from ..core.layout import Layout
 from ..dispatch.dispatcher import call
 from ..iteration.operand import Number
+from ..memory.elements import pack_elements, read_bytes, store_bytes
 from ..tensor.array_view import array_of
+from ..tensor.geometry import remember
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor
 from .allocation import COPY, on_device
 from .arguments import check_layout
 from .arrays import Array
 from .factory_kernels import COMPOSITE, resized
-from .fresh_fill import fill_zeros
+from .fresh_fill import FEW_BYTES, PACKED, fill_zeros
 from .registration import kernel
 
 AnyDevice = Device | str | None
 
 
-def _line_of(count: int, kind: DType, device: Device, values: Callable[[], Array]) -> Tensor:
-    """A vector of `count` values, which are asked for on the CPU only."""
+SHORT = 32
+"""Values up to which Python's arithmetic is quicker than a call of NumPy's."""
+
+
+def _line_of(
+    count: int, kind: DType, device: Device, values: Callable[[], Array], few: Callable[[], list[Any]]
+) -> Tensor:
+    """A vector of `count` values, which are asked for on the CPU only; few of them as Python numbers."""
 
     def make(place: Device) -> Tensor:
         result = empty_tensor((count,), kind, place)
+        if 0 < count <= SHORT and place is cpu and kind in PACKED and _packed(result, few()):
+            return result
         if count and place is cpu:
             with np.errstate(all="ignore"):
                 array_of(result)[...] = values().astype(kind.numpy)
         return result
 
     return on_device(device, make)
+
+
+def _packed(result: Tensor, numbers: list[Any]) -> bool:
+    """Write numbers that fit the dtype; False, with nothing written, when one does not."""
+    try:
+        packed = pack_elements(result.geometry.dtype, numbers)
+    except (OverflowError, struct_error, TypeError):
+        return False
+    store_bytes(result.pointer, packed)
+    return True
 
 
 def _write(out: Tensor, result: Tensor) -> Tensor:
@@ -76,7 +97,18 @@ def arange_start_step(
     count = -((first - last) // by) if exact else math.ceil((last - first) / by)
     if kind.kind == 1:
         first, by = int(first), int(by)
-    return _line_of(count, kind, as_device(device), lambda: _steps(first, by, count, kind))
+    return _line_of(
+        count,
+        kind,
+        as_device(device),
+        lambda: _steps(first, by, count, kind),
+        lambda: [first + place * by for place in range(count)] if kind.kind == 1 else _fractions(first, by, count),
+    )
+
+
+def _fractions(first: Any, by: Any, count: int) -> list[float]:
+    begin, step = float(first), float(by)
+    return [begin + place * step for place in range(count)]
 
 
 def _steps(first: Any, by: Any, count: int, kind: DType) -> Array:
@@ -119,7 +151,8 @@ def linspace_kernel(
     """`steps` values from start to end, both included. Raises RuntimeError for negative `steps`."""
     check_layout("linspace", layout)
     first, last, kind = _spread("linspace", start, end, steps, dtype)
-    return _line_of(steps, kind, as_device(device), lambda: _line(first, last, steps))
+    values, few = (lambda: _line(first, last, steps)), (lambda: _few_of_line(first, last, steps, kind))
+    return _line_of(steps, kind, as_device(device), values, few)
 
 
 @kernel("logspace", COMPOSITE, derive=False)
@@ -130,7 +163,8 @@ def logspace_kernel(
     """`base` to the powers of linspace. Raises RuntimeError for negative `steps`."""
     check_layout("logspace", layout)
     first, last, kind = _spread("logspace", start, end, steps, dtype)
-    return _line_of(steps, kind, as_device(device), lambda: np.asarray(base ** _line(first, last, steps)))
+    values = lambda: np.asarray(base ** _line(first, last, steps))  # noqa: E731
+    return _line_of(steps, kind, as_device(device), values, lambda: values().tolist())
 
 
 @kernel("linspace.out", COMPOSITE, derive=False)
@@ -156,6 +190,17 @@ def _line(first: Number, last: Number, count: int) -> Array:
     step = (wide(last) - wide(first)) / (count - 1)
     line: Array = np.where(places < count / 2, first + step * places, last - step * (count - 1 - places))
     return line
+
+
+def _few_of_line(first: Any, last: Any, count: int, kind: DType) -> list[Any]:
+    """The values of `_line` as Python numbers."""
+    begin, end = (complex(first), complex(last)) if isinstance(first + last, complex) else (float(first), float(last))
+    if count == 1:
+        return [begin]
+    step = (end - begin) / (count - 1)
+    half = count / 2
+    line = [begin + step * place if place < half else end - step * (count - 1 - place) for place in range(count)]
+    return [int(value) for value in line] if kind.kind == 1 else line
 
 
 def _spread(name: str, start: Number, end: Number, count: int, dtype: DType | None) -> tuple[Number, Number, DType]:
@@ -188,9 +233,16 @@ def eye_m(
 
     def make(place: Device) -> Tensor:
         result = empty_tensor((n, m), dtype or DEFAULTS.dtype, place)
+        geometry = result.geometry
+        pattern = geometry.plans.get("eye")
+        if pattern is not None:
+            store_bytes(result.pointer, pattern)
+            return result
         fill_zeros(result)
-        if result.geometry.numel and place is cpu:
+        if geometry.numel and place is cpu:
             np.fill_diagonal(array_of(result)[: min(n, m)], 1)
+            if geometry.nbytes <= FEW_BYTES:
+                remember(geometry.plans, "eye", read_bytes(result.pointer, geometry.nbytes))
         return result
 
     return on_device(as_device(device), make)

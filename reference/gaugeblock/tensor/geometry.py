@@ -89,6 +89,13 @@ def geometry_of(
     return known if known is not None else _build(key)
 
 
+def known_geometry(
+    sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device = cpu
+) -> Geometry | None:
+    """The geometry with these members if there is one already, which says that they are valid; else None."""
+    return _TABLE.get((sizes, strides, dtype, device, 0))
+
+
 def contiguous_geometry(sizes: tuple[int, ...], dtype: DType, device: Device = cpu) -> Geometry:
     """The geometry of a fresh row-major tensor. Raises RuntimeError for negative sizes."""
     key = (sizes, dtype, device)
