@@ -44,6 +44,9 @@ X = gb.tensor([[1.0, 2.0], [3.0, 4.0]])
     [
         (lambda: X + X, ["aten.add.Tensor"]),
         (lambda: 2 * X, ["aten.mul.Tensor"]),
+        (lambda: (X + 1, 1 - X, X / 2.0, X // 2), ["aten.add.Tensor", "aten.rsub.Scalar", "aten.div.Tensor",
+                                                    "aten.floor_divide.default"]),
+        (lambda: gb.is_floating_point(X), []),
         (lambda: X.exp().sum(), ["aten.exp.default", "aten.sum.default"]),
         (lambda: gb.add(X, X, out=gb.empty(2, 2)), ["aten.empty.memory_format", "aten.add.out"]),
         (lambda: X.clone().mul_(2), ["aten.clone.default", "aten.mul_.Tensor"]),
@@ -64,8 +67,7 @@ X = gb.tensor([[1.0, 2.0], [3.0, 4.0]])
     ],
 )
 def test_what_a_mode_sees(run: Any, expected: list[str]) -> None:
-    log = [name.replace("mul.Scalar", "mul.Tensor").replace("mul_.Scalar", "mul_.Tensor") for name in seen(run)]
-    assert log == expected
+    assert seen(run) == expected
 
 
 gb_index = gb.tensor([1, 0])
@@ -103,7 +105,7 @@ def test_the_innermost_mode_is_asked_first_and_not_about_its_own_calls() -> None
     with Log("outer ", log), Doubling("inner ", log):
         result = gb.neg(X)
     assert result.tolist() == (X * 2).tolist()
-    assert [entry.replace("Scalar", "Tensor") for entry in log] == [
+    assert log == [
         "inner aten.neg.default", "outer aten.neg.default", "outer aten.mul.Tensor",
     ]  # fmt: skip
 

@@ -7,8 +7,8 @@ from typing import Any
 from .errors import check_int
 
 PRIVATE = "privateuseone"
-DEVICE_TYPES = ["cpu", "meta", "cuda", PRIVATE]
-"""Known device types; a program may give the last one a name of its own, once."""
+DEVICE_TYPES = ["cpu", "meta", "cuda", "hip", "xla", "mps", "ipu", "xpu", "hpu", "ve", "lazy", "mtia", "maia", PRIVATE]
+"""Known device types, most of them without memory here; a program may give the last one a name of its own, once."""
 
 
 class Device:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .registry import Operator
+from .registry import REGISTRY, Operator
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -53,3 +53,25 @@ def written_argument(operator: Operator, result: Any, args: tuple[Any, ...], kwa
         if argument.written and argument.alias is not None and argument.alias.before == returns[0].alias.before:
             return given.get(argument.name, result)
     return result
+
+
+NUMBER_FORMS = {
+    f"{base}{mark}.Scalar{mode}": f"{base}{mark}.Tensor{mode}"
+    for base in ("add", "sub", "mul", "div")
+    for mark in ("", "_")
+    for mode in (("", "_mode") if base == "div" else ("",))
+} | {"floor_divide.Scalar": "floor_divide", "floor_divide_.Scalar": "floor_divide_.Tensor"}
+"""Operators with a number -> those of two tensors under whose name they appear outside."""
+SWAPPED = {"add.Tensor": "add.Tensor", "mul.Tensor": "mul.Tensor", "sub.Tensor": "rsub.Scalar"}
+"""Operators of a number and a tensor, in this order -> how they appear outside, the tensor first."""
+
+
+def outer_form(operator: Operator, args: tuple[Any, ...]) -> tuple[Operator, tuple[Any, ...]]:
+    """The operator and positional arguments as modes and fallbacks see them."""
+    other = NUMBER_FORMS.get(operator.name)
+    if other is not None:
+        return REGISTRY.find(other), args
+    other = SWAPPED.get(operator.name)
+    if other is not None and len(args) > 1 and isinstance(args[0], (bool, int, float, complex)):
+        return REGISTRY.find(other), (args[1], args[0], *args[2:])
+    return operator, args

@@ -17,6 +17,10 @@ DEVICE_KEYS = {
     "cpu": DENSE | BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["AutocastCPU"],
     "cuda": DENSE | BACKEND_BIT["CUDA"] | FUNCTIONALITY_BIT["AutocastCUDA"],
     "meta": DENSE | BACKEND_BIT["Meta"],
+    **{
+        name.lower(): DENSE | BACKEND_BIT[name]
+        for name in ("HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA")
+    },
     "privateuseone": DENSE | BACKEND_BIT["PrivateUse1"] | FUNCTIONALITY_BIT["AutocastPrivateUse1"],
 }
 """Device type -> the keys of a plain strided tensor on it, which do not depend on requires_grad."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..tensor.tensor import Tensor
-from .call_form import without_defaults, written_argument
+from .call_form import outer_form, without_defaults, written_argument
 from .keys import BACKEND_MASK, FUNCTIONALITY_BIT
 from .registry import REGISTRY, Operator
 from .state import STATE, enter_special, leave_special
@@ -79,6 +79,7 @@ def wrapped_tensors(values: tuple[Any, ...], options: Mapping[str, Any]) -> list
 def python_fallback(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Ask the innermost mode, then the classes of the arguments; TypeError when all answer NotImplemented."""
     modes = STATE.modes
+    operator, args = outer_form(operator, args)
     function = public(operator)
     tensors = wrapped_tensors(args, kwargs)
     types = tuple(type(tensor) for tensor in tensors)

@@ -19,6 +19,8 @@ from gaugeblock_spec.schema import Schema, parse
 from .keys import (
     ALIASES,
     AUTOGRAD_KEYS,
+    BACKEND_COUNT,
+    BACKEND_MASK,
     BACKENDS,
     PER_BACKEND,
     UNDEFINED,
@@ -256,10 +258,20 @@ class Registry:
         while entry.fallthrough:
             remaining &= ~(1 << (remaining.bit_length() - 1))
             entry = self.lookup(operator, runtime_key(remaining))
+        remaining = self._without_fallthroughs(operator, remaining)
         found = operator.resolved[mask] = Resolved(
             entry, remaining, entry.function is not None and not entry.boxed and not entry.with_keys
         )
         return found
+
+    def _without_fallthroughs(self, operator: Operator, mask: int) -> int:
+        """The set without the functionalities that the operator skips on the set's backend."""
+        backends = mask & BACKEND_MASK
+        for functionality in range(BACKEND_COUNT, mask.bit_length()):
+            bit = 1 << functionality
+            if mask & bit and self.lookup(operator, runtime_key(bit | backends)).fallthrough:
+                mask &= ~bit
+        return mask
 
     @staticmethod
     def _has_backend_kernel(operator: Operator, autograd_key: str) -> bool:

@@ -91,10 +91,10 @@ def describe(entry: Registration) -> str:
 
 def origin(function: Callable[..., Any] | None) -> str:
     """File and line of a kernel written in Python, else nothing."""
-    function = getattr(function, "kernel", function)
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
-    code = getattr(function, "__code__", None)
+    innermost: Any = getattr(function, "kernel", function)
+    while hasattr(innermost, "__wrapped__"):
+        innermost = innermost.__wrapped__
+    code = getattr(innermost, "__code__", None)
     return "" if code is None else f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
 
 

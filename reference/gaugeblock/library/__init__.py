@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from .custom_op import CustomOpDef, custom_op
+from .declared import DeclaredOperator, declare, load_operators
 from .derivative import Derivative, MissingDerivative, derivative_of
 from .functions import define, impl, register_autograd, register_fake, register_kernel, register_torch_dispatch
 from .infer import infer_schema
@@ -16,7 +17,8 @@ from .library import Library, _scoped_library, fallthrough_kernel
 from .opcheck import OpCheckError, opcheck
 
 __all__ = [
-    "CustomOpDef", "Derivative", "Library", "MissingDerivative", "OpCheckError", "_scoped_library", "custom_op",
-    "define", "derivative_of", "fallthrough_kernel", "impl", "infer_schema", "opcheck", "register_autograd",
-    "register_fake", "register_kernel", "register_torch_dispatch",
+    "CustomOpDef", "DeclaredOperator", "Derivative", "Library", "MissingDerivative", "OpCheckError",
+    "_scoped_library", "custom_op", "declare", "define", "derivative_of", "fallthrough_kernel", "impl",
+    "infer_schema", "load_operators", "opcheck", "register_autograd", "register_fake", "register_kernel",
+    "register_torch_dispatch",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..dispatch.call_form import without_defaults
+from ..dispatch.call_form import outer_form, without_defaults
 from ..dispatch.key_set import DispatchKeySet
 from ..dispatch.modes import public
 from ..dispatch.registry import Operator
@@ -36,6 +36,7 @@ def boxed(function: Kernel, with_keyset: bool = False) -> Kernel:
     """A fallback for all operators: it gets the operator's object first, and the key set before that if asked for."""
 
     def fallback(operator: Operator, mask: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        operator, args = outer_form(operator, args)
         values, options = without_defaults(operator, args, kwargs)
         if with_keyset:
             return function(DispatchKeySet(mask=mask), public(operator), *values, **options)

@@ -1,0 +1,245 @@
+"""Pointwise operators from outside, declared by a row of the spec's format, a formula and a derivative row.
+
+Everything else comes by itself: kernels for CPU and meta with vector loops, strides, dtypes, broadcasting, in-place and
+out= forms if the row has them, function, method, and an object in ``gaugeblock.ops``.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from gaugeblock_spec.operators import operator_from_row, parse_rows
+from gaugeblock_spec.schema import Argument, Schema, parse
+
+from ..bindings.caller import Caller
+from ..bindings.generate import compile_function
+from ..bindings.groups import Group, Overload
+from ..bindings.source import general
+from ..dispatch.registry import REGISTRY
+from ..operators.formulas import FORMULAS, Formula
+from ..operators.pointwise_call import Call
+from ..operators.pointwise_rule import PointwiseRule
+from ..operators.pointwise_run import run_functional, run_into
+from ..operators.rows import Row
+from ..tensor.tensor import Tensor
+from .derivative import MissingDerivative
+from .expressions import derivative_from, lane_formula
+from .op_overload import OpOverload, find_overload
+
+OPERANDS = ("Tensor", "Scalar")
+NUMBERS = ("float", "int", "SymInt", "bool")
+
+
+class DeclaredOperator:
+    """One declared operator: callable as the function, `method` on tensors, `overload` in ``gaugeblock.ops``.
+
+    ``remove()`` takes it away again, and so does deleting the object.
+    """
+
+    def __init__(
+        self, row: Row, namespace: str, formula: Callable[..., Any], check: Callable[..., None] | None
+    ) -> None:
+        self.row = row
+        self.name = f"{namespace}::{row.name}"
+        if self.name in REGISTRY.operators:
+            raise RuntimeError(f"operator {self.name!r} is already declared")
+        self._schema = parse(row.schema)
+        arguments = [a for a in self._schema.arguments if not a.written]
+        operands, numbers = _kinds(row.name, arguments)
+        self._removers: list[Callable[[], None]] = []
+        self._finalizer = weakref.finalize(self, _remove, self._removers)
+        rule = PointwiseRule(row)
+        FORMULAS[self.name] = Formula(self.name, formula, len(operands) + len(numbers))
+        self._removers.append(partial(_forget_formula, self.name))
+        build = _builder(self.name, arguments, set(numbers), check)
+        for text, run in (
+            (row.schema, _functional(rule, build)),
+            (row.inplace, _inplace(rule, build)),
+            (row.out, _into(rule, build)),
+        ):
+            if text is not None:
+                self._define(f"{namespace}::{text}", run)
+        self.function = self._bind(namespace)
+
+    def _define(self, text: str, run: Callable[..., Any]) -> None:
+        operator = REGISTRY.define(text)
+        operator.derivative = MissingDerivative(operator.qualified_name)
+        name = operator.name
+        run.__qualname__ = name
+        self._removers.append(lambda: REGISTRY.undefine(name))
+        for key in ("CPU", "Meta"):
+            REGISTRY.register(name, key, run)
+
+    def _bind(self, namespace: str) -> Callable[..., Any]:
+        base, row = self.row.base, self.row
+        out = None if row.out is None else f"{namespace}::{row.out}"
+        forms = [(base, Overload(row, f"{namespace}::{row.schema}", out))]
+        if row.inplace is not None:
+            forms.append((base + "_", Overload(row, f"{namespace}::{row.inplace}", None)))
+        function: Callable[..., Any] | None = None
+        for name, overload in forms:
+            for is_method in (False, True):
+                caller = Caller(Group(name, (overload,)), is_method=is_method)
+                label = f"Tensor.{name}" if is_method else name
+                slow = f"{namespace}_{name}_{'method' if is_method else 'function'}"
+                made = compile_function(label, name, general(slow, name), row.schema, **{f"slow_{slow}": caller})
+                caller.publish(made)
+                if not is_method:
+                    function = function or made
+                elif "method" in row.variants:
+                    self._install(name, made)
+        assert function is not None
+        return function
+
+    def _install(self, name: str, method: Any) -> None:
+        if name in Tensor.__dict__:
+            raise RuntimeError(f"{self.name}: Tensor has a method {name!r} already")
+        setattr(Tensor, name, method)
+        self._removers.append(lambda: delattr(Tensor, name))
+
+    @property
+    def overload(self) -> OpOverload:
+        """The operator's object in ``gaugeblock.ops``."""
+        return find_overload(self.name)
+
+    @property
+    def schema(self) -> Schema:
+        """The parsed schema."""
+        return self._schema
+
+    def remove(self) -> None:
+        """Take the operator, its function's kernels and its methods away."""
+        self._finalizer()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<DeclaredOperator {self.name}>"
+
+
+def _forget_formula(name: str) -> None:
+    FORMULAS.pop(name, None)
+
+
+def _remove(removers: list[Callable[[], None]]) -> None:
+    while removers:
+        removers.pop()()
+
+
+def _kinds(name: str, arguments: Iterable[Argument]) -> tuple[list[str], list[str]]:
+    operands = [a.name for a in arguments if a.type in OPERANDS]
+    numbers = [a.name for a in arguments if a.type in NUMBERS]
+    for argument in arguments:
+        if argument.type not in (*OPERANDS, *NUMBERS):
+            allowed = ", ".join((*OPERANDS, *NUMBERS))
+            raise ValueError(f"{name}: argument {argument.name!r} is a {argument.type}; a formula takes {allowed}")
+    return operands, numbers
+
+
+def _builder(
+    formula: str, arguments: list[Argument], numbers: set[str], check: Callable[..., None] | None
+) -> Callable[..., Call]:
+    def build(*args: Any, **kwargs: Any) -> Call:
+        given = {a.name: a.default_value for a in arguments if a.default is not None}
+        given |= dict(zip((a.name for a in arguments), args, strict=False)) | kwargs
+        if check is not None:
+            check(**given)
+        operands = tuple(given[a.name] for a in arguments if a.name not in numbers)
+        return Call(formula, operands, tuple(given[a.name] for a in arguments if a.name in numbers))
+
+    return build
+
+
+def _functional(rule: PointwiseRule, build: Callable[..., Call]) -> Callable[..., Tensor]:
+    def run(*args: Any, **kwargs: Any) -> Tensor:
+        return run_functional(rule, build(*args, **kwargs))
+
+    return run
+
+
+def _inplace(rule: PointwiseRule, build: Callable[..., Call]) -> Callable[..., Tensor]:
+    def run(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return run_into(rule, build(self, *args, **kwargs), self, inplace=True)
+
+    return run
+
+
+def _into(rule: PointwiseRule, build: Callable[..., Call]) -> Callable[..., Tensor]:
+    def run(*args: Any, out: Tensor, **kwargs: Any) -> Tensor:
+        return run_into(rule, build(*args, **kwargs), out, inplace=False)
+
+    return run
+
+
+def declare(
+    row: Mapping[str, Any],
+    formula: Callable[..., Any] | str,
+    *,
+    derivative: Mapping[str, str] | None = None,
+    check: Callable[..., None] | None = None,
+    namespace: str = "declared",
+) -> DeclaredOperator:
+    """Declare a pointwise operator.
+
+    `row` has the fields of the spec's operator table, operands first; `formula` is a function of scalars with the
+    schema's arguments, or an expression in them; `check` gets the arguments by name and raises for what they must not
+    be; `derivative` is ``{"name": schema, "self": expression}``. Raises OperatorTableError for a row that breaks the
+    format, ValueError for a derivative of another signature, RuntimeError for a name that is taken.
+    """
+    plain = {"file": "declare()", "name": row["schema"].partition("(")[0], **row}
+    operator = operator_from_row(plain)
+    values = [getattr(operator, field) for field in Row._fields]
+    made = Row._make(tuple(value) if isinstance(value, list) else value for value in values)
+    arguments = [argument for argument in parse(made.schema).arguments if not argument.written]
+    operands, numbers = _kinds(made.name, arguments)
+    if [a.name for a in arguments] != operands + numbers:
+        raise ValueError(f"{made.name}: a formula takes its tensors and Scalars first, then {', '.join(NUMBERS)}")
+    if isinstance(formula, str):
+        formula = lane_formula(formula, operands + numbers, made.base)
+    found = None if derivative is None else derivative_from(parse(made.schema), derivative)
+    declared = DeclaredOperator(made, namespace, formula, check)
+    if found is not None:
+        REGISTRY.find(declared.name).derivative = found
+    return declared
+
+
+def load_operators(
+    path: str | os.PathLike[str],
+    formulas: Mapping[str, Callable[..., Any] | str],
+    *,
+    derivatives: str | os.PathLike[str] | None = None,
+    checks: Mapping[str, Callable[..., None]] | None = None,
+    namespace: str = "declared",
+) -> dict[str, DeclaredOperator]:
+    """Declare every row of a YAML file; formulas and checks by row name, derivatives from a second file.
+
+    Raises as `declare`, KeyError for a row without a formula, ValueError for a derivative of no row of the file.
+    """
+    import yaml
+
+    with open(path, "rb") as file:
+        rows = parse_rows(os.fspath(path), file.read())
+    wanted: list[dict[str, str]] = []
+    if derivatives is not None:
+        with open(derivatives, "rb") as file:
+            wanted = yaml.safe_load(file)
+    names = {row["name"] for row in rows}
+    for entry in wanted:
+        if entry["name"].partition("(")[0] not in names:
+            raise ValueError(f"{derivatives}: {entry['name']!r} is the derivative of no operator of {path}")
+    by_name = {entry["name"].partition("(")[0]: entry for entry in wanted}
+    return {
+        row["name"]: declare(
+            row,
+            formulas[row["name"]],
+            derivative=by_name.get(row["name"]),
+            check=(checks or {}).get(row["name"]),
+            namespace=namespace,
+        )
+        for row in rows
+    }

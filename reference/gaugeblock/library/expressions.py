@@ -1,0 +1,86 @@
+"""Formulas and derivatives written as Python expressions: in lanes for kernels, in tensors for gradients."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from types import CodeType
+from typing import Any
+
+from gaugeblock_spec.schema import Schema
+
+from ..operators.formulas import FORMULAS
+from .derivative import Derivative
+
+
+def compiled(text: str, what: str) -> CodeType:
+    """The code of an expression. ValueError for a text that is none."""
+    try:
+        return compile(text.strip(), f"<{what}>", "eval")
+    except SyntaxError as error:
+        raise ValueError(f"{what}: {text!r} is not an expression: {error.msg}") from None
+
+
+class _Lanes(dict[str, Any]):
+    """Names of the engine's pointwise formulas."""
+
+    def __missing__(self, name: str) -> Any:
+        formula = FORMULAS.get(name)
+        if formula is None:
+            raise NameError(f"{name!r} is neither an argument nor a pointwise operator")
+        return formula.function
+
+
+class _Functions(dict[str, Any]):
+    """Names of the public module's functions."""
+
+    def __missing__(self, name: str) -> Any:
+        found = getattr(sys.modules["gaugeblock"], name, None)
+        if found is None:
+            raise NameError(f"{name!r} is neither an argument nor a function of gaugeblock")
+        return found
+
+
+def lane_formula(text: str, names: list[str], what: str) -> Callable[..., Any]:
+    """A formula of lanes from an expression in `names` and pointwise operators. ValueError, at first use NameError."""
+    code = compiled(text, what)
+
+    def formula(*lanes: Any) -> Any:
+        return eval(code, {"__builtins__": {}}, _Lanes(zip(names, lanes, strict=True)))
+
+    formula.__name__ = formula.__qualname__ = what
+    return formula
+
+
+def derivative_from(schema: Schema, row: Mapping[str, str]) -> Derivative:
+    """The derivative of a row ``{name: schema, argument: expression}``; ``grad`` and ``result`` are names too.
+
+    ValueError when the row's name is not exactly the schema, an argument does not exist or is no tensor, or an
+    expression is none.
+    """
+    from gaugeblock_spec.schema import parse
+
+    declared = str(schema).rpartition("::")[2]
+    if str(parse(row["name"])).rpartition("::")[2] != declared:
+        raise ValueError(f"the derivative is declared for {row['name']!r}, but the operator is {declared!r}")
+    names = [argument.name for argument in schema.arguments]
+    codes: dict[str, CodeType] = {}
+    for name, text in row.items():
+        if name == "name":
+            continue
+        if name not in names or schema.argument(name).base_type != "Tensor":
+            raise ValueError(f"the derivative of {declared!r} names {name!r}, which is no tensor argument")
+        codes[name] = compiled(text, f"derivative of {schema.qualified_name} by {name}")
+
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        tensors = [value for name, value in zip(names, inputs, strict=False) if schema.argument(name).type == "Tensor"]
+        ctx.save_for_backward(*tensors, output)
+        ctx.plain = {n: v for n, v in zip(names, inputs, strict=False) if schema.argument(n).type != "Tensor"}
+
+    def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
+        *tensors, result = ctx.saved_tensors
+        held = dict(zip((n for n in names if schema.argument(n).type == "Tensor"), tensors, strict=True))
+        space = _Functions({**held, **ctx.plain, "grad": grad, "result": result})
+        return tuple(eval(codes[name], {"__builtins__": {}}, space) if name in codes else None for name in names)
+
+    return Derivative(backward, setup_context)
