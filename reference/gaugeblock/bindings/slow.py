@@ -75,6 +75,8 @@ def slow_binary(
         options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
         if options and len(options) == 1 and "out" in options:
             return with_out(caller, tensor_row, (self, other), options["out"])
+        if options and len(options) == 1 and "alpha" in options and not inplace:
+            return with_alpha(caller, tensor_row, (self, other), options["alpha"])
         if options or self.__class__ is not Tensor:
             return caller(self, other, **options)
         row: str | None = None
@@ -124,6 +126,28 @@ def with_out(caller: Caller, row: str, operands: tuple[Any, ...], out: Any) -> A
     if runner is None and isinstance(note, PointwiseNote) and key[1] is out.geometry:
         ordered = note.into()
         fits = ordered is not None and len(ordered.operands) == len(operands) and _same(ordered.operands, operands)
+        remember(plans, key, ordered.run if fits and ordered is not None else False)
+    return result
+
+
+def with_alpha(caller: Caller, row: str, operands: tuple[Any, ...], alpha: Any) -> Any:
+    """``add(x, y, alpha=a)``; what it finds out is kept under the geometries and number types."""
+    plain = operands[0].__class__ is Tensor and operands[1].__class__ is Tensor and alpha.__class__ in (int, float)
+    if FAST_GLOBALS["SPECIAL"] or not plain:
+        return caller(*operands, alpha=alpha)
+    key = (row + " alpha", operands[1].geometry, alpha.__class__)
+    plans = operands[0].geometry.plans
+    runner = plans.get(key)
+    if runner:
+        result = runner(*operands, alpha)
+        if result is not None:
+            return result
+    forget()
+    result = caller(*operands, alpha=alpha)
+    note = runner_of(row.partition(".")[0], result)
+    if runner is None and isinstance(note, PointwiseNote):
+        ordered, given = note.ordered(), (*operands, alpha)
+        fits = ordered is not None and len(ordered.operands) == 3 and _same(ordered.operands, given)
         remember(plans, key, ordered.run if fits and ordered is not None else False)
     return result
 

@@ -109,8 +109,8 @@ def gather_places(operator: str, self: Tensor, place: int, index: Tensor) -> Arr
     places = index_values(index).reshape(index.geometry.sizes or (1,))
     sizes = self.geometry.sizes or (1,)
     size = sizes[place]
-    low, high = int(places.min()), int(places.max())
-    if low < 0 or high >= size:
+    if (places.view(np.uint64) >= size).any():
+        low, high = int(places.min()), int(places.max())
         raise RuntimeError(
             f"{operator}(): index {low if low < 0 else high} is out of bounds for dimension {place} with size {size}"
         )

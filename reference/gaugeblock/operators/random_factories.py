@@ -25,7 +25,7 @@ from .factory_kernels import COMPOSITE
 from .generator import Generator, default_generator, generator_of
 from .like_factories import empty_like
 from .number_limits import check_fits
-from .random_fill import WIDE, bernoulli_float, bernoulli_tensor, normal_, random_from, uniform_
+from .random_fill import INT64_END, WIDE, bernoulli_float, bernoulli_tensor, normal_, random_from, uniform_
 from .registration import kernel
 
 Fill = Callable[..., Tensor]
@@ -245,6 +245,28 @@ def quick_randn(size: tuple[Any, ...]) -> Tensor | None:
     if result is not None:
         geometry = result.geometry
         default_generator.draw.standard_normal(None, geometry.dtype.numpy.type, _target(result))
+    return result
+
+
+def quick_randint(given: tuple[Any, ...]) -> Tensor | None:
+    """randint of a range of 64-bit ints and sizes in a tuple, on the CPU; None for anything else."""
+    if len(given) not in (2, 3) or given[-1].__class__ is not tuple or not only_ints(given[:-1] + given[-1]):
+        return None
+    low, high = (0, given[0]) if len(given) == 2 else given[:2]
+    if not -INT64_END <= low < high <= INT64_END:
+        return None
+    result = new_like(contiguous_geometry(given[-1], int64))
+    if result.geometry.numel:
+        _target(result)[...] = default_generator.draw.integers(low, high, given[-1], np.int64)
+    return result
+
+
+def quick_randperm(given: tuple[Any, ...]) -> Tensor | None:
+    """randperm of an int, on the CPU; None for anything else."""
+    if len(given) != 1 or given[0].__class__ is not int or given[0] <= 0:
+        return None
+    result = new_like(contiguous_geometry(given, int64))
+    _target(result)[...] = default_generator.draw.permutation(given[0])
     return result
 
 

@@ -151,8 +151,13 @@ def linspace_kernel(
     """`steps` values from start to end, both included. Raises RuntimeError for negative `steps`."""
     check_layout("linspace", layout)
     first, last, kind = _spread("linspace", start, end, steps, dtype)
-    values, few = (lambda: _line(first, last, steps)), (lambda: _few_of_line(first, last, steps, kind))
-    return _line_of(steps, kind, as_device(device), values, few)
+    return _line_of(
+        steps,
+        kind,
+        as_device(device),
+        lambda: _line(first, last, steps),
+        lambda: _few_of_line(first, last, steps, kind),
+    )
 
 
 @kernel("logspace", COMPOSITE, derive=False)
@@ -163,8 +168,11 @@ def logspace_kernel(
     """`base` to the powers of linspace. Raises RuntimeError for negative `steps`."""
     check_layout("logspace", layout)
     first, last, kind = _spread("logspace", start, end, steps, dtype)
-    values = lambda: np.asarray(base ** _line(first, last, steps))  # noqa: E731
-    return _line_of(steps, kind, as_device(device), values, lambda: values().tolist())
+
+    def values() -> Array:
+        return np.asarray(base ** _line(first, last, steps))
+
+    return _line_of(steps, kind, as_device(device), values, lambda: list(values().tolist()))
 
 
 @kernel("linspace.out", COMPOSITE, derive=False)
@@ -199,7 +207,9 @@ def _few_of_line(first: Any, last: Any, count: int, kind: DType) -> list[Any]:
         return [begin]
     step = (end - begin) / (count - 1)
     half = count / 2
-    line = [begin + step * place if place < half else end - step * (count - 1 - place) for place in range(count)]
+    line: list[Any] = [
+        begin + step * place if place < half else end - step * (count - 1 - place) for place in range(count)
+    ]
     return [int(value) for value in line] if kind.kind == 1 else line
 
 

@@ -14,6 +14,7 @@ from ..iteration.operand import Number
 from ..iteration.overlap import check_no_internal_overlap
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
+from ..tensor.geometry import Geometry, remember
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
@@ -70,6 +71,24 @@ def _along(places: Array, dim: int) -> tuple[Any, ...]:
     )
 
 
+def _offsets(geometry: Geometry, sizes: tuple[int, ...], dim: int) -> Array:
+    """For an index of these sizes, the place in row-major memory of each element but for its step along `dim`."""
+    key = ("scatter offsets", sizes, dim)
+    known: Array | None = geometry.plans.get(key)
+    if known is None:
+        steps = [0 if d == dim else step for d, step in enumerate(geometry.strides or (1,))]
+        known = np.zeros(sizes, np.int64)
+        for d, step in enumerate(steps):
+            known += (np.arange(sizes[d]) * step).reshape((-1,) + (1,) * (len(sizes) - 1 - d))
+        if known.size <= FEW:
+            remember(geometry.plans, key, known)
+    return known
+
+
+FEW = 4096
+"""Elements of an index up to which the places of its elements are kept."""
+
+
 def add_at(target: Array, key: tuple[Any, ...], source: Any) -> None:
     """Add `source` at places that may repeat; booleans by or."""
     with np.errstate(all="ignore"):
@@ -89,7 +108,7 @@ def replace_at(target: Array, key: tuple[Any, ...], source: Any) -> None:
 def multiply_at(target: Array, key: tuple[Any, ...], source: Any) -> None:
     """Multiply by `source` at places that may repeat; booleans by and."""
     with np.errstate(all="ignore"):
-        np.multiply.at(target, key, source)
+        np.multiply.at(target, key[0] if len(key) == 1 else key, source)
 
 
 def _reduction(reduce: str) -> Combine:
@@ -116,7 +135,12 @@ def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tenso
             )
     if index.geometry.numel and self.geometry.device is cpu:
         places = gather_places(operator, self, dim, index)
-        combine(writable(self), _along(places, dim), _added(operator, self, places, source))
+        target, added = writable(self), _added(operator, self, places, source)
+        if self.geometry.contiguous:
+            flat = _offsets(self.geometry, places.shape, dim) + places * (self.geometry.strides or (1,))[dim]
+            combine(target.reshape(-1), (flat.reshape(-1),), added.reshape(-1) if added.ndim else added)
+        else:
+            combine(target, _along(places, dim), added)
     bump_version(self)
     return self
 
