@@ -76,3 +76,11 @@ def soak(session: nox.Session) -> None:
     """Right backends under many seeds: none may be accused."""
     session.install(".", *([TORCH] if "torch" in session.posargs else []))
     session.run("python", "-m", "gaugeblock_conformance.soak", *session.posargs)
+
+
+@nox.session
+def accuracy(session: nox.Session) -> None:
+    """Errors of the unary float32 functions over all bit patterns: hours; goes on where it was stopped."""
+    session.install(".", "scipy", TORCH)
+    arguments = session.posargs or ["--backends", "reference,torch:cpu", "--out", "reference/accuracy.md"]
+    session.run("python", "-m", "gaugeblock_benchmarks.accuracy", *arguments)

@@ -14,7 +14,8 @@ from .complex_lanes import Complex, Value, choose
 from .complex_lanes import divide as smith_divide
 from .double_word import exact_product, ordered_sum
 from .expression import F32, F64, Lane, constant, select
-from .functions import OWN, call, convert_lane, fabs, floor, fused, libm, sqrt
+from .formats import format_of
+from .functions import OWN, call, convert_lane, fabs, floor, fused, libm, mul_add, sqrt
 from .isa import has_extended_precision
 from .runtime import EXTENDED
 
@@ -145,6 +146,19 @@ def divide(self: Value, other: Value) -> Value:
     assert isinstance(first, Complex)
     divisor = first.lift(other)
     return _in_double(first.lift(self), lambda z: smith_divide(z, _widened(divisor)))
+
+
+def reciprocal_root(x: Lane) -> Lane:
+    """1 / sqrt(x), with what both roundings lose."""
+    format = format_of(x)
+    tiny = x < 2.0 ** (-format.bias + 2 * format.mantissa)
+    scaled = select(tiny, x * 2.0 ** (4 * format.mantissa), x)
+    root = sqrt(scaled)
+    inverse = 1.0 / root
+    missing = fused(-root, root, scaled) * (inverse * 0.5)
+    rest = fused(-inverse, root, format.number(1.0)) - inverse * missing
+    near = mul_add(inverse, rest, inverse) * select(tiny, format.number(2.0 ** (2 * format.mantissa)), 1.0)
+    return select((x == 0.0) | (x == float("inf")), inverse, near)
 
 
 def hypot(x: Lane, y: Lane) -> Lane:

@@ -143,7 +143,7 @@ def square_root(self: Value) -> Value:
 
 def reciprocal_root(self: Value) -> Value:
     """1 / sqrt(self)."""
-    return reciprocal(square_root(self))
+    return reciprocal(square_root(self)) if isinstance(self, Complex) else elementary.reciprocal_root(self)
 
 
 def conjugate(self: Value) -> Value:
