@@ -24,6 +24,8 @@ class Picking(NamedTuple):
 
     def run(self, out: Tensor, source: Tensor, index: Tensor) -> bool:
         """Copy; False, with the contents of `out` undefined, when an index lies outside [0, size)."""
+        if not self.size and self.launch.count:
+            return False
         try:
             self.launch.run([out.pointer, source.pointer, index.pointer, self.step, self.size])
         except RuntimeError:
