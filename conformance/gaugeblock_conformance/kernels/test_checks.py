@@ -162,9 +162,20 @@ KINDS: dict[str, tuple[type[Exception], bool, Callable[[Any, Any], tuple[Any, ..
 }
 
 
+@requirement("kernels/indices-are-checked", may_crash=True)
+def test_no_element_to_index(s: Session) -> None:
+    def row(s: Session, operator: str, dtype: str) -> None:
+        arguments = KINDS[operator][2]
+        x = s.tensor(np.zeros((0, 1) if operator == "embedding" else 0, np.float32))
+        for count in (1, 5, 40):
+            s.expect_raises((IndexError, RuntimeError), operator, *arguments(x, s.tensor(np.zeros(count), dtype)))
+
+    s.table([(operator, "int64") for operator in KINDS] + [("__getitem__", "int32"), ("index_select", "int32")], row)
+
+
 @requirement("kernels/indices-are-checked", "kernels/negative-indices-wrap-in-two-operators")
 @forall(
-    operator=hs.sampled_from(sorted(KINDS)), size=hs.integers(1, 9),
+    operator=hs.sampled_from(sorted(KINDS)), size=hs.integers(0, 9),
     indices=hs.lists(hs.sampled_from((0, 0, 0, 1, -1, 2, -2, 8, 9, -9, 2**40, -(2**63))), min_size=1, max_size=40),
 )  # fmt: skip
 def test_indices_around_the_limits(s: Session, operator: str, size: int, indices: list[int]) -> None:
@@ -174,7 +185,7 @@ def test_indices_around_the_limits(s: Session, operator: str, size: int, indices
     given = arguments(x, s.tensor(np.array(indices), "int64"))
     low = -size if wraps else 0
     if any(not low <= k < size for k in indices):
-        s.expect_raises(kind, operator, *given)
+        s.expect_raises(kind if size else (IndexError, RuntimeError), operator, *given)
         return
     y = s.call(operator, *given)
     if operator == "scatter.value":

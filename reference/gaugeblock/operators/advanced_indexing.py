@@ -55,7 +55,7 @@ def _picking(geometry: Geometry, index: Geometry) -> tuple[Geometry, Picking] | 
     if geometry.device is not cpu or index.device is not cpu or geometry.lazy or not index.contiguous:
         return False
     flat = contiguous_geometry((index.numel, *geometry.sizes[1:]), geometry.dtype)
-    if not flat.numel:
+    if not flat.numel or not geometry.numel:
         return False
     row = contiguous_geometry((index.numel,), index.dtype)
     steps = picking(flat, geometry, row, 0, (index.numel, *[1] * (geometry.ndim - 1)))
