@@ -9,12 +9,12 @@ nox.options.sessions = ["tests", "lint", "typing"]
 nox.options.error_on_external_run = True
 
 TORCH = "torch==2.13.0"
-SOURCES = ["spec", "reference", "conformance", "benchmarks", "reports", "noxfile.py"]
+SOURCES = ["spec", "reference", "conformance", "benchmarks", "reports", "examples", "noxfile.py"]
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Unit tests of the five packages and a quick validation of the reference; needs neither torch nor a GPU."""
+    """Unit tests of the five packages, the examples and a quick validation of the reference; needs neither torch nor a GPU."""
     session.install(".[dev]")
     session.run("pytest", *session.posargs)
 

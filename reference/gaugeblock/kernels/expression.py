@@ -85,6 +85,13 @@ class Lane:
             return Lane("fneg", self.type, (self,))
         return arithmetic("sub", 0, self)
 
+    def __abs__(self) -> Lane:
+        if self.type.is_float:
+            from .functions import fabs
+
+            return fabs(self)
+        return select(self < 0, -self, self) if self.type.kind == "int" else self
+
     def __and__(self, other: Operand) -> Lane:
         return arithmetic("and", self, other)
 
