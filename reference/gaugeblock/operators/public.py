@@ -6,6 +6,9 @@ from importlib import import_module
 from typing import Any
 
 FUNCTIONS: dict[str, str] = {
+    "atleast_1d": "placement.stacks.public_atleast_1d",
+    "atleast_2d": "placement.stacks.public_atleast_2d",
+    "atleast_3d": "placement.stacks.public_atleast_3d",
     "block_diag": "linear.arrangements.public_block_diag",
     "cartesian_prod": "linear.arrangements.public_cartesian_prod",
     "cdist": "networks.distances.public_cdist",

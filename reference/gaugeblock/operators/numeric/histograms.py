@@ -192,4 +192,5 @@ def _edges(low: Any, high: Any, bins: int, dtype: Any) -> Array:
     """Equal steps from both ends, so that they are symmetric."""
     step = dtype.type((high - low) / dtype.type(bins))
     k = np.arange(bins + 1)
-    return np.where(k < (bins + 1) / 2, low + step * k.astype(dtype), high - step * (bins - k).astype(dtype))
+    from_low, from_high = low + step * k.astype(dtype), high - step * (bins - k).astype(dtype)
+    return np.asarray(np.where(k < (bins + 1) / 2, from_low, from_high))

@@ -1,0 +1,117 @@
+"""Tensors made of diagonals, and index sets of triangles: diag_embed, diagflat, fill_diagonal_, tril_indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.device import Device, cpu
+from ...core.dtype import DType, int64
+from ...core.errors import wrap_dim
+from ...iteration.operand import Number
+from ...iteration.types import UPSTREAM_NAMES
+from ...tensor.tensor import Tensor
+from ...tensor.views import as_strided
+from ..arrays import outline, values
+from ..invoke import apply
+
+
+def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices with the rows of the last dim on a diagonal, zeros elsewhere; they span `dim1` and `dim2`.
+
+    Raises IndexError for dims out of range, RuntimeError when they are one.
+    """
+    geometry = self.geometry
+    if not geometry.ndim:
+        raise IndexError("diag_embed(): Dimension out of range: the input must have at least one dim")
+    first, second = (wrap_dim("diag_embed", dim, geometry.ndim + 1) for dim in (dim1, dim2))
+    if first == second:
+        raise RuntimeError(f"diag_embed(): diagonal dimensions cannot be identical {dim1}, {dim2}")
+    length = geometry.sizes[-1] + abs(offset)
+    sizes = list(geometry.sizes[:-1])
+    for dim in sorted((first, second)):
+        sizes.insert(dim, length)
+    result = _zeros(sizes, self)
+    apply("copy_", apply("diagonal", result, offset, first, second), self)
+    return result
+
+
+def _zeros(sizes: list[int], like: Tensor) -> Tensor:
+    """Zeros of the dtype and on the device of another tensor."""
+    result, target = outline(sizes, like.geometry.dtype, like.geometry.device)
+    if target is not None:
+        target[...] = 0
+    return result
+
+
+def diagflat(self: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with all elements on a diagonal."""
+    return apply("diag", apply("reshape", self, (-1,)), offset)
+
+
+def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
+    """Write a number on the main diagonal; `wrap` goes on below the square part of a tall matrix.
+
+    Raises RuntimeError for fewer than two dims, and for more unless all sizes are equal.
+    """
+    sizes, strides = self.geometry.sizes, self.geometry.strides
+    if len(sizes) < 2:
+        raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, got {len(sizes)}")
+    if len(sizes) > 2 and len(set(sizes)) > 1:
+        raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, got {list(sizes)}")
+    step = sum(strides)
+    count = min(sizes)
+    apply("fill_.Scalar", as_strided(self, (count,), (step,), self.offset), fill_value)
+    rows, columns = sizes[0], sizes[1]
+    if wrap and len(sizes) == 2 and rows > columns + 1 and columns:
+        full = (rows + columns) // (columns + 1)
+        rest = -(-(rows * columns - (columns + 1) * columns) // (columns + 1)) if full > 1 else 0
+        for k in range(columns, columns + rest):
+            flat = k * (columns + 1)
+            place = self.offset + flat // columns * strides[0] + flat % columns * strides[1]
+            apply("fill_.Scalar", as_strided(self, (1,), (1,), place), fill_value)
+    return self
+
+
+def _triangle(
+    operator: str, row: int, col: int, offset: int, dtype: Any, device: Device | None, lower: bool
+) -> Tensor:
+    for name, size in (("row", row), ("col", col)):
+        if size < 0:
+            raise RuntimeError(f"{operator}(): {name} must be non-negative, got {size}")
+    chosen = dtype if isinstance(dtype, DType) else int64
+    if chosen.kind != 1:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[chosen.name]}'")
+    mask = np.tri(row, col, offset if lower else offset - 1, dtype=bool)
+    places = np.nonzero(mask if lower else ~mask)
+    result, target = outline((2, len(places[0])), chosen, cpu if device is None else device)
+    if target is not None:
+        target[...] = np.stack(places)
+    return result
+
+
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = int64, device: Device | None = None, **options: Any
+) -> Tensor:
+    """Rows and columns of the places on and below a diagonal, row by row, as two rows. Raises RuntimeError."""
+    return _triangle("tril_indices", row, col, offset, dtype, device, True)
+
+
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = int64, device: Device | None = None, **options: Any
+) -> Tensor:
+    """Rows and columns of the places on and above a diagonal, row by row, as two rows. Raises RuntimeError."""
+    return _triangle("triu_indices", row, col, offset, dtype, device, False)
+
+
+def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The first `size` rows of nonzero, filled up with `fill_value`. Raises RuntimeError for a negative size."""
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
+    result, target = outline((size, self.geometry.ndim), int64, self.geometry.device)
+    if target is not None:
+        found = np.argwhere(values(self))[:size]
+        target[...] = fill_value
+        target[: len(found)] = found
+    return result

@@ -1,0 +1,134 @@
+"""Dims added to reach a number of them, columns side by side, equal parts: atleast_1d, column_stack, hsplit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...tensor.tensor import Tensor
+from ..invoke import apply, invoke
+
+
+def atleast_1d(self: Tensor) -> Tensor:
+    """A view with one dim if there is none."""
+    return apply("reshape", self, (1,)) if not self.geometry.ndim else self
+
+
+def atleast_2d(self: Tensor) -> Tensor:
+    """A view with at least two dims; a vector becomes a row."""
+    if self.geometry.ndim > 1:
+        return self
+    return apply("unsqueeze", self, 0) if self.geometry.ndim else apply("reshape", self, (1, 1))
+
+
+def atleast_3d(self: Tensor) -> Tensor:
+    """A view with at least three dims; a vector goes to the middle, a matrix in front."""
+    ndim = self.geometry.ndim
+    if ndim > 2:
+        return self
+    if ndim == 2:
+        return apply("unsqueeze", self, -1)
+    return apply("unsqueeze", apply("unsqueeze", self, 0), -1) if ndim else apply("reshape", self, (1, 1, 1))
+
+
+def atleast_1d_Sequence(tensors: Sequence[Tensor]) -> Any:
+    """atleast_1d of each."""
+    return tuple(apply("atleast_1d", tensor) for tensor in tensors)
+
+
+def atleast_2d_Sequence(tensors: Sequence[Tensor]) -> Any:
+    """atleast_2d of each."""
+    return tuple(apply("atleast_2d", tensor) for tensor in tensors)
+
+
+def atleast_3d_Sequence(tensors: Sequence[Tensor]) -> Any:
+    """atleast_3d of each."""
+    return tuple(apply("atleast_3d", tensor) for tensor in tensors)
+
+
+def _public(name: str, tensors: tuple[Any, ...]) -> Any:
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        return invoke(name, tensors[0])
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    return invoke(f"{name}.Sequence", tuple(given))
+
+
+def public_atleast_1d(*tensors: Any) -> Any:
+    """atleast_1d of one tensor, or a tuple for several."""
+    return _public("atleast_1d", tensors)
+
+
+def public_atleast_2d(*tensors: Any) -> Any:
+    """atleast_2d of one tensor, or a tuple for several."""
+    return _public("atleast_2d", tensors)
+
+
+def public_atleast_3d(*tensors: Any) -> Any:
+    """atleast_3d of one tensor, or a tuple for several."""
+    return _public("atleast_3d", tensors)
+
+
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Vectors as columns, and matrices, side by side. Raises RuntimeError for no tensors."""
+    if not tensors:
+        raise RuntimeError("column_stack expects a non-empty TensorList")
+    columns = [
+        apply("reshape", tensor, (tensor.geometry.numel, 1)) if tensor.geometry.ndim < 2 else tensor
+        for tensor in tensors
+    ]
+    return apply("hstack", columns)
+
+
+SPLITS = {"hsplit": 1, "vsplit": 2, "dsplit": 3}
+"""Least number of dims."""
+
+
+def _dim(operator: str, self: Tensor) -> int:
+    ndim, least = self.geometry.ndim, SPLITS[operator]
+    if ndim < least:
+        raise RuntimeError(
+            f"torch.{operator} requires a tensor with at least {least} dimension, but got a tensor with {ndim} "
+            f"dimensions!"
+        )
+    return {"hsplit": 0 if ndim == 1 else 1, "vsplit": 0, "dsplit": 2}[operator]
+
+
+def _sections(operator: str, self: Tensor, sections: int) -> Any:
+    dim = _dim(operator, self)
+    size = self.geometry.sizes[dim]
+    if sections == 0 or size % sections:
+        raise RuntimeError(
+            f"torch.{operator} attempted to split along dimension {dim}, but the size of the dimension {size} is not "
+            f"divisible by the split_size {sections}!"
+        )
+    return invoke("tensor_split.sections", self, sections, dim)
+
+
+def hsplit_int(self: Tensor, sections: int) -> Any:
+    """Equal parts along dim 1, or dim 0 of a vector. Raises RuntimeError when the size is not divisible."""
+    return _sections("hsplit", self, sections)
+
+
+def vsplit_int(self: Tensor, sections: int) -> Any:
+    """Equal parts along dim 0. Raises RuntimeError when the size is not divisible."""
+    return _sections("vsplit", self, sections)
+
+
+def dsplit_int(self: Tensor, sections: int) -> Any:
+    """Equal parts along dim 2. Raises RuntimeError when the size is not divisible."""
+    return _sections("dsplit", self, sections)
+
+
+def hsplit_array(self: Tensor, indices: Sequence[int]) -> Any:
+    """Parts along dim 1, or dim 0 of a vector, that end at `indices`."""
+    return invoke("tensor_split.indices", self, indices, _dim("hsplit", self))
+
+
+def vsplit_array(self: Tensor, indices: Sequence[int]) -> Any:
+    """Parts along dim 0 that end at `indices`."""
+    return invoke("tensor_split.indices", self, indices, _dim("vsplit", self))
+
+
+def dsplit_array(self: Tensor, indices: Sequence[int]) -> Any:
+    """Parts along dim 2 that end at `indices`."""
+    return invoke("tensor_split.indices", self, indices, _dim("dsplit", self))

@@ -1,0 +1,26 @@
+"""Which module of `placement` holds which operator."""
+
+from __future__ import annotations
+
+from .deferred import register_deferred
+
+INPLACE = {"reduced_writes": "scatter_reduce_.two index_reduce_"}
+"""In-place forms with a kernel of their own."""
+KERNELS = {
+    "diagonals": "diag_embed fill_diagonal_ tril_indices triu_indices nonzero_static",
+    "fills": "fill.Scalar fill.Tensor",
+    "parts": "select_scatter slice_scatter diagonal_scatter as_strided_scatter",
+    "reduced_writes": "scatter_reduce.two index_reduce",
+}
+"""Operators with a kernel for CPU and Meta."""
+COMPOSITES = {
+    "diagonals": "diagflat",
+    "fills": "sum_to_size",
+    "stacks": """atleast_1d atleast_2d atleast_3d atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence
+        column_stack hsplit.int vsplit.int dsplit.int hsplit.array vsplit.array dsplit.array""",
+}
+"""Operators made of others."""
+
+register_deferred("placement", INPLACE)
+register_deferred("placement", KERNELS)
+register_deferred("placement", COMPOSITES, "CompositeImplicitAutograd")

@@ -1,0 +1,52 @@
+"""Fresh contiguous copies of what a view shows: select_copy, transpose_copy, unbind_copy and their kin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.memory_format import contiguous_format
+from .invoke import invoke
+from .registration import kernel
+
+VIEWS = {
+    "as_strided_copy": "as_strided",
+    "detach_copy": "detach",
+    "diagonal_copy": "diagonal",
+    "expand_copy": "expand",
+    "narrow_copy": "narrow",
+    "permute_copy": "permute",
+    "select_copy.int": "select.int",
+    "slice_copy.Tensor": "slice.Tensor",
+    "split_copy.Tensor": "split.Tensor",
+    "split_with_sizes_copy": "split_with_sizes",
+    "squeeze_copy": "squeeze",
+    "squeeze_copy.dim": "squeeze.dim",
+    "squeeze_copy.dims": "squeeze.dims",
+    "t_copy": "t",
+    "transpose_copy.int": "transpose.int",
+    "unbind_copy.int": "unbind.int",
+    "unfold_copy": "unfold",
+    "unsqueeze_copy": "unsqueeze",
+    "view_as_complex_copy": "view_as_complex",
+    "view_as_real_copy": "view_as_real",
+    "view_copy": "view",
+    "view_copy.dtype": "view.dtype",
+}
+"""Operator -> the view that it copies."""
+
+
+def copying(view: str) -> Callable[..., Any]:
+    """The function that copies what `view` returns, each part of a list by itself."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        found = invoke(view, *args, **kwargs)
+        if isinstance(found, (tuple, list)):
+            return tuple(invoke("clone", part, memory_format=contiguous_format) for part in found)
+        return invoke("clone", found, memory_format=contiguous_format)
+
+    return run
+
+
+for _name, _view in VIEWS.items():
+    kernel(_name)(copying(_view))
