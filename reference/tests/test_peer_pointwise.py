@@ -21,6 +21,10 @@ UNLIKE |= {"frexp.Tensor", "complex", "polar", "polygamma", "special_polygamma",
 """Operators where PyTorch rounds in between, takes other strides for constants, or refuses by value."""
 
 
+OPTIONS = {"alpha": 2, "value": 2, "rounding_mode": "floor", "decimals": 1, "approximate": "tanh"}
+"""What keyword-only arguments are given."""
+
+
 class Pair(NamedTuple):
     peer: Any
     own: Any
@@ -72,7 +76,7 @@ def draw(rng: random.Random, row: Row) -> tuple[list[Any], dict[str, Any], list[
             args.append({"bool": False, "float": 0.25, "int": 2}[argument.base_type])
     options: dict[str, Any] = {}
     for argument in parse(row.schema).keyword_only:
-        options[argument.name] = {"alpha": 2, "value": 2, "rounding_mode": "floor", "decimals": 1}[argument.name]
+        options[argument.name] = OPTIONS[argument.name]
     return args, options, shape
 
 
@@ -92,7 +96,9 @@ def array(tensor: Any) -> np.ndarray[Any, Any]:
 
 
 def public(module: Any, base: str) -> Any:
-    """``special.i0e`` for "special_i0e"."""
+    """``special.i0e`` for "special_i0e"; what PyTorch keeps in torch._C._nn stands in nn.operators."""
+    if hasattr(torch._C._nn, base):
+        return getattr(torch._C._nn if module is torch else gb.nn.operators, base)
     return getattr(module.special, base[8:]) if base.startswith("special_") else getattr(module, base)
 
 
@@ -101,10 +107,13 @@ def run(row: Row, form: str, args: list[Any], options: dict[str, Any], out: Pair
     owns = [a.own if isinstance(a, Pair) else a for a in args]
     if form == "inplace":
         name = row.base + "_"
+        if "method" not in row.variants:
+            peer, own = public(torch, name), public(gb, name)
+            return outcome(lambda: peer(*peers, **options)), outcome(lambda: own(*owns, **options))
         return outcome(lambda: getattr(peers[0], name)(*peers[1:], **options)), outcome(
             lambda: getattr(owns[0], name)(*owns[1:], **options)
         )
-    peer, own = public(torch, row.base), getattr(gb, row.base)
+    peer, own = public(torch, row.base), public(gb, row.base)
     if form == "out":
         return outcome(lambda: peer(*peers, out=out.peer, **options)), outcome(
             lambda: own(*owns, out=out.own, **options)

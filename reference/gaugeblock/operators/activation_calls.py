@@ -33,6 +33,11 @@ def leaky_relu(self: Tensor, negative_slope: Number = 0.01) -> Call:
 
 
 def prelu(self: Tensor, weight: Tensor) -> Call:
+    if weight.dtype is not self.dtype:
+        raise RuntimeError(
+            f"_prelu_kernel(): Found dtype {UPSTREAM_NAMES[weight.dtype.name]} but expected "
+            f"{UPSTREAM_NAMES[self.dtype.name]} for argument 'weight'"
+        )
     return Call("leaky_relu", (self, weight))
 
 

@@ -154,14 +154,15 @@ def embedding_bag_padding_idx(
 
     Raises RuntimeError for one that is no row.
     """
-    *rest, padding = options
+    by_frequency, mode, sparse, scale, last, padding = options
     rows = weight.geometry.sizes[0]
     if padding is not None and not -rows <= padding < rows:
         raise RuntimeError(
             f"embedding_bag(): padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but "
             f"got {padding}"
         )
-    return embedding_bag(weight, indices, offsets, *rest, None if padding is None else padding % rows)
+    place = None if padding is None else padding % rows
+    return embedding_bag(weight, indices, offsets, by_frequency, mode, sparse, scale, last, place)
 
 
 def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, scale: Tensor | None) -> None:
