@@ -5,15 +5,23 @@ It is loaded once per process, and its functions are known to every other module
 
 from __future__ import annotations
 
-from . import pool, sharing
+from . import pool, sharing, splitting
+from .code import Code
+from .fold_memory import GATHER_SLOT, ITEMSIZE_SLOT
 from .sharing import MAX_DIMS
 
 PREFIX = "gb_common"
-SHARE_FLAT, SHARE_GRID, EACH_RUN = (f"{PREFIX}_{name}" for name in ("share_flat", "share_grid", "each_run"))
+GATHERED = 512
+"""Strided elements of a reduction that are brought together at a time."""
+SUFFIXES = ("_set", "_forget", "_share_flat", "_share_grid", "_share_kept", "_split_run", "_each_run")
+"""Functions of the module, by what follows its name; those after the first two are called from other modules."""
+SHARE_FLAT, SHARE_GRID, SHARE_KEPT, SPLIT_RUN, EACH_RUN = (PREFIX + suffix for suffix in SUFFIXES[2:])
 _TYPES = {
     SHARE_FLAT: "i1 (ptr, ptr, ptr, i64, ptr, i64)",
     SHARE_GRID: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
-    EACH_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr)",
+    SHARE_KEPT: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
+    SPLIT_RUN: "void (ptr, ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr)",
+    EACH_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
 }
 
 
@@ -23,19 +31,33 @@ def declaration(symbol: str) -> str:
     return f"declare {result} @{symbol}{arguments}"
 
 
-SUFFIXES = ("_set", "_forget", "_share_flat", "_share_grid", "_each_run")
-"""Functions of the module, by what follows its name; those after the first two are called from other modules."""
-
-
 def text(name: str) -> str:
     """LLVM IR of the module."""
-    return "\n".join([pool.text(name), sharing.text(name), _each_run(name), ""])
+    return "\n".join([pool.text(name), sharing.text(name), splitting.text(name), _gathered(), _each_run(name), ""])
+
+
+def _gathered() -> str:
+    """@gathered(run, state, in, n, stride, index, parameters): `run` over elements brought together piece by piece."""
+    code = Code()
+    buffer = code.register(f"alloca [{GATHERED * 16} x i8], align 64")
+    routine = code.load("ptr", code.slot("%parameters", GATHER_SLOT))
+    itemsize = code.load("i64", code.slot("%parameters", ITEMSIZE_SLOT))
+    with code.loop(0, "%n", GATHERED) as i:
+        count = code.minimum(code.register(f"sub i64 %n, {i}"), GATHERED)
+        place = code.at("%in", i, "%stride")
+        code.line(f"call void {routine}(ptr {buffer}, i64 0, ptr {place}, i64 {count}, i64 1, i64 %stride, i64 0)")
+        index = code.register(f"add i64 %index, {i}")
+        given = f"ptr {buffer}, i64 {count}, i64 {itemsize}, i64 {index}"
+        code.line(f"call void %run(ptr %state, {given}, ptr %parameters)")
+    arguments = "ptr %run, ptr %state, ptr %in, i64 %n, i64 %stride, i64 %index, ptr %parameters"
+    return code.function(f"define internal void @gathered({arguments})", "  ret void")
 
 
 def _each_run(name: str) -> str:
-    """@NAME_each_run(run, state, in, ndim, sizes, strides, parameters): `run` along the first dim, for all others."""
+    """@NAME_each_run(run, state, in, ndim, sizes, strides, parameters, index): `run` along the first dim, for all
+    others; elements are counted from `index` on, and brought together first where the parameters name a routine."""
     return f"""define void @{name}_each_run(ptr %run, ptr %state, ptr %in, i64 %ndim, ptr %sizes, ptr %strides,
-    ptr %parameters) {{
+    ptr %parameters, i64 %first) {{
 entry:
   %counters = alloca [{MAX_DIMS} x i64]
   %volume = load i64, ptr %parameters
@@ -45,7 +67,7 @@ some:
   %flat = icmp eq i64 %ndim, 0
   br i1 %flat, label %single, label %clear
 single:
-  call void %run(ptr %state, ptr %in, i64 1, i64 0, i64 0, ptr %parameters)
+  call void %run(ptr %state, ptr %in, i64 1, i64 0, i64 %first, ptr %parameters)
   ret void
 clear:
   %c = phi i64 [0, %some], [%c_next, %clear]
@@ -57,16 +79,26 @@ clear:
 start:
   %n = load i64, ptr %sizes
   %stride = load i64, ptr %strides
+  %routine_place = getelementptr i64, ptr %parameters, i64 {GATHER_SLOT}
+  %routine = load ptr, ptr %routine_place
+  %apart = icmp ne ptr %routine, null
   br label %rows
 rows:
   %at = phi ptr [%in, %start], [%ahead, %step]
-  %index = phi i64 [0, %start], [%index_next, %step]
+  %index = phi i64 [%first, %start], [%index_next, %step]
+  br i1 %apart, label %gather, label %direct
+gather:
+  call void @gathered(ptr %run, ptr %state, ptr %at, i64 %n, i64 %stride, i64 %index, ptr %parameters)
+  br label %ran
+direct:
   call void %run(ptr %state, ptr %at, i64 %n, i64 %stride, i64 %index, ptr %parameters)
+  br label %ran
+ran:
   %index_next = add i64 %index, %n
   br label %advance
 advance:
-  %d = phi i64 [1, %rows], [%d_next, %wrap]
-  %now = phi ptr [%at, %rows], [%back, %wrap]
+  %d = phi i64 [1, %ran], [%d_next, %wrap]
+  %now = phi ptr [%at, %ran], [%back, %wrap]
   %inside = icmp slt i64 %d, %ndim
   br i1 %inside, label %move, label %done
 move:

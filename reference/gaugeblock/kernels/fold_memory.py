@@ -1,6 +1,7 @@
 """Where a fold keeps its state: 8-byte scalar slots, then vector slots, in one block of memory.
 
-Parameters (count, numbers, results of the earlier phase) have the same layout in a block of their own.
+Parameters (count, numbers, results of the earlier phase) have the same layout in a block of their own, whose last
+scalar slots hold the item size and the address of the routine that brings strided elements together, or 0.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from .lower import Emitter
 SLOTS = 8
 SCALAR_BYTES = 8 * SLOTS
 VECTOR_BYTES = 256
+ITEMSIZE_SLOT, GATHER_SLOT = SLOTS - 2, SLOTS - 1
 BLOCK_BYTES = SCALAR_BYTES + SLOTS * VECTOR_BYTES
 
 

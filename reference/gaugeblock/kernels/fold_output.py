@@ -8,7 +8,7 @@ kept dimension and not in the reduced one. `parameters` starts with the count an
 
 from __future__ import annotations
 
-from .common import EACH_RUN, declaration
+from .common import EACH_RUN, SPLIT_RUN, declaration
 from .fold import FoldBody
 from .fold_loops import LoopWriter
 from .fold_memory import BLOCK_BYTES, load_lanes, load_slot, store_lanes, store_slot
@@ -27,9 +27,9 @@ class OutputWriter:
 
     def text(self, name: str, attributes: str) -> str:
         """The module; the function for rows of outputs is called `name`."""
-        parts = [declaration(EACH_RUN)]
+        parts = [declaration(SPLIT_RUN), declaration(EACH_RUN)]
         for number in range(len(self.body.phases)):
-            parts += [self.loops.along(number), self.loops.across(number), self._merge(number)]
+            parts += [self.loops.along(number), self.loops.across(number), self._merge(number), self._join(number)]
             parts += [self._finish(number, 1), self._finish(number, self.body.width)]
         parts += [self._output(1), self._output(self.body.width), self._row(name)]
         return "\n".join([*parts, *self.declarations.values(), f"attributes #0 = {{ {attributes} }}", ""])
@@ -55,6 +55,16 @@ class OutputWriter:
         store_lanes(single, "%state", phase.combined)
         lines += single.lines
         return "\n".join([f"define internal void @merge_{number}(ptr %state) #0 {{", *lines, "  ret void", "}"])
+
+    def _join(self, number: int) -> str:
+        """@join_P(state, other): combine two scalar states into the first."""
+        phase = self.body.phases[number]
+        emitter = Emitter(1, "j", self.declarations)
+        load_lanes(emitter, "%state", phase.state)
+        load_lanes(emitter, "%other", phase.other)
+        store_lanes(emitter, "%state", phase.combined)
+        head = f"define internal void @join_{number}(ptr %state, ptr %other) #0 {{"
+        return "\n".join([head, *emitter.lines, "  ret void", "}"])
 
     def _finish(self, number: int, width: int) -> str:
         """@finish_P_W(state, parameters, outs, out_strides): parameters of the next phase, or the results."""
@@ -106,10 +116,11 @@ class OutputWriter:
                 for slot, (lane, value) in enumerate(zip(phase.identity, writer.emit(phase.identity), strict=True)):
                     store_slot(writer, "%state", slot, lane.type, value)
                 lines += writer.lines
-            run = f"@along_{number}" if width == 1 else f"@across_{number}"
-            lines.append(f"  call void @{EACH_RUN}(ptr {run}, ptr %state, {RUN_TAIL})")
             if width == 1:
-                lines.append(f"  call void @merge_{number}(ptr %state)")
+                functions = f"ptr @along_{number}, ptr @merge_{number}, ptr @join_{number}"
+                lines.append(f"  call void @{SPLIT_RUN}({functions}, ptr %state, {RUN_TAIL})")
+            else:
+                lines.append(f"  call void @{EACH_RUN}(ptr @across_{number}, ptr %state, {RUN_TAIL}, i64 0)")
             finish = f"@finish_{number}_{width}"
             lines.append(f"  call void {finish}(ptr %state, ptr %parameters, ptr %outs, ptr %out_strides)")
         signature = f"{RUN_TAIL}, ptr %outs, ptr %out_strides"

@@ -19,15 +19,17 @@ from .compiler import NAME, Builtin, compiler
 from .fold import Fold, record_fold
 from .fold_output import OutputWriter
 from .isa import Level, current_level
+from .packing import gather
 from .reduction_entry import reduction_entry
 
 
 class ReductionKernel:
-    """A compiled fold; the attribute `reduce` is a builtin made on first use."""
+    """A compiled fold; `reduce`, and `gathering` for elements that lie apart, are builtins made on first use."""
 
-    __slots__ = ("compute", "fold", "input", "level", "name", "reduce", "results")
+    __slots__ = ("compute", "fold", "gathering", "input", "level", "name", "reduce", "results")
 
     reduce: Builtin
+    gathering: Builtin
 
     def __init__(
         self, name: str, fold: Fold, input: DType, compute: DType, results: tuple[DType, ...], level: Level
@@ -48,11 +50,14 @@ class ReductionKernel:
         return OutputWriter(body).text(NAME, self.level.attributes)
 
     def __getattr__(self, attribute: str) -> Builtin:
-        if attribute != "reduce":
+        if attribute not in ("reduce", "gathering"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
         row = compiler().load(self.text())
-        self.reduce = compiler().builtin(self.name, _entry(len(self.results), self.fold.numbers), [row])
-        return self.reduce
+        routine = gather(self.input.itemsize, self.level) if attribute == "gathering" else 0
+        entry = _entry(len(self.results), self.fold.numbers)
+        builtin = compiler().builtin(self.name, entry, [row, routine, self.input.itemsize])
+        setattr(self, attribute, builtin)
+        return builtin
 
 
 @functools.cache

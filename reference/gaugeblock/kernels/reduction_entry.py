@@ -4,13 +4,14 @@
            input strides (kept, reduced)..., output strides (kept dims) output by output...)
 
 Dims stand innermost first in each group; strides are in bytes. The function's `self` is a bytes object with the
-address of the fold's row function.
+address of the fold's row function, that of the routine that brings strided elements together, or 0, and the item size.
 """
 
 from __future__ import annotations
 
+from .common import SHARE_KEPT, declaration
 from .entry import PYTHON_API, EntryWriter
-from .fold_memory import BLOCK_BYTES
+from .fold_memory import BLOCK_BYTES, GATHER_SLOT, ITEMSIZE_SLOT
 from .sharing import MAX_DIMS
 
 
@@ -50,15 +51,20 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     entry.array(start, out_dims, out_strides)
     entry.check(always=True)
     entry.store("i64", volumes[1], parameters, 0)
+    descriptor = entry.descriptor()
+    for place, slot in ((1, GATHER_SLOT), (2, ITEMSIZE_SLOT)):
+        field = entry.register(f"getelementptr i64, ptr {descriptor}, i64 {place}")
+        entry.store("i64", entry.register(f"load i64, ptr {field}"), parameters, slot)
     some, work = entry.register(f"icmp sgt i64 {volumes[0]}, 0"), entry.label()
     entry.lines += [f"  br i1 {some}, label %{work}, label %return", f"{work}:"]
     amount = entry.register(f"mul i64 {volumes[0]}, {volumes[1]}")
-    base = entry.register(f"load ptr, ptr {entry.descriptor()}")
+    base = entry.register(f"load ptr, ptr {descriptor}")
     call = f"ptr {base}, ptr {source}, ptr {outs}, i64 {kept}, ptr {arrays[0]}, ptr {arrays[2]}, ptr {out_strides}, "
     call += f"i64 {reduced}, ptr {arrays[1]}, ptr {arrays[3]}, ptr {parameters}"
-    entry.run(f"call i1 @kept({call})", amount)
+    shared = f"call i1 @{SHARE_KEPT}(ptr @kept, {call}, i64 {outputs})"
+    entry.run(f"call i1 @kept({call})", amount, shared)
     text = entry.text([f"  %right = icmp sge i64 %nargs, {position}", "  br i1 %right, label %read, label %wrong"])
-    return "\n".join([PYTHON_API, _kept(outputs), text, ""])
+    return "\n".join([PYTHON_API, declaration(SHARE_KEPT), _kept(outputs), text, ""])
 
 
 def _kept(outputs: int) -> str:

@@ -35,7 +35,7 @@ def _share_flat(name: str) -> str:
     even = code.register(f"udiv i64 {code.register(f'add i64 %n, {parts}')}, {parts}")
     chunk = code.register(f"and i64 {code.register(f'add i64 {even}, 63')}, -64")
     fields = ("ptr %row", "ptr %pointers", "ptr %numbers", "i64 %n", "ptr %itemsizes", f"i64 {chunk}", "i64 %many")
-    context = _context(code, fields)
+    context = context_of(code, fields)
     failed = code.register(f"call i1 @{name}_run(ptr @flat_part, ptr {context}, i64 {parts})")
     arguments = "ptr %row, ptr %pointers, ptr %numbers, i64 %n, ptr %itemsizes, i64 %many"
     return code.function(f"define i1 @{name}_share_flat({arguments})", f"  ret i1 {failed}")
@@ -44,17 +44,17 @@ def _share_flat(name: str) -> str:
 def _flat_part() -> str:
     code = Code()
     kinds = ("ptr", "ptr", "ptr", "i64", "ptr", "i64", "i64")
-    row, pointers, numbers, n, itemsizes, size, many = _fields(code, kinds)
+    row, pointers, numbers, n, itemsizes, size, many = fields_of(code, kinds)
     moved = code.register(f"alloca ptr, i64 {many}")
     fault = _no_fault(code)
-    begin, count = _range(code, n, size)
+    begin, count = range_of(code, n, size)
     with code.loop(0, many) as k:
         place = code.load("ptr", code.slot(pointers, k))
         code.store("ptr", code.at(place, begin, code.load("i64", code.slot(itemsizes, k))), code.slot(moved, k))
     with code.when(code.register(f"icmp sgt i64 {count}, 0")):
         found = code.register(f"call i1 {row}(ptr {moved}, ptr {numbers}, i64 {count}, ptr {itemsizes})")
         code.store("i1", found, fault, 1)
-    return _part("flat_part", code, fault)
+    return part_function("flat_part", code, code.load("i1", fault, 1))
 
 
 def _share_grid(name: str) -> str:
@@ -85,7 +85,7 @@ def _share_grid(name: str) -> str:
     split = code.register(f"icmp sgt i64 %ndim, {first}")
     chunk = code.register(f"select i1 {split}, i64 {chunk}, i64 {size}")
     pieces = code.register(f"select i1 {split}, i64 {pieces}, i64 1")
-    context = _context(
+    context = context_of(
         code,
         ("ptr %drive", "ptr %row", "ptr %pointers", "ptr %numbers", "i64 %ndim", "ptr %sizes", "ptr %strides",
          "ptr %itemsizes", f"i64 {dim}", f"i64 {size}", f"i64 {chunk}", "i64 %many"),
@@ -101,11 +101,11 @@ def _share_grid(name: str) -> str:
 def _grid_part() -> str:
     code = Code()
     kinds = ("ptr", "ptr", "ptr", "ptr", "i64", "ptr", "ptr", "ptr", "i64", "i64", "i64", "i64")
-    drive, row, pointers, numbers, ndim, sizes, strides, itemsizes, dim, size, chunk, many = _fields(code, kinds)
+    drive, row, pointers, numbers, ndim, sizes, strides, itemsizes, dim, size, chunk, many = fields_of(code, kinds)
     moved = code.register(f"alloca ptr, i64 {many}")
     own = code.register(f"alloca [{MAX_DIMS} x i64]")
     fault = _no_fault(code)
-    begin, count = _range(code, size, chunk)
+    begin, count = range_of(code, size, chunk)
     with code.loop(0, ndim) as d:
         code.store("i64", code.load("i64", code.slot(sizes, d)), code.slot(own, d))
     code.store("i64", count, code.slot(own, dim))
@@ -119,7 +119,7 @@ def _grid_part() -> str:
             f"ptr {itemsizes})"
         )
         code.store("i1", found, fault, 1)
-    return _part("grid_part", code, fault)
+    return part_function("grid_part", code, code.load("i1", fault, 1))
 
 
 def _no_fault(code: Code) -> str:
@@ -128,7 +128,7 @@ def _no_fault(code: Code) -> str:
     return place
 
 
-def _context(code: Code, fields: tuple[str, ...]) -> str:
+def context_of(code: Code, fields: tuple[str, ...]) -> str:
     """A block of 8-byte slots with the fields, given as type and value."""
     block = code.register(f"alloca [{len(fields)} x i64]")
     for k, field in enumerate(fields):
@@ -137,16 +137,17 @@ def _context(code: Code, fields: tuple[str, ...]) -> str:
     return block
 
 
-def _fields(code: Code, types: tuple[str, ...]) -> list[str]:
+def fields_of(code: Code, types: tuple[str, ...]) -> list[str]:
+    """The fields of %context, by their types."""
     return [code.load(type, code.slot("%context", k)) for k, type in enumerate(types)]
 
 
-def _range(code: Code, n: str, chunk: str) -> tuple[str, str]:
+def range_of(code: Code, n: str, chunk: str) -> tuple[str, str]:
     """Where part %k begins and how many of `n` it has; none or fewer at the end."""
     begin = code.register(f"mul i64 %k, {chunk}")
     return begin, code.minimum(code.register(f"sub i64 {n}, {begin}"), chunk)
 
 
-def _part(name: str, code: Code, fault: str) -> str:
-    result = code.load("i1", fault, 1)
+def part_function(name: str, code: Code, result: str) -> str:
+    """The function of part %k."""
     return code.function(f"define internal i1 @{name}(ptr %context, i64 %k)", f"  ret i1 {result}")

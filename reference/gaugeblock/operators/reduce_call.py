@@ -129,7 +129,8 @@ def _plan(
         tail += [d[2 + k] for d in kept_dims]
     kernel = reduction_kernel(name, fold, geometry.dtype, compute, results)
     observed("reduction", (kernel, tuple(d[0] for d in kept_dims), tuple(d[0] for d in inner_dims)))
-    return ReducePlan(outputs, kernel.reduce, tuple(tail))
+    apart = bool(inner_dims) and inner_dims[0][1] != itemsize and not (kept_dims and kept_dims[0][1] == itemsize)
+    return ReducePlan(outputs, kernel.gathering if apart else kernel.reduce, tuple(tail))
 
 
 def _row_major(sizes: Sequence[int], itemsize: int) -> list[int]:

@@ -1,0 +1,142 @@
+"""IR text that shares reductions out to the pool's threads: outputs among parts, or the elements of one output.
+
+    @NAME_share_kept(kept, fold, in, outs, nkeep, keep_sizes, keep_strides, out_strides, ndim, sizes, strides,
+                     parameters, outputs) -> i1
+    @NAME_split_run(run, merge, join, state, in, ndim, sizes, strides, parameters)
+
+The second folds the elements of one output into `state`. Many elements are folded part by part, along the outermost
+dim, each part into a state of its own, and these are joined in order: the parts, and so the bits of the result, are
+the same for every number of threads.
+"""
+
+from __future__ import annotations
+
+from .code import Code
+from .fold_memory import BLOCK_BYTES, SCALAR_BYTES
+from .sharing import MAX_DIMS, PART, context_of, fields_of, part_function, parts_of, range_of
+
+STATE_BYTES = (BLOCK_BYTES + 63) // 64 * 64
+MOST_PARTS = 64
+
+
+def text(name: str) -> str:
+    """The functions of this module; @NAME_run is the pool's, @NAME_each_run the walk over reduced dims."""
+    memcpy = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+    return "\n".join([_share_kept(name), _kept_part(), _split_run(name), _run_part(name), memcpy])
+
+
+def _share_kept(name: str) -> str:
+    code = Code()
+    best, along, volume = (code.register("alloca i64") for _ in range(3))
+    code.store("i64", code.load("i64", "%parameters"), volume)
+    with code.loop(0, "%nkeep") as d:
+        size = code.load("i64", code.slot("%keep_sizes", d))
+        code.store("i64", code.register(f"mul i64 {code.load('i64', volume)}, {size}"), volume)
+    wanted = parts_of(code, code.load("i64", volume))
+    code.store("i64", 1, best)
+    code.store("i64", 0, along)
+    with code.loop(0, "%nkeep") as d:
+        pieces = code.minimum(code.load("i64", code.slot("%keep_sizes", d)), wanted)
+        with code.when(code.register(f"icmp sge i64 {pieces}, {code.load('i64', best)}")):
+            code.store("i64", pieces, best)
+            code.store("i64", d, along)
+    dim, pieces = code.load("i64", along), code.load("i64", best)
+    size = code.load("i64", code.slot("%keep_sizes", dim))
+    even = code.register(f"udiv i64 {code.register(f'add i64 {size}, {pieces}')}, {pieces}")
+    inner = code.register(f"icmp eq i64 {dim}, 0")
+    rounded = code.register(f"and i64 {code.register(f'add i64 {even}, 63')}, -64")
+    chunk = code.register(f"select i1 {inner}, i64 {rounded}, i64 {even}")
+    given = ("ptr %kept", "ptr %fold", "ptr %in", "ptr %outs", "i64 %nkeep", "ptr %keep_sizes", "ptr %keep_strides",
+             "ptr %out_strides", "i64 %ndim", "ptr %sizes", "ptr %strides", "ptr %parameters",
+             "i64 %outputs")  # fmt: skip
+    context = context_of(code, (*given, f"i64 {dim}", f"i64 {size}", f"i64 {chunk}"))
+    failed = code.register("alloca i1")
+    code.store("i1", "false", failed, 1)
+    alone = code.register("icmp eq i64 %nkeep, 0")
+    with code.when(alone):
+        code.register(f"call i1 %kept({', '.join(given[1:-1])})")
+    with code.when(code.register(f"xor i1 {alone}, true")):
+        code.register(f"call i1 @{name}_run(ptr @kept_part, ptr {context}, i64 {pieces})")
+    return code.function(f"define i1 @{name}_share_kept({', '.join(given)})", "  ret i1 false")
+
+
+def _kept_part() -> str:
+    code = Code()
+    kinds = ("ptr",) * 4 + ("i64",) + ("ptr",) * 3 + ("i64",) + ("ptr",) * 3 + ("i64",) * 4
+    (kept, fold, source, outs, nkeep, keep_sizes, keep_strides, out_strides, ndim, sizes, strides, parameters, outputs,
+     dim, size, chunk) = fields_of(code, kinds)  # fmt: skip
+    moved = code.register(f"alloca ptr, i64 {outputs}")
+    own = code.register(f"alloca [{MAX_DIMS} x i64]")
+    block = code.register(f"alloca [{BLOCK_BYTES} x i8], align 64")
+    code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {block}, ptr {parameters}, i64 {SCALAR_BYTES}, i1 0)")
+    begin, count = range_of(code, size, chunk)
+    with code.loop(0, nkeep) as d:
+        code.store("i64", code.load("i64", code.slot(keep_sizes, d)), code.slot(own, d))
+    code.store("i64", count, code.slot(own, dim))
+    with code.loop(0, outputs) as k:
+        stride = code.slot(code.slot(out_strides, code.register(f"mul i64 {nkeep}, {k}")), dim)
+        place = code.load("ptr", code.slot(outs, k))
+        code.store("ptr", code.at(place, begin, code.load("i64", stride)), code.slot(moved, k))
+    first = code.at(source, begin, code.load("i64", code.slot(keep_strides, dim)))
+    with code.when(code.register(f"icmp sgt i64 {count}, 0")):
+        code.register(
+            f"call i1 {kept}(ptr {fold}, ptr {first}, ptr {moved}, i64 {nkeep}, ptr {own}, ptr {keep_strides}, "
+            f"ptr {out_strides}, i64 {ndim}, ptr {sizes}, ptr {strides}, ptr {block})"
+        )
+    return part_function("kept_part", code, "false")
+
+
+def _split_run(name: str) -> str:
+    code = Code()
+    volume = code.load("i64", "%parameters")
+    large = code.register(f"icmp ugt i64 {volume}, {2 * PART}")
+    deep = code.register("icmp sgt i64 %ndim, 0")
+    big = code.register(f"and i1 {large}, {deep}")
+    walk = "i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
+    with code.when(code.register(f"xor i1 {big}, true")):
+        code.line(f"call void @{name}_each_run(ptr %run, ptr %state, ptr %in, {walk}, i64 0)")
+        code.line("call void %merge(ptr %state)")
+    with code.when(big):
+        last = code.register("sub i64 %ndim, 1")
+        size = code.load("i64", code.slot("%sizes", last))
+        step = code.load("i64", code.slot("%strides", last))
+        pieces = code.minimum(code.minimum(parts_of(code, volume), MOST_PARTS), size)
+        even = code.register(f"udiv i64 {code.register(f'add i64 {size}, {pieces}')}, {pieces}")
+        flat = code.register("icmp eq i64 %ndim, 1")
+        rounded = code.register(f"and i64 {code.register(f'add i64 {even}, 63')}, -64")
+        chunk = code.register(f"select i1 {flat}, i64 {rounded}, i64 {even}")
+        inner = code.register(f"udiv i64 {volume}, {size}")
+        states = code.register(f"alloca i8, i64 {MOST_PARTS * STATE_BYTES}, align 64")
+        with code.loop(0, pieces) as k:
+            place = code.at(states, k, STATE_BYTES)
+            code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {place}, ptr %state, i64 {BLOCK_BYTES}, i1 0)")
+        context = context_of(
+            code,
+            ("ptr %run", "ptr %merge", f"ptr {states}", "ptr %in", "i64 %ndim", "ptr %sizes", "ptr %strides",
+             "ptr %parameters", f"i64 {size}", f"i64 {chunk}", f"i64 {step}", f"i64 {inner}"),
+        )  # fmt: skip
+        code.register(f"call i1 @{name}_run(ptr @run_part, ptr {context}, i64 {pieces})")
+        with code.loop(0, pieces) as k:
+            code.line(f"call void %join(ptr %state, ptr {code.at(states, k, STATE_BYTES)})")
+    arguments = f"ptr %run, ptr %merge, ptr %join, ptr %state, ptr %in, {walk}"
+    return code.function(f"define void @{name}_split_run({arguments})", "  ret void")
+
+
+def _run_part(name: str) -> str:
+    code = Code()
+    kinds = ("ptr",) * 4 + ("i64",) + ("ptr",) * 3 + ("i64",) * 4
+    run, merge, states, source, ndim, sizes, strides, parameters, size, chunk, step, inner = fields_of(code, kinds)
+    own = code.register(f"alloca [{MAX_DIMS} x i64]")
+    begin, count = range_of(code, size, chunk)
+    with code.loop(0, ndim) as d:
+        code.store("i64", code.load("i64", code.slot(sizes, d)), code.slot(own, d))
+    code.store("i64", count, code.slot(own, code.register(f"sub i64 {ndim}, 1")))
+    state = code.at(states, "%k", STATE_BYTES)
+    index = code.register(f"mul i64 {begin}, {inner}")
+    with code.when(code.register(f"icmp sgt i64 {count}, 0")):
+        code.line(
+            f"call void @{name}_each_run(ptr {run}, ptr {state}, ptr {code.at(source, begin, step)}, i64 {ndim}, "
+            f"ptr {own}, ptr {strides}, ptr {parameters}, i64 {index})"
+        )
+    code.line(f"call void {merge}(ptr {state})")
+    return part_function("run_part", code, "false")
