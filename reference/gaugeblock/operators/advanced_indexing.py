@@ -34,8 +34,16 @@ def advanced_getitem(self: Tensor, index: Any) -> Tensor:
     if type(index) is Tensor and index.geometry.ndim and index.geometry.dtype in INDEX_DTYPES and self.geometry.ndim:
         picked = _picked(self, index)
         return picked if picked is not None else take_along(self, 0, tensor_index_array(index, self.geometry.device))
+    if type(index) is Tensor and index.geometry.dtype is bool_ and _is_whole_mask(self.geometry, index.geometry):
+        return take_true(array_of(self), array_of(index), self.geometry.dtype)
     view, arrays = split_index(self, index)
     return _pick(view, arrays)
+
+
+def _is_whole_mask(geometry: Geometry, mask: Geometry) -> bool:
+    """Whether a mask has the sizes of the tensor, both of them in memory as they are."""
+    same = mask.sizes == geometry.sizes and geometry.ndim > 0
+    return same and geometry.device is cpu and mask.device is cpu and not geometry.lazy
 
 
 def _picked(self: Tensor, index: Tensor) -> Tensor | None:
@@ -142,7 +150,7 @@ def _pick(view: Tensor, arrays: dict[int, Array]) -> Tensor:
 
 def take_true(array: Array, mask: Array, dtype: DType) -> Tensor:
     """The elements of `array` where `mask`, of the same sizes, is true, in row-major order."""
-    places = np.flatnonzero(mask)
+    places = mask.nonzero()[0] if mask.ndim == 1 else mask.reshape(-1).nonzero()[0]
     result = empty_tensor((places.size,), dtype)
     if places.size:
         array.reshape(-1).take(places, out=array_of(result), mode="clip")

@@ -9,7 +9,7 @@ import numpy as np
 from ..core.promotion import promote_types
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.types import UPSTREAM_NAMES
-from ..tensor.array_view import kept_array
+from ..tensor.array_view import FEW, kept_array
 from ..tensor.geometry import Geometry
 from ..tensor.getters import is_complex, is_floating_point, is_signed
 from ..tensor.scalars import item, to_bool
@@ -31,10 +31,6 @@ def equal(self: Tensor, other: Tensor) -> bool:
         return noted("equal", same, _equal_runner(left, right)) if 0 < left.numel <= FEW else same
     wide = promote_types(left.dtype, right.dtype).numpy
     return bool(np.array_equal(values(self).astype(wide), values(other).astype(wide)))
-
-
-FEW = 4096
-"""Elements up to which NumPy's views of a tensor are kept."""
 
 
 def _equal_runner(left: Geometry, right: Geometry) -> Callable[[Tensor, Tensor], bool]:

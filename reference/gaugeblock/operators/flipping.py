@@ -12,7 +12,7 @@ from ..core.errors import wrap_dim
 from ..iteration.coalesce import coalesce_dimensions
 from ..iteration.reorder import permute, reorder_dimensions
 from ..memory.elements import store_bytes
-from ..tensor.array_view import array_of, kept_array
+from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.geometry import Geometry, geometry_of
 from ..tensor.strides import preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
@@ -150,10 +150,6 @@ def _triangle(operator: str, self: Tensor, diagonal: int, keep: Any) -> Tensor:
         if 0 < geometry.numel <= FEW and not geometry.lazy:
             return noted(operator, result, _triangle_runner(geometry, result.geometry, kept))
     return result
-
-
-FEW = 4096
-"""Elements of tensors up to which NumPy's views of them are kept."""
 
 
 def _triangle_runner(geometry: Geometry, out: Geometry, kept: Array) -> Callable[[Tensor], Tensor]:

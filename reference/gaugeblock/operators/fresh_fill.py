@@ -13,10 +13,9 @@ from ..tensor.array_view import array_of
 from ..tensor.geometry import remember
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor
-from .number_limits import check_fits
+from .number_limits import LARGEST_HALF, check_fits
 
 FEW_BYTES = 2048
-FITS_ALL_FLOATS = 65504.0
 PACKED = frozenset(dtype for dtype in ALL_DTYPES if not dtype.is_complex and dtype is not bfloat16)
 
 
@@ -68,7 +67,7 @@ def number_of(operator: str, argument: str, value: Any) -> Number:
 
 def fill_checked(operator: str, target: Tensor, value: Number) -> None:
     dtype = target.geometry.dtype
-    if value.__class__ is float and dtype.kind == 2 and -FITS_ALL_FLOATS <= value <= FITS_ALL_FLOATS:
+    if value.__class__ is float and dtype.kind == 2 and -LARGEST_HALF <= value <= LARGEST_HALF:
         fill_number(target, value)
         return
     check_fits(operator, value, dtype)

@@ -232,13 +232,12 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor:
 @kernel("nonzero", "CPU")
 def nonzero(self: Tensor) -> Tensor:
     """The indices of the elements that are not zero, row-major, as int64 of sizes (count, ndim)."""
-    found = values(self).nonzero() if self.geometry.ndim else ()
-    count = int(np.count_nonzero(values(self)))
+    array = values(self)
+    found = array.nonzero() if array.ndim else ()
+    count = found[0].size if found else int(np.count_nonzero(array))
     result = empty_strided_tensor((count, self.geometry.ndim), (1, max(count, 1)), int64)
     if result.geometry.numel:
-        target = array_of(result)
-        for column, places in enumerate(found):
-            target[:, column] = places
+        array_of(result).T[...] = found
     return result
 
 

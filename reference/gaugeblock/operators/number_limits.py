@@ -9,10 +9,16 @@ from ..core.limits import finfo, iinfo
 from ..iteration.operand import Number
 from ..tensor.geometry import CONJUGATE, NEGATIVE
 
+REAL = frozenset({int, float})
+LARGEST_HALF = 65504.0
+"""Numbers up to this size fit every floating dtype."""
+
 
 def check_fits(operator: str, value: Number, dtype: DType) -> None:
     """RuntimeError when `value` is outside the finite range of `dtype`; negative ints wrap in unsigned dtypes."""
     if dtype.kind == 0:
+        return
+    if dtype.kind == 2 and value.__class__ in REAL and -LARGEST_HALF <= value <= LARGEST_HALF:  # type: ignore[operator]
         return
     if not _fits(value, dtype):
         raise RuntimeError(f"{operator}(): value cannot be converted to type {dtype.name} without overflow: {value!r}")
@@ -38,6 +44,8 @@ def _fits(value: Number, dtype: DType) -> bool:
 def stored_number(operator: str, value: Number, dtype: DType, lazy: int = 0) -> Number:
     """`value` as it goes into memory of `dtype`: checked to fit, truncated for ints, truth for bool."""
     check_fits(operator, value, dtype)
+    if dtype.kind == 2 and not lazy and value.__class__ in REAL:
+        return value
     if lazy & CONJUGATE and isinstance(value, complex):
         value = value.conjugate()
     if lazy & NEGATIVE:

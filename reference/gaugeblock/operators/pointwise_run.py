@@ -10,6 +10,7 @@ from ..iteration.resize import resize_output
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version
 from .extents import extent_of
+from .number_limits import LARGEST_HALF
 from .pointwise_call import Call
 from .pointwise_plan import Plan, arguments, fitted, plan_call, tensors_of
 from .pointwise_rule import PointwiseRule
@@ -62,10 +63,6 @@ class PointwiseNote(NamedTuple):
             return out
 
         return Ordered(ordered.operands, run)
-
-
-LARGEST_HALF = 65504.0
-"""Numbers up to this size fit every floating dtype."""
 
 
 def runner_for(plan: Plan, call: Call) -> Ordered | None:

@@ -16,7 +16,7 @@ from ..core.dtype import DType, bfloat16, bool_, float16
 from ..core.promotion import promote_types
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.types import UPSTREAM_NAMES
-from ..tensor.array_view import array_of, kept_array
+from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from .arrays import Array, check_same_device, values, widened
@@ -42,10 +42,6 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...], operator: str =
             target[...] = np.matmul(values(self), values(other))
     runner = _runner(self.geometry, other.geometry, result.geometry)
     return result if runner is None else noted(operator, result, runner)
-
-
-FEW = 4096
-"""Elements of operands and results up to which NumPy's views of them are kept."""
 
 
 def _runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[Tensor, Tensor], Tensor] | None:

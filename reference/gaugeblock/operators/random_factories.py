@@ -14,7 +14,7 @@ from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
-from ..tensor.array_view import array_of, kept_array
+from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.geometry import contiguous_geometry, only_ints
 from ..tensor.metadata import resize_
 from ..tensor.tensor import Tensor, empty_tensor, new_like
@@ -29,8 +29,6 @@ from .random_fill import INT64_END, WIDE, bernoulli_float, bernoulli_tensor, nor
 from .registration import kernel
 
 Fill = Callable[..., Tensor]
-FEW = 4096
-"""Elements up to which NumPy's views of a tensor are kept."""
 
 
 def _fresh(

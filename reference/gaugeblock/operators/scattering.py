@@ -13,7 +13,7 @@ from ..core.errors import wrap_dim
 from ..iteration.operand import Number
 from ..iteration.overlap import check_no_internal_overlap
 from ..iteration.types import UPSTREAM_NAMES
-from ..tensor.array_view import array_of
+from ..tensor.array_view import FEW, array_of
 from ..tensor.geometry import Geometry, remember
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor
@@ -83,10 +83,6 @@ def _offsets(geometry: Geometry, sizes: tuple[int, ...], dim: int) -> Array:
         if known.size <= FEW:
             remember(geometry.plans, key, known)
     return known
-
-
-FEW = 4096
-"""Elements of an index up to which the places of its elements are kept."""
 
 
 def add_at(target: Array, key: tuple[Any, ...], source: Any) -> None:

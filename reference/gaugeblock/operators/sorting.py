@@ -10,7 +10,7 @@ import numpy as np
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, int64
 from ..core.errors import wrap_dim
-from ..tensor.array_view import array_of, kept_array
+from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.geometry import Geometry, contiguous_geometry, geometry_of, remember
 from ..tensor.strides import default_strides, preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
@@ -18,7 +18,7 @@ from .arrays import Array, values
 from .gathering import resolved
 from .named_results import pair, result_type
 from .picking import Picking, picking
-from .prepared import noted
+from .prepared import forget, noted
 from .registration import kernel
 
 T = TypeVar("T")
@@ -35,18 +35,23 @@ def order_along(array: Array, dim: int, descending: bool, stable: bool = True) -
     """The order of the elements along `dim`: NaN last ascending, first descending; if `stable`, equal keys as given."""
     array = sortable(array)
     if not stable and array.shape[dim] > SMALL:
-        order = np.argsort(array, dim)
-        return np.flip(order, dim) if descending else order
+        order = array.argsort(dim)
+        return order[_backwards(dim)] if descending else order
     if not descending:
         return array.argsort(dim, kind="stable")
-    reversed_order = np.flip(array, dim).argsort(dim, kind="stable")
-    return np.flip(array.shape[dim] - 1 - reversed_order, dim)
+    reversed_order = array[_backwards(dim)].argsort(dim, kind="stable")
+    return np.asarray((array.shape[dim] - 1 - reversed_order)[_backwards(dim)])
+
+
+def _backwards(dim: int) -> tuple[Any, ...]:
+    """The NumPy index that reverses `dim`, which counts from the end when it is negative."""
+    if dim < 0:
+        return (..., slice(None, None, -1), *[slice(None)] * (-1 - dim))
+    return (*[slice(None)] * dim, slice(None, None, -1))
 
 
 Finder = Callable[[Array], Array]
 """From the values of a tensor (1-D for a 0-dim one) to the indices of the chosen ones along the dim."""
-FEW = 4096
-"""Elements up to which NumPy's views of a tensor are kept."""
 
 
 def _dim_of(operator: str, self: Tensor, dim: int) -> int:
@@ -82,15 +87,26 @@ def _chosen(geometry: Geometry, sizes: tuple[int, ...], strides: tuple[int, ...]
     return known
 
 
-def _found(self: Tensor, dim: int, sizes: tuple[int, ...], find: Finder) -> tuple[Tensor, Tensor]:
+def _found(operator: str, self: Tensor, dim: int, sizes: tuple[int, ...], find: Finder) -> Any:
     """Fresh row-major values and int64 indices of `sizes`, which agree with those of `self` outside `dim`."""
+    made = result_type(operator)
     geometry = self.geometry
     if geometry.device is not cpu or 0 in sizes:
-        both = (new_like(contiguous_geometry(sizes, kind, geometry.device)) for kind in (geometry.dtype, int64))
-        return next(both), next(both)
+        return made(*[new_like(contiguous_geometry(sizes, k, geometry.device)) for k in (geometry.dtype, int64)])
     source = resolved(self)
     plan = _chosen(source.geometry, sizes, default_strides(sizes), dim)
-    return plan.fill(source, find(values(source).reshape(geometry.sizes or (1,))).reshape(sizes))
+    result = made(*plan.fill(source, find(values(source).reshape(geometry.sizes or (1,))).reshape(sizes)))
+    if source is not self or geometry.numel > FEW or not geometry.ndim:
+        return result
+
+    def run(self: Tensor) -> Any:
+        found = find(kept_array(geometry, self.pointer))
+        values, indices = new_like(plan.values), new_like(plan.indices)
+        kept_array(plan.indices, indices.pointer)[...] = found
+        plan.steps.run(values, self, indices)
+        return made(values, indices)
+
+    return noted(operator, result, run)
 
 
 def _sorted(operator: str, self: Tensor, dim: int, descending: bool, stable: bool = True) -> tuple[Tensor, Tensor]:
@@ -190,7 +206,7 @@ def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool
             return _selected(array, k, place, largest)
         return order_along(array, place, largest)[(slice(None),) * place + (slice(k if sizes else 1),)]
 
-    return pair("topk", *_found(self, place, chosen, first))
+    return _found("topk", self, place, chosen, first)
 
 
 def _selected(array: Array, k: int, dim: int, largest: bool) -> Array:
@@ -219,9 +235,10 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     sizes = self.geometry.sizes
     one = (*sizes[:place], 1, *sizes[place + 1 :]) if sizes else ()
     part = (slice(None),) * place + (slice(k - 1, k),)
-    found = _found(self, place, one, lambda array: order_along(array, place, False)[part])
+    found = _found("kthvalue", self, place, one, lambda array: order_along(array, place, False)[part])
+    forget()
     if not keepdim and sizes:
         kept = (*sizes[:place], *sizes[place + 1 :])
         for tensor in found:
             tensor.geometry = contiguous_geometry(kept, tensor.geometry.dtype, tensor.geometry.device)
-    return pair("kthvalue", *found)
+    return found

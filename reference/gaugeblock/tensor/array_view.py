@@ -29,6 +29,8 @@ def array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
 
 
 ARRAY_LIMIT = 64
+FEW = 4096
+"""Elements of a tensor up to which its arrays are worth keeping."""
 
 
 def kept_array(geometry: Geometry, pointer: int) -> np.ndarray[Any, Any]:
