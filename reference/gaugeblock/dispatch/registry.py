@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import Schema, parse
 
@@ -23,6 +23,7 @@ from .keys import (
     BACKEND_MASK,
     BACKENDS,
     PER_BACKEND,
+    RUNTIME_KEYS,
     UNDEFINED,
     backend_of,
     check_key,
@@ -35,13 +36,13 @@ BACKEND_KEYS = frozenset(
     prefix + backend for name, prefix in PER_BACKEND.items() if name != "AutogradFunctionality" for backend in BACKENDS
 ) | {"FPGA", "Vulkan", "Metal", "MkldnnCPU", "CustomRNGKeyId"}
 
+KEYS = frozenset((*RUNTIME_KEYS, *ALIASES))
 CPU_CALLS = frozenset({"CPU", "AutogradCPU", "BackendSelect", "ADInplaceOrView", *ALIASES})
 """Keys whose kernels may serve calls on plain CPU tensors, which the fast paths would otherwise run themselves."""
 IMPLIED_NAMESPACE = "aten::"
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(NamedTuple):
     """A kernel under a key; `label` says which rule chose it when it is the answer of a look-up."""
 
     function: Kernel | None
@@ -160,17 +161,32 @@ class Registry:
         return found
 
     def register(
-        self, name: str, key: str, kernel: Kernel | Registration, *, with_keys: bool = False, warn: bool = True
+        self,
+        name: str,
+        key: str,
+        kernel: Kernel | Registration,
+        *,
+        with_keys: bool = False,
+        warn: bool = True,
+        depth: int = 3,
     ) -> Callable[[], None]:
-        """Put a kernel under a key; the last one wins. Returns a function that takes it away again."""
-        operator, key = self.find(name), check_key(key)
+        """Put a kernel under a key; the last one wins. Returns a function that takes it away again.
+
+        The warning about one that is replaced names the caller `depth` frames up.
+        """
+        operator = self.operators.get(name) or self.find(name)
+        if key not in KEYS:
+            check_key(key)
         entry = kernel if isinstance(kernel, Registration) else Registration(kernel, "kernel", with_keys=with_keys)
         with self._lock:
-            stack = operator.kernels.setdefault(key, [])
-            if stack and warn:
-                warnings.warn(f"{name}: a kernel for {key} is registered; the new one replaces it", stacklevel=3)
+            stack = operator.kernels.get(key)
+            if stack is None:
+                stack = operator.kernels[key] = []
+            elif stack and warn:
+                warnings.warn(f"{name}: a kernel for {key} is registered; the new one replaces it", stacklevel=depth)
             stack.append(entry)
-            operator.forget_resolved()
+            if operator.resolved:
+                operator.resolved.clear()
             if operator.sealed and key in CPU_CALLS:
                 enter_special()
 

@@ -14,5 +14,5 @@ __all__ = ["cpu_fallback", "register_allocator", "rename_privateuse1_backend"]
 
 def __getattr__(name: str) -> Any:
     if name == "_python_dispatch":
-        return import_module(f"{__name__}.{name}")
+        return import_module("._python_dispatch", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
