@@ -46,7 +46,7 @@ X = gb.tensor([[1.0, -2.0, 0.0], [-3.0, 4.0, -0.5]])
 
 def test_function_method_and_operator_agree(scaled_abs: DeclaredOperator) -> None:
     expected = [[2.0, 4.0, 0.0], [6.0, 8.0, 1.0]]
-    assert scaled_abs(X, 2.0).tolist() == X.scaled_abs(2.0).tolist() == expected
+    assert gb.scaled_abs(X, 2.0).tolist() == X.scaled_abs(2.0).tolist() == scaled_abs(X, 2.0).tolist() == expected
     assert gb.ops.examples.scaled_abs(X, scale=2).tolist() == expected
     assert scaled_abs(X).tolist() == X.abs().tolist()
 

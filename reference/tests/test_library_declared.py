@@ -39,6 +39,7 @@ def test_every_form_comes_by_itself(operator: DeclaredOperator) -> None:
     expected = [[1.0, 3.0], [1.5, 3.5]]
     result = operator(x, y)
     assert result.tolist() == expected and result.stride() == (1, 2)
+    assert gb.halved_sum(x, y).tolist() == expected
     assert x.halved_sum(y).tolist() == gb.ops.decl.halved_sum(x, y).tolist() == expected
     assert operator(x, y, scale=1).tolist() == [[2.0, 6.0], [3.0, 7.0]]
     assert operator(x, y, 1.0, out=(out := gb.empty(0))) is out and out.tolist() == [[2.0, 6.0], [3.0, 7.0]]
@@ -67,6 +68,7 @@ def test_it_goes_again() -> None:
         declare(ROW, "self", namespace="decl")
     assert made(gb.ones(1), gb.ones(1)).tolist() == [1.0]
     made.remove()
+    assert not hasattr(gb, "halved_sum")
     assert not hasattr(gb.Tensor, "halved_sum") and not hasattr(gb.ops.decl, "halved_sum")
     declare(ROW, "self + other * scale", namespace="decl").remove()
 

@@ -8,6 +8,7 @@ from typing import Any
 from ..backend import Unsupported
 
 _NAMESPACE = "suite_schemas"
+_DECLARED: list[Any] = []
 
 
 class Declaring:
@@ -29,10 +30,21 @@ class Declaring:
             library._destroy()
 
     def declare_operator(self, declaration: Any) -> None:
-        raise Unsupported("declare_operator", f"{self._module.__name__} makes no methods of declared operators")
+        declare = getattr(self._module.library, "declare", None)
+        if declare is None:
+            raise Unsupported("declare_operator", f"{self._module.__name__} makes no methods of declared operators")
+        self.release_declarations()
+        row = {
+            "schema": declaration.schema, "variants": ["function", "method"], "family": "pointwise",
+            "dtypes": "+".join(declaration.dtypes), "promotion": "default", "result": "common",
+        }  # fmt: skip
+        signature = declaration.signature or declaration.schema
+        derivative = {"name": signature, "self": declaration.derivative} if declaration.derivative else None
+        _DECLARED.append(declare(row, declaration.formula, derivative=derivative, namespace=_NAMESPACE))
 
     def release_declarations(self) -> None:
-        """Nothing outlives a call here."""
+        while _DECLARED:
+            _DECLARED.pop().remove()
 
     def _overload(self, namespace: str, name: str) -> Any:
         base, _, overload = name.partition(".")

@@ -7,6 +7,7 @@ out= forms if the row has them, function, method, and an object in ``gaugeblock.
 from __future__ import annotations
 
 import os
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -35,9 +36,9 @@ NUMBERS = ("float", "int", "SymInt", "bool")
 
 
 class DeclaredOperator:
-    """One declared operator: callable as the function, `method` on tensors, `overload` in ``gaugeblock.ops``.
+    """One declared operator, itself callable; its `variants` are in ``gaugeblock`` and on Tensor.
 
-    ``remove()`` takes it away again, and so does deleting the object.
+    `overload` is its object in ``gaugeblock.ops``. ``remove()`` takes it away again, and so does deleting the object.
     """
 
     def __init__(
@@ -90,16 +91,16 @@ class DeclaredOperator:
                 caller.publish(made)
                 if not is_method:
                     function = function or made
-                elif "method" in row.variants:
-                    self._install(name, made)
+                if ("method" if is_method else "function") in row.variants:
+                    self._install(Tensor if is_method else sys.modules["gaugeblock"], name, made)
         assert function is not None
         return function
 
-    def _install(self, name: str, method: Any) -> None:
-        if name in Tensor.__dict__:
-            raise RuntimeError(f"{self.name}: Tensor has a method {name!r} already")
-        setattr(Tensor, name, method)
-        self._removers.append(lambda: delattr(Tensor, name))
+    def _install(self, home: Any, name: str, made: Any) -> None:
+        if hasattr(home, name):
+            raise RuntimeError(f"{self.name}: {home.__name__} has {name!r} already")
+        setattr(home, name, made)
+        self._removers.append(partial(delattr, home, name))
 
     @property
     def overload(self) -> OpOverload:
