@@ -68,7 +68,7 @@ __all__ = [
     "Generator", "Size", "Tensor", "UntypedStorage", "arange", "are_deterministic_algorithms_enabled", "as_tensor",
     "asarray", "broadcast_shapes", "can_cast", "channels_last", "channels_last_3d", "contiguous_format",
     "default_generator", "device", "dispatch_keys", "dispatch_table", "dtype", "empty", "empty_like", "empty_strided",
-    "eye", "finfo", "from_blob",
+    "explain", "eye", "finfo", "from_blob",
     "from_numpy", "frombuffer", "full", "full_like", "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo",
     "initial_seed", "is_deterministic_algorithms_warn_only_enabled", "is_tensor", "iteration", "layout", "linspace",
     "load", "logspace", "manual_seed", "memory", "memory_format", "nonzero", "norm", "ones", "ones_like",

@@ -31,11 +31,17 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, overload
 
+from . import dispatch as dispatch
 from . import fft as fft
 from . import iteration as iteration
+from . import kernel_tools as kernel_tools
+from . import library as library
 from . import linalg as linalg
 from . import nn as nn
+from . import ops as ops
+from . import overrides as overrides
 from . import special as special
+from . import utils as utils
 from .core.device import Device as _Device
 from .core.dtype import DType as _DType
 from .core.layout import Layout as _Layout
@@ -118,6 +124,10 @@ def tensor_lines() -> Iterator[str]:
             yield f"    def {name}(self{other}) -> Tensor: ..."
         elif isinstance(vars(Tensor)[name], property) or type(vars(Tensor)[name]).__name__ == "member_descriptor":
             yield f"    {name}: Any"
+        elif isinstance(vars(Tensor)[name], (staticmethod, classmethod)):
+            static = isinstance(vars(Tensor)[name], staticmethod)
+            yield f"    @{'staticmethod' if static else 'classmethod'}"
+            yield f"    def {name}({'' if static else 'cls, '}*args: Any, **kwargs: Any) -> Any: ..."
         elif callable(vars(Tensor)[name]):
             yield f"    def {name}(self, *args: Any, **kwargs: Any) -> Any: ..."
         else:

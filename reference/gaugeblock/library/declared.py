@@ -21,7 +21,8 @@ from ..bindings.generate import compile_function
 from ..bindings.groups import Group, Overload
 from ..bindings.source import general
 from ..dispatch.registry import REGISTRY
-from ..operators.formulas import FORMULAS, Formula
+from ..operators.formulas import FORMULAS
+from ..operators.formulas.table import Formula
 from ..operators.pointwise_call import Call
 from ..operators.pointwise_rule import PointwiseRule
 from ..operators.pointwise_run import run_functional, run_into
@@ -146,7 +147,7 @@ def _builder(
     formula: str, arguments: list[Argument], numbers: set[str], check: Callable[..., None] | None
 ) -> Callable[..., Call]:
     def build(*args: Any, **kwargs: Any) -> Call:
-        given = {a.name: a.default_value for a in arguments if a.default is not None}
+        given: dict[str, Any] = {a.name: a.default_value for a in arguments if a.default is not None}
         given |= dict(zip((a.name for a in arguments), args, strict=False)) | kwargs
         if check is not None:
             check(**given)
