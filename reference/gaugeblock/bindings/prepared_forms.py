@@ -57,6 +57,7 @@ PARAMETERS: dict[str, str] = {
     "cat": "tensors:L dim:i=0", "stack": "tensors:L dim:i=0",
     "mm": "self:T mat2:T", "bmm": "self:T mat2:T", "matmul": "self:T other:T", "dot": "self:T tensor:T",
     "mv": "self:T vec:T", "outer": "self:T vec2:T", "addmm": "self:T mat1:T mat2:T",
+    "addmv": "self:T mat:T vec:T",
     "gather": "self:T dim:i index:T", "index_select": "self:T dim:i index:T", "take": "self:T index:T",
     "scatter": "self:T dim:i index:T src:M", "scatter_add": "self:T dim:i index:T src:T",
     "index_add": "self:T dim:i index:T source:T", "index_copy": "self:T dim:i index:T source:T",

@@ -10,7 +10,8 @@ from ..core.errors import type_error
 from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
-from ..tensor.geometry import geometry_of
+from ..dispatch.state import FAST_GLOBALS
+from ..tensor.geometry import geometry_of, remember
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, new_like
 from .allocation import COPY, allocated, is_builtin, without_change
@@ -110,6 +111,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
     Returns self when nothing changes and copy is false. Raises TypeError for any other arguments.
     """
+    if len(args) == 1 and not kwargs and args[0].__class__ is DType:
+        return with_dtype(self, args[0])
     values = _wanted(args, kwargs)
     device = values.get("device")
     return converted(
@@ -119,6 +122,25 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         values.get("copy", False),
         values.get("memory_format"),
     )
+
+
+def with_dtype(self: Tensor, dtype: DType) -> Tensor:
+    """`self` as `dtype`; self itself when it has that dtype. What a conversion takes is kept with the geometry."""
+    geometry = self.geometry
+    if dtype is geometry.dtype:
+        return self
+    key = ("to", dtype)
+    ready = geometry.plans.get(key)
+    if ready is not None and not FAST_GLOBALS["SPECIAL"]:
+        target, builtin, tail = ready
+        made = new_like(target)
+        builtin(made.pointer, self.pointer, *tail)
+        return made
+    result = converted(self, dtype)
+    launch = result.geometry.plans.get(("copy", geometry))
+    if launch is not None and not (geometry.dtype.is_complex and not dtype.is_complex):
+        remember(geometry.plans, key, (result.geometry, *launch.call()))
+    return result
 
 
 def to_dispatched(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -199,6 +221,8 @@ def conversion_method(name: str, dtype_name: str) -> Any:
     def convert(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
         if hooks.special:
             return hooks.dispatched[name](self, memory_format)  # type: ignore[no-any-return]
+        if memory_format is preserve_format:
+            return with_dtype(self, dtype)
         return converted(self, dtype, None, False, memory_format)
 
     convert.__doc__ = f"`self` as {dtype_name}; self itself when it has that dtype."

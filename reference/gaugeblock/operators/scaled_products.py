@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ from ..core.device import cpu
 from ..core.dtype import DType
 from ..iteration.operand import Number
 from ..iteration.types import UPSTREAM_NAMES
-from ..tensor.array_view import array_of
-from ..tensor.tensor import Tensor, empty_tensor
+from ..tensor.array_view import FEW, array_of, kept_array
+from ..tensor.geometry import Geometry
+from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.views import expand
 from .arrays import Array, values, widened
+from .element_loop import element_launch
+from .prepared import noted
 from .products import HALF, check_batches, check_dtypes, check_matrices, check_matrix_vector
 from .registration import kernel
 
@@ -39,7 +43,30 @@ def scaled(
             term = widened(values(addend), dtype)
             total = total + (term if beta == 1 else term * _factor(beta, dtype, total))
         array_of(result)[...] = total
-    return result
+    runner = _runner(addend.geometry, left.geometry, right.geometry, result.geometry)
+    return result if beta != 1 or alpha != 1 or runner is None else noted(operator, result, runner)
+
+
+def _runner(
+    addend: Geometry, left: Geometry, right: Geometry, out: Geometry
+) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
+    """What adds to the product of small matrices, and of a matrix and a vector; None for anything else."""
+    sizes = (left.numel, right.numel, out.numel)
+    if left.dtype in HALF or not 0 < min(sizes) <= max(sizes) <= FEW or left.ndim != 2 or addend.lazy:
+        return None
+    launch = element_launch("add", out, [addend, out], out.dtype)
+    if launch is None:
+        return None
+    builtin, tail = launch.call()
+
+    def run(self: Tensor, first: Tensor, second: Tensor) -> Tensor:
+        result = new_like(out)
+        target = kept_array(out, result.pointer)
+        kept_array(left, first.pointer).dot(kept_array(right, second.pointer), target)
+        builtin(result.pointer, self.pointer, result.pointer, *tail)
+        return result
+
+    return run
 
 
 def _factor(number: Number, dtype: DType, like: Array) -> Any:
