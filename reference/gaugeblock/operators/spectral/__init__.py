@@ -1,0 +1,1 @@
+"""Fourier transforms and windows; `..spectra` says where each operator is."""

@@ -1,0 +1,57 @@
+"""The frequencies of a transform's results, and their order: fftfreq, rfftfreq, fftshift, ifftshift."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.device import Device, cpu
+from ...core.dtype import DEFAULTS, DType
+from ...core.errors import wrap_dims
+from ...tensor.tensor import Tensor
+from ..arrays import Array, outline
+from ..invoke import apply
+
+
+def _frequencies(operator: str, places: Array, n: int, d: float, dtype: Any, device: Device | None) -> Tensor:
+    chosen = dtype if isinstance(dtype, DType) else DEFAULTS.dtype
+    if chosen.kind < 2:
+        raise RuntimeError(f"{operator} requires a floating point or complex dtype, got {chosen.name}")
+    result, target = outline(places.shape, chosen, cpu if device is None else device)
+    if target is not None:
+        with np.errstate(all="ignore"):
+            target[...] = places * (np.float64(1.0) / np.float64(n * d))
+    return result
+
+
+def fft_fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Device | None = None, **options: Any) -> Tensor:
+    """The frequencies of n points `d` apart: 0 and the positive ones, then the negative ones. Raises RuntimeError."""
+    places = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
+    return _frequencies("fftfreq", places, n, d, dtype, device)
+
+
+def fft_rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Device | None = None, **options: Any) -> Tensor:
+    """The frequencies that are not negative. Raises RuntimeError for a dtype that is no float."""
+    return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, device)
+
+
+def _shifted(operator: str, self: Tensor, dim: Sequence[int] | int | None, sign: int) -> Tensor:
+    ndim = self.geometry.ndim
+    given = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+    dims = wrap_dims(operator, tuple(given), ndim)
+    if not dims:
+        return self
+    sizes = [self.geometry.sizes[d] for d in dims]
+    return apply("roll", self, [size // 2 if sign > 0 else -(size // 2) for size in sizes], dims)
+
+
+def fft_fftshift(self: Tensor, dim: Sequence[int] | int | None = None) -> Tensor:
+    """Frequency 0 moved to the middle of each dim."""
+    return _shifted("fftshift", self, dim, 1)
+
+
+def fft_ifftshift(self: Tensor, dim: Sequence[int] | int | None = None) -> Tensor:
+    """The inverse of fftshift."""
+    return _shifted("ifftshift", self, dim, -1)
