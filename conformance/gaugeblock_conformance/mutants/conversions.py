@@ -80,7 +80,7 @@ def _nan_is_false(c: Intercepted) -> Any:
 
 
 def _real(c: Intercepted, x: Any) -> bool:
-    return c.backend.dtype(x) in ("float16", "bfloat16", "float32", "float64")
+    return c.is_tensor(x) and c.backend.dtype(x) in ("float16", "bfloat16", "float32", "float64")
 
 
 def _promoted_product(c: Intercepted) -> Any:
