@@ -27,7 +27,8 @@ from tabulate import tabulate
 
 Array = NDArray[Any]
 BLOCK = 1 << 26
-CHUNK = 1 << 19
+CHUNK = 1 << 14
+SAMPLED = 16
 BLOCKS = (1 << 32) // BLOCK
 ORACLES: dict[str, str] = {
     name: f"numpy:{oracle}"
@@ -48,7 +49,11 @@ ORACLES: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """Errors of one backend in one block: largest (and where), sum, results that are correctly rounded, all results."""
+    """Errors of one backend in one block.
+
+    `largest` and where it is; `right` of `count` results are correctly rounded; `total` is the sum of the errors of
+    `sampled` results, those of one chunk in SAMPLED.
+    """
 
     function: str
     block: int
@@ -57,8 +62,37 @@ class Outcome:
     largest: float
     at: float
     total: float
+    sampled: int
     right: int
     count: int
+
+
+@dataclass
+class Tally:
+    """A running :class:`Outcome`."""
+
+    largest: float = 0.0
+    at: float = 0.0
+    total: float = 0.0
+    sampled: int = 0
+    right: int = 0
+    count: int = 0
+
+    def add(self, x: Array, got: Array, exact: Array, others: int) -> Array:
+        """Enter results, and `others` that are correctly rounded; the errors of the results."""
+        distance, right = errors(got, exact)
+        if distance.size and distance.max() > self.largest:
+            where = int(np.argmax(distance))
+            self.largest, self.at = float(distance[where]), float(x[where])
+        self.right += int(np.count_nonzero(right)) + others
+        self.count += x.size + others
+        return distance
+
+    def sample(self, x: Array, got: Array, exact: Array) -> None:
+        """Enter results, all of which count for the mean."""
+        distance = self.add(x, got, exact, 0)
+        self.total += float(np.sum(np.where(np.isfinite(distance), distance, 0.0)))
+        self.sampled += x.size
 
 
 def reciprocal_root(x: Array) -> Array:
@@ -113,26 +147,22 @@ def _backend(name: str) -> Backend:
 def measure_block(task: tuple[str, int, int, tuple[str, ...]]) -> list[Outcome]:
     """Outcomes of every backend over the patterns of a block that are multiples of a step."""
     function, block, step, names = task
-    tally = {name: [0.0, 0.0, 0.0, 0, 0] for name in names}
+    tally = {name: Tally() for name in names}
     with np.errstate(all="ignore"):
-        for start in range(block * BLOCK, (block + 1) * BLOCK, CHUNK * step):
+        for number, start in enumerate(range(block * BLOCK, (block + 1) * BLOCK, CHUNK * step)):
             stop = min(start + CHUNK * step, (block + 1) * BLOCK)
             x = np.arange(start, stop, step, dtype=np.int64).astype(np.uint32).view(np.float32)
             exact = _oracle(function)(x.astype(np.float64))
+            rounded = exact.astype(np.float32).view(np.uint32)
             for name in names:
                 backend = _backend(name)
                 got = backend.to_numpy(backend.call(function, backend.from_numpy(x)))
-                distance, right = errors(got, exact)
-                entry, where = tally[name], int(np.argmax(distance))
-                if distance[where] > entry[0]:
-                    entry[:2] = float(distance[where]), float(x[where])
-                entry[2] += float(np.sum(np.where(np.isfinite(distance), distance, 0.0)))
-                entry[3] += int(np.count_nonzero(right))
-                entry[4] += x.size
-    return [
-        Outcome(function, block, step, name, float(e[0]), float(e[1]), float(e[2]), int(e[3]), int(e[4]))
-        for name, e in tally.items()
-    ]
+                if number % SAMPLED == 0:
+                    tally[name].sample(x, got, exact)
+                else:
+                    differ = np.flatnonzero(got.view(np.uint32) != rounded)
+                    tally[name].add(x[differ], got[differ], exact[differ], x.size - differ.size)
+    return [Outcome(function, block, step, name, **asdict(entry)) for name, entry in tally.items()]
 
 
 def _supported(function: str, names: Iterable[str]) -> tuple[str, ...]:
@@ -167,7 +197,8 @@ def report(outcomes: Iterable[Outcome], names: tuple[str, ...]) -> str:
             continue
         worst = max(own, key=lambda outcome: outcome.largest)
         count = sum(outcome.count for outcome in own)
-        row = [function, f"{worst.largest:.3f}", f"{worst.at:.9g}", f"{sum(o.total for o in own) / count:.4f}"]
+        mean = sum(o.total for o in own) / sum(o.sampled for o in own)
+        row = [function, f"{worst.largest:.3f}", f"{worst.at:.9g}", f"{mean:.4f}"]
         row.append(f"{sum(o.right for o in own) / count:.3%}")
         for name in names[1:]:
             others = by_function.get((function, name), [])

@@ -12,7 +12,7 @@ from .common import EACH_RUN, SPLIT_RUN, declaration
 from .fold import FoldBody
 from .fold_loops import LoopWriter
 from .fold_memory import BLOCK_BYTES, load_lanes, load_slot, store_lanes, store_slot
-from .lower import Emitter
+from .lower import Declarations, Emitter
 
 RUN_TAIL = "ptr %in, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
 
@@ -20,9 +20,9 @@ RUN_TAIL = "ptr %in, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
 class OutputWriter:
     """Writes all functions of a fold's module."""
 
-    def __init__(self, body: FoldBody) -> None:
+    def __init__(self, body: FoldBody, vector_bytes: int) -> None:
         self.body = body
-        self.declarations: dict[str, str] = {}
+        self.declarations = Declarations(vector_bytes)
         self.loops = LoopWriter(body, self.declarations)
 
     def text(self, name: str, attributes: str) -> str:

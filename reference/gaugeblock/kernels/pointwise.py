@@ -18,6 +18,7 @@ from .body import Body, Formula, record
 from .compiler import NAME, Builtin, compiler
 from .isa import Level, current_level
 from .loops import RowWriter
+from .lower import Declarations
 from .operand import Immediate, Raw, number_kind
 from .packing import gather, scatter
 from .pointwise_entry import Signature, entries
@@ -67,7 +68,7 @@ class PointwiseKernel:
 
     def text(self, body: Body) -> str:
         """LLVM IR of the row function, named @NAME."""
-        declarations: dict[str, str] = {}
+        declarations = Declarations(self.level.vector_bytes)
         row = RowWriter(body, declarations).text(NAME)
         return "\n".join([row, *declarations.values(), f"attributes #0 = {{ {self.level.attributes} }}", ""])
 

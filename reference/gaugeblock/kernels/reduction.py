@@ -47,7 +47,7 @@ class ReductionKernel:
     def text(self) -> str:
         """LLVM IR of the row function, named @NAME."""
         body = record_fold(self.fold, self.input, self.compute, self.results, self.level)
-        return OutputWriter(body).text(NAME, self.level.attributes)
+        return OutputWriter(body, self.level.vector_bytes).text(NAME, self.level.attributes)
 
     def __getattr__(self, attribute: str) -> Builtin:
         if attribute not in ("reduce", "gathering"):

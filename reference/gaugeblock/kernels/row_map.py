@@ -1,8 +1,9 @@
 """Kernels over whole rows: folds of a row one after another, then a formula of each element and the folds' results.
 
-    kernel.strided(out_ptr, in_ptr, number..., ndim, sizes..., byte strides operand by operand...) -> None
+    kernel.strided(out_ptr, found_ptr..., in_ptr, beside_ptr..., number..., ndim, sizes..., byte strides...) -> None
 
 as for pointwise kernels, but dimension 0 is the row, contiguous in both operands. The result may lie over the input.
+What the last fold finds can be stored too, once for each row, and the map can take further elements from beside.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .conversion import from_storage, lane_type, storage_type, to_storage
 from .expression import F64, INT, Lane, LaneType
 from .fold import Context, Phase, State, arguments
 from .isa import Level, current_level
-from .lower import Emitter
+from .lower import Declarations, Emitter
 from .pointwise import shared_entries
 from .pointwise_entry import Signature
 
@@ -28,13 +29,16 @@ class RowProgram:
     """The folds in order, each seeing the results of all before it, and what becomes of an element.
 
     With `kept` the last fold and the map are not given the element itself but what `kept` makes of it, once where the
-    result's memory can hold it meanwhile.
+    result's memory can hold it meanwhile. The map is given the elements of `beside` further operands of the row's
+    length after the context; `found` gives what is stored for each row, from the folds' results.
     """
 
     phases: tuple[Phase, ...]
-    map: Callable[[Value, Context], Value]
+    map: Callable[..., Value]
     numbers: int = 0
     kept: Callable[[Value, Context], Lane] | None = None
+    beside: int = 0
+    found: Callable[[Context], tuple[Value, ...]] | None = None
 
 
 @dataclass(slots=True)
@@ -46,28 +50,43 @@ class _Sweep:
     state: State = ()
     stepped: State = ()
     stored: tuple[Lane, ...] = ()
+    beside: tuple[Lane, ...] = ()
 
 
 class RowMapKernel:
-    """A compiled program for a dtype; the attribute `strided` is a builtin made on first use."""
+    """A compiled program for a dtype; the attribute `strided` is a builtin made on first use.
 
-    __slots__ = ("dtype", "level", "name", "program", "strided")
+    `found` are the dtypes of what is stored for each row, `beside` those of the map's further operands.
+    """
+
+    __slots__ = ("beside", "dtype", "found", "level", "name", "program", "strided")
 
     strided: Builtin
 
-    def __init__(self, name: str, program: RowProgram, dtype: DType, level: Level) -> None:
+    def __init__(
+        self,
+        name: str,
+        program: RowProgram,
+        dtype: DType,
+        level: Level,
+        found: tuple[DType, ...] = (),
+        beside: tuple[DType, ...] = (),
+    ) -> None:
         self.name = name
         self.program = program
         self.dtype = dtype
         self.level = level
+        self.found = found
+        self.beside = beside
 
     def __getattr__(self, attribute: str) -> Builtin:
         if attribute != "strided":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
         row = compiler().load(RowMapWriter(self).text())
-        _, strided = shared_entries(Signature(1, "m" + "d" * self.program.numbers))
-        size = self.dtype.itemsize
-        self.strided = compiler().builtin(self.name, strided, [row, size, size, 0, 1])
+        kinds = "m" * (1 + len(self.beside)) + "d" * self.program.numbers
+        _, strided = shared_entries(Signature(1 + len(self.found), kinds))
+        memory = (self.dtype, *self.found, self.dtype, *self.beside)
+        self.strided = compiler().builtin(self.name, strided, [row, *(d.itemsize for d in memory), 0, 1])
         return self.strided
 
 
@@ -76,11 +95,13 @@ class RowMapWriter:
 
     def __init__(self, kernel: RowMapKernel) -> None:
         self.program, self.dtype, self.level = kernel.program, kernel.dtype, kernel.level
+        self.found, self.beside = kernel.found, kernel.beside
+        self.beside_pointers: list[str] = []
         self.storage = storage_type(self.dtype)
         self.width = max(1, self.level.vector_bytes * 8 // lane_type(self.dtype).bits)
         self.held = self.program.kept is not None and self.storage is lane_type(self.dtype)
         """Whether kept elements lie in the result between the last fold and the map."""
-        self.declarations: dict[str, str] = {}
+        self.declarations = Declarations(self.level.vector_bytes)
         self.shared: list[tuple[Lane, str]] = []
         self.lines: list[str] = []
 
@@ -93,8 +114,12 @@ class RowMapWriter:
         for slot, lane in enumerate(numbers):
             place = start.register(f"getelementptr i64, ptr %numbers, i64 {slot}")
             self.shared.append((lane, start.register(f"load double, ptr {place}")))
-        out = start.register("load ptr, ptr %pointers")
-        source = start.register(f"load ptr, ptr {start.register('getelementptr i64, ptr %pointers, i64 1')}")
+        pointers = [
+            start.register(f"load ptr, ptr {start.register(f'getelementptr i64, ptr %pointers, i64 {slot}')}")
+            for slot in range(2 + len(self.found) + len(self.beside))
+        ]
+        out, *stored, source = pointers[: 2 + len(self.found)]
+        self.beside_pointers = pointers[2 + len(self.found) :]
         stop = start.register(f"and i64 %n, {-self.width}")
         self.lines = start.lines
         block, earlier = "entry", State()
@@ -103,6 +128,7 @@ class RowMapWriter:
             last = number == len(self.program.phases) - 1
             block, found = self._fold(number, phase, context, (source, out if last else ""), stop, block)
             earlier = (*earlier, *found)
+        self._store_found(Context(count, numbers, earlier), stored)
         self._map(Context(count, numbers, earlier), out if self.held else source, out, stop, block)
         head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0 {{"
         attributes = f"attributes #0 = {{ {self.level.attributes} }}"
@@ -172,10 +198,31 @@ class RowMapWriter:
         element, value = self._value()
         if self.program.kept is not None:
             value = element if self.held else self.program.kept(value, context)
-        stored = to_storage(self.program.map(value, context), self.dtype, self.level.half_hardware)
-        sweep = _Sweep(element, Lane("argument", INT[64]), stored=stored)
+        beside = tuple(Lane("argument", storage_type(dtype)) for dtype in self.beside)
+        others = [
+            from_storage((lane,), dtype, self.level.half_hardware) for lane, dtype in zip(beside, self.beside, strict=True)
+        ]
+        stored = to_storage(self.program.map(value, context, *others), self.dtype, self.level.half_hardware)
+        sweep = _Sweep(element, Lane("argument", INT[64]), stored=stored, beside=beside)
         _, block = self._loop("mv", sweep, (), source, out, ("0", stop), self.width, block)
         self._loop("ms", sweep, (), source, out, (stop, "%n"), 1, block)
+
+    def _store_found(self, context: Context, places: Sequence[str]) -> None:
+        """Store what the folds found for this row."""
+        if self.program.found is None or not places:
+            return
+        values = self.program.found(context)
+        lanes = [
+            lane
+            for value, dtype in zip(values, self.found, strict=True)
+            for lane in to_storage(value, dtype, self.level.half_hardware)
+        ]
+        emitter = Emitter(1, "f", self.declarations)
+        self._bind(emitter)
+        names = emitter.emit(lanes)
+        self.lines += emitter.lines
+        for place, lane, name in zip(places, lanes, names, strict=True):
+            self.lines.append(f"  store {lane.type.ir} {name}, ptr {place}, align {lane.type.bits // 8}")
 
     def _bind(self, emitter: Emitter) -> None:
         for lane, name in self.shared:
@@ -197,6 +244,10 @@ class RowMapWriter:
         offset = inner.register(f"mul i64 {i}, {itemsize}")
         at = inner.register(f"getelementptr i8, ptr {source}, i64 {offset}")
         inner.bind(sweep.element, inner.register(f"load {inner.type(self.storage)}, ptr {at}, align {itemsize}"))
+        for lane, place, dtype in zip(sweep.beside, self.beside_pointers, self.beside, strict=False):
+            step = inner.register(f"mul i64 {i}, {dtype.itemsize}")
+            at = inner.register(f"getelementptr i8, ptr {place}, i64 {step}")
+            inner.bind(lane, inner.register(f"load {inner.type(lane.type)}, ptr {at}, align {dtype.itemsize}"))
         for slot, lane in enumerate(sweep.state):
             inner.bind(lane, f"%{prefix}_s{slot}")
         following = inner.emit(sweep.stepped)
@@ -233,10 +284,15 @@ def _part(emitter: Emitter, type: str, value: str, first: int) -> str:
 
 
 @functools.cache
-def _kernel(name: str, program: RowProgram, dtype: DType, level: Level) -> RowMapKernel:
-    return RowMapKernel(name, program, dtype, level)
+def _kernel(
+    name: str, program: RowProgram, dtype: DType, level: Level, found: tuple[DType, ...], beside: tuple[DType, ...]
+) -> RowMapKernel:
+    return RowMapKernel(name, program, dtype, level, found, beside)
 
 
-def row_map_kernel(name: str, program: RowProgram, dtype: DType) -> RowMapKernel:
-    """The kernel of a program for elements and results of a float dtype; memoised."""
-    return _kernel(name, program, dtype, current_level())
+def row_map_kernel(
+    name: str, program: RowProgram, dtype: DType, found: tuple[DType, ...] = (), beside: tuple[DType, ...] = ()
+) -> RowMapKernel:
+    """The kernel of a program for elements and results of a float dtype, what it stores for each row in the dtypes
+    `found` and takes from beside in those of `beside`; memoised."""
+    return _kernel(name, program, dtype, current_level(), found, beside)

@@ -100,7 +100,7 @@ def tan(x: Lane) -> Lane:
     """Tangent; keeps -0.0."""
     r, rest, quadrant = _reduced(x)
     square = r * r
-    slope = mul_add(rest, square, mul_add(r * 0.58, mul_add(r, r, -square), rest))
+    slope = mul_add(rest, square, mul_add(r * 0.58, fused(r, r, -square), rest))
     high, low = ordered_sum(r, mul_add(r * square, polynomial(square, _TANGENT[x.type]), slope))
     turned = -1.0 / high
     miss = mul_add(turned, low, fused(turned, high, format_of(x).number(1.0)))
