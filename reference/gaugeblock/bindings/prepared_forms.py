@@ -18,6 +18,8 @@ from collections.abc import Callable
 from operator import is_
 from typing import Any, NamedTuple
 
+from gaugeblock_spec.schema import parse
+
 from ..dispatch.state import FAST_GLOBALS
 from ..operators.pointwise_run import PointwiseNote
 from ..operators.prepared import forget, runner_of
@@ -160,9 +162,11 @@ def slow_prepared(caller: Caller, name: str) -> Callable[..., Any]:
     arguments = _arguments(PARAMETERS[name])
     operators = {overload.operator.partition(".")[0] for overload in caller.group.overloads}
     operator = next(iter(operators))
+    schemas = [parse(overload.schema) for overload in caller.group.overloads]
+    keywords = {argument.name for schema in schemas for argument in schema.keyword_only}
 
     def run(*values: Any, **more: Any) -> Any:
-        given, named = _given(arguments, values, more)
+        given, named = _given(arguments, values, more, keywords)
         if more or len(operators) > 1:
             return caller(*given, **named)
         forget()
@@ -198,9 +202,10 @@ def _in_order(note: PointwiseNote, arguments: tuple[Argument, ...], values: tupl
 
 
 def _given(
-    arguments: tuple[Argument, ...], values: tuple[Any, ...], more: dict[str, Any]
+    arguments: tuple[Argument, ...], values: tuple[Any, ...], more: dict[str, Any], keywords: set[str]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments as they were given: without those that have their defaults; after such one by keyword."""
+    """The arguments as they were given: without those that have their defaults; after such one by keyword, and beside
+    other keywords those by keyword that some overload wants so."""
     given: list[Any] = []
     named = dict(more)
     gap = False
@@ -214,8 +219,9 @@ def _given(
         elif value is argument.default or (value is NO and argument.default is NO):
             gap = True
             continue
-        if gap:
+        if gap or (more and argument.name in keywords):
             named[argument.name] = value
+            gap = True
         else:
             given.append(value)
     return given, named

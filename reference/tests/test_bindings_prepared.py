@@ -1,0 +1,143 @@
+"""Runners kept under a call's geometries: they give what the dispatcher gives, and are left where it must be asked."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gaugeblock as gb
+import numpy as np
+import pytest
+from gaugeblock.bindings.prepared_forms import PARAMETERS
+from gaugeblock.dispatch import REGISTRY, call, key_guard
+from gaugeblock.operators.rows import rows
+
+RAISED = (IndexError, RuntimeError, ValueError, TypeError)
+ROWS = [name for name, row in rows().items() if row.base in PARAMETERS or (row.inplace_name or "") in PARAMETERS]
+
+
+def outcome(function: Any, text: str, names: dict[str, Any]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = eval(f"F({text})", {**names, "F": function})
+        except RAISED as error:
+            return type(error)
+    return result if isinstance(result, tuple) else (result,)
+
+
+def same(ours: Any, theirs: Any) -> bool:
+    if isinstance(ours, type) or isinstance(theirs, type):
+        return ours is theirs
+    return type(ours) is type(theirs) and all(map(alike, ours, theirs))
+
+
+def alike(one: Any, other: Any) -> bool:
+    if not isinstance(one, gb.Tensor):
+        return bool(one == other)
+    if one.stride() != other.stride() or one.dtype is not other.dtype or one._version != other._version:
+        return False
+    return np.allclose(one.numpy(), other.numpy(), rtol=1e-6, equal_nan=True)
+
+
+def other_data(names: dict[str, Any]) -> dict[str, Any]:
+    """The same geometries with other floating values."""
+    fresh = {}
+    for name, value in names.items():
+        if isinstance(value, gb.Tensor) and value.dtype is gb.float32 and name != "e":
+            value = gb.empty_strided(value.shape, value.stride()).copy_(value * 0.7 - 1.3)
+        fresh[name] = value
+    return fresh
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_runners_agree_with_the_dispatcher(
+    name: str, operator_samples: dict[str, list[str]], sample_names: Any
+) -> None:
+    if name not in operator_samples:
+        pytest.skip("no sample call")
+    row = rows()[name]
+    operators = [row.name] + ([row.inplace_name] if row.inplace_name in PARAMETERS else [])
+    for operator in operators:
+        base = operator.partition(".")[0]
+        public = getattr(gb, base) if hasattr(gb, base) else getattr(gb.Tensor, base)
+        for text in operator_samples[name]:
+            for change in (dict, other_data, dict):
+                ours = outcome(public, text, change(sample_names(gb, "cpu")))
+                found = REGISTRY.find(operator)
+                theirs = outcome(lambda *a, f=found, **k: call(f, *a, **k), text, change(sample_names(gb, "cpu")))
+                if isinstance(theirs, type) and not isinstance(ours, type):
+                    continue
+                assert same(ours, theirs), f"{operator}({text}): {ours} and {theirs}"
+
+
+def test_numbers_are_not_kept() -> None:
+    x = gb.tensor([-2.0, 0.5, 3.0])
+    assert [x.clamp(0.0, high).tolist()[2] for high in (1.0, 2.0, 5.0)] == [1.0, 2.0, 3.0]
+    assert [x.masked_fill(x > 0, value).tolist()[1] for value in (1, 2, 3)] == [1.0, 2.0, 3.0]
+    assert [(x**power).tolist()[2] for power in (2, 3, 2.0, 1)] == [9.0, 27.0, 9.0, 3.0]
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="overflow"):
+            x.clamp(0.0, 1e300)
+        with pytest.raises(RuntimeError, match="overflow"):
+            _ = x**1e300
+
+
+def test_keys_tell_types_apart() -> None:
+    x = gb.ones(2, 3)
+    for _ in range(2):
+        assert tuple(x.sum(1).shape) == (2,) and tuple(x.sum((1,), True).shape) == (2, 1)
+        for wrong in (1.0, "1", (1.0,)):
+            with pytest.raises(TypeError):
+                x.sum(wrong)
+        with pytest.raises(TypeError):
+            x.sum(1, 1)
+        with pytest.raises(TypeError):
+            x.index_select(0.0, gb.tensor([0]))
+        with pytest.raises(TypeError):
+            gb.cat([x, 1])
+
+
+def test_out_is_checked_each_time() -> None:
+    a, b, out = gb.arange(4.0), gb.ones(4), gb.zeros(4)
+    base = gb.arange(8.0)
+    for _ in range(3):
+        version = out._version
+        assert gb.add(a, b, out=out) is out and out._version == version + 1
+        assert gb.add(base[:4], 1.0, out=out).tolist() == [1, 2, 3, 4]
+        with pytest.raises(RuntimeError):
+            gb.add(base[1:5], 1.0, out=base[:4])
+        assert gb.add(a, b, out=a).tolist()[0] == a.tolist()[0]
+    assert gb.add(a, b, alpha=2).tolist() == gb.add(a, b * 2).tolist() == gb.add(a, b, alpha=2.0).tolist()
+
+
+def test_guards_and_other_devices_leave_runners_alone() -> None:
+    x, seen = gb.ones(3), []
+    for _ in range(2):
+        x.softmax(0), x.clamp(0.0, 2.0), gb.cat([x, x])
+    remove = REGISTRY.register("softmax.int", "CPU", lambda *args: seen.append(args), warn=False)
+    x.softmax(0)
+    remove()
+    with key_guard():
+        assert x.softmax(0).tolist() == x.clamp(0.0, 2.0).softmax(0).tolist()
+    assert len(seen) == 1
+    meta = gb.empty(3, device="meta")
+    with pytest.raises(RuntimeError):
+        gb.cat([x, meta])
+    assert meta.softmax(0).device.type == "meta"
+
+
+def test_indices_are_checked_each_time() -> None:
+    x = gb.arange(12.0).reshape(3, 4)
+    for places, right in (([0, 2], True), ([2, 1], True), ([0, 3], False), ([0, -1], False), ([1, 1], True)):
+        index = gb.tensor(places)
+        if right:
+            assert x.index_select(0, index).tolist() == [x[place].tolist() for place in places] == x[index].tolist()
+            continue
+        with pytest.raises(IndexError):
+            x.index_select(0, index)
+        with pytest.raises(RuntimeError):
+            x.gather(0, index.view(2, 1))
+    assert x[gb.tensor([0, -1])].tolist() == [x[0].tolist(), x[2].tolist()]
+    with pytest.raises(IndexError):
+        x[gb.tensor([0, 3])]
