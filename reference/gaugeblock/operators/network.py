@@ -5,12 +5,7 @@ A function there bears the operator's name, with "_" for the dot before the over
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from importlib import import_module
-from typing import Any
-
-from .registration import kernel
+from .deferred import register_deferred
 
 KERNELS = {
     "adaptive_pooling": """adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d
@@ -67,26 +62,5 @@ COMPOSITES = {
 """Operators made of others."""
 
 
-def deferred(module: str, function: str) -> Callable[..., Any]:
-    """A function that loads `module` when it is first called."""
-
-    @functools.cache
-    def load() -> Callable[..., Any]:
-        found: Callable[..., Any] = getattr(import_module(f".networks.{module}", __package__), function)
-        return found
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        return load()(*args, **kwargs)
-
-    run.__name__ = run.__qualname__ = function
-    return run
-
-
-def _register(table: dict[str, str], *keys: str) -> None:
-    for module, names in table.items():
-        for name in names.split():
-            kernel(name, *keys)(deferred(module, name.replace(".", "_")))
-
-
-_register(KERNELS)
-_register(COMPOSITES, "CompositeImplicitAutograd")
+register_deferred("networks", KERNELS)
+register_deferred("networks", COMPOSITES, "CompositeImplicitAutograd")

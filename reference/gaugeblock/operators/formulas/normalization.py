@@ -33,7 +33,5 @@ FORMULAS = table(
         Formula("normalized.weight", normalized_weight, 4),
         Formula("normalized.bias", normalized_bias, 4),
         Formula("normalized.weight.bias", normalized_both, 5),
-        Formula("scaled", lambda self, factor: self * factor, 2),
-        Formula("scaled.weight", lambda self, factor, weight: self * factor * weight, 3),
     )
 )

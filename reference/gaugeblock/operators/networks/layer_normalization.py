@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from ...core.dtype import DType, float32, float64
 from ...iteration.types import UPSTREAM_NAMES
-from ...kernels import folds
+from ...kernels import folds, row_normalizations
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import check_same_device
 from ..conversion import converted
 from ..reduce_call import reduce
-from .calls import apply_for_many, scaled_into
+from .calls import apply_for_many
+from .row_normalizing import normalized_rows
 
 Sizes = Sequence[int]
 
@@ -69,13 +70,25 @@ def native_layer_norm(
     count = normalized_dims("layer_norm", input, normalized_shape, weight, bias)
     geometry = input.geometry
     kept = statistics_dtype("layer_norm", input, weight, bias)
-    dims = tuple(range(geometry.ndim - count, geometry.ndim))
     wide = float64 if geometry.dtype is float64 else float32
+    weighted, biased = weight is not None, bias is not None
+    found = normalized_rows(
+        "layer_norm",
+        lambda: row_normalizations.layer_norm(geometry.dtype, weighted, biased),
+        input,
+        count,
+        (weight, bias),
+        (wide, wide),
+        eps,
+    )
+    if found is not None:
+        result, mean, deviation = found
+        return result, converted(mean, kept), converted(deviation, kept)
+    dims = tuple(range(geometry.ndim - count, geometry.ndim))
     mean, deviation = reduce(
         "layer_norm", folds.moments_fold(geometry.dtype), input, dims, True, geometry.dtype, (wide, wide), (eps,)
     )
     result = empty_tensor(geometry.sizes, geometry.dtype, geometry.device)
-    scaled_into(result, input, mean, deviation, weight, bias)
     return result, converted(mean, kept), converted(deviation, kept)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from ...core.dtype import float32, float64
 from ...core.limits import finfo
 from ...iteration.types import UPSTREAM_NAMES
-from ...kernels import folds
+from ...kernels import folds, row_normalizations
 from ...tensor.tensor import Tensor, empty_tensor
 from ..reduce_call import reduce
-from .calls import apply, apply_for_many, write
+from .calls import apply, apply_for_many
 from .layer_normalization import Sizes, normalized_dims
+from .row_normalizing import normalized_rows
 
 
 def _fused_rms_norm(
@@ -30,13 +31,14 @@ def _fused_rms_norm(
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
     wide = float64 if own is float64 else float32
     small = finfo(wide).eps if eps is None else eps
+    weighted = weight is not None
+    found = normalized_rows(
+        "rms_norm", lambda: row_normalizations.rms_norm(own, weighted), input, count, (weight,), (wide,), small
+    )
+    if found is not None:
+        return found[0], found[1]
     inverse = reduce("rms_norm", folds.mean_square_fold(own), input, dims, True, own, (wide,), (small,))[0]
-    result = empty_tensor(geometry.sizes, own, geometry.device)
-    if weight is None:
-        write("scaled", result, [input, inverse], wide)
-    else:
-        write("scaled.weight", result, [input, inverse, weight], wide)
-    return result, inverse
+    return empty_tensor(geometry.sizes, own, geometry.device), inverse
 
 
 def _complex(
