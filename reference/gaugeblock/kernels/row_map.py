@@ -199,9 +199,8 @@ class RowMapWriter:
         if self.program.kept is not None:
             value = element if self.held else self.program.kept(value, context)
         beside = tuple(Lane("argument", storage_type(dtype)) for dtype in self.beside)
-        others = [
-            from_storage((lane,), dtype, self.level.half_hardware) for lane, dtype in zip(beside, self.beside, strict=True)
-        ]
+        half = self.level.half_hardware
+        others = [from_storage((lane,), dtype, half) for lane, dtype in zip(beside, self.beside, strict=True)]
         stored = to_storage(self.program.map(value, context, *others), self.dtype, self.level.half_hardware)
         sweep = _Sweep(element, Lane("argument", INT[64]), stored=stored, beside=beside)
         _, block = self._loop("mv", sweep, (), source, out, ("0", stop), self.width, block)
