@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from typing import Any
 
 import gaugeblock as gb
@@ -125,6 +126,22 @@ def test_guards_and_other_devices_leave_runners_alone() -> None:
     with pytest.raises(RuntimeError):
         gb.cat([x, meta])
     assert meta.softmax(0).device.type == "meta"
+
+
+def test_nothing_is_kept_alive() -> None:
+    x, index = gb.ones(4, 4), gb.zeros(4, 4, dtype=gb.int64)
+    for text in (
+        "x.add_(1)", "gb.add(x, x, out=gb.empty(4, 4))", "x.clamp(0.0, 1.0)", "gb.cat([x, x])", "x.gather(1, index)",
+        "x.scatter(1, index, x)", "x @ x", "x.sort()", "x.sum(1)", "gb.where(x > 0, x, x)", "x.topk(2)",
+        "x.copy_(gb.zeros(4, 4))", "gb.add(x, x, alpha=2)", "x.masked_fill(x > 0, 1.0)", "gb.addmm(x, x, x)",
+        "gb.equal(x, x)", "x.flip(0)", "x.index_select(0, index[0])", "x[index[0]]", "x.float()", "x.to(gb.float64)",
+    ):  # fmt: skip
+        eval(text, {"gb": gb, "x": x, "index": index})
+        with pytest.raises(RuntimeError):
+            gb.cat([x, gb.ones(3, 3)], 1)
+    storages = [weakref.ref(x.storage), weakref.ref(index.storage)]
+    del x, index
+    assert [storage() for storage in storages] == [None, None]
 
 
 def test_indices_are_checked_each_time() -> None:

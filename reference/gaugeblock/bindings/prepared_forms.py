@@ -22,7 +22,7 @@ from gaugeblock_spec.schema import parse
 
 from ..dispatch.state import FAST_GLOBALS
 from ..operators.pointwise_run import PointwiseNote
-from ..operators.prepared import forget, runner_of
+from ..operators.prepared import with_runner
 from ..tensor.geometry import only_ints, remember
 from ..tensor.tensor import Tensor
 from .caller import Caller
@@ -169,11 +169,11 @@ def slow_prepared(caller: Caller, name: str) -> Callable[..., Any]:
         given, named = _given(arguments, values, more, keywords)
         if more or len(operators) > 1:
             return caller(*given, **named)
-        forget()
-        result = caller(*given, **named)
-        key = _key(name, arguments, values)
-        if key is not None and not FAST_GLOBALS["SPECIAL"]:
-            runner = runner_of(operator, result)
+        key = None if FAST_GLOBALS["SPECIAL"] else _key(name, arguments, values)
+        if key is None:
+            return caller(*given, **named)
+        result, runner = with_runner(operator, caller, *given, **named)
+        if not FAST_GLOBALS["SPECIAL"]:
             if runner is None:
                 runner = kernel_runner(caller, arguments, given, named)
             elif isinstance(runner, PointwiseNote):
@@ -289,6 +289,8 @@ def kernel_runner(
 
 
 def _scattered(function: Callable[..., Any], values: list[Any], places: list[int]) -> Callable[..., Any]:
+    values = [None if place in places else value for place, value in enumerate(values)]
+
     def run(*some: Any) -> Any:
         filled = list(values)
         for place, value in zip(places, some, strict=True):

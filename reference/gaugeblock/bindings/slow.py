@@ -13,7 +13,7 @@ from ..dispatch.state import FAST_GLOBALS
 from ..memory.untyped import UntypedStorage
 from ..operators.conversion import to_dispatched
 from ..operators.pointwise_run import PointwiseNote
-from ..operators.prepared import forget, runner_of
+from ..operators.prepared import with_runner
 from ..tensor.geometry import remember
 from ..tensor.metadata import set_
 from ..tensor.tensor import Tensor, new_like
@@ -120,9 +120,7 @@ def with_out(caller: Caller, row: str, operands: tuple[Any, ...], out: Any) -> A
         result = runner(out, *operands)
         if result is not None:
             return result
-    forget()
-    result = caller(*operands, out=out)
-    note = runner_of(row.partition(".")[0], result)
+    result, note = with_runner(row.partition(".")[0], caller, *operands, out=out)
     if runner is None and isinstance(note, PointwiseNote) and key[1] is out.geometry:
         ordered = note.into()
         fits = ordered is not None and len(ordered.operands) == len(operands) and _same(ordered.operands, operands)
@@ -142,9 +140,7 @@ def with_alpha(caller: Caller, row: str, operands: tuple[Any, ...], alpha: Any) 
         result = runner(*operands, alpha)
         if result is not None:
             return result
-    forget()
-    result = caller(*operands, alpha=alpha)
-    note = runner_of(row.partition(".")[0], result)
+    result, note = with_runner(row.partition(".")[0], caller, *operands, alpha=alpha)
     if runner is None and isinstance(note, PointwiseNote):
         ordered, given = note.ordered(), (*operands, alpha)
         fits = ordered is not None and len(ordered.operands) == 3 and _same(ordered.operands, given)

@@ -27,26 +27,29 @@ T = TypeVar("T")
 
 
 class Latest:
-    """The runner noted last: by which operator, for which result."""
+    """The runner noted last: by which operator, for which result; nothing is noted, and kept alive, unless wanted."""
 
-    __slots__ = ("operator", "result", "runner")
+    __slots__ = ("operator", "result", "runner", "wanted")
 
     operator: str
     result: int
     runner: Runner
+    wanted: bool
 
 
 LATEST = Latest()
 LATEST.operator = ""
 LATEST.result = 0
 LATEST.runner = None
+LATEST.wanted = False
 
 
 def noted(operator: str, result: T, runner: Runner) -> T:
     """`result`, which `operator` (name without overload) is about to return, its runner noted."""
-    LATEST.operator = operator
-    LATEST.result = id(result)
-    LATEST.runner = runner
+    if LATEST.wanted:
+        LATEST.operator = operator
+        LATEST.result = id(result)
+        LATEST.runner = runner
     return result
 
 
@@ -58,12 +61,19 @@ def renoted(operator: str, result: T) -> T:
 
 
 def forget() -> None:
-    """Nothing is noted; said before a call whose runner is wanted."""
+    """Take back what was noted: the result is changed before it is returned."""
     LATEST.runner = None
 
 
-def runner_of(operator: str, result: Any) -> Runner | None:
-    """The runner noted for this result by this operator, None when there is none."""
-    runner = LATEST.runner
+def with_runner(operator: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Runner | None]:
+    """The result of a call, and the runner that `operator` noted for it, None when there is none."""
     LATEST.runner = None
-    return runner if runner is not None and LATEST.result == id(result) and LATEST.operator == operator else None
+    LATEST.wanted = True
+    try:
+        result = function(*args, **kwargs)
+        runner = LATEST.runner
+        mine = runner is not None and LATEST.result == id(result) and LATEST.operator == operator
+        return result, runner if mine else None
+    finally:
+        LATEST.wanted = False
+        LATEST.runner = None
