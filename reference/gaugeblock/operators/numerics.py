@@ -7,6 +7,9 @@ from .deferred import register_deferred
 KERNELS = {
     "components": "frexp.Tensor polar complex",
     "consecutive": "unique_consecutive",
+    "distributions": "poisson binomial",
+    "gradients": """gradient.scalarint gradient.scalararray gradient.array gradient.scalarrayint gradient.scalarrayarray
+        gradient.tensorarrayint gradient.tensorarray""",
     "histograms": "bincount histc histogram.bins_tensor histogram.bin_ct",
     "modes": "mode",
     "quantiles": "quantile quantile.scalar nanquantile nanquantile.scalar",
@@ -14,6 +17,7 @@ KERNELS = {
 }
 """Operators with a kernel for CPU and Meta."""
 INPLACE = {
+    "distributions": "cauchy_ log_normal_ geometric_",
     "float_power": "float_power_.Tensor float_power_.Scalar",
     "zeta": "polygamma_",
 }
@@ -22,6 +26,7 @@ COMPOSITES = {
     "components": "isreal",
     "covariance": "cov corrcoef",
     "distances": "dist",
+    "distributions": "normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor normal.float_float",
     "float_power": "float_power.Tensor_Tensor float_power.Tensor_Scalar float_power.Scalar",
     "multivariate_gamma": "mvlgamma special_multigammaln",
     "renorm": "renorm",

@@ -1,0 +1,157 @@
+"""Random numbers of further distributions: Cauchy, log-normal, geometric, Poisson, binomial, normal by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.device import Device, cpu
+from ...core.dtype import DEFAULTS, DType
+from ...core.errors import check_ints
+from ...iteration.broadcast import broadcast_shapes
+from ...iteration.types import UPSTREAM_NAMES
+from ...tensor.tensor import Tensor, empty_tensor
+from ..arrays import outline, values
+from ..generator import Generator, generator_of
+from ..invoke import apply
+from ..random_fill import store
+
+
+def _floating(operator: str, distribution: str, self: Tensor) -> None:
+    dtype = self.geometry.dtype
+    if dtype.kind != 2:
+        raise RuntimeError(
+            f"{operator}: {distribution} distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {dtype.name}"
+        )
+
+
+def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fill with numbers of the Cauchy distribution. Raises RuntimeError for sigma <= 0 and other than floats."""
+    _floating("cauchy_", "Cauchy", self)
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    draw = generator_of("cauchy_", generator)
+    return store(self, lambda: median + sigma * draw.standard_cauchy(self.geometry.sizes))
+
+
+def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
+    """Fill with exp of normal numbers. Raises RuntimeError for std <= 0, NotImplementedError for other than floats."""
+    if not std > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    dtype = self.geometry.dtype
+    if dtype.kind != 2:
+        raise NotImplementedError(f"\"log_normal_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    draw = generator_of("log_normal_", generator)
+    return store(self, lambda: draw.lognormal(mean, std, self.geometry.sizes))
+
+
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Fill with how many trials of chance `p` it takes to succeed. Raises RuntimeError unless 0 < p < 1."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    dtype = self.geometry.dtype
+    if dtype.kind not in (1, 2):
+        raise NotImplementedError(f"\"geometric_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    draw = generator_of("geometric_", generator)
+    return store(self, lambda: draw.geometric(p, self.geometry.sizes))
+
+
+def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
+    """Numbers of the Poisson distributions with the given rates, in their dtype.
+
+    Raises RuntimeError for a negative rate, NotImplementedError for other than floats.
+    """
+    dtype = self.geometry.dtype
+    if dtype.kind != 2:
+        raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    result, target = outline(self.geometry.sizes, dtype, self.geometry.device)
+    if target is not None:
+        rates = values(self).astype(np.float64)
+        if not (rates >= 0).all():
+            raise RuntimeError("poisson: invalid Poisson rate, expected rate to be non-negative")
+        target[...] = generator_of("poisson", generator).poisson(rates)
+    return result
+
+
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """How many of `count` trials succeed with chance `prob`; operands broadcast.
+
+    Raises ValueError for counts that are no floats, NotImplementedError for halves, RuntimeError for two dtypes.
+    """
+    dtype = count.geometry.dtype
+    if dtype.kind != 2:
+        raise ValueError(f"binomial only supports floating-point dtypes for count, got: {UPSTREAM_NAMES[dtype.name]}")
+    if dtype.itemsize < 4:
+        raise NotImplementedError(f"\"binomial_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    if prob.geometry.dtype is not dtype:
+        raise RuntimeError(
+            f"binomial(): Found dtype {UPSTREAM_NAMES[prob.geometry.dtype.name]} for argument 'prob' but expected "
+            f"{UPSTREAM_NAMES[dtype.name]}"
+        )
+    sizes = broadcast_shapes((count.geometry.sizes, prob.geometry.sizes))
+    result, target = outline(sizes, dtype, count.geometry.device)
+    if target is not None:
+        trials = np.maximum(np.trunc(values(count).astype(np.float64)), 0).astype(np.int64)
+        chances = np.clip(values(prob).astype(np.float64), 0, 1)
+        missing = np.isnan(values(count)) | np.isnan(values(prob))
+        drawn = generator_of("binomial", generator).binomial(trials, np.where(np.isnan(chances), 0, chances), sizes)
+        target[...] = np.where(missing, np.nan, drawn)
+    return result
+
+
+def _check_deviation(std: float | Tensor) -> None:
+    if isinstance(std, Tensor):
+        if std.geometry.dtype.is_complex:
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        if std.geometry.device is cpu and not (values(std) >= 0).all():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+
+
+def _moved(dtype: DType, sizes: Sequence[int], device: Device, mean: Any, std: Any, generator: Any) -> Tensor:
+    """Standard normal numbers times `std` plus `mean`."""
+    drawn = apply("normal_", empty_tensor(tuple(sizes), dtype, device), 0.0, 1.0, generator=generator)
+    scaled = apply("mul.Tensor" if isinstance(std, Tensor) else "mul.Scalar", drawn, std)
+    moved = apply("add.Tensor" if isinstance(mean, Tensor) else "add.Scalar", scaled, mean)
+    return moved if moved.geometry.dtype is dtype else apply("to.dtype", moved, dtype)
+
+
+def normal_Tensor_float(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Normal numbers around each mean. Raises RuntimeError for a negative deviation."""
+    _check_deviation(std)
+    geometry = mean.geometry
+    return _moved(geometry.dtype, geometry.sizes, geometry.device, mean, std, generator)
+
+
+def normal_float_Tensor(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Normal numbers of each deviation. Raises RuntimeError for a negative one."""
+    _check_deviation(std)
+    geometry = std.geometry
+    return _moved(geometry.dtype, geometry.sizes, geometry.device, mean, std, generator)
+
+
+def normal_Tensor_Tensor(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Normal numbers around each mean with each deviation; operands broadcast. Raises RuntimeError."""
+    _check_deviation(std)
+    sizes = broadcast_shapes((mean.geometry.sizes, std.geometry.sizes))
+    return _moved(mean.geometry.dtype, sizes, mean.geometry.device, mean, std, generator)
+
+
+def normal_float_float(
+    mean: float,
+    std: float,
+    size: Sequence[int],
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    **options: Any,
+) -> Tensor:
+    """A fresh tensor of normal numbers. Raises RuntimeError for a negative deviation."""
+    _check_deviation(std)
+    fresh = empty_tensor(check_ints("normal", "size", size), dtype or DEFAULTS.dtype, cpu if device is None else device)
+    return apply("normal_", fresh, mean, std, generator=generator)

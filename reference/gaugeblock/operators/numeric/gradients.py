@@ -1,0 +1,106 @@
+"""Slopes of sampled functions along dims, by differences that are central inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.dtype import DEFAULTS, bool_
+from ...core.errors import wrap_dims
+from ...iteration.operand import Number
+from ...tensor.tensor import Tensor
+from ..arrays import Array, outline, values
+
+
+def _slopes(self: Tensor, spacing: Sequence[Any], dims: Sequence[int] | None, edge_order: int) -> Any:
+    """A tensor for each dim; `spacing` has one number or one tensor of coordinates for each.
+
+    Raises RuntimeError for edge orders other than 1 and 2, sizes that are too small and spacings that do not fit.
+    """
+    geometry = self.geometry
+    if geometry.dtype is bool_ or geometry.dtype.name == "uint8":
+        raise RuntimeError(f"torch.gradient does not support {geometry.dtype.name} input")
+    places = wrap_dims("torch.gradient", tuple(range(geometry.ndim)) if dims is None else tuple(dims), geometry.ndim)
+    if len(spacing) == 1 and not isinstance(spacing[0], Tensor):
+        spacing = list(spacing) * len(places)
+    if len(spacing) != len(places):
+        raise RuntimeError(
+            f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(places)}, got "
+            f"{len(spacing)} values"
+        )
+    if edge_order not in (1, 2):
+        raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2, got {edge_order}")
+    dtype = DEFAULTS.dtype if geometry.dtype.kind < 2 else geometry.dtype
+    results = []
+    for place, step in zip(places, spacing, strict=True):
+        size = geometry.sizes[place]
+        if size <= edge_order:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+        if isinstance(step, Tensor) and step.geometry.sizes != (size,):
+            raise RuntimeError(
+                f"torch.gradient expected each tensor of spacing to have as many elements as the dim, {size}, got "
+                f"sizes {list(step.geometry.sizes)}"
+            )
+        result, target = outline(geometry.sizes, dtype, geometry.device)
+        if target is not None:
+            wide = np.complex128 if dtype.is_complex else np.float64
+            array = np.moveaxis(values(self).astype(wide), place, -1)
+            points = values(step).astype(np.float64) if isinstance(step, Tensor) else np.arange(size) * step
+            with np.errstate(all="ignore"):
+                target[...] = np.moveaxis(_differences(array, points, edge_order), -1, place)
+        results.append(result)
+    return tuple(results)
+
+
+def _differences(f: Array, x: Array, edge_order: int) -> Array:
+    """The slopes along the last dim: second order inside, of `edge_order` at both ends."""
+    h = np.diff(x)
+    found = np.empty_like(f)
+    if f.shape[-1] > 2:
+        a, b = h[:-1], h[1:]
+        found[..., 1:-1] = (
+            f[..., 2:] * a * a - f[..., :-2] * b * b + f[..., 1:-1] * (b * b - a * a)
+        ) / (a * b * (a + b))
+    if edge_order == 1:
+        found[..., 0] = (f[..., 1] - f[..., 0]) / h[0]
+        found[..., -1] = (f[..., -1] - f[..., -2]) / h[-1]
+        return found
+    for end, near, far, a, b in ((0, 1, 2, h[0], h[1]), (-1, -2, -3, -h[-1], -h[-2])):
+        found[..., end] = (a + b) / (a * b) * f[..., near] - a / (b * (a + b)) * f[..., far]
+        found[..., end] -= (2 * a + b) / (a * (a + b)) * f[..., end]
+    return found
+
+
+def gradient_scalarint(
+    self: Tensor, *, spacing: Number | None = None, dim: int | None = None, edge_order: int = 1
+) -> Any:
+    """Slopes along one dim or all, with points one distance apart."""
+    return _slopes(self, (1 if spacing is None else spacing,), None if dim is None else (dim,), edge_order)
+
+
+def gradient_scalararray(self: Tensor, *, spacing: Number, dim: Sequence[int], edge_order: int = 1) -> Any:
+    """Slopes along dims, with points one distance apart."""
+    return _slopes(self, (spacing,), dim, edge_order)
+
+
+def gradient_array(self: Tensor, *, dim: Sequence[int], edge_order: int = 1) -> Any:
+    """Slopes along dims, with points 1 apart."""
+    return _slopes(self, (1,), dim, edge_order)
+
+
+def gradient_scalarrayint(
+    self: Tensor, *, spacing: Sequence[Any], dim: int | None = None, edge_order: int = 1
+) -> Any:
+    """Slopes along one dim or all, each with its own distance."""
+    return _slopes(self, spacing, None if dim is None else (dim,), edge_order)
+
+
+def gradient_scalarrayarray(self: Tensor, *, spacing: Sequence[Any], dim: Sequence[int], edge_order: int = 1) -> Any:
+    """Slopes along dims, each with its own distance."""
+    return _slopes(self, spacing, dim, edge_order)
+
+
+gradient_tensorarrayint = gradient_scalarrayint
+gradient_tensorarray = gradient_scalarrayarray
