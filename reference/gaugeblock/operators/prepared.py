@@ -27,53 +27,50 @@ T = TypeVar("T")
 
 
 class Latest:
-    """The runner noted last: by which operator, for which result; nothing is noted, and kept alive, unless wanted."""
+    """What was noted last: (operator, id of the result, runner), in one piece, for threads may note at the same time.
 
-    __slots__ = ("operator", "result", "runner", "wanted")
+    Nothing is noted, and kept alive, unless it is wanted.
+    """
 
-    operator: str
-    result: int
-    runner: Runner
+    __slots__ = ("note", "wanted")
+
+    note: tuple[str, int, Runner] | None
     wanted: bool
 
 
 LATEST = Latest()
-LATEST.operator = ""
-LATEST.result = 0
-LATEST.runner = None
+LATEST.note = None
 LATEST.wanted = False
 
 
 def noted(operator: str, result: T, runner: Runner) -> T:
     """`result`, which `operator` (name without overload) is about to return, its runner noted."""
     if LATEST.wanted:
-        LATEST.operator = operator
-        LATEST.result = id(result)
-        LATEST.runner = runner
+        LATEST.note = (operator, id(result), runner)
     return result
 
 
 def renoted(operator: str, result: T) -> T:
     """`result`, whose runner serves `operator` as well."""
-    if LATEST.result == id(result):
-        LATEST.operator = operator
+    note = LATEST.note
+    if note is not None and note[1] == id(result):
+        LATEST.note = (operator, note[1], note[2])
     return result
 
 
 def forget() -> None:
     """Take back what was noted: the result is changed before it is returned."""
-    LATEST.runner = None
+    LATEST.note = None
 
 
 def with_runner(operator: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Runner | None]:
     """The result of a call, and the runner that `operator` noted for it, None when there is none."""
-    LATEST.runner = None
+    LATEST.note = None
     LATEST.wanted = True
     try:
         result = function(*args, **kwargs)
-        runner = LATEST.runner
-        mine = runner is not None and LATEST.result == id(result) and LATEST.operator == operator
-        return result, runner if mine else None
+        note = LATEST.note
+        return result, note[2] if note is not None and note[:2] == (operator, id(result)) else None
     finally:
         LATEST.wanted = False
-        LATEST.runner = None
+        LATEST.note = None
