@@ -17,7 +17,6 @@ from gaugeblock_conformance.mutants.table import named, table
 from gaugeblock_conformance.mutants.trial import run_trial
 from gaugeblock_conformance.problem import UsageProblem
 from gaugeblock_conformance.requirement import AREA_PACKAGES
-from gaugeblock_conformance.requirement import AREA_PACKAGES
 
 NUMPY = discovery.load(discovery.resolve("numpy"))
 QUICK_ONES = ("select-is-off-by-one", "transpose-copies", "neg-of-zero-is-positive")
