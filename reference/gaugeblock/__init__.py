@@ -31,7 +31,7 @@ from .core.memory_format import MemoryFormat as memory_format
 from .core.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
 from .core.promotion import can_cast, promote_types
 from .core.size import Size
-from .dispatch import dispatch_keys, dispatch_table
+from .dispatch import dispatch_keys, dispatch_table, inference_mode, is_inference, is_inference_mode_enabled
 from .dispatch.modes import PUBLISHER as _PUBLISHER
 from .dispatch.overrides import overridable as _overridable
 from .interop import attributes as _attributes  # noqa: F401
@@ -70,7 +70,8 @@ __all__ = [
     "default_generator", "device", "dispatch_keys", "dispatch_table", "dtype", "empty", "empty_like", "empty_strided",
     "explain", "eye", "finfo", "from_blob",
     "from_numpy", "frombuffer", "full", "full_like", "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo",
-    "initial_seed", "is_deterministic_algorithms_warn_only_enabled", "is_tensor", "iteration", "layout", "linspace",
+    "inference_mode", "initial_seed", "is_deterministic_algorithms_warn_only_enabled", "is_inference",
+    "is_inference_mode_enabled", "is_tensor", "iteration", "layout", "linspace",
     "load", "logspace", "manual_seed", "memory", "memory_format", "nonzero", "norm", "ones", "ones_like",
     "preserve_format", "promote_types", "result_type", "save", "scalar_tensor", "seed", "set_default_dtype",
     "set_num_threads", "set_printoptions", "set_rng_state", "show_binding", "strided", "tensor", "unique",

@@ -21,7 +21,7 @@ class ReferenceBackend(TorchStyleBackend):
 
     capabilities = CAPABILITIES | frozenset(
         """refcount alloc.pluggable blob iter.introspect dispatch.keyset dispatch.registry dispatch.mode
-        wrapper accessor vec.introspect isa""".split()
+        wrapper inference accessor vec.introspect isa""".split()
     )
 
     def __init__(self, device: str = "cpu") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -21,8 +22,9 @@ from .shapes import Shape, shape_of
 from .slow import slow_binary, slow_dunder, slow_inplace_unary, slow_reversed, slow_set, slow_to, slow_unary
 
 
+@functools.cache
 def make_function(group: Group) -> Any:
-    """The module function, such as ``gaugeblock.add``."""
+    """The module function, such as ``gaugeblock.add``; one for each group."""
     caller = Caller(group, is_method=False)
     made = _make(group, shape_of(group), caller, label=group.name, self="input", suffix="function")
     caller.publish(made)

@@ -17,6 +17,7 @@ from .guards import (
     tls_exclude_set,
     tls_include_set,
 )
+from .inference import inference_mode, is_inference, is_inference_mode_enabled
 from .key_set import DispatchKeySet
 from .queries import (
     dispatch_keys,
@@ -33,5 +34,6 @@ __all__ = [
     "DisableTorchDispatch", "DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet",
     "DispatchTable", "ExcludeDispatchKeyGuard", "IncludeDispatchKeyGuard", "Operator", "call", "dispatch_keys",
     "dispatch_table", "has_computed_kernel_for_dispatch_key", "has_kernel_for_any_dispatch_key",
-    "has_kernel_for_dispatch_key", "key_guard", "redispatch", "tls_exclude_set", "tls_include_set",
+    "has_kernel_for_dispatch_key", "inference_mode", "is_inference", "is_inference_mode_enabled", "key_guard",
+    "redispatch", "tls_exclude_set", "tls_include_set",
 ]  # fmt: skip

@@ -8,11 +8,14 @@ from typing import Any
 from ..core.device import cpu
 from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry
 from ..tensor.tensor import Tensor
+from ..tensor.versions import INFERENCE
 from .keys import BACKEND_BIT, FUNCTIONALITY_BIT, runtime_key
 from .registry import AMBIGUOUS, FALLTHROUGH, REGISTRY, Kernel, Operator, Registration, Resolved
 from .state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, FAST_GLOBALS, STATE
 
 DENSE = FUNCTIONALITY_BIT["Dense"] | FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
+RECORDED = FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
+"""Keys that tensors made in inference mode lack."""
 DEVICE_KEYS = {
     "cpu": DENSE | BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["AutocastCPU"],
     "cuda": DENSE | BACKEND_BIT["CUDA"] | FUNCTIONALITY_BIT["AutocastCUDA"],
@@ -51,7 +54,9 @@ def geometry_keys(geometry: Geometry) -> int:
 def keys_of(tensor: Tensor) -> int:
     """The keys of one tensor: those of its geometry and those of its class."""
     keys = tensor.geometry.keys
-    return (geometry_keys(tensor.geometry) if keys is None else keys) | tensor.class_keys
+    if keys is None:
+        keys = geometry_keys(tensor.geometry)
+    return (keys & ~RECORDED if tensor.counter is INFERENCE else keys) | tensor.class_keys
 
 
 def tensor_keys(values: Iterable[Any]) -> int:
@@ -61,7 +66,9 @@ def tensor_keys(values: Iterable[Any]) -> int:
         kind = value.__class__
         if kind is Tensor:
             keys = value.geometry.keys
-            mask |= geometry_keys(value.geometry) if keys is None else keys
+            if keys is None or value.counter is INFERENCE:
+                keys = keys_of(value)
+            mask |= keys
         elif isinstance(value, Tensor):
             mask |= keys_of(value)
         elif kind is tuple or kind is list:
@@ -101,8 +108,20 @@ def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
     """Run the kernel of the highest key in `mask`, whatever the tensors carry."""
     found = REGISTRY.resolve(operator, mask)
     if STATE.trace is not None:
-        return STATE.trace(operator, mask, found, args, kwargs)
-    return run_entry(operator, found, args, kwargs)
+        result = STATE.trace(operator, mask, found, args, kwargs)
+    else:
+        result = run_entry(operator, found, args, kwargs)
+    return made_in_inference(result, (*args, *kwargs.values())) if STATE.inference else result
+
+
+def made_in_inference(result: Any, given: tuple[Any, ...]) -> Any:
+    """`result`, its fresh tensors without versions and autograd keys; views keep what they are views of."""
+    for value in result if isinstance(result, (tuple, list)) else (result,):
+        if isinstance(value, Tensor) and value.counter is None and value.base is None:
+            parts = (part for one in given for part in (one if isinstance(one, (tuple, list)) else (one,)))
+            if not any(isinstance(part, Tensor) and part.storage is value.storage for part in parts):
+                value.counter = INFERENCE
+    return result
 
 
 def run_entry(operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

@@ -31,6 +31,7 @@ MODE_LISTENERS: list[Callable[[bool], None]] = []
 class DispatchState(threading.local):
     """The sets of the current thread, its stacks of dispatch and function modes, and who writes down its calls.
 
+    In inference mode (`inference`) what is made takes no part in autograd.
     `overrides` says which ``__torch_function__`` are asked: those of modes and arguments (2), of modes only (1), none.
     """
 
@@ -38,6 +39,7 @@ class DispatchState(threading.local):
     exclude: int = DEFAULT_EXCLUDE
     modes: tuple[Any, ...] = ()
     function_modes: tuple[Any, ...] = ()
+    inference: bool = False
     overrides: int = 2
     trace: Callable[..., Any] | None = None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..dispatch.registry import REGISTRY
 from ..tensor.tensor import Tensor
-from ..tensor.versions import bump_version, version_of
+from ..tensor.versions import bump_version, is_inference, version_of
 from .functions import keys_for, register_autograd
 from .infer import infer_schema
 from .library import Library
@@ -95,6 +95,7 @@ class CustomOpDef:
         def kernel(*args: Any, **kwargs: Any) -> Any:
             chosen = self._init_fn if key in self._disabled else function
             targets = [t for i, a in written for t in _tensors(args[i] if i < len(args) else kwargs.get(a.name))]
+            targets = [tensor for tensor in targets if not is_inference(tensor)]
             versions = [version_of(tensor) for tensor in targets]
             result = chosen(*args, **kwargs)
             for tensor, version in zip(targets, versions, strict=True):

@@ -18,6 +18,7 @@ from ..core.promotion import promote_types
 from ..memory.elements import pack_elements, store_bytes
 from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.getters import set_requires_grad
+from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.splitting import unbind
 from ..tensor.tensor import Tensor, empty_tensor
@@ -51,7 +52,7 @@ def tensor(
     if dtype is None and device is None and not requires_grad:
         result = _simple(data)
         if result is not None:
-            return result
+            return hooks.dispatched["made"](result) if hooks.special else result
     place = as_device(device)
     values, kind = values_of(data, dtype_argument("tensor", dtype))
 
@@ -62,6 +63,8 @@ def tensor(
         return made
 
     result = on_device(place, make)
+    if hooks.special:
+        result = hooks.dispatched["made"](result)
     return set_requires_grad(result, True) if requires_grad else result
 
 

@@ -8,7 +8,7 @@ from ..core.size import Size
 from ..memory.untyped import UntypedStorage
 from .reshaping import has_memory_format
 from .tensor import Tensor
-from .versions import version_of
+from .versions import is_inference, version_of
 
 
 def size(self: Tensor, dim: int | None = None) -> Size | int:
@@ -162,6 +162,7 @@ METHODS = {
     "is_floating_point": is_floating_point,
     "is_complex": is_complex,
     "is_signed": is_signed,
+    "is_inference": is_inference,
     "_is_view": is_view,
     "requires_grad_": set_requires_grad,
 }

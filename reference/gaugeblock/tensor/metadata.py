@@ -14,7 +14,7 @@ from .make_view import regeometry, view_at_same_place
 from .refresh import grow_storage, is_alone, refresh_pointer
 from .strides import channels_last_strides, default_strides, extent
 from .tensor import Tensor
-from .versions import VersionCounter, bump_version, version_of
+from .versions import INFERENCE, VersionCounter, bump_version, version_of
 from .views import squeezed_geometry, strided_geometry, t, transpose, unsqueezed_geometry
 
 
@@ -132,7 +132,7 @@ def set_(
     outside a storage that may not grow.
     """
     geometry = self.geometry
-    version = version_of(self)
+    version = None if self.counter is INFERENCE else version_of(self)
     if source is None:
         fresh = allocate_storage(0, geometry.device)
         return _rebind(self, fresh, geometry_of((0,), (1,), geometry.dtype, geometry.device), 0, version)
@@ -163,8 +163,8 @@ def set_(
     return _rebind(self, storage, geometry_of(sizes, strides, geometry.dtype, geometry.device), storage_offset, version)
 
 
-def _rebind(self: Tensor, storage: Storage, geometry: Geometry, offset: int, version: int) -> Tensor:
+def _rebind(self: Tensor, storage: Storage, geometry: Geometry, offset: int, version: int | None) -> Tensor:
     self.storage = storage
-    self.counter = VersionCounter(version)
+    self.counter = INFERENCE if version is None else VersionCounter(version)
     self.base = None
     return _become(self, geometry, offset)

@@ -17,9 +17,20 @@ class VersionCounter:
         self.value = value
 
 
+class Untracked:
+    """The counter of tensors made in inference mode and their views: nothing is counted."""
+
+    __slots__ = ()
+
+
+INFERENCE = Untracked()
+
+
 def version_of(tensor: Tensor) -> int:
-    """The number of in-place changes that this tensor knows of."""
+    """The number of in-place changes that this tensor knows of. RuntimeError for one made in inference mode."""
     counter = tensor.counter
+    if counter is INFERENCE:
+        raise RuntimeError("Inference tensors do not track version counter.")
     return tensor.storage.version if counter is None else int(counter.value)
 
 
@@ -27,8 +38,13 @@ def bump_version(tensor: Tensor) -> None:
     """Count one in-place change."""
     if tensor.counter is None:
         tensor.storage.version += 1
-    else:
+    elif tensor.counter is not INFERENCE:
         tensor.counter.value += 1
+
+
+def is_inference(tensor: Tensor) -> bool:
+    """Whether the tensor, or what it is a view of, was made in inference mode."""
+    return tensor.counter is INFERENCE
 
 
 def data_of(tensor: Tensor) -> Tensor:
