@@ -75,6 +75,8 @@ PARAMETERS: dict[str, str] = {
     "cummin": "self:T dim:i",
     "where": "condition:T self:N=None other:N=None", "clamp": "self:T min:N=None max:N=None",
     "clip": "self:T min:N=None max:N=None", "clamp_min": "self:T min:N", "clamp_max": "self:T max:N",
+    "layer_norm": "input:T normalized_shape:D weight:N=None bias:N=None eps:N=1e-05 cudnn_enable:b=True",
+    "rms_norm": "input:T normalized_shape:D weight:N=None eps:N=None",
     "addcmul": "self:T tensor1:T tensor2:T", "addcdiv": "self:T tensor1:T tensor2:T", "lerp": "self:T end:T weight:N",
 }  # fmt: skip
 """Public name -> its arguments."""

@@ -60,14 +60,14 @@ def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Maybe = None, bias: Maybe = None, eps: float = 1e-5
 ) -> Any:
     """Normalized over the last dims, which have the sizes `normalized_shape`."""
-    return operator("layer_norm")(input, normalized_shape, weight, bias, eps, True)
+    return operator("layer_norm")(input, tuple(normalized_shape), weight, bias, eps, True)
 
 
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Maybe = None, eps: float | None = None
 ) -> Any:
     """Divided by the root of the mean square over the last dims."""
-    return operator("rms_norm")(input, normalized_shape, weight, eps)
+    return operator("rms_norm")(input, tuple(normalized_shape), weight, eps)
 
 
 def group_norm(
