@@ -19,7 +19,7 @@ from ..tensor.array_view import array_of
 from ..tensor.tensor import Tensor, new_like
 from .array_functions import FUNCTIONS
 from .arrays import Array, values
-from .deferred import deferred
+from .deferred import Deferred
 from .pointwise_rule import PointwiseRule
 from .registration import kernel
 from .rows import rows, rows_by_base
@@ -55,7 +55,7 @@ def register() -> None:
     """A kernel for every overload of every such operator, on CPU and Meta."""
     for base, place in FUNCTIONS.items():
         module, _, name = place.rpartition(".")
-        function = deferred(f".numeric.{module}", name)
+        function = Deferred(f".numeric.{module}", name)
         for row in rows_by_base()[base]:
             kernel(row.name)(_call(row.name, function))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -17,19 +16,21 @@ def register_deferred(package: str, modules: Mapping[str, str], *keys: str) -> N
     """
     for module, names in modules.items():
         for name in names.split():
-            kernel(name, *keys)(deferred(f".{package}.{module}", name.replace(".", "_")))
+            kernel(name, *keys)(Deferred(f".{package}.{module}", name.replace(".", "_")))
 
 
-def deferred(module: str, function: str) -> Callable[..., Any]:
-    """A function that loads `module` when it is first called."""
+class Deferred:
+    """A function of a module that is loaded when it is first called."""
 
-    @functools.cache
-    def load() -> Callable[..., Any]:
-        found: Callable[..., Any] = getattr(import_module(module, __package__), function)
-        return found
+    __slots__ = ("__name__", "_loaded", "_module")
 
-    def run(*args: Any, **kwargs: Any) -> Any:
-        return load()(*args, **kwargs)
+    def __init__(self, module: str, function: str) -> None:
+        self.__name__ = function
+        self._module = module
+        self._loaded: Callable[..., Any] | None = None
 
-    run.__name__ = run.__qualname__ = function
-    return run
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        function = self._loaded
+        if function is None:
+            function = self._loaded = getattr(import_module(self._module, __package__), self.__name__)
+        return function(*args, **kwargs)
