@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import gaugeblock as gb
@@ -140,3 +143,33 @@ def test_the_table_shows_kernels_from_outside_and_those_they_replace() -> None:
         assert table["AutogradCUDA"].label == "math kernel" and table["AutogradCPU"].label == "fallthrough"
         lib.impl("g", mine, "SparseCPU")
         assert gb.dispatch_table("guardlib::g")["AutogradOther"].label == "ambiguous autogradother"
+
+
+def test_the_extension_modules_are_not_imported_before_they_are_asked_for() -> None:
+    code = (
+        "import sys, gaugeblock as gb; late = {'library', 'ops', 'overrides', 'utils', 'trip'};"
+        "print(sorted(name for name in late if 'gaugeblock.' + name in sys.modules));"
+        "gb.library, gb.ops.aten, gb.overrides, gb.utils._python_dispatch, gb.explain;"
+        "print(sorted(name for name in late if 'gaugeblock.' + name not in sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["[]", "[]"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_has_free_locks() -> None:
+    code = (
+        "import os, warnings, gaugeblock as gb; warnings.simplefilter('ignore');"
+        "from gaugeblock.dispatch.registry import REGISTRY; from gaugeblock.dispatch import state;"
+        "import threading; taken = threading.Event();\n"
+        "def hold():\n"
+        "    with REGISTRY._lock, state._locks.counters: taken.set(); threading.Event().wait(20)\n"
+        "threading.Thread(target=hold, daemon=True).start(); taken.wait()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    with gb.inference_mode(): ok = gb.library.Library('forked', 'DEF').define('f() -> ()') == 'f'\n"
+        "    os._exit(0 if ok else 1)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])); os._exit(0)"
+    )
+    run = subprocess.run([sys.executable, "-u", "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.split() == ["0"]

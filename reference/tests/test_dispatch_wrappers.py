@@ -152,3 +152,24 @@ def test_a_wrapper_needs_the_method() -> None:
 def test_any_device_and_size_may_be_claimed() -> None:
     big = gb.Tensor._make_wrapper_subclass(Wrapped, (1 << 20, 1 << 20), dtype=gb.float64, device="cuda")
     assert (big.device.type, big.numel(), big.untyped_storage().nbytes()) == ("cuda", 1 << 40, 1 << 43)
+
+
+class Counting(gb.Tensor):
+    """A subclass with data of its own that counts the operators on it."""
+
+    count = 0
+    __torch_function__ = classmethod(_disabled_torch_function_impl)
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        cls.count += 1
+        with gb.dispatch.DisableTorchDispatch():
+            return func(*args, **(kwargs or {}))
+
+
+def test_a_subclass_with_data_may_look_and_pass_on() -> None:
+    x = gb.Tensor._make_subclass(Counting, gb.tensor([1.0, 2.0]))
+    Counting.count = 0
+    assert (x + x).tolist() == [2.0, 4.0] and x.mul_(3) is x and x[1].item() == 6.0
+    assert gb.stack([x, gb.ones(2)]).sum().item() == 11.0
+    assert Counting.count == 4 and x.as_subclass(gb.Tensor).tolist() == [3.0, 6.0]

@@ -8,6 +8,7 @@ The last registration for a key is the active one; earlier ones stay and come ba
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
 from collections.abc import Callable
@@ -118,6 +119,10 @@ class Registry:
         self.fallbacks: dict[str, Registration] = {}
         self.sealed = False
         self.generation = 0
+        self.renew_lock()
+
+    def renew_lock(self) -> None:
+        """A new lock, also in a forked child, where nobody would release the old one."""
         self._lock = threading.RLock()
 
     def seal(self) -> None:
@@ -303,3 +308,5 @@ class Registry:
 
 
 REGISTRY = Registry()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=REGISTRY.renew_lock)

@@ -8,6 +8,7 @@ The tensor floor reads the same from ``hooks.special``.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +21,22 @@ DEFAULT_INCLUDE = FUNCTIONALITY_BIT["BackendSelect"] | FUNCTIONALITY_BIT["ADInpl
 DEFAULT_EXCLUDE = AUTOCAST_MASK
 FAST_GLOBALS: dict[str, object] = {"SPECIAL": False, "OVERRIDING": False}
 
-_lock = threading.Lock()
+
+class _Locks:
+    """The lock of the counters; a forked child has a new one, for nobody would release a copy that was held."""
+
+    __slots__ = ("counters",)
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        self.counters = threading.RLock()
+
+
+_locks = _Locks()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_locks.renew)
 _reasons = 0
 _overriding = 0
 _watching = 0
@@ -50,14 +66,14 @@ STATE = DispatchState()
 def enter_special() -> None:
     """Count one more reason to leave the fast paths; pair with `leave_special`."""
     global _reasons
-    with _lock:
+    with _locks.counters:
         _reasons += 1
         FAST_GLOBALS["SPECIAL"] = hooks.special = True
 
 
 def leave_special() -> None:
     global _reasons
-    with _lock:
+    with _locks.counters:
         _reasons -= 1
         FAST_GLOBALS["SPECIAL"] = hooks.special = _reasons > 0
 
@@ -65,7 +81,7 @@ def leave_special() -> None:
 def enter_overrides() -> None:
     """Count one more reason to look for ``__torch_function__`` in every call; pair with `leave_overrides`."""
     global _overriding
-    with _lock:
+    with _locks.counters:
         _overriding += 1
         FAST_GLOBALS["OVERRIDING"] = True
 
@@ -73,7 +89,7 @@ def enter_overrides() -> None:
 def leave_overrides() -> None:
     """Take back one `enter_overrides`."""
     global _overriding
-    with _lock:
+    with _locks.counters:
         _overriding -= 1
         FAST_GLOBALS["OVERRIDING"] = _overriding > 0
 
@@ -82,7 +98,7 @@ def enter_function_mode() -> None:
     """Count one more function mode; pair with `leave_function_mode`."""
     global _watching
     enter_overrides()
-    with _lock:
+    with _locks.counters:
         _watching += 1
         if _watching == 1:
             for listener in MODE_LISTENERS:
@@ -92,7 +108,7 @@ def enter_function_mode() -> None:
 def leave_function_mode() -> None:
     """Take back one `enter_function_mode`."""
     global _watching
-    with _lock:
+    with _locks.counters:
         _watching -= 1
         if _watching == 0:
             for listener in MODE_LISTENERS:
