@@ -1,0 +1,80 @@
+"""One operator: its declaration, and the kernels registered for it by key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from gaugeblock_spec.schema import Schema, parse
+
+Kernel = Callable[..., Any]
+IMPLIED_NAMESPACE = "aten::"
+
+
+class Registration(NamedTuple):
+    """A kernel under a key; `label` says which rule chose it when it is the answer of a look-up."""
+
+    function: Kernel | None
+    label: str
+    boxed: bool = False
+    with_keys: bool = False
+
+    @property
+    def fallthrough(self) -> bool:
+        return self.label == "fallthrough"
+
+
+FALLTHROUGH = Registration(None, "fallthrough")
+MISSING = Registration(None, "missing")
+AMBIGUOUS = Registration(None, "ambiguous autogradother")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The answer for one key set: the kernel, the keys left after fallthroughs, whether it takes plain arguments."""
+
+    entry: Registration
+    mask: int
+    plain: bool
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Operator:
+    """One declared operator overload and its kernels by key.
+
+    `name` has no namespace for the operators of the spec and ``namespace::`` for others. `public` is the callable
+    object that stands for it outside, `derivative` its registered gradient, `rules` what modes and Tensor subclasses
+    do with it instead of asking their ``__torch_dispatch__``.
+    """
+
+    name: str
+    text: str
+    sealed: bool = False
+    public: Any = None
+    derivative: Any = None
+    rules: dict[type, Kernel] = field(default_factory=dict)
+    kernels: dict[str, list[Registration]] = field(default_factory=dict)
+    resolved: dict[int, Resolved] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Operator({self.text!r})"
+
+    @property
+    def schema(self) -> Schema:
+        return parse(self.text)
+
+    @property
+    def qualified_name(self) -> str:
+        """The name with its namespace."""
+        return self.name if "::" in self.name else IMPLIED_NAMESPACE + self.name
+
+    def has_kernel(self, *keys: str) -> bool:
+        return any(self.kernels.get(key) for key in keys)
+
+    def active(self, key: str) -> Registration | None:
+        stack = self.kernels.get(key)
+        return stack[-1] if stack else None
+
+    def forget_resolved(self) -> None:
+        self.resolved.clear()
