@@ -18,7 +18,7 @@ from ..dispatch.dispatcher import call
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import FAST_GLOBALS
-from ..tensor.geometry import contiguous_geometry
+from ..tensor.geometry import contiguous_geometry, only_ints
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor, new_like
 from . import allocation
@@ -134,7 +134,7 @@ def full(
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     value = number_of("full", "fill_value", fill_value)
-    shape = check_ints("full", "size", size)
+    shape = size if size.__class__ is tuple and only_ints(size) else check_ints("full", "size", size)
     if out is not None:
         return finished(call(FULL_OUT, shape, value, out=out_of("full", out, dtype)), requires_grad)
     if layout is not None or pin_memory or not plain(device):

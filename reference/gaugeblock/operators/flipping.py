@@ -42,7 +42,25 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     result, target = outline(geometry.sizes, geometry.dtype, geometry.device)
     if target is not None:
         _roll_into(target, values(self), shifts, places)
+        if len(shifts) == 1 and (not dims or geometry.ndim == 1) and geometry.contiguous and not geometry.lazy:
+            return noted("roll", result, _turning(geometry, shifts[0])) if geometry.numel else result
     return result
+
+
+def _turning(geometry: Geometry, shift: int) -> Callable[[Tensor], Tensor]:
+    """What copies row-major elements `shift` places on, the last ones to the front."""
+    size, itemsize = geometry.numel, geometry.dtype.itemsize
+    moved = shift % size
+    kernel = formula_kernel("identity", [geometry.dtype], geometry.dtype, geometry.dtype).contiguous
+
+    def run(self: Tensor) -> Tensor:
+        result = new_like(geometry)
+        kernel(result.pointer + moved * itemsize, self.pointer, size - moved)
+        if moved:
+            kernel(result.pointer, self.pointer + (size - moved) * itemsize, moved)
+        return result
+
+    return run
 
 
 def _roll_into(target: Array, array: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> None:

@@ -11,9 +11,9 @@ from ..core.memory_format import contiguous_format
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
-from ..tensor.geometry import Geometry, remember
+from ..tensor.geometry import Geometry, geometry_of, remember
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor, new_like
+from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.views import expand
 from .advanced_indexing import take_true
 from .arrays import Array, computed, values
@@ -235,9 +235,12 @@ def nonzero(self: Tensor) -> Tensor:
     array = values(self)
     found = array.nonzero() if array.ndim else ()
     count = found[0].size if found else int(np.count_nonzero(array))
-    result = empty_strided_tensor((count, self.geometry.ndim), (1, max(count, 1)), int64)
+    result = empty_tensor((len(found) * count,), int64)
     if result.geometry.numel:
-        array_of(result).T[...] = found
+        flat = array_of(result)
+        for column, places in enumerate(found):
+            flat[column * count : (column + 1) * count] = places
+    result.geometry = geometry_of((count, len(found)), (1, max(count, 1)), int64)
     return result
 
 

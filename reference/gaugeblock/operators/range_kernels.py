@@ -16,9 +16,9 @@ from ..dispatch.dispatcher import call
 from ..iteration.operand import Number
 from ..memory.elements import pack_elements, read_bytes, store_bytes
 from ..tensor.array_view import array_of
-from ..tensor.geometry import remember
+from ..tensor.geometry import contiguous_geometry, remember
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, empty_tensor
+from ..tensor.tensor import Tensor, empty_tensor, new_like
 from .allocation import COPY, on_device
 from .arguments import check_layout
 from .arrays import Array
@@ -58,6 +58,34 @@ def _packed(result: Tensor, numbers: list[Any]) -> bool:
         return False
     store_bytes(result.pointer, packed)
     return True
+
+
+NUMBERS = frozenset({int, float})
+
+
+def few_steps(bounds: tuple[Any, ...]) -> Tensor | None:
+    """arange of two or three bounds that gives a few values on the CPU; None for anything else."""
+    kinds = set(map(type, bounds))
+    if not 2 <= len(bounds) <= 3 or not kinds <= NUMBERS or (len(bounds) == 3 and not bounds[2]):
+        return None
+    first, last, by = bounds if len(bounds) == 3 else (*bounds, 1)
+    length = (last - first) / by
+    if not 0 < length <= SHORT:
+        return None
+    whole = float not in kinds
+    numbers: list[Any] = list(range(first, last, by)) if whole else _fractions(first, by, math.ceil(length))
+    kind = int64 if whole else DEFAULTS.dtype
+    result = new_like(contiguous_geometry((len(numbers),), kind))
+    return result if kind in PACKED and _packed(result, numbers) else None
+
+
+def few_between(first: Any, last: Any, count: int) -> Tensor | None:
+    """linspace of real numbers that gives a few values on the CPU; None for anything else."""
+    kind = DEFAULTS.dtype
+    if not 0 < count <= SHORT or first.__class__ not in NUMBERS or last.__class__ not in NUMBERS or kind not in PACKED:
+        return None
+    result = new_like(contiguous_geometry((count,), kind))
+    return result if _packed(result, _few_of_line(first, last, count, kind)) else None
 
 
 def _write(out: Tensor, result: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ from ..tensor.tensor import Tensor, new_like
 from .arguments import dtype_argument
 from .factories import AnyDevice, finished, out_of, plain, tensor_options
 from .fresh_fill import FEW_BYTES, number_of
-from .range_kernels import arange_start_step, eye_m, linspace_kernel, logspace_kernel
+from .range_kernels import arange_start_step, eye_m, few_between, few_steps, linspace_kernel, logspace_kernel
 
 ARANGE = REGISTRY.find("arange")
 ARANGE_START = REGISTRY.find("arange.start")
@@ -52,6 +52,9 @@ def arange(
     unsaid = dtype is None and end is None and step is None and start is None and not requires_grad
     if unsaid and len(bounds) == 1 and bounds[0].__class__ is int and bounds[0] >= 0:
         return _counting(bounds[0])
+    result = few_steps(bounds) if unsaid else None
+    if result is not None:
+        return result
     first, last, by = _bounds(bounds, start, end, step)
     result = arange_start_step(
         0 if first is None else first, last, 1 if by is None else by, dtype=dtype_argument("arange", dtype)
@@ -133,6 +136,9 @@ def linspace(
     if out is not None:
         return finished(call(LINSPACE_OUT, first, last, count, out=out_of("linspace", out, dtype)), requires_grad)
     if plain(device) and layout is None and not pin_memory:
+        result = few_between(first, last, count) if dtype is None else None
+        if result is not None:
+            return finished(result, requires_grad)
         return finished(linspace_kernel(first, last, count, dtype=dtype_argument("linspace", dtype)), requires_grad)
     options = tensor_options("linspace", dtype, layout, device, pin_memory)
     return finished(call(LINSPACE, first, last, count, **options), requires_grad)
