@@ -22,6 +22,7 @@ from .costs import (
     import_seconds,
     specialisation_memory,
 )
+from .explanations import explain
 from .grid import Cell, run_grid, set_threads
 from .products import LIMIT, Product, measure_products
 from .record import environment, record, write
@@ -89,7 +90,8 @@ def _grid(options: argparse.Namespace, backends: tuple[Backend, Backend]) -> lis
     cells = list(run_grid(chosen, backends, options.threads, share, progress))
     slow = slow_cells(cells)
     print(table(cells if options.all else slow or cells[:0]))
-    print(f"\n{len(slow)} of {len(cells)} cells above {SLOW}\n\n{means(cells)}\n")
+    unexplained = [cell for cell in slow if not explain(cell.case)]
+    print(f"\n{len(slow)} of {len(cells)} cells above {SLOW}, {len(unexplained)} unexplained\n\n{means(cells)}\n")
     for reason in dict.fromkeys(cell.absent for cell in cells if cell.absent):
         print(f"not measured: {reason}")
     return cells
@@ -97,7 +99,8 @@ def _grid(options: argparse.Namespace, backends: tuple[Backend, Backend]) -> lis
 
 def _goal_reached(cells: list[Cell]) -> bool:
     measured = [ratio(cell) for cell in cells if cell.measurement is not None]
-    return bool(measured) and geometric_mean(measured) <= GOAL and not slow_cells(cells)
+    unexplained = [cell for cell in slow_cells(cells) if not explain(cell.case)]
+    return bool(measured) and geometric_mean(measured) <= GOAL and not unexplained
 
 
 def _small(subject: Backend, peer: Backend) -> bool:

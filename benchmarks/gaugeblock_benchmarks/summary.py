@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tabulate import tabulate
 
+from .explanations import explain
 from .grid import Cell
 
 SLOW = 1.5
@@ -63,12 +64,13 @@ def table(cells: Sequence[Cell]) -> str:
         found = cell.measurement
         head = (cell.case.name, _threads(cell.threads))
         if found is None:
-            rows.append((*head, "", "", "", "", cell.absent))
+            rows.append((*head, "", "", "", "", "", cell.absent))
         else:
             spread = f"{found.low:.2f}-{found.high:.2f}"
             times = (duration(found.subject), duration(found.peer))
-            rows.append((*head, *times, f"{found.ratio:.2f}", f"{found.best:.2f}", spread))
-    headers = ("case", "threads", "subject", "peer", "ratio", "best", "95 %")
+            reason = explain(cell.case) if found.ratio > SLOW else ""
+            rows.append((*head, *times, f"{found.ratio:.2f}", f"{found.best:.2f}", spread, reason))
+    headers = ("case", "threads", "subject", "peer", "ratio", "best", "95 %", "reason")
     return tabulate(rows, headers=headers, disable_numparse=True)
 
 

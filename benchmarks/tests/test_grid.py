@@ -7,6 +7,7 @@ from time import perf_counter
 
 import pytest
 from gaugeblock_benchmarks.cases import LAYOUTS, OPERATORS, SIZES, Case, Operator, cases
+from gaugeblock_benchmarks.explanations import EXPLANATIONS, explain
 from gaugeblock_benchmarks.grid import Cell, run_grid
 from gaugeblock_benchmarks.operands import turns
 from gaugeblock_benchmarks.subject import loop_of
@@ -64,6 +65,12 @@ def test_a_backend_beside_itself() -> None:
     cells = list(run_grid(cases(("add",), ("contiguous",), (16, 1000)), (REFERENCE, REFERENCE), (1,), 0.02))
     assert len(cells) == 2
     assert all(cell.measurement is not None and 0.3 < cell.measurement.ratio < 3 for cell in cells)
+
+
+def test_explanations_name_cases_that_there_are() -> None:
+    for explanation in EXPLANATIONS:
+        assert any(explanation.covers(case) for case in cases())
+    assert explain(Case(OPERATORS[0], "contiguous", 16)) == ""
 
 
 def test_summaries() -> None:

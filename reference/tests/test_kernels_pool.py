@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 import gaugeblock as gb
 import numpy as np
 import pytest
+from gaugeblock.kernels import pool
+from gaugeblock.kernels.compiler import NAME, compiler
 
 N = 300_007
 X = np.random.default_rng(0).random(N).astype(np.float32)
@@ -62,6 +65,17 @@ def test_a_fault_in_any_part_is_raised() -> None:
         gb.div(gb.ones(N, dtype=gb.int32), divisor, rounding_mode="trunc")
     divisor[-1] = 1
     assert gb.div(gb.ones(N, dtype=gb.int32), divisor, rounding_mode="trunc").sum().item() == N
+
+
+def test_without_threads_the_caller_does_every_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool.os, "name", "other")
+    addresses = compiler().load_all(pool.text(NAME), ("_run", "_set", "_forget"))
+    alone = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(addresses[0])
+    seen: list[int] = []
+    part = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_int64)(lambda _, k: seen.append(k) or k == 3)
+    assert alone(part, None, 3) is False
+    assert alone(part, None, 5) is True
+    assert seen == [0, 1, 2, 0, 1, 2, 3, 4]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -9,6 +9,7 @@ One job runs at a time: a second caller meanwhile does its parts alone, as does 
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 from collections.abc import Callable
 from typing import NamedTuple
@@ -40,8 +41,35 @@ _PAUSES = {
 _FAMILIES = {"x86_64": "x86", "amd64": "x86", "aarch64": "arm", "arm64": "arm"}
 
 
+_ALONE = """define void @NAME_set(i64 %wanted) {
+  ret void
+}
+define void @NAME_forget() {
+  ret void
+}
+define i1 @NAME_run(ptr %part, ptr %context, i64 %count) {
+entry:
+  br label %test
+test:
+  %k = phi i64 [0, %entry], [%next, %do]
+  %any = phi i1 [false, %entry], [%either, %do]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %do, label %done
+do:
+  %bad = call i1 %part(ptr %context, i64 %k)
+  %either = or i1 %any, %bad
+  %next = add i64 %k, 1
+  br label %test
+done:
+  ret i1 %any
+}
+"""
+
+
 def text(name: str) -> str:
-    """LLVM IR of the pool."""
+    """LLVM IR of the pool; where there are no POSIX threads the caller does all parts."""
+    if os.name != "posix":
+        return _ALONE.replace("NAME", name)
     declaration, pause = _PAUSES[_FAMILIES.get(platform.machine().lower(), "other")]
     return f"""{declaration}
 @mutex = internal global [128 x i8] zeroinitializer, align 64

@@ -1,0 +1,46 @@
+"""Why a cell may lie above the limit: one line for each group of cells, shown beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .cases import Case
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A reason for the cells of some operators; empty tuples stand for all layouts or sizes."""
+
+    operators: tuple[str, ...]
+    layouts: tuple[str, ...]
+    sizes: tuple[int, ...]
+    reason: str
+
+    def covers(self, case: Case) -> bool:
+        """Whether the reason is meant for a case."""
+        return (
+            case.operator.name in self.operators
+            and (not self.layouts or case.layout in self.layouts)
+            and (not self.sizes or case.size in self.sizes)
+        )
+
+
+EXPLANATIONS = (
+    Explanation(
+        ("sum", "mean"),
+        ("contiguous", "transposed", "bfloat16"),
+        (100_000, 1_000_000),
+        "floats are summed in float64, so that the sum is rounded once: twice the conversions and additions of float32",
+    ),
+    Explanation(
+        ("softmax",),
+        ("bfloat16",),
+        (),
+        "powers of half floats are computed twice, in float32, instead of being kept rounded between the passes",
+    ),
+)
+
+
+def explain(case: Case) -> str:
+    """The reason for a case, or nothing."""
+    return next((e.reason for e in EXPLANATIONS if e.covers(case)), "")
