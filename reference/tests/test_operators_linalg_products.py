@@ -138,3 +138,10 @@ def test_integrals() -> None:
     assert gb.trapezoid(gb.ones(2, 0)).tolist() == [0, 0]
     with pytest.raises(RuntimeError, match="one `x` value"):
         gb.trapezoid(y, gb.ones(2))
+
+
+def test_in_place_methods_are_functions_too() -> None:
+    x = gb.tensor([1.0, -4.0])
+    assert gb.abs_(x) is x and gb.sqrt_(x).tolist() == [1, 2]
+    assert gb.clamp_(x, 0, 1.5).tolist() == [1, 1.5]
+    assert "abs_" in dir(gb) and "einsum" in dir(gb)

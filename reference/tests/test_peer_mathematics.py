@@ -96,7 +96,7 @@ CASES: list[Case] = [
     case("gradient", REAL, lambda d: [d.tensor(d.n, d.m)]),
     case("diag_embed", NUMERIC, lambda d: [d.tensor(d.n, d.m), d.random.randint(-2, 2)]),
     case("slice_scatter", NUMERIC, lambda d: [d.tensor(d.n, d.m), d.tensor(d.n, 1), 1, 0, 1]),
-    case("scatter_reduce", NUMERIC, lambda d: [d.tensor(d.n, d.m), 0, d.places(d.n, d.k, d.m), d.tensor(d.k, d.m), "sum"]),
+    case("scatter_reduce", NUMERIC, lambda d: [d.tensor(d.n, d.m), 0, d.places(d.n, 2, d.m), d.tensor(2, d.m), "sum"]),
     case("index_reduce", NUMERIC, lambda d: [d.tensor(d.n, d.m), 0, d.places(d.n, d.k), d.tensor(d.k, d.m), "prod"]),
     case("unique_consecutive", ["int64"], lambda d: [d.places(3, d.n, d.m)]),
     case("combinations", NUMERIC, lambda d: [d.tensor(d.n), 2, True]),

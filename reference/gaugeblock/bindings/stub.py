@@ -10,6 +10,7 @@ from gaugeblock_spec.schema import Argument, Schema, parse
 
 from ..core.dtype import ALIASES, BY_NAME
 from ..operators.rows import Row
+from ..operators.public import names as public_names
 from ..tensor.tensor import Tensor
 from .build import SIZES_FIRST
 from .dunders import BINARY, COMPARISONS, UNARY
@@ -153,8 +154,11 @@ def text() -> str:
         if not isinstance(value, type) and name not in functions():
             lines.append(f"def {name}(*args: Any, **kwargs: Any) -> Any: ..." if callable(value) else f"{name}: Any")
     lines += ["", "class Tensor:", *tensor_lines(), ""]
+    public = public_names()
+    lines += [f"def {name}(*args: Any, **kwargs: Any) -> Any: ..." for name in public if name not in explicit]
     for name, group in sorted(functions().items()):
-        lines += definitions(name, group, method=False, indent="")
+        if name not in public:
+            lines += definitions(name, group, method=False, indent="")
     return "\n".join(lines) + "\n"
 
 

@@ -1,9 +1,11 @@
-"""Functions of the module whose public form differs from the operators' behind them, by name; loaded when asked for."""
+"""Functions of the module that are not simply their operators: those with other arguments, and in-place forms."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
+
+from ..tensor.tensor import Tensor
 
 FUNCTIONS: dict[str, str] = {
     "atleast_1d": "placement.stacks.public_atleast_1d",
@@ -19,9 +21,19 @@ FUNCTIONS: dict[str, str] = {
 }
 """Public name -> module of this package and function."""
 
+INPLACE = frozenset(
+    """abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_ clamp_
+    clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fix_ floor_ frac_ gcd_ i0_ index_put_
+    lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ round_ rsqrt_
+    sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_""".split()
+)
+"""In-place methods that are functions of the module too."""
+
 
 def public_function(name: str) -> Any:
     """The function of the public module called `name`; None when there is no special one."""
+    if name in INPLACE:
+        return getattr(Tensor, name)
     place = FUNCTIONS.get(name)
     if place is None:
         return None
@@ -31,4 +43,4 @@ def public_function(name: str) -> Any:
 
 def names() -> list[str]:
     """The names of all these functions."""
-    return sorted(FUNCTIONS)
+    return sorted({*FUNCTIONS, *INPLACE})
