@@ -16,7 +16,7 @@ from .registry import expect_log, kernels, suite_operators
 TYPES: dict[str, tuple[Any, str, tuple[Any, ...]]] = {
     "int": (3, "7", (1.5, "3", None, [3])),
     "float": (2.5, "0.5", ("2.5", None, [2.5])),
-    "bool": (True, "False", ("True", None, [True])),
+    "bool": (True, "False", ("True", [True])),
     "str": ("word", '"other"', (3, None, ["word"])),
     "int[]": ([1, 2], "[0]", ("12", [1.5], None)),
     "float[]": ([1.5], "[0.5]", ("1.5", ["1.5"], None)),
