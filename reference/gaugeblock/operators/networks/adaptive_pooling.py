@@ -15,6 +15,8 @@ from ...tensor.array_view import array_of
 from ...tensor.geometry import geometry_of
 from ...tensor.tensor import Tensor, new_like
 from ..arrays import Array, values, widened
+from ..copy import copy_values
+from ..reductions import mean_dims
 from .calls import apply, apply_for_many, check_dtype
 from .layouts import empty_in_suggested_format
 from .pool_shapes import adaptive_bounds
@@ -66,6 +68,10 @@ def _adaptive_avg_pool(dims: int) -> Callable[..., Tensor]:
     def adaptive_avg_pool(self: Tensor, output_size: Ints) -> Tensor:
         result = _result(name, self, output_size, dims)
         if result.geometry.device is cpu and result.geometry.numel:
+            if set(output_size) == {1}:
+                last = tuple(range(self.geometry.ndim - dims, self.geometry.ndim))
+                copy_values(result, mean_dims(self, last, True))
+                return result
             with np.errstate(all="ignore"):
                 array_of(result)[...] = averaged(widened(values(self), self.geometry.dtype), output_size)
         return result

@@ -77,8 +77,7 @@ def scaled_dot_product_attention(
         query, key, value = (apply("to.dtype", tensor, float32) for tensor in (query, key, value))
     width = query.geometry.sizes[-1]
     factor = (1.0 / math.sqrt(width) if width else 1.0) if scale is None else scale
-    scores = apply("matmul", query, apply("transpose.int", key, -2, -1))
-    scores = apply("mul.Scalar", scores, factor)
+    scores = apply("matmul", apply("mul.Scalar", query, factor), apply("transpose.int", key, -2, -1))
     allowed = _allowed(scores, attn_mask, is_causal)
     if allowed is not None:
         scores = apply("where.ScalarOther", allowed, scores, -math.inf)

@@ -18,7 +18,7 @@ from ..copy import format_strides
 from .convolution_checks import Convolution, planned
 from .windows import Ints, at_offset, offsets, padded, trailing, windows
 
-BLOCK = 1 << 19
+BLOCK = 1 << 17
 """Elements of columns that are made at once."""
 
 

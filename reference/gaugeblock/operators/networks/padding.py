@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -77,6 +78,25 @@ def repeated_ends(size: int, before: int, after: int) -> Array:
     return np.clip(np.arange(-before, size + after), 0, size - 1)
 
 
+def _copy_with_own(
+    target: Array, source: Array, amounts: list[tuple[int, int]], dims: int, places: Callable[[int, int, int], Array]
+) -> None:
+    """The source into the middle, then the sides, dim after dim, from what is there already."""
+    padded = range(source.ndim - dims, source.ndim)
+    if min(amount for d in padded for amount in amounts[d]) < 0:
+        for d in padded:
+            source = np.take(source, places(source.shape[d], *amounts[d]), axis=d)
+        target[...] = source
+        return
+    target[_inside(target.shape, amounts, 1)] = source
+    for d in padded:
+        size, (before, after) = source.shape[d], amounts[d]
+        found = places(size, before, after) + before
+        lead: tuple[Any, ...] = (slice(None),) * d
+        for place in (*range(before), *range(before + size, before + size + after)):
+            target[(*lead, place)] = target[(*lead, int(found[place]))]
+
+
 def _indexed(operator: str, dims: int, places: Callable[[int, int, int], Array], mirror: bool) -> Callable[..., Tensor]:
     def pad_with_own(self: Tensor, padding: Sequence[int]) -> Tensor:
         own = self.geometry.sizes
@@ -104,10 +124,7 @@ def _indexed(operator: str, dims: int, places: Callable[[int, int, int], Array],
         check_dtype(operator, self)
         result = empty_in_suggested_format(self.geometry, sizes)
         if result.geometry.device is cpu and result.geometry.numel:
-            array = values(self)
-            for d in range(len(own) - dims, len(own)):
-                array = np.take(array, places(own[d], *amounts[d]), axis=d)
-            array_of(result)[...] = array
+            _copy_with_own(array_of(result), values(self), amounts, dims, places)
         return result
 
     pad_with_own.__name__ = pad_with_own.__qualname__ = operator
