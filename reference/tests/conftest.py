@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,24 @@ def pointwise_samples(row: Row) -> list[str]:
     ]
 
 
+def drawn_samples(row: Row) -> list[str]:
+    """Calls of a row that has no written ones, by the types in its schema; many of them raise."""
+    shapes = (("q", "q", "q"), ("a", "a", "v"), ("y", "x", "v"), ("v", "v", "v"), ("q", "v", "v"), ("i", "i", "i"))
+    return [", ".join(_drawn(row, tensors)) for tensors in (*shapes, ("a", "k", "v"), ("n", "c", "z"))]
+
+
+def _drawn(row: Row, tensors: tuple[str, ...]) -> Iterator[str]:
+    place = 0
+    for argument in _required(row):
+        value = VALUES.get(argument.base_type, "None")
+        if argument.base_type == "Tensor":
+            value = tensors[min(place, 2)]
+            place += 1
+        if argument.is_list:
+            value = f"({value}, {value})" if argument.type.rstrip("?").endswith(("[]", "[2]")) else f"({value},)"
+        yield f"{argument.name}={value}" if argument.kwarg_only else value
+
+
 def _required(row: Row) -> list[Argument]:
     return [argument for argument in parse(row.schema).arguments if argument.default is None]
 
@@ -36,7 +55,10 @@ def _argument(argument: Argument, place: int, tensors: tuple[str, ...]) -> str:
 def operator_samples() -> dict[str, list[str]]:
     """Row name -> calls, as the text between the brackets; names as in the file's head."""
     written: dict[str, list[str]] = yaml.safe_load(SAMPLES.read_text())
-    return {row.name: pointwise_samples(row) for row in rows().values() if row.family == "pointwise"} | written
+    drawn = {
+        row.name: pointwise_samples(row) if row.family == "pointwise" else drawn_samples(row) for row in rows().values()
+    }
+    return drawn | written
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +70,7 @@ def sample_names() -> Any:
         made = {
             "x": x, "y": module.arange(12.0).reshape(4, 3).t(), "e": x[:, :1].expand(3, 4), "v": module.arange(4.0),
             "s": module.ones(()), "a": module.arange(24.0).reshape(2, 3, 4), "k": module.ones(4, 3),
-            "q": module.ones(3, 3), "o": module.ones(0, 4), "i": module.tensor([0, 2, 1]),
+            "q": module.eye(3) + 1, "o": module.ones(0, 4), "i": module.tensor([0, 2, 1]),
             "n": module.ones(3, 4, dtype=module.int64), "g": module.tensor([[0, 1], [2, 1], [0, 2]]),
             "j": module.ones(2, 3, dtype=module.int32), "c": x > 4, "m": module.arange(4.0) > 1,
             "u": module.ones(4, dtype=module.int32), "z": x.to(module.complex64),
