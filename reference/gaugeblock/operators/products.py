@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..core.device import cpu
-from ..core.dtype import DType, bfloat16, bool_, float16
+from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
 from ..core.promotion import promote_types
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.types import UPSTREAM_NAMES
+from ..kernels.accessor import INT32_MAX
+from ..kernels.blas import gemm, lay
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor, empty_tensor, new_like
@@ -32,6 +34,9 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...], operator: str =
     result = empty_tensor(sizes, dtype, self.geometry.device)
     if self.geometry.device is not cpu:
         return result
+    multiply = _matrix_runner(self.geometry, other.geometry, result.geometry)
+    if multiply is not None:
+        return noted(operator, multiply(self, other), multiply)
     target = array_of(result)
     with np.errstate(all="ignore"):
         if dtype in HALF:
@@ -42,6 +47,27 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...], operator: str =
             target[...] = np.matmul(values(self), values(other))
     runner = _runner(self.geometry, other.geometry, result.geometry)
     return result if runner is None else noted(operator, result, runner)
+
+
+def _matrix_runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[Tensor, Tensor], Tensor] | None:
+    """What multiplies two matrices by one call of BLAS; None for other operands, and where a copy would be needed."""
+    if left.ndim != 2 or right.ndim != 2 or left.dtype not in (float32, float64) or left.lazy or right.lazy:
+        return None
+    (rows, inner), columns = left.sizes, right.sizes[1]
+    first, second = lay(left.sizes, left.strides), lay(right.sizes, right.strides)
+    multiply = gemm(left.dtype)
+    if multiply is None or first is None or second is None or not rows * inner * columns:
+        return None
+    tail = (rows, columns, inner, *first, *second)
+    if max(tail) > INT32_MAX:
+        return None
+
+    def run(self: Tensor, other: Tensor) -> Tensor:
+        result = new_like(out)
+        multiply(result.pointer, self.pointer, other.pointer, *tail)
+        return result
+
+    return run
 
 
 def _runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[Tensor, Tensor], Tensor] | None:

@@ -1,0 +1,56 @@
+"""Matrix products through BLAS itself: every layout that it takes, and those that it does not."""
+
+from __future__ import annotations
+
+import gaugeblock as gb
+import numpy as np
+import pytest
+from gaugeblock.kernels.blas import PLAIN, TRANSPOSED, gemm, lay
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "sizes", [(3, 4, 5), (1, 4, 5), (3, 1, 5), (3, 4, 1), (1, 1, 1), (33, 17, 65), (0, 3, 4), (3, 0, 4)], ids=str
+)
+def test_layouts(sizes: tuple[int, int, int], dtype: str) -> None:
+    rows, inner, columns = sizes
+    random = np.random.default_rng(0)
+    a, b = random.standard_normal((rows, inner)).astype(dtype), random.standard_normal((inner, columns)).astype(dtype)
+    lefts = [
+        gb.from_numpy(a),
+        gb.from_numpy(np.ascontiguousarray(a.T)).t(),
+        gb.from_numpy(np.concatenate([a, a], 1))[:, :inner],
+        gb.from_numpy(np.repeat(a, 2, axis=1))[:, ::2],
+        gb.ones(1, inner, dtype=getattr(gb, dtype)).expand(rows, inner),
+    ]
+    for left in lefts:
+        for right in (gb.from_numpy(b), gb.from_numpy(np.ascontiguousarray(b.T)).t()):
+            for _ in range(2):
+                found = gb.mm(left, right)
+                assert found.is_contiguous()
+                assert np.allclose(found.numpy(), left.numpy() @ right.numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_how_matrices_lie() -> None:
+    assert lay((3, 4), (4, 1)) == (PLAIN, 4)
+    assert lay((3, 4), (9, 1)) == (PLAIN, 9)
+    assert lay((3, 4), (1, 3)) == (TRANSPOSED, 3)
+    assert lay((1, 4), (0, 1)) == (PLAIN, 4)
+    assert lay((3, 1), (2, 77)) == (PLAIN, 2)
+    assert lay((3, 4), (8, 2)) is None
+    assert lay((3, 4), (0, 1)) is None
+
+
+def test_wrong_arguments_are_refused() -> None:
+    multiply = gemm(gb.float32)
+    if multiply is not None:
+        with pytest.raises(TypeError, match="got 2 arguments"):
+            multiply(0, 0)
+
+
+def test_nan_meets_zero() -> None:
+    left = gb.zeros(3, 3)
+    left[0, 0] = float("nan")
+    found = gb.mm(left, gb.zeros(3, 3))
+    assert found[0].isnan().all().item()
+    assert found[1:].tolist() == [[0.0] * 3] * 2
