@@ -82,11 +82,10 @@ _MODULES = frozenset({"fft", "kernel_tools", "library", "linalg", "nn", "ops", "
 """Modules that are imported when they are first asked for."""
 
 _OVERRIDABLE = (
-    "arange", "as_tensor", "asarray", "empty_like", "empty_strided", "eye", "from_numpy", "frombuffer", "full",
-    "full_like", "linspace", "logspace", "nonzero", "norm", "ones_like", "result_type", "scalar_tensor", "tensor",
-    "unique", "zeros_like",
+    "arange", "as_tensor", "asarray", "empty_strided", "eye", "from_numpy", "frombuffer", "full", "linspace",
+    "logspace", "nonzero", "norm", "result_type", "scalar_tensor", "unique",
 )  # fmt: skip
-"""Functions written by hand that ``__torch_function__`` may take over; the generated ones look for it themselves."""
+"""Functions that ``__torch_function__`` may take over and that do not look for it themselves."""
 
 globals().update({name: _overridable(globals()[name]) for name in _OVERRIDABLE})
 globals().update(_DTYPES)

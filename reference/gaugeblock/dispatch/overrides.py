@@ -120,17 +120,28 @@ def intercept(public: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     return ask(public, asked, args, kwargs)
 
 
+def taken(public: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+    """intercept of a call whose `options` were not given where they are None or false."""
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    return intercept(public, args, given)
+
+
 def overridable(public: Callable[..., Any]) -> Callable[..., Any]:
-    """`public` as a function that modes and arguments may take over; plain arguments pass at once."""
-    plain = PLAIN
+    """`public` as a function that modes and arguments may take over.
+
+    A call whose first argument is plain is tried at once; what it does not take may still be one that overrides.
+    """
+    plain, switches = PLAIN, FAST_GLOBALS
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and not FAST_GLOBALS["OVERRIDING"]:
-            for value in args:
-                if value.__class__ not in plain:
-                    break
-            else:
-                return public(*args)
+        if args and args[0].__class__ in plain and not switches["OVERRIDING"]:
+            try:
+                return public(*args, **kwargs)
+            except (TypeError, AttributeError):
+                found = intercept(function, args, kwargs)
+                if found is NOT_OVERRIDDEN:
+                    raise
+                return found
         found = intercept(function, args, kwargs)
         return public(*args, **kwargs) if found is NOT_OVERRIDDEN else found
 

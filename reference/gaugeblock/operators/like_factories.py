@@ -12,6 +12,7 @@ from ..core.errors import check_ints, type_error
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import call
+from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, taken
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import FAST_GLOBALS
 from ..tensor.geometry import contiguous_geometry
@@ -46,6 +47,10 @@ def _like(name: str, fill: Fill, summary: str) -> Callable[..., Tensor]:
             if result is not None:
                 fill(result)
                 return set_requires_grad(result, True) if requires_grad else result
+        if input.__class__ is not Tensor or FAST_GLOBALS["OVERRIDING"]:
+            found = _asked(factory, (input,), dtype, layout, device, requires_grad, pin_memory, memory_format)
+            if found is not NOT_OVERRIDDEN:
+                return found  # type: ignore[no-any-return]
         _check_input(name, input)
         options = like_options(name, dtype, layout, device, pin_memory, memory_format)
         return finished(call(operator, input, **options), requires_grad)
@@ -53,6 +58,15 @@ def _like(name: str, fill: Fill, summary: str) -> Callable[..., Tensor]:
     factory.__name__ = factory.__qualname__ = name
     factory.__doc__ = summary
     return factory
+
+
+def _asked(public: Any, args: tuple[Any, ...], *options: Any) -> Any:
+    """What overrides make of a call with these options, in the order of the signatures."""
+    names = ("dtype", "layout", "device", "requires_grad", "pin_memory", "memory_format")
+    given = dict(zip(names, options, strict=True))
+    if given["memory_format"] is preserve_format:
+        del given["memory_format"]
+    return taken(public, args, given)
 
 
 def copy_of_kind(input: Any) -> Tensor | None:
@@ -97,6 +111,11 @@ def full_like(
     memory_format: MemoryFormat | None = preserve_format,
 ) -> Tensor:
     """One value with the sizes, dtype and stride order of `input`. RuntimeError when the value does not fit."""
+    if input.__class__ is not Tensor or fill_value.__class__ not in PLAIN or FAST_GLOBALS["OVERRIDING"]:
+        given = (dtype, layout, device, requires_grad, pin_memory, memory_format)
+        found = _asked(full_like, (input, fill_value), *given)
+        if found is not NOT_OVERRIDDEN:
+            return found  # type: ignore[no-any-return]
     _check_input("full_like", input)
     value = number_of("full_like", "fill_value", fill_value)
     if dtype is None and device is None and memory_format is preserve_format and layout is None:

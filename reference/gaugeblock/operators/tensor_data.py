@@ -15,6 +15,7 @@ from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, dtype_from_numpy, dty
 from ..core.errors import type_error
 from ..core.limits import iinfo
 from ..core.promotion import promote_types
+from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, taken
 from ..memory.elements import pack_elements, store_bytes
 from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.getters import set_requires_grad
@@ -43,6 +44,11 @@ def tensor(
     tensors and NumPy scalars bring their own. Raises ValueError for ragged sequences and ints beyond 64 bits,
     RuntimeError for a number that the dtype cannot hold, TypeError for complex data and a real dtype.
     """
+    if hooks.special or data.__class__ not in PLAIN:
+        options = {"dtype": dtype, "device": device, "requires_grad": requires_grad, "pin_memory": pin_memory}
+        found = taken(tensor, (data,), options)
+        if found is not NOT_OVERRIDDEN:
+            return found  # type: ignore[no-any-return]
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()",
