@@ -102,3 +102,23 @@ def test_what_is_refused(call: Any, error: type[Exception], message: str) -> Non
 def test_windows(name: str, arguments: tuple[Any, ...], expected: list[float]) -> None:
     assert getattr(gb, name)(*arguments).tolist() == pytest.approx(expected, rel=1e-4, abs=1e-7)
     assert getattr(gb, name)(*arguments, dtype=gb.float16).dtype is gb.float16
+
+
+def test_short_time_transforms() -> None:
+    x = gb.tensor([[1.0, 2.0, 4.0, -1.0, 0.5, 3.0, 0.0, 1.0]] * 2)
+    whole = gb.stft(x, 4, hop_length=4, center=False, return_complex=True)
+    assert whole.shape == (2, 3, 2)
+    assert whole[0, :, 1].tolist() == pytest.approx(transform([0.5, 3.0, 0.0, 1.0])[:3], abs=1e-6)
+    assert gb.stft(x[0], 4, onesided=False, return_complex=False).shape == (4, 9, 2)
+    window = gb.hann_window(4)
+    back = x.stft(4, 1, window=window, return_complex=True).istft(4, 1, window=window)
+    assert back.flatten().tolist() == pytest.approx(x.flatten().tolist(), abs=1e-5)
+    assert gb.stft(x.to("meta"), 4, return_complex=True).shape == (2, 3, 9)
+    for call, message in (
+        (lambda: gb.stft(x, 4), "return_complex"),
+        (lambda: gb.stft(x, 4, win_length=5, return_complex=True), "win_length <= n_fft"),
+        (lambda: gb.istft(x, 4), "complex-valued"),
+        (lambda: gb.istft(whole, 8), "frequency dimension"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            call()

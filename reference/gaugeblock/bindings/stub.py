@@ -9,8 +9,8 @@ from pathlib import Path
 from gaugeblock_spec.schema import Argument, Schema, parse
 
 from ..core.dtype import ALIASES, BY_NAME
-from ..operators.rows import Row
 from ..operators.public import names as public_names
+from ..operators.rows import Row
 from ..tensor.tensor import Tensor
 from .build import SIZES_FIRST
 from .dunders import BINARY, COMPARISONS, UNARY

@@ -27,7 +27,7 @@ KERNELS = {
 COMPOSITES = {
     "arrangements": "cartesian_prod",
     "chains": "linalg_multi_dot chain_matmul",
-    "contraction": "tensordot linalg_vecdot",
+    "contraction": "tensordot linalg_vecdot linalg_matmul linalg_diagonal",
     "einstein": "einsum",
     "matrix_norms": """linalg_norm linalg_norm.ord_str linalg_matrix_norm linalg_matrix_norm.str_ord linalg_cond
         linalg_cond.p_str nuclear_norm nuclear_norm.dim frobenius_norm.dim""",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -16,16 +17,17 @@ FUNCTIONS: dict[str, str] = {
     "cdist": "networks.distances.public_cdist",
     "chain_matmul": "linear.chains.public_chain_matmul",
     "einsum": "linear.einstein.public_einsum",
+    "stft": "spectral.short_time.public_stft",
     "tensordot": "linear.contraction.public_tensordot",
     "unique_consecutive": "numeric.consecutive.public_unique_consecutive",
 }
 """Public name -> module of this package and function."""
 
 INPLACE = frozenset(
-    """abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_ clamp_
-    clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fix_ floor_ frac_ gcd_ i0_ index_put_
-    lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ round_ rsqrt_
-    sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_""".split()
+    """abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_
+    clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fix_ floor_ frac_ gcd_
+    i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_
+    relu_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_""".split()
 )
 """In-place methods that are functions of the module too."""
 
@@ -44,3 +46,19 @@ def public_function(name: str) -> Any:
 def names() -> list[str]:
     """The names of all these functions."""
     return sorted({*FUNCTIONS, *INPLACE})
+
+
+METHODS = ("stft", "unique_consecutive")
+"""Functions that are methods of a tensor in the same form."""
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def run(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return public_function(name)(self, *args, **kwargs)
+
+    run.__name__, run.__qualname__ = name, f"Tensor.{name}"
+    return run
+
+
+for _name in METHODS:
+    setattr(Tensor, _name, _method(_name))

@@ -79,3 +79,13 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
                 f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {tensor.geometry.dtype.name}"
             )
     return apply("sum.dim_IntList", apply("mul.Tensor", apply("conj", x), y), (dim,))
+
+
+def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
+    """matmul."""
+    return apply("matmul", self, other)
+
+
+def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """diagonal of the matrices in the last two dims."""
+    return apply("diagonal", A, offset, dim1, dim2)

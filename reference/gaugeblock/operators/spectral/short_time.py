@@ -1,0 +1,200 @@
+"""Transforms of overlapping pieces of a signal, and the signal from them: stft and istft."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...core.dtype import DType
+from ...tensor.tensor import Tensor
+from ..arrays import Array, outline, values
+from ..invoke import apply
+from .plans import Norm
+
+PADDING = {"reflect": "reflect", "constant": "constant", "replicate": "edge", "circular": "wrap"}
+
+
+def _steps(operator: str, n_fft: int, hop_length: int | None, win_length: int | None) -> tuple[int, int]:
+    """The distance of pieces, a quarter of them by default, and the length of the window."""
+    hop = n_fft // 4 if hop_length is None else hop_length
+    length = n_fft if win_length is None else win_length
+    if n_fft <= 0:
+        raise RuntimeError(f"{operator}(): expected n_fft > 0, but got n_fft={n_fft}")
+    if hop <= 0:
+        raise RuntimeError(f"{operator}(): expected hop_length > 0, but got hop_length={hop}")
+    if not 0 < length <= n_fft:
+        raise RuntimeError(f"{operator}(): expected 0 < win_length <= n_fft, but got win_length={length}")
+    return hop, length
+
+
+def _check_window(operator: str, window: Tensor | None, length: int) -> None:
+    if window is not None and window.geometry.sizes != (length,):
+        raise RuntimeError(
+            f"{operator}(): expected a 1D window tensor of size equal to win_length={length}, but got window of sizes "
+            f"{list(window.geometry.sizes)}"
+        )
+
+
+def _window(window: Tensor | None, n_fft: int, length: int) -> Array:
+    """The window's values in the middle of `n_fft` places."""
+    given = np.ones(length) if window is None else values(window)
+    left = (n_fft - length) // 2
+    return np.pad(given, (left, n_fft - length - left))
+
+
+def stft(
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
+    """stft without padding."""
+    options = (normalized, onesided, return_complex, align_to_window)
+    return stft_center(self, n_fft, hop_length, win_length, window, False, "reflect", *options)
+
+
+def stft_center(
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
+    """Transforms (..., frequencies, pieces) of windowed pieces of a signal or a batch of them, `hop_length` apart.
+
+    With `center` the signal is padded so that piece k is centred at ``k * hop_length``. Real signals have one side of
+    the spectrum unless `onesided` is False. Raises RuntimeError for lengths that do not fit, other than one or two
+    dims, and a real signal without `return_complex`.
+    """
+    geometry = self.geometry
+    is_complex = geometry.dtype.is_complex or (window is not None and window.geometry.dtype.is_complex)
+    if return_complex is None and not is_complex:
+        raise RuntimeError("stft(): stft requires the return_complex parameter be given for real inputs")
+    if geometry.dtype.kind < 2 or geometry.dtype.itemsize < 4:
+        raise RuntimeError(f"stft(): expected a tensor of floating point or complex values, got {geometry.dtype.name}")
+    if geometry.ndim not in (1, 2):
+        raise RuntimeError(f"stft(): expected a 1D or 2D tensor, got {geometry.ndim} dims")
+    if align_to_window is not None:
+        raise RuntimeError(f"stft(): align_to_window={align_to_window} is not supported; leave it out")
+    hop, length = _steps("stft", n_fft, hop_length, win_length)
+    _check_window("stft", window, length)
+    pad = n_fft // 2 if center else 0
+    total = geometry.sizes[-1] + 2 * pad
+    if center and pad_mode not in PADDING:
+        raise RuntimeError(f"stft(): pad_mode must be one of {', '.join(PADDING)}, got {pad_mode!r}")
+    if center and pad_mode == "reflect" and pad >= geometry.sizes[-1]:
+        raise RuntimeError(
+            f"stft(): Padding size should be less than the corresponding input dimension, but got: padding "
+            f"({pad}, {pad}) for a signal of {geometry.sizes[-1]}"
+        )
+    if n_fft > total:
+        raise RuntimeError(f"stft(): expected 0 < n_fft <= {total}, but got n_fft={n_fft}")
+    one_side = not is_complex if onesided is None else onesided
+    if one_side and is_complex:
+        raise RuntimeError("stft(): Cannot have onesided output if window or input is complex")
+    count, frequencies = 1 + (total - n_fft) // hop, n_fft // 2 + 1 if one_side else n_fft
+    dtype: DType = geometry.dtype.to_complex()
+    result, target = outline((*geometry.sizes[:-1], frequencies, count), dtype, geometry.device)
+    if target is not None:
+        signal = values(self)
+        if pad:
+            widths = [(0, 0)] * (signal.ndim - 1) + [(pad, pad)]
+            signal = np.pad(signal, widths, PADDING[pad_mode])  # type: ignore[call-overload]
+        pieces = np.lib.stride_tricks.sliding_window_view(signal, n_fft, -1)[..., ::hop, :]
+        windowed = pieces * _window(window, n_fft, length).astype(dtype.numpy if is_complex else geometry.dtype.numpy)
+        transform = np.fft.rfft if one_side else np.fft.fft
+        target[...] = np.swapaxes(transform(windowed, axis=-1, norm="ortho" if normalized else "backward"), -2, -1)
+    return result if return_complex or return_complex is None else apply("view_as_real", result)
+
+
+def public_stft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
+    """stft, padded by default."""
+    options = (normalized, onesided, return_complex, align_to_window)
+    return apply("stft.center", input, n_fft, hop_length, win_length, window, center, pad_mode, *options)
+
+
+def istft(
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Tensor:
+    """The signal whose stft is given: pieces added where they overlap, divided by the sum of squared windows.
+
+    A real signal comes from the first half of the frequencies.
+    Raises RuntimeError for real input, sizes that do not fit, and windows that leave a place uncovered.
+    """
+    geometry = self.geometry
+    if not geometry.dtype.is_complex:
+        raise RuntimeError(
+            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
+        )
+    if geometry.ndim not in (2, 3) or not prod(geometry.sizes):
+        raise RuntimeError(f"istft(): expected a tensor with 2 or 3 dims and elements, got {list(geometry.sizes)}")
+    hop, win = _steps("istft", n_fft, hop_length, win_length)
+    _check_window("istft", window, win)
+    frequencies, count = geometry.sizes[-2:]
+    one_side = frequencies != n_fft if onesided is None else onesided
+    wanted = n_fft // 2 + 1 if one_side else n_fft
+    if frequencies != wanted:
+        raise RuntimeError(
+            f"istft(): expected the frequency dimension (3rd to the last) of the input tensor to match n_fft={n_fft} "
+            f"with onesided={one_side}: {wanted}, but got {frequencies}"
+        )
+    if return_complex and one_side:
+        raise RuntimeError("istft(): Cannot have onesided output if window or input is complex")
+    total = n_fft + hop * (count - 1)
+    start = n_fft // 2 if center else 0
+    end = start + length if length is not None else total - start
+    kind = geometry.dtype if return_complex else geometry.dtype.to_real()
+    result, target = outline((*geometry.sizes[:-2], end - start), kind, geometry.device)
+    if target is not None:
+        taper = _window(window, n_fft, win).astype(np.complex128 if return_complex else np.float64)
+        spectrum = np.swapaxes(values(self), -2, -1)
+        mode: Norm = "ortho" if normalized else "backward"
+        pieces: Array
+        if return_complex:
+            pieces = np.fft.ifft(spectrum, norm=mode) * taper
+        else:
+            pieces = np.fft.irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=mode) * taper
+        signal = np.zeros((*geometry.sizes[:-2], max(total, end)), pieces.dtype)
+        weight = np.zeros(max(total, end), taper.dtype)
+        for k in range(count):
+            signal[..., k * hop : k * hop + n_fft] += pieces[..., k, :]
+            weight[k * hop : k * hop + n_fft] += taper**2
+        covered = np.abs(weight[start : min(end, total)])
+        if covered.size and covered.min() <= 1e-11:
+            raise RuntimeError(f"istft(): window overlap add min: {covered.min()} is not above 1e-11")
+        weight[total:] = 1
+        target[...] = signal[..., start:end] / weight[start:end]
+    return result
