@@ -26,6 +26,7 @@ FUNCTIONS: dict[str, Callable[..., Lane]] = {
     "acosh": logarithm.acosh, "atanh": logarithm.atanh, "pow": powers.pow, "sin": trigonometry.sin,
     "cos": trigonometry.cos, "tan": trigonometry.tan, "asin": arctangent.asin, "acos": arctangent.acos,
     "atan": arctangent.atan, "atan2": arctangent.atan2, "erf": error_function.erf, "erfc": error_function.erfc,
+    "erfinv": error_function.erfinv,
 }  # fmt: skip
 """Functions of float32 or float64 lanes for results of the same type, by their C names."""
 

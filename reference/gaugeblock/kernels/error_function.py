@@ -1,18 +1,21 @@
-"""Error function and its complement on float32 and float64 lanes, for results of the same type.
+"""Error function, its complement and its inverse on float32 and float64 lanes, for results of the same type.
 
 erf is piecewise polynomial. erfc x = e**(-x**2) E(x) for x >= 0 with E piecewise polynomial; x**2, the exponential and
-E are taken with what their rounding loses.
+E are taken with what their rounding loses. erfinv x is x times a piecewise polynomial in w = -log(1 - x**2).
 """
 
 from __future__ import annotations
 
-from .double_word import exact_product
+from . import erfinv_tables
+from .approximation import log
+from .double_word import exact_product, ordered_sum
 from .exponential import falling_parts
 from .expression import F32, F64, Lane, select
 from .formats import format_of
-from .functions import copysign, fabs, mul_add
+from .functions import convert_lane, copysign, fabs, mul_add
 from .piecewise import by_octaves, equal_steps
 from .piecewise_tables import ERF_DOUBLE, ERF_SINGLE, ERFCX_DOUBLE, ERFCX_SINGLE
+from .powers import precise_log
 
 _ERF = {F32: (0.125, ERF_SINGLE), F64: (25.0 / 64.0, ERF_DOUBLE)}
 _ERFCX = {F32: (3, ERFCX_SINGLE), F64: (2, ERFCX_DOUBLE)}
@@ -34,7 +37,25 @@ def erfc(x: Lane) -> Lane:
     size = select(size > end, end, size)
     square, lost = exact_product(size, size)
     (one, tail), scaled = falling_parts(square)
-    high, low = by_octaves(size, *_ERFCX[x.type])
+    high, low = by_octaves(size, None, 2, *_ERFCX[x.type])
     first, exact = exact_product(one, high)
     positive = scaled(first + mul_add(one, low, mul_add(tail - lost * one, high, exact)))
     return select(x < 0.0, format_of(x).number(2.0) - positive, positive)
+
+
+def erfinv(x: Lane) -> Lane:
+    """Inverse of erf; float32 lanes by way of float64."""
+    size = fabs(x)
+    if x.type is F32:
+        wide = convert_lane(x, F64)
+        high, low = by_octaves(-log(1.0 - wide * wide), None, 4, 2, erfinv_tables.SHORT)
+        value = convert_lane(wide * (high + low), F32)
+    else:
+        square, square_low = exact_product(x, x)
+        rest, lost = ordered_sum(format_of(x).number(1.0), -square)
+        log_high, log_low = precise_log(rest)
+        high, low = by_octaves(-log_high, -(log_low + (lost - square_low) / rest), 4, 2, erfinv_tables.LONG)
+        first, exact = exact_product(x, high)
+        value = first + mul_add(x, low, exact)
+    value = select(size == 1.0, copysign(format_of(x).number(float("inf")), x), value)
+    return select(size > 1.0, format_of(x).number(float("nan")), value)

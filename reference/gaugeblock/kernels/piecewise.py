@@ -35,12 +35,15 @@ def equal_steps(x: Lane, step: float, rows: Rows) -> Pair:
     return high, t + mul_add(t, _slope(t, coefficients), low)
 
 
-def by_octaves(x: Lane, parts: int, rows: Rows) -> Pair:
-    """The function of 0 <= x < 30 with 2**parts intervals for each octave of 2 + x, in two terms.
+def by_octaves(x: Lane, low_part: Lane | None, offset: int, parts: int, rows: Rows) -> Pair:
+    """The function of x + low_part for 0 <= x < 15 * offset, in two terms.
 
-    The rows begin with the centres of the intervals.
+    There are 2**parts intervals for each of the four octaves of offset + x; the rows begin with their centres. The
+    offset is a power of two.
     """
-    index = bits_of(x + 2.0) >> (format_of(x).mantissa - parts)
-    centre, high, low, *coefficients = _columns(rows, index, x)
-    t = x - centre
+    format = format_of(x)
+    index = bits_of(x + float(offset)) >> (format.mantissa - parts)
+    turn = -((format.bias + offset.bit_length() - 1) % 4 << parts)
+    centre, high, low, *coefficients = _columns(rows[turn:] + rows[:turn], index, x)
+    t = x - centre if low_part is None else (x - centre) + low_part
     return ordered_sum(high, mul_add(t, _slope(t, coefficients), low))

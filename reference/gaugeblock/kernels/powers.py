@@ -8,7 +8,7 @@ Coefficients as in `exponential`.
 
 from __future__ import annotations
 
-from .double_word import exact_product, exact_sum, ordered_sum
+from .double_word import Pair, exact_product, exact_sum, ordered_sum
 from .exponential import exp_of_pair, short_exp, within
 from .expression import F32, F64, Lane, select
 from .formats import DOUBLE, format_of
@@ -55,8 +55,8 @@ def _looked_up(x: Lane, subnormal: bool) -> tuple[Lane, Lane, Lane, Lane]:
     return k, m, lookup(_RECIPROCAL, index, F64), index
 
 
-def _precise(x: Lane, y: Lane) -> Lane:
-    """x**y of float64 lanes for finite x > 0 and |y| <= 2**70."""
+def precise_log(x: Lane) -> Pair:
+    """log x of float64 lanes for finite x > 0, in two terms to about 2**-66 of its value."""
     k, m, reciprocal, index = _looked_up(x, subnormal=True)
     high, low = lookup(_LOG_HIGH, index, F64), lookup(_LOG_LOW, index, F64)
     product, product_low = exact_product(m, reciprocal)
@@ -70,7 +70,12 @@ def _precise(x: Lane, y: Lane) -> Lane:
     small = mul_add(square * square, polynomial(f, _TAIL), mul_add(k, DOUBLE.number(_LN2[1]), low))
     cubic = mul_add(mul_add(f, square_low, cube_low), DOUBLE.number(_THIRD[0]), cube * _THIRD[1]) + third_low
     linear = mul_add(-f, f_low, f_low) + mul_add(square_low, DOUBLE.number(-0.5), cubic)
-    total, missing = ordered_sum(total, small + (linear + (rest + missing + lost)))
+    return ordered_sum(total, small + (linear + (rest + missing + lost)))
+
+
+def _precise(x: Lane, y: Lane) -> Lane:
+    """x**y of float64 lanes for finite x > 0 and |y| <= 2**70."""
+    total, missing = precise_log(x)
     power, power_low = exact_product(y, total)
     return exp_of_pair(power, mul_add(y, missing, power_low))
 

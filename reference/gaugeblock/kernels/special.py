@@ -8,7 +8,7 @@ from collections.abc import Callable
 from . import approximation
 from .elementary import evaluated
 from .expression import F32, F64, UINT, Lane, constant, select
-from .functions import bits_of, convert_lane, copysign, fabs, float_of_bits, floor, isnan, libm, rint, sqrt
+from .functions import bits_of, convert_lane, copysign, fabs, float_of_bits, floor, isnan, libm, rint
 
 Function = Callable[..., Lane]
 SHORT: dict[str, Function] = {
@@ -64,37 +64,6 @@ def sin_pi(x: Lane) -> Lane:
     sine = libm("sin", (x - near) * math.pi)
     odd = fabs(near - rint(near * 0.5) * 2.0) == 1.0
     return select(odd, -sine, sine)
-
-
-_CENTRAL = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
-            -0.00417768164, 0.246640727, 1.50140941)  # fmt: skip
-# Hastings' rational start for a normal quantile (Abramowitz and Stegun 26.2.23).
-_HASTINGS_ABOVE = (0.010328, 0.802853, 2.515517)
-_HASTINGS_BELOW = (0.001308, 0.189269, 1.432788, 1.0)
-
-
-def erfinv(library: Function, x: Lane) -> Lane:
-    """Inverse of erf: Giles' start (2012), Hastings' in the tails, then Halley steps against erf and erfc."""
-    size = fabs(x)
-    w = -libm("log1p", -(x * x))
-    near = w - 2.5
-    central = constant(_CENTRAL[0], F64)
-    for a in _CENTRAL[1:]:
-        central = central * near + a
-    t = sqrt(-2.0 * libm("log", (1.0 - size) * 0.5))
-    above, below = constant(_HASTINGS_ABOVE[0], F64), constant(_HASTINGS_BELOW[0], F64)
-    for a in _HASTINGS_ABOVE[1:]:
-        above = above * t + a
-    for a in _HASTINGS_BELOW[1:]:
-        below = below * t + a
-    tail = (t - above / below) * math.sqrt(0.5)
-    y = select(w < 5.0, central * size, tail)
-    for _ in range(3):
-        miss = select(size < 0.5, libm("erf", y) - size, (1.0 - size) - libm("erfc", y))
-        step = miss * (math.sqrt(math.pi) / 2.0) * libm("exp", y * y)
-        y = y - step / (y * step + 1.0)
-    result = select(size == 1.0, float("inf"), select(size > 1.0, float("nan"), y))
-    return select(x == 0.0, x, copysign(result, x))
 
 
 _STIRLING = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)

@@ -27,7 +27,7 @@ def _named(name: str) -> Formula:
     return Formula(name, functools.partial(e.function, name=name), 1, compute="float")
 
 
-_NAMED = "exp log sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc lgamma"
+_NAMED = "exp log sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc erfinv lgamma"
 
 FORMULAS = table(
     (

@@ -134,7 +134,6 @@ FORMULAS = table(
         Formula("logaddexp", logaddexp, 2),
         _real("logaddexp2", 2, "common"),
         Formula("sinc", sinc, 1, compute="float"),
-        _real("erfinv", 1),
         _real("digamma", 1),
         Formula("heaviside", heaviside, 2),
         Formula("ldexp", ldexp, 2, compute="float"),
