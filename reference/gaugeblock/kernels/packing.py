@@ -65,27 +65,14 @@ def _align(itemsize: int) -> int:
 
 
 def _line(itemsize: int, vector_bytes: int) -> str:
-    """@move(line, place, n, stride): line[i] = place[i * stride]."""
+    """@move(line, place, n, stride): line[i] = place[i * stride]; vectors for steps of two and of minus one."""
     code = Code()
     type, align = element_type(itemsize), _align(itemsize)
-    lanes = vector_bytes // itemsize
     done = code.register("alloca i64")
     code.store("i64", 0, done)
     if itemsize < 16:
-        double = code.register(f"icmp eq i64 %stride, {2 * itemsize}")
-        with code.when(double):
-            before_last = code.register("sub i64 %n, 1")
-            whole = code.register(f"and i64 {before_last}, {-lanes}")
-            stop = code.register(f"call i64 @llvm.smax.i64(i64 {whole}, i64 0)")
-            even = ", ".join(f"i32 {2 * k}" for k in range(lanes))
-            with code.loop(0, stop, lanes) as i:
-                pair = code.load(f"<{2 * lanes} x {type}>", code.at("%place", i, 2 * itemsize), align)
-                kept = code.register(
-                    f"shufflevector <{2 * lanes} x {type}> {pair}, <{2 * lanes} x {type}> poison, <{lanes} x i32> "
-                    f"<{even}>"
-                )
-                code.store(f"<{lanes} x {type}>", kept, code.at("%line", i, itemsize), align)
-            code.store("i64", stop, done)
+        _every_other(code, itemsize, vector_bytes // itemsize, done)
+        _backward(code, itemsize, vector_bytes // itemsize, done)
     most = code.register(f"sub i64 %n, {_UNROLLED - 1}")
     with code.loop(code.load("i64", done), most, _UNROLLED) as i:
         source, target = code.at("%place", i, "%stride"), code.at("%line", i, itemsize)
@@ -98,6 +85,34 @@ def _line(itemsize: int, vector_bytes: int) -> str:
         value = code.load(type, code.at("%place", i, "%stride"), align)
         code.store(type, value, code.at("%line", i, itemsize), align)
     return code.function("define internal void @move(ptr %line, ptr %place, i64 %n, i64 %stride) #0", "  ret void")
+
+
+def _every_other(code: Code, itemsize: int, lanes: int, done: str) -> None:
+    """Step two: the even lanes of two vectors; the last element is left over, so that nothing behind it is read."""
+    whole = f"<{2 * lanes} x {element_type(itemsize)}>"
+    with code.when(code.register(f"icmp eq i64 %stride, {2 * itemsize}")):
+        rounded = code.register(f"and i64 {code.register('sub i64 %n, 1')}, {-lanes}")
+        stop = code.register(f"call i64 @llvm.smax.i64(i64 {rounded}, i64 0)")
+        even = ", ".join(f"i32 {2 * k}" for k in range(lanes))
+        with code.loop(0, stop, lanes) as i:
+            pair = code.load(whole, code.at("%place", i, 2 * itemsize), _align(itemsize))
+            kept = code.register(f"shufflevector {whole} {pair}, {whole} poison, <{lanes} x i32> <{even}>")
+            code.store(f"<{lanes} x {element_type(itemsize)}>", kept, code.at("%line", i, itemsize), _align(itemsize))
+        code.store("i64", stop, done)
+
+
+def _backward(code: Code, itemsize: int, lanes: int, done: str) -> None:
+    """Step minus one: vectors reversed."""
+    type = f"<{lanes} x {element_type(itemsize)}>"
+    with code.when(code.register(f"icmp eq i64 %stride, {-itemsize}")):
+        stop = code.register(f"and i64 %n, {-lanes}")
+        backward = ", ".join(f"i32 {lanes - 1 - k}" for k in range(lanes))
+        with code.loop(0, stop, lanes) as i:
+            last = code.at("%place", code.register(f"add i64 {i}, {lanes - 1}"), -itemsize)
+            forward = code.load(type, last, _align(itemsize))
+            turned = code.register(f"shufflevector {type} {forward}, {type} poison, <{lanes} x i32> <{backward}>")
+            code.store(type, turned, code.at("%line", i, itemsize), _align(itemsize))
+        code.store("i64", stop, done)
 
 
 def _spread(itemsize: int) -> str:

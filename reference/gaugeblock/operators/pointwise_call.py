@@ -170,6 +170,8 @@ def pow(self: Any, exponent: Any) -> Call:
             f"pow(): Integers to negative integer powers are not allowed: argument 'exponent' is {exponent} and self "
             f"is {self.dtype.name}"
         )
+    if exponent.__class__ in (int, float) and exponent == 2 and (exponent.__class__ is int or self.dtype.kind == 2):
+        return Call("square", (self,), weights=(2,))
     return Call("pow", (self, exponent), fit=not isinstance(exponent, Tensor))
 
 
