@@ -12,6 +12,8 @@ from gaugeblock.dispatch import REGISTRY
 from gaugeblock_spec.schema import Argument, parse
 
 REACHED = object()
+TAKEN_APART = {"unique_consecutive"}
+"""Operators of whose three results the public function gives those that were asked for."""
 QUERIES = {"is_floating_point", "is_complex", "is_signed", "requires_grad_"}
 """Questions about metadata and flags that take no part in dispatch."""
 ELSEWHERE = {"norm": "linalg_vector_norm", "item": "_local_scalar_dense"}
@@ -30,6 +32,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "linalg_matrix_rank.atol_rtol_float": {"atol": 0.5},
     "squeeze.dims": {"dim": (0, 1)},
     "squeeze_.dims": {"dim": (0, 1)},
+    "stft": {"return_complex": True},
     "std.correction": {"dim": (0,), "correction": 1.5},
     "std_mean.correction": {"dim": (0,), "correction": 1.5},
     "var.correction": {"dim": (0,), "correction": 1.5},
@@ -38,7 +41,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 """Arguments without which a call fits another overload, or none."""
 
 
-PUBLIC = {"tensordot": [gb.ones(2, 2), gb.ones(2, 2), ([1], [1])]}
+PUBLIC = {"tensordot": [gb.ones(2, 2), gb.ones(2, 2), ([1], [1])], "stft": [gb.ones(8), 4]}
 """Positional arguments of public functions that are not the operator's."""
 
 
@@ -90,7 +93,7 @@ def check(overload: Overload, run: Any) -> None:
 
     def override(*args: Any, **kwargs: Any) -> Any:
         reached.append(args)
-        return REACHED
+        return (REACHED,) * 3 if overload.operator in TAKEN_APART else REACHED
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -99,7 +102,8 @@ def check(overload: Overload, run: Any) -> None:
             result = run()
         finally:
             remove()
-        assert result is REACHED and len(reached) == 1, f"{overload.operator} was not overridden"
+        assert result in (REACHED, (REACHED,) * 3), f"{overload.operator} was not overridden"
+        assert len(reached) == 1
         try:
             result = run()
         except (RuntimeError, TypeError, ValueError, IndexError):
