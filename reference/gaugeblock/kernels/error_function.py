@@ -57,5 +57,5 @@ def erfinv(x: Lane) -> Lane:
         high, low = by_octaves(-log_high, -(log_low + (lost - square_low) / rest), 4, 2, erfinv_tables.LONG)
         first, exact = exact_product(x, high)
         value = first + mul_add(x, low, exact)
-    value = select(size == 1.0, copysign(format_of(x).number(float("inf")), x), value)
+    value = copysign(select(size == 1.0, format_of(x).number(float("inf")), value), x)
     return select(size > 1.0, format_of(x).number(float("nan")), value)
