@@ -8,14 +8,18 @@ from math import prod
 import numpy as np
 
 from ...core.device import cpu
+from ...core.dtype import DType, float32
 from ...core.memory_format import MemoryFormat, channels_last, channels_last_3d, contiguous_format
+from ...kernels.windows import products_kernel
 from ...tensor.array_view import array_of
 from ...tensor.geometry import geometry_of
 from ...tensor.strides import is_channels_last
 from ...tensor.tensor import Tensor, new_like
 from ..arrays import Array, values, widened
 from ..copy import format_strides
+from .calls import apply
 from .convolution_checks import Convolution, planned
+from .window_loops import MOST_PLACES, run_over
 from .windows import Ints, at_offset, offsets, padded, trailing, windows
 
 BLOCK = 1 << 17
@@ -49,6 +53,12 @@ def convolution(
     wide = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind == 2 else target.dtype
     into: Array = target if wide == target.dtype and result.geometry.contiguous else np.empty(sizes, wide)
     filters = np.ascontiguousarray(widened(values(weight), dtype))
+    if _is_depthwise(plan, weight) and result.geometry.contiguous:
+        _depthwise(target, values(input), np.ascontiguousarray(values(weight)), plan, dtype)
+        if bias is not None:
+            column = apply("reshape", bias, (-1, *(1,) * (len(sizes) - 2)))
+            apply("add_.Tensor", result, column)
+        return result
     with np.errstate(all="ignore"):
         (_spread if transposed else _correlate)(into, values(input), filters, plan)
         if bias is not None:
@@ -73,6 +83,26 @@ def _format(*tensors: Tensor) -> MemoryFormat:
             if fits and is_channels_last(geometry.sizes, geometry.strides, format):
                 return format
     return contiguous_format
+
+
+def _is_depthwise(plan: Convolution, weight: Tensor) -> bool:
+    """Whether each channel is by itself, and its windows have few places."""
+    sizes = weight.geometry.sizes
+    return not plan.transposed and sizes[1] == 1 and plan.groups > 1 and 1 < prod(sizes[2:]) <= MOST_PLACES
+
+
+def _depthwise(into: Array, input: Array, weight: Array, plan: Convolution, dtype: DType) -> None:
+    batch, counts, kernel = into.shape[0], into.shape[2:], weight.shape[2:]
+    shape = (batch, plan.groups, into.shape[1] // plan.groups, *counts)
+    source = padded(input, plan.padding, plan.padding)[:, :, None]
+    columns = weight.reshape(1, plan.groups, shape[2], *kernel)
+    parts, weights = [], []
+    for place in offsets(kernel):
+        part = source[trailing(at_offset(place, plan.stride, plan.dilation, counts))]
+        parts.append(np.broadcast_to(part, shape))
+        weights.append(np.broadcast_to(columns[trailing(place)][(..., *(None,) * len(counts))], shape))
+    wide = float32 if dtype.kind == 2 and dtype.itemsize == 2 else dtype
+    run_over(products_kernel(len(parts), dtype, wide), [into.reshape(shape)], [*parts, *weights])
 
 
 def _correlate(into: Array, input: Array, weight: Array, plan: Convolution) -> None:

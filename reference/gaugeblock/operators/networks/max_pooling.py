@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 import numpy as np
 
 from ...core.device import cpu
-from ...core.dtype import int64
+from ...core.dtype import DType, int64
+from ...kernels.windows import largest_kernel
 from ...tensor.array_view import array_of
 from ...tensor.geometry import geometry_of
 from ...tensor.tensor import Tensor, new_like
@@ -15,37 +17,53 @@ from ..arrays import Array, values
 from .calls import apply, apply_for_many, check_dtype
 from .layouts import empty_in_suggested_format
 from .pool_shapes import Pool, lowest, pool_of
+from .window_loops import MOST_PLACES, run_over
 from .windows import at_offset, offsets, padded, trailing
 
 Ints = Sequence[int]
 
 
-def pooled_places(array: Array, pool: Pool) -> tuple[Array, Array]:
+def pooled_places(array: Array, pool: Pool, dtype: DType) -> tuple[Array, Array]:
     """(largest elements, their places in the row-major last dims)."""
     own = array.shape[-pool.dims :]
     source = padded(array, pool.padding, pool.reach(own), lowest(array.dtype))
-    floating = array.dtype.kind not in "iub"
-    steps = [int(np.prod(own[d + 1 :])) for d in range(pool.dims)]
-    best = place = None
-    for at in offsets(pool.kernel):
-        found = source[trailing(at_offset(at, pool.stride, pool.dilation, pool.counts))]
-        where: Array = np.zeros((), np.int64)
-        valid: Array = np.ones((), bool)
-        for d in range(pool.dims):
-            line = at[d] * pool.dilation[d] - pool.padding[d] + np.arange(pool.counts[d]) * pool.stride[d]
-            line = line.reshape(-1, *(1,) * (pool.dims - 1 - d))
-            where = where + line * steps[d]
-            valid = valid & (line >= 0) & (line < own[d])
-        if best is None or place is None:
-            best, place = found.copy(), np.broadcast_to(np.where(valid, where, -1), found.shape).copy()
-            continue
-        better = (found > best) | (place < 0)
-        better = (better | np.isnan(found) if floating else better) & valid
+    parts = [
+        source[trailing(at_offset(at, pool.stride, pool.dilation, pool.counts))] for at in offsets(pool.kernel)
+    ]
+    best, number = np.empty(parts[0].shape, array.dtype), np.empty(parts[0].shape, np.int64)
+    if len(parts) <= MOST_PLACES:
+        run_over(largest_kernel(len(parts), dtype), [best, number], parts)
+    else:
+        _compare_in_turn(best, number, parts)
+    return best, _places_of(number, pool, own)
+
+
+def _compare_in_turn(best: Array, number: Array, parts: list[Array]) -> None:
+    best[...], number[...] = parts[0], 0
+    floating = best.dtype.kind not in "iub"
+    for k, found in enumerate(parts[1:], 1):
+        better = found > best
+        better = better | np.isnan(found) if floating else better
         np.copyto(best, found, where=better)
-        np.copyto(place, np.broadcast_to(where, found.shape), where=better)
-    assert best is not None
-    assert place is not None
-    return best, place
+        np.copyto(number, k, where=better)
+
+
+def _places_of(number: Array, pool: Pool, own: tuple[int, ...]) -> Array:
+    """Where the elements with these numbers in their windows stand; for a number in the padding the first inside.
+
+    Only windows whose elements are all the lowest possible name the padding.
+    """
+    places: Array = np.zeros(number.shape, np.int64)
+    rest = number
+    for d in reversed(range(pool.dims)):
+        rest, inside = np.divmod(rest, pool.kernel[d]) if d else (rest, rest)
+        step = pool.dilation[d]
+        start = np.arange(pool.counts[d])[:, None] * pool.stride[d] - pool.padding[d]
+        lines = start + np.arange(pool.kernel[d]) * step
+        lines = np.where(lines < 0, lines + (-lines + step - 1) // step * step, lines) * prod(own[d + 1 :])
+        column = np.arange(pool.counts[d]).reshape(-1, *(1,) * (pool.dims - 1 - d))
+        places += lines[column, inside]
+    return places
 
 
 def pooled(array: Array, pool: Pool) -> Array:
@@ -84,7 +102,7 @@ def _with_places(dims: int) -> Callable[..., tuple[Tensor, Tensor]]:
         found = result.geometry
         places = new_like(geometry_of(found.sizes, found.strides, int64, found.device))
         if geometry.device is cpu and result.geometry.numel:
-            array_of(result)[...], array_of(places)[...] = pooled_places(values(self), pool)
+            array_of(result)[...], array_of(places)[...] = pooled_places(values(self), pool, geometry.dtype)
         return result, places
 
     max_pool_with_indices.__name__ = max_pool_with_indices.__qualname__ = f"{name}_with_indices"
