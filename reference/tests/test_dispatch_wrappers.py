@@ -143,6 +143,8 @@ def test_a_wrapper_needs_the_method() -> None:
 
     with pytest.raises(RuntimeError, match="Without must define __torch_dispatch__"):
         gb.Tensor._make_wrapper_subclass(Without, (2,))
+    with pytest.raises(TypeError, match="subclass of Tensor, got 3"):
+        gb.Tensor._make_wrapper_subclass(3, (2,))
     with pytest.raises(RuntimeError, match="negative"):
         gb.Tensor._make_wrapper_subclass(Wrapped, (-2,))
     with pytest.raises(RuntimeError, match="1 strides do not fit 2 sizes"):

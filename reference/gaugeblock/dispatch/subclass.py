@@ -93,9 +93,12 @@ def make_wrapper_subclass(
 ) -> T:
     """A tensor of class `cls` that has this metadata and no data: its ``__torch_dispatch__`` answers every operator.
 
-    Raises RuntimeError for a class without ``__torch_dispatch__``, negative sizes, strides of another length.
+    Raises TypeError for a class that is no subclass of Tensor, RuntimeError for one without ``__torch_dispatch__``,
+    for negative sizes and strides of another length.
     """
-    if not getattr(cls, "class_keys", 0):
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError(f"_make_wrapper_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
+    if not cls.class_keys:
         raise RuntimeError(f"_make_wrapper_subclass(): {cls.__name__} must define __torch_dispatch__ as a class method")
     sizes = check_ints("_make_wrapper_subclass", "size", size)
     check_sizes("_make_wrapper_subclass", sizes)
