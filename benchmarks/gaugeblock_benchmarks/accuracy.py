@@ -45,11 +45,15 @@ ORACLES: dict[str, str] = {
     "digamma": "scipy.special:digamma", "erfinv": "scipy.special:erfinv",
 }  # fmt: skip
 """Where the float64 function of each operator is found."""
+MIRRORED = dict.fromkeys("sin tan asin atan sinh tanh asinh atanh erf erfinv reciprocal".split(), -1) | {
+    "cos": 1, "cosh": 1
+}  # fmt: skip
+"""Odd (-1) and even (1) functions: their negative patterns need no oracle where they mirror the positive ones."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Errors of one backend in one block.
+    """Errors of one backend in one block and in the mirrored one.
 
     `largest` and where it is; `right` of `count` results are correctly rounded; `total` is the sum of the errors of
     `sampled` results, those of one chunk in SAMPLED.
@@ -78,21 +82,25 @@ class Tally:
     right: int = 0
     count: int = 0
 
-    def add(self, x: Array, got: Array, exact: Array, others: int) -> Array:
-        """Enter results, and `others` that are correctly rounded; the errors of the results."""
+    def add(self, x: Array, got: Array, exact: Array, others: int, times: int) -> Array:
+        """Enter results, and `others` that are correctly rounded, so many times; the errors of the results."""
         distance, right = errors(got, exact)
         if distance.size and distance.max() > self.largest:
             where = int(np.argmax(distance))
             self.largest, self.at = float(distance[where]), float(x[where])
-        self.right += int(np.count_nonzero(right)) + others
-        self.count += x.size + others
+        self.right += (int(np.count_nonzero(right)) + others) * times
+        self.count += (x.size + others) * times
         return distance
 
-    def sample(self, x: Array, got: Array, exact: Array) -> None:
-        """Enter results, all of which count for the mean."""
-        distance = self.add(x, got, exact, 0)
-        self.total += float(np.sum(np.where(np.isfinite(distance), distance, 0.0)))
-        self.sampled += x.size
+    def enter(self, x: Array, got: Array, exact: Array, rounded: Array, times: int, sampled: bool) -> None:
+        """Enter results; if they are sampled, all of them count for the mean."""
+        if sampled:
+            distance = self.add(x, got, exact, 0, times)
+            self.total += float(np.sum(np.where(np.isfinite(distance), distance, 0.0))) * times
+            self.sampled += x.size * times
+        else:
+            differ = np.flatnonzero(got.view(np.uint32) != rounded)
+            self.add(x[differ], got[differ], exact[differ], x.size - differ.size, times)
 
 
 def reciprocal_root(x: Array) -> Array:
@@ -144,25 +152,42 @@ def _backend(name: str) -> Backend:
     return backend
 
 
+def blocks(function: str) -> range:
+    """The blocks to be measured: of odd and even functions those without a sign."""
+    return range(BLOCKS // 2 if function in MIRRORED else BLOCKS)
+
+
 def measure_block(task: tuple[str, int, int, tuple[str, ...]]) -> list[Outcome]:
-    """Outcomes of every backend over the patterns of a block that are multiples of a step."""
+    """Outcomes of every backend over the patterns of a block that are multiples of a step, and over their mirror."""
     function, block, step, names = task
     tally = {name: Tally() for name in names}
+    mirror = MIRRORED.get(function)
     with np.errstate(all="ignore"):
         for number, start in enumerate(range(block * BLOCK, (block + 1) * BLOCK, CHUNK * step)):
             stop = min(start + CHUNK * step, (block + 1) * BLOCK)
             x = np.arange(start, stop, step, dtype=np.int64).astype(np.uint32).view(np.float32)
             exact = _oracle(function)(x.astype(np.float64))
             rounded = exact.astype(np.float32).view(np.uint32)
+            sampled = number % SAMPLED == 0
             for name in names:
-                backend = _backend(name)
-                got = backend.to_numpy(backend.call(function, backend.from_numpy(x)))
-                if number % SAMPLED == 0:
-                    tally[name].sample(x, got, exact)
-                else:
-                    differ = np.flatnonzero(got.view(np.uint32) != rounded)
-                    tally[name].add(x[differ], got[differ], exact[differ], x.size - differ.size)
+                got = _results(name, function, x)
+                mirrored = None if mirror is None else _results(name, function, -x)
+                alike = mirrored is not None and _same(got, mirrored if mirror == 1 else -mirrored)
+                tally[name].enter(x, got, exact, rounded, 2 if alike else 1, sampled)
+                if mirrored is not None and mirror is not None and not alike:
+                    tally[name].enter(-x, mirrored, mirror * exact, (mirror * exact).astype(np.float32).view(np.uint32),
+                                      1, sampled)  # fmt: skip
     return [Outcome(function, block, step, name, **asdict(entry)) for name, entry in tally.items()]
+
+
+def _results(name: str, function: str, x: Array) -> Array:
+    backend = _backend(name)
+    return backend.to_numpy(backend.call(function, backend.from_numpy(x)))
+
+
+def _same(a: Array, b: Array) -> bool:
+    different = a.view(np.uint32) != b.view(np.uint32)
+    return not different.any() or bool(np.isnan(a[different]).all() and np.isnan(b[different]).all())
 
 
 def _supported(function: str, names: Iterable[str]) -> tuple[str, ...]:
@@ -193,7 +218,7 @@ def report(outcomes: Iterable[Outcome], names: tuple[str, ...]) -> str:
     rows = []
     for function in ORACLES:
         own = by_function.get((function, names[0]), [])
-        if len({outcome.block for outcome in own}) < BLOCKS:
+        if not {outcome.block for outcome in own}.issuperset(blocks(function)):
             continue
         worst = max(own, key=lambda outcome: outcome.largest)
         count = sum(outcome.count for outcome in own)
@@ -228,7 +253,7 @@ def main(arguments: list[str] | None = None) -> int:
         (function, block, options.step, supported)
         for function in functions
         if (supported := _supported(function, names))
-        for block in range(BLOCKS)
+        for block in blocks(function)
         if (function, block) not in done
     ]
     options.journal.parent.mkdir(parents=True, exist_ok=True)
