@@ -101,14 +101,15 @@ def _erf_exact(x: Decimal) -> Decimal:
     return _erf_series(x) if abs(x) < 3 else (1 - _erfc_fraction(abs(x))).copy_sign(x)
 
 
-def _erfc_exact(x: Decimal) -> Decimal:
+def erfc_exact(x: Decimal) -> Decimal:
+    """erfc to as many digits as the context has, or nearly."""
     return 1 - _erf_exact(x) if x < 3 else _erfc_fraction(x)
 
 
 def _erfc(x: float) -> float:
     if math.isnan(x):
         return x
-    return float(_erfc_exact(Decimal(x))) if abs(x) < 30 else 1.0 - math.copysign(1.0, x)
+    return float(erfc_exact(Decimal(x))) if abs(x) < 30 else 1.0 - math.copysign(1.0, x)
 
 
 def _erfinv(y: float) -> float:
@@ -121,7 +122,7 @@ def _erfinv(y: float) -> float:
     first = 2 / (math.pi * 0.147) + log / 2
     guess = Decimal(math.sqrt(max(math.sqrt(first * first - log / 0.147) - first, 0.0)) or abs(y) * 0.886)
     for _ in range(8):
-        error = (_erf_exact(guess) - target) if guess < 1 else ((1 - target) - _erfc_exact(guess))
+        error = (_erf_exact(guess) - target) if guess < 1 else ((1 - target) - erfc_exact(guess))
         step = error * pi().sqrt() / 2 * (guess * guess).exp()
         guess -= step / (1 + guess * step)
         if abs(step) < guess * Decimal(10) ** -40:
