@@ -19,6 +19,7 @@ from ..tensor.tensor import Tensor, new_like
 from ..tensor.views import transpose
 from .arrays import Array, outline, values
 from .element_loop import formula_kernel
+from .fresh_fill import fill_zeros
 from .launch import Launch
 from .prepared import noted
 from .registration import kernel
@@ -161,13 +162,26 @@ def _triangle(operator: str, self: Tensor, diagonal: int, keep: Any) -> Tensor:
     if geometry.ndim < 2:
         raise RuntimeError(f"{operator}: input tensor must have at least 2 dimensions")
     result, target = outline(geometry.sizes, geometry.dtype, geometry.device)
-    if target is not None:
-        rows, columns = np.ogrid[: geometry.sizes[-2], : geometry.sizes[-1]]
-        kept = keep(columns - rows, diagonal)
-        target[...] = np.where(kept, values(self), _zero(target))
-        if 0 < geometry.numel <= FEW and not geometry.lazy:
-            return noted(operator, result, _triangle_runner(geometry, result.geometry, kept))
+    if target is None or not geometry.numel:
+        return result
+    rows, columns = geometry.sizes[-2:]
+    if columns >= LONG_ROWS:
+        fill_zeros(result)
+        source = values(self)
+        for row in range(rows):
+            end = min(max(row + diagonal + (1 if operator == "tril" else 0), 0), columns)
+            part = (..., row, slice(0, end) if operator == "tril" else slice(end, columns))
+            target[part] = source[part]
+        return result
+    kept = keep(np.arange(columns) - np.arange(rows)[:, None], diagonal)
+    target[...] = np.where(kept, values(self), _zero(target))
+    if geometry.numel <= FEW and not geometry.lazy:
+        return noted(operator, result, _triangle_runner(geometry, result.geometry, kept))
     return result
+
+
+LONG_ROWS = 128
+"""Elements of a row from which rows are copied one by one."""
 
 
 def _triangle_runner(geometry: Geometry, out: Geometry, kept: Array) -> Callable[[Tensor], Tensor]:

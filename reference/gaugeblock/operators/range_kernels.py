@@ -140,10 +140,15 @@ def _fractions(first: Any, by: Any, count: int) -> list[float]:
 
 
 def _steps(first: Any, by: Any, count: int, kind: DType) -> Array:
-    places = np.arange(count, dtype=np.int64)
     if kind.kind == 1:
-        return np.int64(first) + places * np.int64(by)
-    return np.float64(first) + places * np.float64(by)
+        end = first + count * by
+        if max(abs(first), abs(end)) < 1 << 63:
+            return np.arange(first, end, by, dtype=np.int64)
+        return np.int64(first) + np.arange(count, dtype=np.int64) * np.int64(by)
+    places = np.arange(count, dtype=np.float64)
+    places *= np.float64(by)
+    places += np.float64(first)
+    return places
 
 
 @kernel("arange.start", COMPOSITE, derive=False)
@@ -222,9 +227,24 @@ def _line(first: Number, last: Number, count: int) -> Array:
     wide: Callable[[Any], Any] = np.complex128 if mixed else np.float64
     if count == 1:
         return np.array([wide(first)])
-    places = np.arange(count)
     step = (wide(last) - wide(first)) / (count - 1)
+    if not mixed:
+        return _real_line(float(first), float(last), count, step)  # type: ignore[arg-type]
+    places = np.arange(count)
     line: Array = np.where(places < count / 2, first + step * places, last - step * (count - 1 - places))
+    return line
+
+
+def _real_line(first: float, last: float, count: int, step: Any) -> Array:
+    """The first half counted from `first`, the second one back from `last`."""
+    half = (count + 1) // 2
+    line = np.arange(count, dtype=np.float64)
+    begin, end = line[:half], line[half:]
+    begin *= step
+    begin += first
+    np.subtract(count - 1, end, out=end)
+    end *= step
+    np.subtract(last, end, out=end)
     return line
 
 
