@@ -192,3 +192,22 @@ def test_a_rule_answers_for_a_mode() -> None:
 def test_a_mode_without_the_method_says_so() -> None:
     with TorchDispatchMode(), pytest.raises(NotImplementedError, match="does not define __torch_dispatch__"):
         X.exp()
+
+
+def test_modes_of_many_threads_do_not_meet() -> None:
+    wrong: list[Any] = []
+
+    def work(number: int) -> None:
+        for _ in range(30):
+            x = gb.full((2,), float(number))
+            with Log() as mode:
+                y = (x + number)[0]
+            if mode.log != ["aten.add.Tensor", "aten.select.int"] or y.item() != 2.0 * number:
+                wrong.append((number, mode.log, y))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == [] and STATE.modes == () and FAST_GLOBALS["SPECIAL"] is False

@@ -244,6 +244,28 @@ def test_a_function_mode_may_answer_anything() -> None:
     assert STATE.function_modes == ()
 
 
+def test_modes_of_many_threads_do_not_meet() -> None:
+    wrong: list[Any] = []
+
+    def work(number: int) -> None:
+        for _ in range(30):
+            x = gb.full((2,), float(number))
+            with Seen() as mode:
+                y = x + number
+                y.size()
+                gb.zeros(1)
+            if mode.functions != [gb.Tensor.add, gb.Tensor.size, gb.zeros] or y.tolist() != [2.0 * number] * 2:
+                wrong.append((number, mode.functions, y))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == [] and STATE.function_modes == () and FAST_GLOBALS["SPECIAL"] is False
+    assert type(gb.Tensor.__dict__["size"]).__name__ == "function"
+
+
 def test_functions_of_others_may_be_overridable() -> None:
     def mine(x: Any) -> Any:
         if has_torch_function((x,)):
