@@ -63,3 +63,15 @@ def test_faults_are_raised() -> None:
     zeros = gb.zeros(20, 60, dtype=gb.int32)[:, ::2]
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         gb.div(gb.ones(20, 30, dtype=gb.int32), zeros, rounding_mode="trunc")
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 7])
+def test_short_rows_lie_across(columns: int) -> None:
+    x, row, column = drawn((200, columns), "float32", 0), drawn((columns,), "float32", 1), drawn((200, 1), "float32", 2)
+    tensor = gb.from_numpy(x)
+    assert np.array_equal((tensor + gb.from_numpy(row)).numpy(), x + row)
+    assert np.array_equal((tensor * gb.from_numpy(column)).numpy(), x * column)
+    strided, wide = apart(x, 2)
+    strided.mul_(gb.from_numpy(row))
+    assert np.array_equal(wide[:, ::2], x * row)
+    assert not wide[:, 1::2].any()

@@ -42,7 +42,9 @@ def _module(itemsize: int, level: Level, *, filling: bool) -> str:
 
 def _tile(*, filling: bool) -> str:
     code = Code()
-    turned = code.register("icmp eq i64 %row_stride, %ITEMSIZE")
+    beside = code.register("icmp eq i64 %row_stride, %ITEMSIZE")
+    several = code.register(f"icmp sge i64 %rows, {LANES}")
+    turned = code.register(f"and i1 {beside}, {several}")
     with code.when(turned):
         if filling:
             code.line("call void @turn(ptr %buffer, i64 %pitch, ptr %place, i64 %stride, i64 %n, i64 %rows)")

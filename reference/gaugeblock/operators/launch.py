@@ -13,6 +13,16 @@ TILED_FROM = 8
 """Elements of a row from which bringing strided operands together pays."""
 
 
+LONG = 32
+"""Elements of the second dim from which it takes the place of a first one that is too short."""
+
+
+def _swapped(values: tuple[int, ...]) -> tuple[int, ...]:
+    """The first two values in the other order."""
+    first, second, *others = values
+    return (second, first, *others)
+
+
 class Kernel(Protocol):
     """A compiled loop over any iteration space: pointwise, or of the same calling convention."""
 
@@ -51,6 +61,9 @@ class Launch:
         )
         self.shape = shape or (1,)
         self.strides = [steps or (0,) for steps in strides]
+        if self.shape[0] < TILED_FROM and len(self.shape) > 1 and self.shape[1] >= LONG:
+            self.shape = _swapped(self.shape)
+            self.strides = [_swapped(operand) for operand in self.strides]
         self.slots = tuple(slots)
         self.steps = tuple(itemsizes)
         self.apart: tuple[bool, ...] | None = None
