@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...core.memory_format import contiguous_format
 from ...tensor.tensor import Tensor
 from .calls import apply
 
@@ -14,6 +15,11 @@ def _check(operator: str, self: Tensor, factor: int, name: str) -> None:
         )
     if factor <= 0:
         raise RuntimeError(f"{operator}(): {operator} expects a positive {name}, but got {factor}")
+
+
+def _laid_out(moved: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """A fresh tensor, row-major, of these sizes."""
+    return apply("view", apply("clone", moved, memory_format=contiguous_format), sizes)
 
 
 def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
@@ -29,7 +35,7 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     split = apply("reshape", self, (*lead, channels // (r * r), r, r, height, width))
     n = len(lead)
     moved = apply("permute", split, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return apply("reshape", moved, (*lead, channels // (r * r), height * r, width * r))
+    return _laid_out(moved, (*lead, channels // (r * r), height * r, width * r))
 
 
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
@@ -46,7 +52,7 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     split = apply("reshape", self, (*lead, channels, height // r, r, width // r, r))
     n = len(lead)
     moved = apply("permute", split, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))
-    return apply("reshape", moved, (*lead, channels * r * r, height // r, width // r))
+    return _laid_out(moved, (*lead, channels * r * r, height // r, width // r))
 
 
 def channel_shuffle(self: Tensor, groups: int) -> Tensor:
@@ -66,7 +72,7 @@ def channel_shuffle(self: Tensor, groups: int) -> Tensor:
             f"groups."
         )
     split = apply("reshape", self, (sizes[0], groups, sizes[1] // groups, *sizes[2:]))
-    return apply("reshape", apply("transpose.int", split, 1, 2), sizes)
+    return _laid_out(apply("transpose.int", split, 1, 2), sizes)
 
 
 native_channel_shuffle = channel_shuffle
