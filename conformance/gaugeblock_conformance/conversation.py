@@ -75,6 +75,11 @@ class Conversation:
             if name not in self.capabilities:
                 raise MissingCapability(name)
 
+    def need_data(self) -> None:
+        """End the example, as unsupported, on a device whose tensors have no data."""
+        if not getattr(self.backend, "has_data", True):
+            raise Unsupported("to_numpy", "the device holds no data")
+
     def without_data(self) -> None:
         """For the rest of the example take it that tensors have no data: values are neither read nor compared."""
         self.has_data = self._purity.has_data = False
@@ -195,6 +200,7 @@ class Conversation:
 
     def read(self, x: Handle) -> Array:
         """The elements of ``x`` as an array."""
+        self.need_data()
         if self.trace_sink is not None:
             self.trace_sink(self.snippet([self.dialect.element(x.name, ())], {x.name}))
         array: Array = self.guard("to_numpy", lambda: self.backend.to_numpy(x.raw))

@@ -35,7 +35,7 @@ ROWS: list[tuple[str, Arguments]] = [
 def _apart(s: Session, *sizes: int) -> tuple[Handle, Handle]:
     """A cpu tensor of ones and a meta tensor."""
     s.without_data()
-    return s.call("ones", sizes), s.call("ones", sizes, device="meta")
+    return s.call("ones", sizes, device="cpu"), s.call("ones", sizes, device="meta")
 
 
 @requirement("dispatch/mixed-devices-raise")

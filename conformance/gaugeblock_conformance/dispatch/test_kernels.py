@@ -177,6 +177,7 @@ REFUSED: list[tuple[str, str, int, str]] = [
 
 def _refused(s: Session, named: bool) -> None:
     def row(s: Session, operator: str, dtype: str, count: int, word: str) -> None:
+        s.need_data()
         if dtype.startswith("complex"):
             s.require("complex")
         if operator.startswith("bitwise"):

@@ -52,6 +52,7 @@ def test_dtypes_in_messages(s: Session) -> None:
 
 @requirement("kernels/named-checks-tell-argument-and-position")
 def test_embedding_of_floats(s: Session) -> None:
+    s.need_data()
     x, indices = _ones(s, 3, 2), s.tensor([0.0, 1.0])
     for part in ("#1", "indices", "embedding", "(?i)float", "(?i)long|int64"):
         s.expect_raises(RuntimeError, "embedding", x, indices, match=part)
@@ -144,6 +145,7 @@ def test_memory_after_a_refusal(s: Session) -> None:
 @requirement("kernels/refused-calls-write-nothing", needs=("matmul",))
 def test_outputs_after_a_refusal(s: Session) -> None:
     def row(s: Session, operator: str, arguments: Call, sizes: tuple[int, ...]) -> None:
+        s.need_data()
         out = s.tensor(np.full(sizes, 5.0), "float32")
         name = f"{operator.split('.')[0]}.out"
         s.expect_raises(RuntimeError, name, *arguments(s), out=out)
@@ -165,6 +167,7 @@ KINDS: dict[str, tuple[type[Exception], bool, Callable[[Any, Any], tuple[Any, ..
 @requirement("kernels/indices-are-checked", may_crash=True)
 def test_no_element_to_index(s: Session) -> None:
     def row(s: Session, operator: str, dtype: str) -> None:
+        s.need_data()
         arguments = KINDS[operator][2]
         x = s.tensor(np.zeros((0, 1) if operator == "embedding" else 0, np.float32))
         for count in (1, 5, 40):
@@ -179,6 +182,7 @@ def test_no_element_to_index(s: Session) -> None:
     indices=hs.lists(hs.sampled_from((0, 0, 0, 1, -1, 2, -2, 8, 9, -9, 2**40, -(2**63))), min_size=1, max_size=40),
 )  # fmt: skip
 def test_indices_around_the_limits(s: Session, operator: str, size: int, indices: list[int]) -> None:
+    s.need_data()
     kind, wraps, arguments = KINDS[operator]
     data = np.arange(size, dtype=np.float32) + 1
     x = s.tensor(data.reshape(size, 1) if operator == "embedding" else data)
@@ -198,6 +202,7 @@ def test_indices_around_the_limits(s: Session, operator: str, size: int, indices
 
 @requirement("kernels/negative-indices-wrap-in-two-operators")
 def test_last_element_by_minus_one(s: Session) -> None:
+    s.need_data()
     x, index = s.tensor([1.0, 2.0, 3.0]), s.tensor([-1, -3], "int64")
     s.expect_values(s.call("__getitem__", x, index), [3.0, 1.0])
     s.expect_values(s.call("take", x, index), [3.0, 1.0])
