@@ -38,6 +38,7 @@ EDGES: list[tuple[str, DType, float, float]] = [
     ("cosh", float32, 89.41598, 3.4027937e38), ("sigmoid", float32, -100.0, 3.783506e-44),
     ("log", float32, 1e-45, -103.27893), ("log", float64, 5e-324, -744.4400719213812),
     ("log2", float64, 8.0, 3.0), ("log2", float32, 2.0**-149, -149.0), ("log10", float64, 1000.0, 3.0),
+    ("log1p", float32, 3.3895314e38, 88.718921661377), ("log1p", float64, 1.7e308, 709.7268368932282),
     ("log1p", float64, 1e-300, 1e-300), ("log1p", float64, -1.0, -INF), ("acosh", float64, 1.0, 0.0),
     ("acosh", float64, 1e300, 691.4686750787737), ("atanh", float64, 1.0, INF), ("atanh", float32, 5e-45, 5e-45),
     ("asinh", float64, -1e300, -691.4686750787737), ("sin", float64, 3.141592653589793, 1.2246467991473532e-16),

@@ -50,9 +50,9 @@ def _exp_parts(x: Lane) -> tuple[Lane, Lane]:
 
 
 def exp(x: Lane) -> Lane:
-    """e**x."""
-    tail, scale = _exp_parts(_within(x, 110.0))
-    return mul_add(tail, scale, scale)
+    """e**x; 0 below -700, e**700 above 700."""
+    tail, scale = _exp_parts(_within(x, 700.0))
+    return select(x < -700.0, 0.0, mul_add(tail, scale, scale))
 
 
 def exp2(x: Lane) -> Lane:

@@ -119,7 +119,8 @@ def _of_pair(u: Lane, low: Lane, doubled: Lane | None = None) -> Lane:
     high, rest = _LN2[u.type]
     f = m - 1.0
     s, half, series = _series(f)
-    scaled = Lane("instruction", u.type, (low * format.power_of_two(bits_of(-k + format.shift)), low, -k), "scale")
+    halved = low * 0.5 * format.power_of_two(bits_of(1.0 - k + format.shift))
+    scaled = Lane("instruction", u.type, (halved, low, -k), "scale")
     inverse = mul_add(f * f, polynomial(f, _RECIPROCAL), 1.0 - f)
     if doubled is not None:
         k = select(doubled, k + 1.0, k)
