@@ -114,7 +114,7 @@ def test_kernels_by_device_and_without_data() -> None:
     def f(x: Tensor) -> Tensor:
         return x + 1
 
-    with pytest.raises(NotImplementedError, match="'Meta'"):
+    with pytest.raises(NotImplementedError, match="register_fake"):
         f(gb.ones(2, device="meta"))
 
     @f.register_fake
@@ -165,7 +165,7 @@ def test_names_need_a_namespace(name: str) -> None:
 def test_a_given_schema_must_agree_with_mutates_args() -> None:
     with pytest.raises(ValueError, match=r"writes \['x'\], but mutates_args is \[\]"):
         custom_op("opstest::f", lambda x: None, mutates_args=(), schema="(Tensor(a!) x) -> ()")
-    with pytest.raises(ValueError, match="'tpu'"):
+    with pytest.raises(RuntimeError, match="'tpu'"):
         custom_op("opstest::f", lambda: None, mutates_args=(), schema="() -> ()", device_types="tpu")
 
 

@@ -56,7 +56,7 @@ class CustomOpDef:
         return f"<CustomOpDef({self._qualname})>"
 
     def register_kernel(self, device_types: str | Sequence[str] | None, fn: Kernel | None = None, /) -> Any:
-        """Register a kernel for device types, None for all; a decorator without `fn`. ValueError: unknown type."""
+        """Register a kernel for device types, None for all; a decorator without `fn`. RuntimeError: unknown type."""
 
         def register(function: Kernel) -> Kernel:
             for key in keys_for(device_types):
@@ -139,7 +139,7 @@ def custom_op(
 
     The schema follows from the type hints unless given; `mutates_args` names the arguments that the function writes;
     `device_types` are those it serves, all by default. Raises ValueError for a name without namespace, hints that no
-    schema has, a `schema` that does not agree with `mutates_args`, and an unknown device type.
+    schema has and a `schema` that does not agree with `mutates_args`, RuntimeError for an unknown device type.
     """
     namespace, colons, base = name.partition("::")
     if not colons or not base or "." in base or "::" in base:
@@ -152,9 +152,19 @@ def custom_op(
         keys_for(device_types)
         made = CustomOpDef(namespace, base, text, function)
         made.register_kernel(device_types, function)
+        made.register_fake(_without_data(made._qualname))
         return made
 
     return make if fn is None else make(fn)
+
+
+def _without_data(name: str) -> Kernel:
+    def missing(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"{name}: there is no kernel for meta tensors; register_fake takes a function that gives empty results"
+        )
+
+    return missing
 
 
 def _check_mutates(text: str, mutates: set[str]) -> None:

@@ -41,9 +41,9 @@ def name_of(op: Any) -> str:
 
 
 def device_key(device_type: str) -> str:
-    """The backend key of a device type: "cpu" -> "CPU". ValueError for an unknown one."""
+    """The backend key of a device type: "cpu" -> "CPU". RuntimeError for an unknown one."""
     if device_type not in DEVICE_TYPES:
-        raise ValueError(f"unknown device type {device_type!r}; known are {', '.join(DEVICE_TYPES)}")
+        raise RuntimeError(f"unknown device type {device_type!r}; known are {', '.join(DEVICE_TYPES)}")
     return runtime_key(DEVICE_KEYS[Device(device_type).type] & ((1 << 17) - 1))
 
 

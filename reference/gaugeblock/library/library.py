@@ -55,7 +55,7 @@ class Library:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})"
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Declare an operator, ``"name.overload(Tensor x, *, int n=1) -> Tensor"``, and return its name.
+        """Declare an operator, ``"name.overload(Tensor x, *, int n=1) -> Tensor"``, and return its name, ``"name"``.
 
         Raises RuntimeError for a schema that does not parse, another namespace, and a name that is taken.
         """
@@ -77,7 +77,7 @@ class Library:
             library = reference()
             if library is not None:
                 library._register(operator, key, function, with_keyset)
-        return parsed.qualified_name
+        return parsed.name
 
     def impl(
         self,
