@@ -6,6 +6,7 @@ Operator functions are made from the spec when they are first asked for; `show_b
 from __future__ import annotations
 
 from importlib import import_module as _import_module
+from math import e, inf, nan, pi
 from typing import Any
 
 from . import iteration, memory
@@ -64,18 +65,18 @@ from .tensor.printing import set_printoptions
 from .tensor.tensor import Tensor
 
 __version__ = "0.1.0"
+newaxis = None
 __all__ = [
     "Generator", "Size", "Tensor", "UntypedStorage", "arange", "are_deterministic_algorithms_enabled", "as_tensor",
     "asarray", "broadcast_shapes", "can_cast", "channels_last", "channels_last_3d", "contiguous_format",
-    "default_generator", "device", "dispatch_keys", "dispatch_table", "dtype", "empty", "empty_like", "empty_strided",
-    "explain", "eye", "finfo", "from_blob",
-    "from_numpy", "frombuffer", "full", "full_like", "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo",
-    "inference_mode", "initial_seed", "is_deterministic_algorithms_warn_only_enabled", "is_inference",
-    "is_inference_mode_enabled", "is_tensor", "iteration", "layout", "linspace",
-    "load", "logspace", "manual_seed", "memory", "memory_format", "nonzero", "norm", "ones", "ones_like",
-    "preserve_format", "promote_types", "result_type", "save", "scalar_tensor", "seed", "set_default_dtype",
-    "set_num_threads", "set_printoptions", "set_rng_state", "show_binding", "strided", "tensor", "unique",
-    "use_deterministic_algorithms", "zeros", "zeros_like",
+    "default_generator", "device", "dispatch_keys", "dispatch_table", "dtype", "e", "empty", "empty_like",
+    "empty_strided", "explain", "eye", "finfo", "from_blob", "from_numpy", "frombuffer", "full", "full_like",
+    "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo", "inf", "inference_mode", "initial_seed",
+    "is_deterministic_algorithms_warn_only_enabled", "is_inference", "is_inference_mode_enabled", "is_tensor",
+    "iteration", "layout", "linspace", "load", "logspace", "manual_seed", "memory", "memory_format", "nan",
+    "newaxis", "nonzero", "norm", "ones", "ones_like", "pi", "preserve_format", "promote_types", "result_type",
+    "save", "scalar_tensor", "seed", "set_default_dtype", "set_num_threads", "set_printoptions", "set_rng_state",
+    "show_binding", "strided", "tensor", "unique", "use_deterministic_algorithms", "zeros", "zeros_like",
 ]  # fmt: skip
 
 _MODULES = frozenset({"fft", "kernel_tools", "library", "linalg", "nn", "ops", "overrides", "special", "utils"})

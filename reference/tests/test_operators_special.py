@@ -141,3 +141,7 @@ def test_forms_and_dtypes() -> None:
     assert gb.special.zeta(gb.empty(3, device="meta"), 2).shape == (3,)
     for name in ("expit", "psi", "gammaln", "softmax", "logsumexp", "multigammaln"):
         assert callable(getattr(gb.special, name))
+
+
+def test_constants() -> None:
+    assert (gb.pi, gb.e, gb.inf, gb.newaxis) == (math.pi, math.e, INF, None) and math.isnan(gb.nan)

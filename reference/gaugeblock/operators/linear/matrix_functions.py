@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ...core.device import cpu
+from ...core.dtype import bool_
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..invoke import apply
@@ -18,7 +19,8 @@ from .equations import inverse_and_info
 def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     """The n-th power of each matrix; negative powers of the inverse, and the identity for 0.
 
-    Raises RuntimeError for other shapes, LinAlgError for a negative power of a singular matrix.
+    Raises RuntimeError for other shapes, NotImplementedError for bool, LinAlgError for a negative power of a singular
+    matrix.
     """
     sizes = check_square("linalg.matrix_power", self)
     geometry = self.geometry
@@ -26,6 +28,8 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
         result, target = outline(sizes, geometry.dtype, geometry.device)
         store(target, np.eye(sizes[-1]))
         return result
+    if geometry.dtype is bool_:
+        raise NotImplementedError("\"linalg.matrix_power\" not implemented for 'Bool'")
     base = inverse_and_info("linalg.inv", self, True)[0] if n < 0 else self
     left, result_so_far = abs(n), None
     while left:

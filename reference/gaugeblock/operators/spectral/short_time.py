@@ -188,7 +188,7 @@ def istft(
         else:
             pieces = np.fft.irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=mode) * taper
         signal = np.zeros((*geometry.sizes[:-2], max(total, end)), pieces.dtype)
-        weight = np.zeros(max(total, end), taper.dtype)
+        weight: Array = np.zeros(max(total, end), taper.dtype)
         for k in range(count):
             signal[..., k * hop : k * hop + n_fft] += pieces[..., k, :]
             weight[k * hop : k * hop + n_fft] += taper**2
