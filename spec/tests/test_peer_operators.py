@@ -41,6 +41,8 @@ def test_names_exist_where_the_row_says(row: operators.Operator) -> None:
             assert hasattr(torch, name) or (prefix in NAMESPACES and hasattr(getattr(torch, prefix), rest)), name
         if "method" in row.variants and name not in BY_SYNTAX:
             assert hasattr(torch.Tensor, name), name
+        if "nn" in row.variants and not name.endswith("_forward"):
+            assert hasattr(torch._C._nn, name), name
 
 
 @pytest.mark.parametrize("row", UNARY + BINARY, ids=lambda row: row.name)

@@ -59,14 +59,14 @@ def normalized_rows(
 
 
 def _runner(plan: _Plan, found: int, usual: float) -> Callable[..., Tensor]:
-    """The launch for further tensors of these geometries; what is found is written over and over where none reads."""
+    """The launch for further tensors of these geometries; what is found is dropped."""
     assert plan.launch is not None
-    strided, tail, geometry = plan.launch.builtin(), plan.launch.tail, plan.result
-    unread = [new_like(plan.found) for _ in range(found)]
+    strided, tail, geometry, dropped = plan.launch.builtin(), plan.launch.tail, plan.result, plan.found
 
     def run(input: Tensor, *rest: Any) -> Tensor:
         result = new_like(geometry)
         *parameters, eps = rest
+        unread = [new_like(dropped) for _ in range(found)]
         addresses = [p.pointer for p in (*unread, input, *parameters) if p is not None]
         strided(result.pointer, *addresses, usual if eps is None else eps, *tail)
         return result
