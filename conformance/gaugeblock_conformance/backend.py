@@ -1,7 +1,9 @@
 """The protocol a backend fulfils, and the markers and exceptions that cross it.
 
 An adapter needs the members of :class:`Backend` and nothing else. What it can do beyond them it says in
-``capabilities`` (names of ``gaugeblock_spec``); a requirement that needs another one is skipped, by name.
+``capabilities`` (names of ``gaugeblock_spec``); a requirement that needs another one is skipped, by name. What the
+capabilities of dispatchers and kernels ask for are more names of ``call``: the tables of :mod:`.backend_dispatch` and
+:mod:`.backend_kernels`.
 """
 
 from __future__ import annotations
