@@ -57,3 +57,17 @@ def test_along_a_dim(shape: tuple[int, ...], turned: bool) -> None:
         assert np.allclose(results[0][0], values.sum(dim), rtol=1e-5, atol=1e-4)
         assert np.array_equal(results[0][1], values.argmax(dim))
         assert np.allclose(results[0][2], values.var(dim, ddof=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int8", "bfloat16"])
+@pytest.mark.parametrize(
+    "shape", [(1000, 3), (1000, 1), (1000, 16), (1000, 17), (128, 4), (127, 4), (5, 300, 3)], ids=str
+)
+def test_few_elements_side_by_side(shape: tuple[int, ...], dtype: str) -> None:
+    drawn = np.random.default_rng(0).integers(-8, 8, shape).astype(np.float64)
+    whole = gb.from_numpy(drawn).to(getattr(gb, dtype))
+    for a in (whole, whole[::2], whole[..., : max(1, shape[-1] - 1)]):
+        values = a.to(gb.float64).numpy()
+        assert np.array_equal(a.sum(-1).to(gb.float64).numpy(), values.sum(-1))
+        assert np.array_equal(a.amax(-1).to(gb.float64).numpy(), values.max(-1))
+        assert np.array_equal(a.argmax(-1).numpy(), values.argmax(-1))

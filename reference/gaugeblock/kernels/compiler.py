@@ -50,6 +50,7 @@ class Compiler:
         self._lock = threading.Lock()
         self._loaded: set[str] = set()
         self._common = False
+        self._symbols: dict[str, int] = {}
         self._kept: list[object] = []
         self._new = ctypes.pythonapi.PyCFunction_NewEx
         self._new.restype = ctypes.py_object
@@ -83,9 +84,16 @@ class Compiler:
             if self._common:
                 return
             for suffix, address in zip(common.SUFFIXES[2:], addresses[2:], strict=True):
+                self._symbols[common.PREFIX + suffix] = address
                 self._llvm.add_symbol(common.PREFIX + suffix, address)
             attach(pool_of(*addresses[:2]))
             self._common = True
+
+    def common(self, symbol: str) -> int:
+        """The address of a function that modules share."""
+        if not self._common:
+            self._load_common()
+        return self._symbols[symbol]
 
     def builtin(self, name: str, address: int, descriptor: Sequence[int]) -> Builtin:
         """A Python builtin that runs the METH_FASTCALL function at `address`.

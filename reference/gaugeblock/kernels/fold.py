@@ -14,6 +14,7 @@ from .body import components
 from .complex_lanes import Value
 from .conversion import from_storage, rounded, to_storage
 from .expression import F64, INT, Lane, LaneType, constant
+from .fold_memory import FOLD_SLOT
 from .isa import Level
 from .operand import Memory, memory
 
@@ -114,6 +115,9 @@ def record_fold(fold: Fold, input: DType, compute: DType, results: Sequence[DTyp
         context = Context(context.count, context.numbers, arguments([lane.type for lane in lanes]))
         if number < len(fold.phases) - 1:
             body.context = context
+    for recorded in body.phases[:-1]:
+        if 1 + fold.numbers + len(recorded.finished) > FOLD_SLOT:
+            raise ValueError(f"a fold's phase hands on {len(recorded.finished)} lanes, more than there are slots for")
     body.width = 2 * max(1, level.vector_bytes * 8 // widest)
     return body
 

@@ -1,7 +1,8 @@
 """Where a fold keeps its state: 8-byte scalar slots, then vector slots, in one block of memory.
 
 Parameters (count, numbers, results of the earlier phase) have the same layout in a block of their own, whose last
-scalar slots hold the item size and the address of the routine that brings strided elements together, or 0.
+scalar slots hold addresses: the routine that brings strided elements together, or 0, with the item size; and for a
+fold that is turned (see splitting) the fold itself and its routine.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from .lower import Emitter
 SLOTS = 8
 SCALAR_BYTES = 8 * SLOTS
 VECTOR_BYTES = 256
-ITEMSIZE_SLOT, GATHER_SLOT = SLOTS - 2, SLOTS - 1
+FOLD_SLOT, TURN_SLOT, ITEMSIZE_SLOT, GATHER_SLOT = range(SLOTS - 4, SLOTS)
 BLOCK_BYTES = SCALAR_BYTES + SLOTS * VECTOR_BYTES
 
 

@@ -15,6 +15,7 @@ import functools
 from collections.abc import Sequence
 
 from ..core.dtype import DType
+from .common import TURNED_FOLD
 from .compiler import NAME, Builtin, compiler
 from .fold import Fold, record_fold
 from .fold_output import OutputWriter
@@ -24,12 +25,17 @@ from .reduction_entry import reduction_entry
 
 
 class ReductionKernel:
-    """A compiled fold; `reduce`, and `gathering` for elements that lie apart, are builtins made on first use."""
+    """A compiled fold; its builtins are made on first use.
 
-    __slots__ = ("compute", "fold", "gathering", "input", "level", "name", "reduce", "results")
+    They have one signature: `reduce`, `gathering` for elements that lie apart, `turning` (of folds with one result)
+    for few elements that lie side by side.
+    """
+
+    __slots__ = ("compute", "fold", "gathering", "input", "level", "name", "reduce", "results", "turning")
 
     reduce: Builtin
     gathering: Builtin
+    turning: Builtin
 
     def __init__(
         self, name: str, fold: Fold, input: DType, compute: DType, results: tuple[DType, ...], level: Level
@@ -50,12 +56,15 @@ class ReductionKernel:
         return OutputWriter(body, self.level.vector_bytes).text(NAME, self.level.attributes)
 
     def __getattr__(self, attribute: str) -> Builtin:
-        if attribute not in ("reduce", "gathering"):
+        if attribute not in ("reduce", "gathering", "turning"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
         row = compiler().load(self.text())
-        routine = gather(self.input.itemsize, self.level) if attribute == "gathering" else 0
-        entry = _entry(len(self.results), self.fold.numbers)
-        builtin = compiler().builtin(self.name, entry, [row, routine, self.input.itemsize])
+        itemsize = self.input.itemsize
+        routine = 0 if attribute == "reduce" else gather(itemsize, self.level)
+        descriptor = [row, routine, itemsize, 0, 0]
+        if attribute == "turning":
+            descriptor = [compiler().common(TURNED_FOLD), 0, itemsize, routine, row]
+        builtin = compiler().builtin(self.name, _entry(len(self.results), self.fold.numbers), descriptor)
         setattr(self, attribute, builtin)
         return builtin
 

@@ -4,14 +4,15 @@
            input strides (kept, reduced)..., output strides (kept dims) output by output...)
 
 Dims stand innermost first in each group; strides are in bytes. The function's `self` is a bytes object with the
-address of the fold's row function, that of the routine that brings strided elements together, or 0, and the item size.
+address of the fold's row function, that of the routine that brings strided elements together, or 0, the item size,
+and for a turned fold its routine and the address of the fold itself.
 """
 
 from __future__ import annotations
 
 from .common import SHARE_KEPT, declaration
 from .entry import PYTHON_API, EntryWriter
-from .fold_memory import BLOCK_BYTES, GATHER_SLOT, ITEMSIZE_SLOT
+from .fold_memory import BLOCK_BYTES, FOLD_SLOT, GATHER_SLOT, ITEMSIZE_SLOT, TURN_SLOT
 from .sharing import MAX_DIMS
 
 
@@ -52,7 +53,7 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     entry.check(always=True)
     entry.store("i64", volumes[1], parameters, 0)
     descriptor = entry.descriptor()
-    for place, slot in ((1, GATHER_SLOT), (2, ITEMSIZE_SLOT)):
+    for place, slot in ((1, GATHER_SLOT), (2, ITEMSIZE_SLOT), (3, TURN_SLOT), (4, FOLD_SLOT)):
         field = entry.register(f"getelementptr i64, ptr {descriptor}, i64 {place}")
         entry.store("i64", entry.register(f"load i64, ptr {field}"), parameters, slot)
     some, work = entry.register(f"icmp sgt i64 {volumes[0]}, 0"), entry.label()

@@ -3,26 +3,32 @@
     @NAME_share_kept(kept, fold, in, outs, nkeep, keep_sizes, keep_strides, out_strides, ndim, sizes, strides,
                      parameters, outputs) -> i1
     @NAME_split_run(run, merge, join, state, in, ndim, sizes, strides, parameters)
+    @NAME_turned_fold(in, outs, n, in_stride, out_strides, ndim, sizes, strides, parameters)
 
 The second folds the elements of one output into `state`. Many elements are folded part by part, along the outermost
 dim, each part into a state of its own, and these are joined in order: the parts, and so the bits of the result, are
 the same for every number of threads.
+
+The third stands in for a fold whose outputs each have few elements, side by side in one reduced dim: TURNED outputs at
+a time are turned, so that the fold itself finds the elements of neighbouring outputs side by side.
 """
 
 from __future__ import annotations
 
 from .code import Code
-from .fold_memory import BLOCK_BYTES, SCALAR_BYTES
+from .fold_memory import BLOCK_BYTES, FOLD_SLOT, ITEMSIZE_SLOT, SCALAR_BYTES, TURN_SLOT
 from .sharing import MAX_DIMS, PART, context_of, fields_of, part_function, parts_of, range_of
 
 STATE_BYTES = (BLOCK_BYTES + 63) // 64 * 64
 MOST_PARTS = 64
+TURNED, FEW = 128, 16
+"""Outputs that are turned at a time, and the most elements that each may have."""
 
 
 def text(name: str) -> str:
     """The functions of this module; @NAME_run is the pool's, @NAME_each_run the walk over reduced dims."""
     memcpy = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
-    return "\n".join([_share_kept(name), _kept_part(), _split_run(name), _run_part(name), memcpy])
+    return "\n".join([_share_kept(name), _kept_part(), _split_run(name), _run_part(name), _turned_fold(name), memcpy])
 
 
 def _share_kept(name: str) -> str:
@@ -140,3 +146,33 @@ def _run_part(name: str) -> str:
         )
     code.line(f"call void {merge}(ptr {state})")
     return part_function("run_part", code, "false")
+
+
+def _turned_fold(name: str) -> str:
+    code = Code()
+    buffer = code.register(f"alloca [{TURNED * FEW * 16} x i8], align 64")
+    step = code.register("alloca i64")
+    outputs = code.register("alloca ptr")
+    itemsize = code.load("i64", code.slot("%parameters", ITEMSIZE_SLOT))
+    routine, fold = (code.load("ptr", code.slot("%parameters", slot)) for slot in (TURN_SLOT, FOLD_SLOT))
+    pitch = code.register(f"mul i64 {itemsize}, {TURNED}")
+    code.store("i64", pitch, step)
+    few, stride = code.load("i64", "%sizes"), code.load("i64", "%strides")
+    out, out_step = code.load("ptr", "%outs"), code.load("i64", "%out_strides")
+    with code.loop(0, "%n", TURNED) as i:
+        count = code.minimum(code.register(f"sub i64 %n, {i}"), TURNED)
+        place = code.at("%in", i, "%in_stride")
+        code.line(
+            f"call void {routine}(ptr {buffer}, i64 {pitch}, ptr {place}, i64 {count}, i64 {few}, i64 %in_stride, "
+            f"i64 {stride})"
+        )
+        code.store("ptr", code.at(out, i, out_step), outputs)
+        code.line(
+            f"call void {fold}(ptr {buffer}, ptr {outputs}, i64 {count}, i64 {itemsize}, ptr %out_strides, i64 1, "
+            f"ptr %sizes, ptr {step}, ptr %parameters)"
+        )
+    arguments = (
+        "ptr %in, ptr %outs, i64 %n, i64 %in_stride, ptr %out_strides, i64 %ndim, ptr %sizes, ptr %strides, "
+        "ptr %parameters"
+    )
+    return code.function(f"define void @{name}_turned_fold({arguments})", "  ret void")

@@ -12,6 +12,7 @@ from ..core.errors import check_ints, wrap_dim
 from ..core.observe import observed
 from ..kernels.fold import Fold
 from ..kernels.reduction import reduction_kernel
+from ..kernels.splitting import FEW, TURNED
 from ..tensor.geometry import Geometry, contiguous_geometry, remember
 from ..tensor.tensor import Tensor, new_like
 from .prepared import noted
@@ -130,6 +131,9 @@ def _plan(
     kernel = reduction_kernel(name, fold, geometry.dtype, compute, results)
     observed("reduction", (kernel, tuple(d[0] for d in kept_dims), tuple(d[0] for d in inner_dims)))
     apart = bool(inner_dims) and inner_dims[0][1] != itemsize and not (kept_dims and kept_dims[0][1] == itemsize)
+    few = len(results) == 1 == len(inner_dims) and inner_dims[0][0] <= FEW and not apart
+    if few and kept_dims and kept_dims[0][0] >= TURNED and kept_dims[0][1] != itemsize:
+        return ReducePlan(outputs, kernel.turning, tuple(tail))
     return ReducePlan(outputs, kernel.gathering if apart else kernel.reduce, tuple(tail))
 
 
