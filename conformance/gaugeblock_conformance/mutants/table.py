@@ -15,6 +15,7 @@ from . import (
     interposers,
     kernels,
     numerics,
+    products,
     purity,
     specials,
     storages,
@@ -27,7 +28,7 @@ from .mutant import Mutant
 
 MODULES = (
     values, specials, dtypes, conversions, empties, errors, numerics, thresholds, aliasing, purity, storages, strides,
-    views, dispatch, interposers, kernels,
+    views, dispatch, interposers, kernels, products,
 )  # fmt: skip
 
 
