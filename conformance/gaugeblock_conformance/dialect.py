@@ -230,7 +230,8 @@ class TorchDialect(Dialect):
 # Modules of torch's with operators of theirs, whose names begin with the module's.
 _NAMESPACES = ("fft", "linalg", "special")
 # Operators that torch.nn.functional has under another name.
-_NETWORK_NAMES = {"im2col": "unfold", "col2im": "fold", "log_sigmoid": "logsigmoid", "nll_loss2d": "nll_loss"}
+_NETWORK_NAMES = {"im2col": "unfold", "col2im": "fold", "log_sigmoid": "logsigmoid", "nll_loss2d": "nll_loss",
+                  "nll_loss_nd": "nll_loss", "cross_entropy_loss": "cross_entropy"}  # fmt: skip
 
 
 def public_paths(base: str) -> list[str]:
@@ -243,13 +244,15 @@ def public_paths(base: str) -> list[str]:
 def _path(module: str, base: str) -> str:
     """The path that snippets write: the first that the module, if it is imported, has."""
     loaded = sys.modules.get(module)
-    for path in public_paths(base):
-        found: Any = loaded
-        for part in path.split("."):
-            found = getattr(found, part, None)
-        if found is not None:
-            return path
-    return base
+    return next((path for path in public_paths(base) if at_path(loaded, path) is not None), base)
+
+
+def at_path(module: Any, path: str) -> Any:
+    """What a module has at a dotted path; None for nothing."""
+    found = module
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 _TORCH_OBSERVERS = {

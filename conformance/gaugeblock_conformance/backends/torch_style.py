@@ -11,7 +11,7 @@ import numpy as np
 from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Unsupported
 from ..backend_declarations import CALLS as DECLARATION_CALLS
 from ..backend_dispatch import is_dispatch_call
-from ..dialect import METHODS, Dialect, TorchDialect, public_paths
+from ..dialect import METHODS, Dialect, TorchDialect, at_path, public_paths
 from .declaration_calls import Declaring
 from .dispatch_calls import Dispatching
 from .storage_calls import STORAGE_CALLS, STORAGE_WRITERS, save_and_load
@@ -43,7 +43,7 @@ def _slice(x: Any, dim: int = 0, start: int | None = None, end: int | None = Non
 
 
 # Functions that take the tensors of a list one by one.
-_VARIADIC = frozenset({"broadcast_tensors"})
+_VARIADIC = frozenset("broadcast_tensors block_diag cartesian_prod chain_matmul".split())
 
 # Operators that Python writes in its own syntax, as attributes, or under another name.
 SPECIAL: dict[str, Function] = {
@@ -126,11 +126,15 @@ def _prefix(call: str) -> Writer:
     return lambda d, a, k: f"{call}({d.literal(a[0])})"
 
 
+def _unpacked(name: str) -> Writer:
+    return lambda d, a, k: f"{d.setup.split()[-1]}.{name}(*{d.literal(a[0])})"
+
+
 WRITERS: dict[str, Writer] = {
     "unique_dim": lambda d, a, k: (
         f"{d.literal(a[0])}.unique({', '.join(d.arguments(tuple(a[2:]), {**k, 'dim': a[1]}))})"
     ),
-    "broadcast_tensors": lambda d, a, k: f"{d.setup.split()[-1]}.broadcast_tensors(*{d.literal(a[0])})",
+    **{name: _unpacked(name) for name in _VARIADIC},
     "__getitem__": lambda d, a, k: f"{d.literal(a[0])}[{_index_text(d, a[1])}]",
     "__setitem__": lambda d, a, k: f"{d.literal(a[0])}[{_index_text(d, a[1])}] = {d.literal(a[2])}",
     "__index__": lambda d, a, k: f"{d.literal(a[0])}.__index__()",
@@ -279,13 +283,8 @@ class TorchStyleBackend:
 
 def _function(module: Any, base: str) -> Any:
     """The public function of an operator: ``linalg.det`` for "linalg_det"; None when there is none."""
-    for path in public_paths(base):
-        found = module
-        for part in path.split("."):
-            found = getattr(found, part, None)
-        if found is not None:
-            return found
-    return None
+    found = (at_path(module, path) for path in public_paths(base))
+    return next((function for function in found if function is not None), None)
 
 
 _TRANSLATED = frozenset({DType, Layout, MemoryFormat, list, tuple})

@@ -12,9 +12,11 @@ from . import (
     dtypes,
     empties,
     errors,
+    forms,
     interposers,
     kernels,
     numerics,
+    operators,
     products,
     purity,
     specials,
@@ -28,7 +30,7 @@ from .mutant import Mutant
 
 MODULES = (
     values, specials, dtypes, conversions, empties, errors, numerics, thresholds, aliasing, purity, storages, strides,
-    views, dispatch, interposers, kernels, products,
+    views, dispatch, interposers, kernels, products, operators, forms,
 )  # fmt: skip
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.resources import files
 
 from gaugeblock_spec import operators
+from gaugeblock_spec.schema import parse
 
 from ..oracles.pointwise import operators_with_oracle
 from .drawing import drawable
@@ -26,6 +28,10 @@ ELSEWHERE: dict[str, str] = {
 }
 
 
+# Pointwise rows whose result has a dtype that no rule of the table gives.
+_OWN_DTYPES = ("complex", "polar", "float_power")
+
+
 @cache
 def swept() -> tuple[str, ...]:
     """Rows that are judged by one generic test: they have an oracle, and their arguments can be drawn."""
@@ -33,7 +39,22 @@ def swept() -> tuple[str, ...]:
 
 
 @cache
+def shaped() -> tuple[str, ...]:
+    """Pointwise rows without an oracle: their sizes, dtype and forms are judged, their values are not."""
+    rows = [operators.load()[name] for name in unjudged()]
+    single = [row for row in rows if row.family == "pointwise" and len(parse(row.schema).returns) == 1]
+    return tuple(row.name for row in single if drawable(row.name) and row.base_name not in _OWN_DTYPES)
+
+
+@cache
 def unjudged() -> tuple[str, ...]:
-    """Rows whose values no test judges."""
+    """Rows whose values no test judges: ``unjudged.txt`` beside this file names them all."""
     known = {*swept(), *operators_with_oracle(), *ELSEWHERE}
     return tuple(name for name in operators.load() if name not in known)
+
+
+@cache
+def named_as_unjudged() -> tuple[str, ...]:
+    """The names in ``unjudged.txt``."""
+    lines = files(__package__).joinpath("unjudged.txt").read_text(encoding="utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))

@@ -25,7 +25,7 @@ CODE_LENGTH = 200
 _SEEDS = 2**20
 _LETTERS = (2, 3, 1, 4, 5, 0)
 # What the elements of an operand are where its fact does not say: everything, unless sums of them are judged.
-_KINDS = {"reduction": "finite", "scan": "small", "linalg": "finite", "pointwise": "hard"}
+_KINDS = {"reduction": "finite", "scan": "small", "linalg": "finite", "pointwise": "hard", "network": "small"}
 # Flags that no value depends on.
 _LEFT_OUT = frozenset("non_blocking copy sparse_grad implicit assume_unique pin_memory sorted".split())
 # Kinds that are made element by element.
@@ -54,7 +54,7 @@ def _facts(operator: str) -> Mapping[str, Fact]:
 
 
 def _by_rule(argument: Argument) -> bool:
-    return argument.type in ("Tensor", "Tensor[]", "Scalar", "bool") or _rule(argument) != ""
+    return argument.type in ("Tensor", "Tensor[]", "Scalar", "bool", "ScalarType") or _rule(argument) != ""
 
 
 def _rule(argument: Argument) -> str:
@@ -100,6 +100,7 @@ class _Drawing:
         names = tuple(sorted(row.dtypes, key=lambda name: (name not in FLOATS, name)))
         self.dtype = dtype or digits.pick(names)
         self.mixed = dtype is None and row.promotion in ("default", "int_to_float") and digits.below(3) == 2
+        self.mixed = self.mixed and row.family != "network"
         self.names = names
 
     def call(self) -> OperatorCall:
@@ -185,8 +186,9 @@ class _Drawing:
         if argument.optional and (self.digits.below(4) != 3 or self.row.family == "random" or self.writable):
             return None
         mine = KIND[self.dtype] if any(_flat(v) for v in self.arguments.values()) else FLOAT
-        same = self.row.result == "real"
-        return DType(self.digits.pick([n for n in self.names if KIND[n] == mine or (KIND[n] > mine and not same)]))
+        higher = [name for name in self.names if KIND[name] >= mine]
+        # A norm takes no dtype that is narrower than its operand's.
+        return DType(self.dtype if self.row.result == "real" or not higher else self.digits.pick(higher))
 
     # Numbers.
 

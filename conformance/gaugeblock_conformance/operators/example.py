@@ -6,8 +6,9 @@ import ast
 from typing import Any
 
 from gaugeblock_spec import operators
+from gaugeblock_spec.schema import parse
 
-from ..backend import DType, MemoryFormat
+from ..backend import DType, MemoryFormat, Unsupported
 from ..oracles.promotion import CORE
 from ..session import Session
 
@@ -37,6 +38,10 @@ class Example:
             full = self._row.name
         if kwargs.get("out") is not None and self._row.out_name is not None:
             full = self._row.out_name
+        declared = parse(self._row.schema).arguments
+        if declared and declared[0].type == "Tensor[]" and args and not isinstance(args[0], list | tuple):
+            # A function that takes the tensors of its list one by one.
+            args = [args]
         variant = "method:" if method and "codegen" in self._s.capabilities else ""
         return variant + full, args, kwargs
 
@@ -64,7 +69,12 @@ class Example:
             return items if isinstance(node, ast.List) else tuple(items)
         if isinstance(node, ast.Slice):
             return slice(*[None if part is None else self._value(part) for part in (node.lower, node.upper, node.step)])
-        return ast.literal_eval(node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Call):
+            return self._s.call("__neg__", self._value(node.operand))
+        try:
+            return ast.literal_eval(node)
+        except ValueError:
+            raise Unsupported(self._row.name, f"its example {ast.unparse(node)!r} cannot be read") from None
 
 
 def _is_namespace(node: ast.expr) -> bool:

@@ -7,16 +7,19 @@ from typing import Any
 
 import numpy as np
 from gaugeblock_spec import operators
+from gaugeblock_spec.schema import parse
 
-from ..backend import Array, DType, dtype_name
+from ..backend import Array, DType, dtype_name, numpy_dtype
+from ..oracles.activations import ACTIVATIONS
 from ..oracles.conversion import cast, component
 from ..oracles.making import MAKING, Unfilled
-from ..oracles.moves import MOVES, Oracle
+from ..oracles.moves import MOVES, Oracle, Undefined
+from ..oracles.networks import NETWORKS
 from ..oracles.ordering import ORDERING
 from ..oracles.pieces import PIECES
-from ..oracles.pointwise import spacing
+from ..oracles.pointwise import operators_with_oracle, spacing
 from ..oracles.promotion import FLOAT, KIND
-from ..oracles.sums import SUMS
+from ..oracles.sums import SUMS, TERMS
 from ..oracles.totals import TOTALS, mean_square
 from ..session import Handle, Session
 from ..values import COMPLEX, FLOATS
@@ -25,7 +28,7 @@ from .places import expect_places
 
 # Tables of oracles: those that compute in the operands' own dtype, and those that want them wide.
 NATIVE: tuple[dict[str, Oracle], ...] = (MOVES, PIECES, ORDERING, MAKING)
-WIDE: tuple[dict[str, Oracle], ...] = (SUMS, TOTALS)
+WIDE: tuple[dict[str, Oracle], ...] = (SUMS, TOTALS, ACTIVATIONS, NETWORKS)
 
 # Operators that may name any of several equal elements, and where in their results the places are.
 _ANY_OF_EQUALS = {
@@ -37,7 +40,7 @@ _NEVER_LIFTED = frozenset({"_unique2", "unique_dim", "searchsorted", "bucketize"
 _LIFTED_ROWS = frozenset({"index_select", "index_fill", "index_copy", "index_add"})
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028235e38, "float64": 1.79e308}
 # Results of which a zero may have either sign.
-_FREE_ZERO = frozenset({"reduction", "scan", "sort", "linalg"})
+_FREE_ZERO = frozenset({"reduction", "scan", "sort", "linalg", "pointwise", "network"})
 
 
 @cache
@@ -57,15 +60,23 @@ def oracle_of(operator: str) -> tuple[Oracle, bool] | None:
 
 
 def expected(call: OperatorCall) -> Any:
-    """What the oracle gives: an array, a Python value, or a list or tuple of arrays. Raises LookupError without one."""
+    """What the oracle gives: an array, a Python value, or a list or tuple of arrays; for a pointwise row without one
+    the sizes and dtype alone. Raises LookupError for any other row without one."""
     return _evaluated(call, absolute=False)
 
 
 def _evaluated(call: OperatorCall, absolute: bool) -> Any:
     found = oracle_of(call.operator)
+    if found is None and call.row.family == "pointwise" and len(parse(call.row.schema).returns) == 1:
+        sizes = np.broadcast_shapes(*[case.sizes for case in call.tensors])
+        return Unfilled(sizes, result_dtype(call, np.zeros(0, numpy_dtype(call.dtype))))
     if found is None:
         raise LookupError(f"no oracle for {call.operator}")
     oracle, wide = found
+    if call.row.family == "network" and any(0 in case.sizes for case in call.tensors):
+        raise Undefined("a network of no elements")
+    if absolute:
+        oracle = TERMS.get(call.operator, oracle)
     values = [_operand(call, name, value, wide) for name, value in call.values().items()]
     if absolute:
         values = [_absolute(value) for value in values]
@@ -243,5 +254,5 @@ def _absolute(value: Any) -> Any:
 @cache
 def judged_operators() -> tuple[str, ...]:
     """Rows that :func:`judge` can judge."""
-    rows = operators.load().values()
-    return tuple(row.name for row in rows if row.family != "pointwise" and oracle_of(row.name) is not None)
+    elsewhere = operators_with_oracle()
+    return tuple(name for name in operators.load() if name not in elsewhere and oracle_of(name) is not None)

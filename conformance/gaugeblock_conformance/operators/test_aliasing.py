@@ -37,7 +37,7 @@ def test_storages_follow_the_marks(s: Session) -> None:
                 s.expect_fresh(part, *given)
 
     kept = [n for n in swept() if promise(n) != FREE and not n.partition(".")[0].endswith("_")]
-    sweep(s, kept, draw, body, weight=0.04)
+    sweep(s, kept, draw, body, weight=0.03)
 
 
 @requirement("operators/functional-forms-leave-their-inputs-alone", slow=True)
@@ -52,4 +52,4 @@ def test_written_results_reach_no_input(s: Session) -> None:
     rows = operators.load()
     made = [n for n in swept() if rows[n].family not in ("view", "metadata", "random")]
     fresh = [n for n in made if promise(n) not in (FREE, VIEW)]
-    sweep(s, [n for n in fresh if not n.partition(".")[0].endswith("_")], draw, body, weight=0.04)
+    sweep(s, [n for n in fresh if not n.partition(".")[0].endswith("_")], draw, body, weight=0.03)

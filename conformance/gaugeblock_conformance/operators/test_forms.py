@@ -15,7 +15,7 @@ from ..oracles.pointwise import operators_with_oracle
 from ..requirement import requirement
 from ..session import Handle, Session
 from .calls import OperatorCall
-from .coverage import swept
+from .coverage import shaped, swept
 from .drawing import draw, drawable
 from .judging import judge
 from .outs import out_count, result_of
@@ -23,6 +23,10 @@ from .sweep import sweep
 
 # Draws and uninitialised memory have no two equal results.
 _LOOSE = ("random",)
+# Operators whose form with ``out=`` PyTorch registers and offers in no public function, as it does for networks.
+_UNOFFERED = ("celu", "constant_pad_nd", "trace", "block_diag", "chain_matmul", "prelu")
+# Written in several steps before all is checked (erratum S-22): the matter of ``refused-calls-change-nothing``.
+_IN_STEPS = ("addbmm",)
 # Products and triangles are tried on an ``out=`` with gaps by the test of stray writes alone: a backend that takes it
 # for contiguous ruins memory that is not the test's.
 _STRAY = ("matmul", "tril", "triu")
@@ -31,8 +35,11 @@ _ROOM = 64
 
 def rows_with(form: str) -> tuple[str, ...]:
     """Rows with ``inplace`` or ``out`` whose arguments can be drawn, draws from a generator left out."""
-    rows = [operators.load()[name] for name in (*swept(), *operators_with_oracle()) if drawable(name)]
+    rows = [operators.load()[name] for name in (*swept(), *shaped(), *operators_with_oracle()) if drawable(name)]
     kept = [r for r in rows if getattr(r, form) is not None and r.family not in _LOOSE and r.base_name != "empty"]
+    if form == "out":
+        public = [r for r in kept if r.family != "network" and "nn" not in r.variants]
+        kept = [r for r in public if r.base_name not in (*_UNOFFERED, *_IN_STEPS)]
     return tuple(row.name for row in kept)
 
 
@@ -64,7 +71,7 @@ def test_inplace_bits(s: Session) -> None:
         if y is not None and _fits(s, positional[0], y):
             _bits(s, s.call(str(call.row.inplace_name), *positional, **keywords), y)
 
-    sweep(s, rows_with("inplace"), _packed, body, weight=0.05)
+    sweep(s, rows_with("inplace"), _packed, body, weight=0.03)
 
 
 @requirement("operators/forms-agree-bit-for-bit", slow=True)
@@ -80,7 +87,7 @@ def test_out_bits(s: Session) -> None:
         for out, part in zip(outs, parts, strict=True):
             _bits(s, out, part)
 
-    sweep(s, rows_with("out"), _packed, body, weight=0.05)
+    sweep(s, rows_with("out"), _packed, body, weight=0.03)
 
 
 @requirement("operators/inplace-form-returns-its-own-tensor", slow=True)
@@ -98,7 +105,7 @@ def test_inplace_metadata(s: Session) -> None:
         if "version" in s.capabilities:
             s.expect_version(x, version + 1)
 
-    sweep(s, rows_with("inplace"), _written, body, weight=0.05)
+    sweep(s, rows_with("inplace"), _written, body, weight=0.03)
 
 
 def _metadata(s: Session, x: Handle) -> tuple[Any, ...]:
@@ -150,7 +157,7 @@ def _into_gaps(s: Session, call: OperatorCall) -> None:
 
 @requirement("operators/out-form-returns-its-out", slow=True)
 def test_out_with_gaps(s: Session) -> None:
-    sweep(s, [name for name in rows_with("out") if name not in _STRAY], draw, _into_gaps, weight=0.05)
+    sweep(s, [name for name in rows_with("out") if name not in _STRAY], draw, _into_gaps, weight=0.04)
 
 
 @requirement("operators/out-form-writes-out-alone")

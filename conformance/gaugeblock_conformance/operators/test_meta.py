@@ -10,7 +10,7 @@ from ..oracles.pointwise import operators_with_oracle
 from ..requirement import requirement
 from ..session import Handle, Session
 from .calls import OperatorCall
-from .coverage import swept
+from .coverage import shaped, swept
 from .drawing import draw, drawable
 from .outs import result_of
 from .sweep import sweep
@@ -19,7 +19,7 @@ from .sweep import sweep
 _NEED_ELEMENTS = frozenset(
     """nonzero argwhere masked_select _unique2 unique_dim repeat_interleave.self_Tensor repeat_interleave.Tensor equal
     allclose is_nonzero item where.Scalar narrow.Tensor tensor_split.tensor_indices_or_sections
-    bernoulli_.Tensor""".split()
+    bernoulli_.Tensor combinations""".split()
 )
 
 
@@ -61,5 +61,5 @@ def _agree(s: Session, call: OperatorCall) -> None:
 
 @requirement("operators/meta-agrees-with-data", slow=True)
 def test_metadata_of_results(s: Session) -> None:
-    names = [n for n in (*swept(), *operators_with_oracle()) if drawable(n) and n not in _NEED_ELEMENTS]
-    sweep(s, names, draw, _agree, weight=0.04)
+    names = [n for n in (*swept(), *shaped(), *operators_with_oracle()) if drawable(n) and n not in _NEED_ELEMENTS]
+    sweep(s, names, draw, _agree, weight=0.03)

@@ -58,13 +58,13 @@ def _resized(s: Session, call: OperatorCall, sizes: tuple[int, ...], warned: boo
 
 @requirement("operators/empty-out-is-resized-silently", slow=True)
 def test_empty_outs(s: Session) -> None:
-    sweep(s, _single(rows_with("out")), _finite, lambda s, call: _resized(s, call, (0,), False), weight=0.04)
+    sweep(s, _single(rows_with("out")), _finite, lambda s, call: _resized(s, call, (0,), False), weight=0.03)
 
 
 @requirement("operators/full-out-is-resized-with-a-warning", slow=True)
 def test_full_outs(s: Session) -> None:
     rows = [name for name in _single(rows_with("out")) if operators.load()[name].family != "factory"]
-    sweep(s, rows, _finite, lambda s, call: _resized(s, call, (7, 3), True), weight=0.04)
+    sweep(s, rows, _finite, lambda s, call: _resized(s, call, (7, 3), True), weight=0.03)
 
 
 @requirement("operators/out-that-cannot-grow-raises")
@@ -114,7 +114,7 @@ def test_out_dtypes(s: Session) -> None:
             if KIND[target] >= KIND[result] and target in ("float64", "complex128", result):
                 s.expect_values(out, cast(got, target), ulp=_slack(call, result), signed_zero=False)
 
-    sweep(s, _castable(), _without_dtype, body, weight=0.08)
+    sweep(s, _castable(), _without_dtype, body, weight=0.05)
 
 
 def _without_dtype(name: str, code: bytes) -> OperatorCall:
@@ -173,7 +173,7 @@ def test_operand_as_out(s: Session) -> None:
         elif not isinstance(error, RuntimeError):
             s.expect(type(error).__name__, "RuntimeError", f"{call.operator} with an operand as out=", "None")
 
-    sweep(s, _single(rows_with("out")), lambda name, code: draw(name, code, writable=True).packed(), body, weight=0.05)
+    sweep(s, _single(rows_with("out")), lambda name, code: draw(name, code, writable=True).packed(), body, weight=0.03)
 
 
 def _like(s: Session, x: Handle, y: Handle) -> bool:

@@ -6,7 +6,7 @@ from ..oracles.moves import Undefined
 from ..requirement import requirement
 from ..session import Session
 from .calls import OperatorCall
-from .coverage import swept
+from .coverage import shaped, swept
 from .drawing import draw
 from .judging import expected, judge
 from .sweep import sweep
@@ -29,4 +29,5 @@ def _given(s: Session, call: OperatorCall) -> None:
 
 @requirement("operators/every-operator-gives-what-its-row-says", slow=True)
 def test_every_row(s: Session) -> None:
-    sweep(s, swept(), make, _given, weight=0.1)
+    sweep(s, swept(), make, _given, weight=0.08)
+    sweep(s, shaped(), make, _given, weight=0.03)

@@ -148,6 +148,8 @@ ORDERING: dict[str, Oracle] = {
     "nanmedian.dim": nan_middle,
     "argmax": _paired(place, True),
     "argmin": _paired(place, False),
+    "max.other": lambda a, b: np.maximum(a, b),
+    "min.other": lambda a, b: np.minimum(a, b),
     "max": lambda x: extreme(x, None, False, True),
     "min": lambda x: extreme(x, None, False, False),
     "max.dim": _paired(with_place, True),

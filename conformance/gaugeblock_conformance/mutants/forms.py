@@ -1,0 +1,149 @@
+"""Forms of operators: what ``out=`` is given and gives back, names, errors, arguments, meta tensors, schemas."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..backend import DType
+from ..case import default_strides
+from .mutant import Intercepted, Mutant, Patch
+from .patches import accepts, family, raises
+
+_REDUCED = ("sum", "amax", "mean", "cumsum", "cat", "gather", "mm")
+
+
+def _out(c: Intercepted) -> Any:
+    return c.kwargs.get("out")
+
+
+def _cloned_out(c: Intercepted) -> Any:
+    """The result is written to ``out=``, and a copy of it returned."""
+    result = c.right()
+    return c.do("clone", result) if _out(c) is not None and c.is_tensor(result) else result
+
+
+def _fresh_result(c: Intercepted) -> Any:
+    """An ``out=`` of other sizes is left alone."""
+    out = _out(c)
+    if not c.is_tensor(out):
+        return c.right()
+    before = tuple(c.backend.shape(out))
+    kept = c.do("clone", out)
+    result = c.right()
+    if tuple(c.backend.shape(result)) == before:
+        return result
+    made = c.do("clone", result)
+    c.do("resize_", out, before)
+    c.do("copy_", out, kept)
+    return made
+
+
+def _silently(c: Intercepted) -> Any:
+    if _out(c) is None:
+        return c.right()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return c.right()
+
+
+def _loudly(c: Intercepted) -> Any:
+    out = _out(c)
+    if c.is_tensor(out) and 0 in c.backend.shape(out):
+        warnings.warn("out= is resized", UserWarning, stacklevel=2)
+    return c.right()
+
+
+def _casts_any(c: Intercepted) -> Any:
+    """An ``out=`` of any dtype takes the result."""
+    out = _out(c)
+    if not c.is_tensor(out):
+        return c.right()
+    kwargs = {name: value for name, value in c.kwargs.items() if name != "out"}
+    result = c.do(c.base, *c.args, **kwargs)
+    c.do("resize_", out, c.backend.shape(result))
+    return c.do("copy_", out, result)
+
+
+def _restrided_out(c: Intercepted) -> Any:
+    """The result is laid over ``out=`` row by row, whatever its strides."""
+    result, out = c.right(), _out(c)
+    if not c.is_tensor(out) or not c.is_tensor(result) or not c.has_data:
+        return result
+    sizes, strides, offset = c.geometry(out)
+    packed = c.restride(out, sizes, default_strides(sizes), offset)
+    if strides != default_strides(sizes) and packed is not out:
+        c.do("copy_", packed, c.do("clone", result))
+    return result
+
+
+def _nameless(c: Intercepted) -> Any:
+    result = c.right()
+    return tuple(result) if isinstance(result, tuple) and _out(c) is None else result
+
+
+def _rounded_dims(c: Intercepted) -> Any:
+    """Floats are taken for whole numbers."""
+
+    def whole(value: Any) -> Any:
+        if isinstance(value, float):
+            return int(value)
+        return type(value)([whole(v) for v in value]) if isinstance(value, tuple | list) else value
+
+    return c.instead(*[whole(value) for value in c.args], **{k: whole(v) for k, v in c.kwargs.items()})
+
+
+def _drops_unknown(c: Intercepted) -> Any:
+    """Unknown keywords are ignored."""
+    return c.do(c.operator, *c.args)
+
+
+def _packed_on_meta(c: Intercepted) -> Any:
+    """Results without data have row-major strides."""
+    result = c.right()
+    if not c.is_tensor(result) or c.inplace or str(getattr(result, "device", "cpu")) != "meta":
+        return result
+    sizes = tuple(c.backend.shape(result))
+    dtype = DType(c.backend.dtype(result))
+    return c.do("empty_strided", sizes, default_strides(sizes), dtype=dtype, device="meta")
+
+
+def _half_on_meta(c: Intercepted) -> Any:
+    """Results without data are float32."""
+    result = c.right()
+    if not c.is_tensor(result) or c.inplace or str(getattr(result, "device", "cpu")) != "meta":
+        return result
+    sizes, strides, _ = c.geometry(result)
+    return c.do("empty_strided", sizes, strides, dtype=DType("float32"), device="meta")
+
+
+def _without_default(c: Intercepted) -> Any:
+    text = c.right()
+    return text.replace("=1)", ")") if isinstance(text, str) else text
+
+
+def _method_descends(c: Intercepted) -> Any:
+    return c.instead(*c.args, **{**c.kwargs, "descending": True}) if len(c.args) < 3 else c.right()
+
+
+def _row(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
+    return Mutant(name, "operators", "operators", operators, patch)
+
+
+MUTANTS = (
+    _row("out-comes-back-as-a-copy", _REDUCED, _cloned_out),
+    _row("out-is-not-resized", _REDUCED, _fresh_result),
+    _row("out-is-resized-without-a-word", _REDUCED, _silently),
+    _row("empty-out-is-warned-of", _REDUCED, _loudly),
+    _row("out-takes-any-dtype", ("neg", "abs", "floor", "sign"), accepts(RuntimeError, _casts_any)),
+    _row("out-loses-its-strides", ("cumsum", "gather", "mm"), _restrided_out),
+    _row("results-have-no-names", ("sort", "topk", "max", "min", "median"), _nameless),
+    _row("dims-are-rounded", ("transpose", "select", "cumsum", "softmax"), accepts(TypeError, _rounded_dims)),
+    _row("unknown-keywords-are-ignored", ("add", "sum", "clamp"), accepts(TypeError, _drops_unknown)),
+    _row("bad-indices-are-runtime-errors", ("index_select", "take"), raises(RuntimeError, IndexError)),
+    _row("bad-products-are-value-errors", family("linalg"), raises(ValueError, RuntimeError)),
+    _row("meta-packs-its-results", ("cumsum", "neg", "abs", "sort"), _packed_on_meta),
+    _row("meta-knows-one-dtype", ("sum", "cumsum", "gather", "eq"), _half_on_meta),
+    _row("schemas-lose-a-default", ("declared_schema",), _without_default),
+    _row("sort-method-descends", ("method:sort.stable", "method:sort"), _method_descends),
+)
