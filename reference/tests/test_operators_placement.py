@@ -104,3 +104,18 @@ def test_copies_of_views(name: str, arguments: tuple[Any, ...], shape: tuple[int
 def test_copies_of_lists() -> None:
     assert [part.tolist() for part in gb.unbind_copy(X)] == [[0, 1, 2], [3, 4, 5]]
     assert [part.shape for part in gb.split_copy(X, 2, 1)] == [(2, 2), (2, 1)]
+
+
+def test_unravelled_places() -> None:
+    rows, columns = gb.unravel_index(gb.tensor([[5, 11], [0, -1]]), (3, 4))
+    assert rows.tolist() == [[1, 2], [0, 2]] and columns.tolist() == [[1, 3], [0, 3]]
+    with pytest.raises(TypeError, match="integer dtype"):
+        gb.unravel_index(gb.ones(1), 3)
+
+
+def test_conjugates_at_once_and_unsafe_splits() -> None:
+    z = gb.tensor([1 + 2j])
+    assert gb.conj_physical(z).tolist() == [1 - 2j] and not gb.conj_physical(z).is_conj()
+    assert z.conj_physical_() is z and z.tolist() == [1 - 2j] and gb.conj_physical(X) is X
+    assert [part.tolist() for part in gb.unsafe_chunk(X, 2)] == [[[0, 1, 2]], [[3, 4, 5]]]
+    assert [part.shape for part in X.unsafe_split(2, 1)] == [(2, 2), (2, 1)]

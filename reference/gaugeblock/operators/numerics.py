@@ -17,13 +17,14 @@ KERNELS = {
 }
 """Operators with a kernel for CPU and Meta."""
 INPLACE = {
+    "components": "conj_physical_",
     "distributions": "cauchy_ log_normal_ geometric_",
     "float_power": "float_power_.Tensor float_power_.Scalar",
     "zeta": "polygamma_",
 }
 """In-place forms that are not simply the result written into self."""
 COMPOSITES = {
-    "components": "isreal",
+    "components": "isreal conj_physical",
     "covariance": "cov corrcoef",
     "distances": "dist",
     "distributions": "normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor normal.float_float",

@@ -17,7 +17,8 @@ COMPOSITES = {
     "diagonals": "diagflat",
     "fills": "sum_to_size",
     "stacks": """atleast_1d atleast_2d atleast_3d atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence
-        column_stack hsplit.int vsplit.int dsplit.int hsplit.array vsplit.array dsplit.array""",
+        column_stack hsplit.int vsplit.int dsplit.int hsplit.array vsplit.array dsplit.array unsafe_chunk
+        unsafe_split.Tensor unsafe_split_with_sizes""",
 }
 """Operators made of others."""
 

@@ -19,6 +19,7 @@ FUNCTIONS: dict[str, str] = {
     "einsum": "linear.einstein.public_einsum",
     "stft": "spectral.short_time.public_stft",
     "tensordot": "linear.contraction.public_tensordot",
+    "unravel_index": "placement.unravelling.unravel_index",
     "unique_consecutive": "numeric.consecutive.public_unique_consecutive",
 }
 """Public name -> module of this package and function."""
@@ -27,7 +28,7 @@ INPLACE = frozenset(
     """abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_
     clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fix_ floor_ frac_ gcd_
     i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_
-    relu_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_""".split()
+    relu_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ conj_physical_""".split()
 )
 """In-place methods that are functions of the module too."""
 

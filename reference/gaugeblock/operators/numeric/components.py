@@ -79,3 +79,13 @@ def isreal(self: Tensor) -> Tensor:
     if not self.geometry.dtype.is_complex:
         return apply("ones_like", self, dtype=bool_)
     return apply("eq.Scalar", apply("imag", self), 0)
+
+
+def conj_physical(self: Tensor) -> Tensor:
+    """The complex conjugate, computed at once; real tensors are returned as they are."""
+    return apply("resolve_conj", apply("conj", self)) if self.geometry.dtype.is_complex else self
+
+
+def conj_physical_(self: Tensor) -> Tensor:
+    """The complex conjugate in place."""
+    return apply("copy_", self, conj_physical(self)) if self.geometry.dtype.is_complex else self

@@ -132,3 +132,18 @@ def vsplit_array(self: Tensor, indices: Sequence[int]) -> Any:
 def dsplit_array(self: Tensor, indices: Sequence[int]) -> Any:
     """Parts along dim 2 that end at `indices`."""
     return invoke("tensor_split.indices", self, indices, _dim("dsplit", self))
+
+
+def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> Any:
+    """chunk, with parts that are said not to be views."""
+    return invoke("chunk", self, chunks, dim)
+
+
+def unsafe_split_Tensor(self: Tensor, split_size: int, dim: int = 0) -> Any:
+    """split, with parts that are said not to be views."""
+    return invoke("split.Tensor", self, split_size, dim)
+
+
+def unsafe_split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> Any:
+    """split_with_sizes, with parts that are said not to be views."""
+    return invoke("split_with_sizes", self, split_sizes, dim)
