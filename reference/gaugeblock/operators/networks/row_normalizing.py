@@ -14,7 +14,7 @@ from ...kernels.row_map import RowProgram, row_map_kernel
 from ...tensor.geometry import Geometry, contiguous_geometry, remember
 from ...tensor.reshaping import contiguous
 from ...tensor.tensor import Tensor, new_like
-from ..prepared import noted
+from ..prepared import LATEST, noted
 from ..row_launch import RowLaunch, row_launch
 
 
@@ -53,22 +53,20 @@ def normalized_rows(
         beside: list[Any] = [p if p.geometry.contiguous else contiguous(p) for p in given]
         addresses = [result.pointer, *[part.pointer for part in rest], source.pointer, *[p.pointer for p in beside]]
         plan.launch.run(addresses, (eps,))
-        if source is input and all(map(is_, beside, given)):
-            noted(name, result, _runner(plan, len(found), eps))
+        if LATEST.wanted and source is input and all(map(is_, beside, given)):
+            noted(name, result, _runner(_launch(name, program, geometry, count, given, ()), plan.result, eps))
     return (result, *rest)
 
 
-def _runner(plan: _Plan, found: int, usual: float) -> Callable[..., Tensor]:
-    """The launch for further tensors of these geometries; what is found is dropped."""
-    assert plan.launch is not None
-    strided, tail, geometry, dropped = plan.launch.builtin(), plan.launch.tail, plan.result, plan.found
+def _runner(launch: RowLaunch, geometry: Geometry, usual: float) -> Callable[..., Tensor]:
+    """The launch, which drops what is found, for further tensors of these geometries."""
+    strided, tail = launch.builtin(), launch.tail
 
     def run(input: Tensor, *rest: Any) -> Tensor:
         result = new_like(geometry)
         *parameters, eps = rest
-        unread = [new_like(dropped) for _ in range(found)]
-        addresses = [p.pointer for p in (*unread, input, *parameters) if p is not None]
-        strided(result.pointer, *addresses, usual if eps is None else eps, *tail)
+        addresses = [p.pointer for p in parameters if p is not None]
+        strided(result.pointer, input.pointer, *addresses, usual if eps is None else eps, *tail)
         return result
 
     return run
@@ -79,14 +77,23 @@ def _plan(
     found: tuple[DType, ...],
 ) -> _Plan:  # fmt: skip
     sizes, own, device = geometry.sizes, geometry.dtype, geometry.device
-    lead, row = sizes[: len(sizes) - count], sizes[len(sizes) - count :]
+    lead = sizes[: len(sizes) - count]
     result = contiguous_geometry(sizes, own, device)
     statistics = contiguous_geometry((*lead, *(1,) * count), found[0], device)
     launch: RowLaunch | None = None
     if device is cpu and geometry.numel:
-        rows, length = prod(lead), prod(row)
-        kernel = row_map_kernel(name, program(), own, found, tuple([p.geometry.dtype for p in given]))
-        flat, each = contiguous_geometry((rows, length), own), contiguous_geometry((rows, 1), found[0])
-        beside = [contiguous_geometry((length,), p.geometry.dtype) for p in given]
-        launch = row_launch(kernel, [flat, *(each for _ in found), flat, *beside], 1)
+        launch = _launch(name, program, geometry, count, given, found)
     return _Plan(result, statistics, launch)
+
+
+def _launch(
+    name: str, program: Callable[[], RowProgram], geometry: Geometry, count: int, given: list[Tensor],
+    found: tuple[DType, ...],
+) -> RowLaunch:  # fmt: skip
+    sizes, own = geometry.sizes, geometry.dtype
+    rows, length = prod(sizes[: len(sizes) - count]), prod(sizes[len(sizes) - count :])
+    kernel = row_map_kernel(name, program(), own, found, tuple([p.geometry.dtype for p in given]))
+    flat = contiguous_geometry((rows, length), own)
+    each = [contiguous_geometry((rows, 1), dtype) for dtype in found]
+    beside = [contiguous_geometry((length,), p.geometry.dtype) for p in given]
+    return row_launch(kernel, [flat, *each, flat, *beside], 1)
