@@ -83,7 +83,7 @@ def test_the_device_has_its_name_once() -> None:
     ],
 )  # fmt: skip
 def test_devices_that_are_not_there(make: Any) -> None:
-    for known in ("cuda", "cuda:0", "privateuseone"):
+    for known in ("cuda", "cuda:0", "xpu", "mps", "privateuseone"):
         with pytest.raises(RuntimeError, match="is not available"):
             make(known)
     with pytest.raises(RuntimeError, match="expected one of cpu, meta, cuda"):
