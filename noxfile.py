@@ -14,7 +14,7 @@ SOURCES = ["spec", "reference", "conformance", "benchmarks", "reports", "example
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Unit tests of the five packages, the examples and a quick validation of the reference; needs neither torch nor a GPU."""
+    """Unit tests of packages and examples, and a quick validation of the reference; needs neither torch nor a GPU."""
     session.install(".[dev]")
     session.run("pytest", *session.posargs)
 

@@ -103,12 +103,13 @@ def test_rows_that_break_the_format() -> None:
         declare({**ROW, "schema": "f(Tensor[] t) -> Tensor"}, "t", namespace="decl")
     with pytest.raises(ValueError, match="tensors and Scalars first"):
         declare({**ROW, "schema": "f(float a, Tensor self) -> Tensor"}, "self", namespace="decl")
+    made = declare({**ROW, "schema": "f1(Tensor self) -> Tensor", **SINGLE}, "nonsense(self)")
     with pytest.raises(NameError, match="'nonsense'"):
-        made = declare({**ROW, "schema": "f1(Tensor self) -> Tensor", "variants": ["function"]} | SINGLE, "nonsense(self)")
         made(gb.ones(1))
 
 
-SINGLE = {
+SINGLE: dict[str, Any] = {
+    "variants": ["function"],
     "inplace": "f1_(Tensor(a!) self) -> Tensor(a!)",
     "out": "f1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
 }
