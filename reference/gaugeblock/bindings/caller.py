@@ -202,8 +202,9 @@ class Caller:
 
     def _call_out(self, signature: Signature, values: list[Any], options: dict[str, Any], out: Any) -> Any:
         count = len(signature.out_names)
-        given = out if isinstance(out, (tuple, list)) else (out,)
-        if len(given) != count or not all(isinstance(tensor, Tensor) for tensor in given):
+        several = isinstance(out, (tuple, list))
+        given = out if several else (out,)
+        if several == (count == 1) or len(given) != count or not all(isinstance(tensor, Tensor) for tensor in given):
             allowed = "Tensor" if count == 1 else f"tuple of {count} Tensors"
             shown = type(out).__name__ if not isinstance(out, (tuple, list)) else f"{type(out).__name__} of {len(out)}"
             raise TypeError(f"{self.name}(): argument 'out' must be {allowed}, not {shown}")

@@ -5,7 +5,8 @@
 - ``T`` a tensor and ``L`` a list of tensors: their geometries are part of the key, they go to the runner;
 - ``N`` a number, a tensor or nothing, ``M`` a number or a tensor: number classes and geometries are part of the key,
   they go to the runner;
-- ``i`` an int, ``b`` a bool, ``D`` an int, ints or nothing, ``I`` ints, also one by one at the end: part of the key;
+- ``i`` an int, ``b`` a bool, ``D`` an int, ints, None or left out (which may be another overload than None), ``I``
+  ints, also one by one at the end: part of the key;
 - ``-`` nothing but the default.
 
 Any other call goes the general path, and so does the first one; what its kernel notes is kept for the next. For
@@ -43,7 +44,7 @@ def _arguments(text: str) -> tuple[Argument, ...]:
     for part in text.split():
         name, _, rest = part.partition(":")
         kind, equals, default = rest.partition("=")
-        found.append(Argument(name, kind, eval(default) if equals else NO))
+        found.append(Argument(name, kind, eval(default) if equals and kind != "D" else NO))
     return tuple(found)
 
 
@@ -154,7 +155,8 @@ def _test(argument: Argument) -> tuple[str, str]:
     if argument.kind == "I":
         return name, f"only_ints({name})"
     if argument.kind == "D":
-        plain = f"({name}.__class__ is int or {name} is None or {name}.__class__ is tuple and only_ints({name}))"
+        none = f"{name} is UNSET or {name} is None"
+        plain = f"({name}.__class__ is int or {none} or {name}.__class__ is tuple and only_ints({name}))"
         return name, plain
     return "", f"{name} is None"
 
@@ -265,7 +267,7 @@ def _is_plain(kind: str, value: Any) -> bool:
     if kind == "b":
         return value.__class__ is bool
     ints = value.__class__ is tuple and only_ints(value)
-    return ints or (kind == "D" and (value is None or value.__class__ is int))
+    return ints or (kind == "D" and (value is None or value is NO or value.__class__ is int))
 
 
 def kernel_runner(

@@ -20,9 +20,11 @@ def value_error(operator: str, argument: str, given: object, allowed: str) -> No
 
 
 def check_int(operator: str, argument: str, value: object) -> int:
-    """`value` as int (anything with __index__ but bool's text is fine too). Raises TypeError."""
+    """`value`, anything with ``__index__`` but a bool, as int. Raises TypeError."""
     if type(value) is int:
         return value
+    if isinstance(value, bool):
+        type_error(operator, argument, value, "int")
     try:
         return as_index(value)  # type: ignore[arg-type]
     except TypeError:
