@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..core.device import cpu
@@ -18,6 +20,7 @@ from ..tensor.views import expand
 from .advanced_indexing import take_true
 from .arrays import Array, computed, values
 from .picking import Picking, picking
+from .prepared import noted
 from .registration import kernel
 
 INDEX_DTYPES = (int32, int64)
@@ -72,6 +75,8 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
             remember(geometry.plans, ("index_select ready", index.geometry, dim), (result.geometry, steps))
         if not steps.run(result, source, index):
             check_within("index_select", index_values(index).reshape(-1), (geometry.sizes or (1,))[place], IndexError)
+        if source is self:
+            return noted("index_select", result, _picker(index_select, result.geometry, steps, dim))
     elif geometry.device is cpu:
         check_within("index_select", index_values(index).reshape(-1), (geometry.sizes or (1,))[place], IndexError)
     return result
@@ -148,7 +153,20 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
             gather_places("gather", self, place, index)
         if source is self:
             remember(plans, key, (result.geometry, steps))
+            return noted("gather", result, _picker(gather, result.geometry, steps, dim))
     return result
+
+
+def _picker(
+    operator: Callable[[Tensor, int, Tensor], Tensor], geometry: Geometry, steps: Picking, dim: int
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """What runs a picking into a fresh tensor; where an index is outside the dim, `operator` says so."""
+
+    def run(self: Tensor, index: Tensor) -> Tensor:
+        result = new_like(geometry)
+        return result if steps.run(result, self, index) else operator(self, dim, index)
+
+    return run
 
 
 @kernel("take")
