@@ -23,7 +23,7 @@ _METADATA = frozenset(
 # Schemas that carry no alias annotation, or promise a copy, where upstream documents that self may come back.
 _MAY_ALIAS = frozenset("""reshape contiguous to flatten real conj resolve_conj ravel expand_as type_as
     meshgrid broadcast_tensors channel_shuffle native_channel_shuffle cartesian_prod pixel_shuffle
-    pixel_unshuffle""".split())
+    pixel_unshuffle chain_matmul""".split())
 
 
 @cache

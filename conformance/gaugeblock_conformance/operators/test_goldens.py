@@ -1,0 +1,60 @@
+"""Literal results of operators on places, order and arrangement, so small that a fault is seen at a glance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..requirement import requirement
+from ..session import Session
+
+
+@requirement("operators/every-operator-gives-what-its-row-says")
+def test_places(s: Session) -> None:
+    x = s.tensor([[1, 2, 3], [4, 5, 6]], "int64")
+    s.expect_values(s.call("index_select", x, 1, s.tensor([2, 0, 0], "int64")), [[3, 1, 1], [6, 4, 4]], dtype="int64")
+    picked = s.call("gather", x, 1, s.tensor([[2, 0], [1, 1]], "int64"))
+    s.expect_values(picked, [[3, 1], [5, 5]], dtype="int64")
+    s.expect_values(s.call("take", x, s.tensor([5, 0, -1], "int64")), [6, 1, 6], dtype="int64")
+    mask = s.tensor([[False, True, True], [True, False, False]], "bool")
+    s.expect_values(s.call("masked_select", x, mask), [2, 3, 4], dtype="int64")
+    s.expect_values(s.call("masked_select", s.call("t", x), s.call("t", mask)), [4, 2, 3], dtype="int64")
+    source = s.tensor([7, 8, 9, 0, 0, 0], "int64")
+    s.expect_values(s.call("masked_scatter", x, mask, source), [[1, 7, 8], [9, 5, 6]], dtype="int64")
+    s.expect_values(s.call("index_copy", x, 0, s.tensor([1], "int64"), s.tensor([[7, 8, 9]], "int64")),
+                    [[1, 2, 3], [7, 8, 9]], dtype="int64")  # fmt: skip
+
+
+@requirement("operators/every-operator-gives-what-its-row-says")
+def test_order(s: Session) -> None:
+    x = s.tensor([1, 3, 3, 2, 3, 0], "int64")
+    rows: tuple[tuple[str, tuple[Any, ...], dict[str, Any], list[int], list[int]], ...] = (
+        ("cummax", (0,), {}, [1, 3, 3, 3, 3, 3], [0, 1, 2, 2, 4, 4]),
+        ("cummin", (0,), {}, [1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 5]),
+        ("sort.stable", (), {"stable": True}, [0, 1, 2, 3, 3, 3], [5, 0, 3, 1, 2, 4]),
+        ("sort.stable", (), {"stable": True, "descending": True}, [3, 3, 3, 2, 1, 0], [1, 2, 4, 3, 0, 5]),
+    )
+    for operator, args, kwargs, values, places in rows:
+        got = s.parts(s.call(operator, x, *args, **kwargs), 2)
+        s.expect_values(got[0], values, dtype="int64")
+        s.expect_values(got[1], places, dtype="int64")
+    s.expect_values(s.parts(s.call("topk", x, 4), 2)[0], [3, 3, 3, 2], dtype="int64")
+    s.expect_values(s.parts(s.call("kthvalue", x, 3), 2)[0], 2, dtype="int64")
+    edges = s.tensor([1, 3, 3, 5], "int64")
+    s.expect_values(s.call("searchsorted.Tensor", edges, s.tensor([3, 0, 9], "int64")), [1, 0, 4], dtype="int64")
+    right = s.call("searchsorted.Tensor", edges, s.tensor([3, 1], "int64"), right=True)
+    s.expect_values(right, [3, 1], dtype="int64")
+
+
+@requirement("operators/every-operator-gives-what-its-row-says")
+def test_arrangement(s: Session) -> None:
+    x = s.tensor([[1, 2], [3, 4]], "int64")
+    s.expect_values(s.call("roll", x, 1, 1), [[2, 1], [4, 3]], dtype="int64")
+    s.expect_values(s.call("roll", x, 1), [[4, 1], [2, 3]], dtype="int64")
+    s.expect_values(s.call("rot90", x, 1, (0, 1)), [[2, 4], [1, 3]], dtype="int64")
+    s.expect_values(s.call("flip", x, (0, 1)), [[4, 3], [2, 1]], dtype="int64")
+    s.expect_values(s.call("tril", x, -1), [[0, 0], [3, 0]], dtype="int64")
+    s.expect_values(s.call("repeat_interleave.self_int", x, 2), [1, 1, 2, 2, 3, 3, 4, 4], dtype="int64")
+    s.expect_values(s.call("tile", s.tensor([1, 2], "int64"), (2,)), [1, 2, 1, 2], dtype="int64")
+    rows, _ = s.parts(s.call("meshgrid.indexing", [s.tensor([1, 2], "int64"), s.tensor([3, 4, 5], "int64")],
+                             indexing="ij"), 2)  # fmt: skip
+    s.expect_values(rows, [[1, 1, 1], [2, 2, 2]], dtype="int64")
