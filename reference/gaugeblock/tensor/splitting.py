@@ -57,6 +57,10 @@ def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> 
     return tuple(parts)
 
 
+MOST_PARTS = 1 << 22
+"""Empty parts that chunk makes at most; upstream's memory ends at some such number."""
+
+
 def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts of equal size, the last one shorter. Raises RuntimeError unless chunks > 0."""
     place, size = _size_along("chunk", self, dim)
@@ -65,6 +69,8 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     step = (size + chunks - 1) // chunks
     if not step:
+        if chunks > MOST_PARTS:
+            raise RuntimeError(f"chunk(): {chunks} parts of a dimension of size 0 are more than memory holds")
         return tuple([sliced(self, place, 0, 0, 1) for _ in range(chunks)])
     return split(self, step, place)
 
