@@ -80,11 +80,13 @@ def repeat_interleave_tensor(
 
 @kernel("repeat_interleave.Tensor", derive=False)
 def repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
-    """Index k ``repeats[k]`` times in a row, as int64. Raises as repeat_interleave of a tensor."""
+    """Index k ``repeats[k]`` times in a row, in the dtype of `repeats`. Raises as repeat_interleave of a tensor."""
     _check_repeats(repeats)
     size = repeats.geometry.numel
     counts, total = _counts(repeats, size, output_size)
-    return computed((total,), int64, repeats.geometry.device, lambda: np.repeat(np.arange(size), counts))
+    geometry = repeats.geometry
+    kind = np.int32 if geometry.dtype is int32 else np.int64
+    return computed((total,), geometry.dtype, geometry.device, lambda: np.repeat(np.arange(size, dtype=kind), counts))
 
 
 def _length(self: Tensor, dim: int | None) -> int:
