@@ -87,6 +87,8 @@ class Compiler:
                 self._symbols[common.PREFIX + suffix] = address
                 self._llvm.add_symbol(common.PREFIX + suffix, address)
             attach(pool_of(*addresses[:2]))
+            # The pool's threads run until the process ends, so their code must outlive the interpreter's objects.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._engine))
             self._common = True
 
     def common(self, symbol: str) -> int:
