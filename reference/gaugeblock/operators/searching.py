@@ -83,6 +83,7 @@ def searchsorted(
     if side == "left" and right:
         raise RuntimeError("searchsorted(): side and right can't be set to opposites, got side of left while right")
     _refuse_complex("searchsorted", self, refuse_bool=True)
+    _refuse_complex("searchsorted", sorted_sequence)
     given, wanted = sorted_sequence.geometry.sizes, self.geometry.sizes
     if len(given) != 1 and given[:-1] != wanted[:-1]:
         raise RuntimeError(
