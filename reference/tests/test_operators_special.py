@@ -145,3 +145,14 @@ def test_forms_and_dtypes() -> None:
 
 def test_constants() -> None:
     assert (gb.pi, gb.e, gb.inf, gb.newaxis) == (math.pi, math.e, INF, None) and math.isnan(gb.nan)
+
+
+def test_degrees_beyond_counting_end() -> None:
+    n = gb.tensor([3.4e38, 1e18, 700.0, NAN, INF], dtype=gb.float64)
+    special = gb.special
+    assert special.chebyshev_polynomial_t(-1.0, n).tolist() == [0, 1, 1, 0, 0]
+    assert special.chebyshev_polynomial_u(1.0, n).tolist()[:3] == [0, 1e18, 701]
+    assert special.chebyshev_polynomial_t(1.0001, n)[2].item() == pytest.approx(9959.33, rel=1e-5)
+    assert special.chebyshev_polynomial_v(-3.0, n).tolist()[1] == INF
+    assert special.laguerre_polynomial_l(0.5, n).isnan().tolist() == [False, True, False, False, False]
+    assert special.legendre_polynomial_p(-1.0, n).tolist()[1:3] == [1, 1]

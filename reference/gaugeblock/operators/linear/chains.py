@@ -68,13 +68,13 @@ def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
-    """The product of matrices; one matrix is returned as it is. Raises RuntimeError unless all have two dims."""
+    """The product of matrices; of one matrix a copy. Raises RuntimeError unless all have two dims."""
     for matrix in matrices:
         if matrix.geometry.ndim != 2:
             raise RuntimeError(f"chain_matmul(): Tensor dimension is {matrix.geometry.ndim}, expected 2 instead.")
     if not matrices:
         raise RuntimeError("chain_matmul(): Expecting at least one matrix")
-    return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
+    return apply("clone", matrices[0]) if len(matrices) == 1 else linalg_multi_dot(matrices)
 
 
 def public_chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
