@@ -26,6 +26,7 @@ SPECIALS: dict[str, tuple[float, float, float, float]] = {
     "cos": (1.0, 1.0, NAN, NAN), "tan": (0.0, -0.0, NAN, NAN), "asin": (0.0, -0.0, NAN, NAN),
     "acos": (PI / 2, PI / 2, NAN, NAN), "atan": (0.0, -0.0, PI / 2, -PI / 2), "erf": (0.0, -0.0, 1.0, -1.0),
     "erfc": (1.0, 1.0, 0.0, 2.0), "erfinv": (0.0, -0.0, NAN, NAN),
+    "logit": (-INF, -INF, NAN, NAN),
 }  # fmt: skip
 # (function, dtype, argument, result within 1 ULP): overflow, subnormal and cancellation edges, from 50 digits.
 EDGES: list[tuple[str, DType, float, float]] = [
@@ -39,6 +40,8 @@ EDGES: list[tuple[str, DType, float, float]] = [
     ("log", float32, 1e-45, -103.27893), ("log", float64, 5e-324, -744.4400719213812),
     ("log2", float64, 8.0, 3.0), ("log2", float32, 2.0**-149, -149.0), ("log10", float64, 1000.0, 3.0),
     ("log1p", float32, 3.3895314e38, 88.718921661377), ("log1p", float64, 1.7e308, 709.7268368932282),
+    ("logit", float32, 0.5, 0.0), ("logit", float64, 0.5000000000000001, 4.440892098500626e-16),
+    ("logit", float64, 1e-310, -713.8013788281542), ("logit", float64, 1.0, INF),
     ("log1p", float64, 1e-300, 1e-300), ("log1p", float64, -1.0, -INF), ("acosh", float64, 1.0, 0.0),
     ("acosh", float64, 1e300, 691.4686750787737), ("atanh", float64, 1.0, INF), ("atanh", float32, 5e-45, 5e-45),
     ("asinh", float64, -1e300, -691.4686750787737), ("sin", float64, 3.141592653589793, 1.2246467991473532e-16),
@@ -51,7 +54,7 @@ EDGES: list[tuple[str, DType, float, float]] = [
 ]  # fmt: skip
 ODD = "expm1 sinh tanh asinh atanh sin tan asin atan erf erfinv".split()[1:]
 EVEN = ["cosh", "cos"]
-RISING = "exp exp2 expm1 sigmoid sinh tanh log log2 log10 log1p asinh acosh atanh asin atan erf erfinv".split()
+RISING = "exp exp2 expm1 sigmoid sinh tanh log log2 log10 log1p asinh acosh atanh asin atan erf erfinv logit".split()
 
 
 def run(name: str, dtype: DType, *arrays: Array, level: int = -1) -> Array:

@@ -23,10 +23,10 @@ FUNCTIONS: dict[str, Callable[..., Lane]] = {
     "exp": exponential.exp, "exp2": exponential.exp2, "expm1": exponential.expm1, "sigmoid": exponential.sigmoid,
     "sinh": exponential.sinh, "cosh": exponential.cosh, "tanh": exponential.tanh, "log": logarithm.log,
     "log2": logarithm.log2, "log10": logarithm.log10, "log1p": logarithm.log1p, "asinh": logarithm.asinh,
-    "acosh": logarithm.acosh, "atanh": logarithm.atanh, "pow": powers.pow, "sin": trigonometry.sin,
-    "cos": trigonometry.cos, "tan": trigonometry.tan, "asin": arctangent.asin, "acos": arctangent.acos,
-    "atan": arctangent.atan, "atan2": arctangent.atan2, "erf": error_function.erf, "erfc": error_function.erfc,
-    "erfinv": error_function.erfinv,
+    "acosh": logarithm.acosh, "atanh": logarithm.atanh, "logit": logarithm.logit, "pow": powers.pow,
+    "sin": trigonometry.sin, "cos": trigonometry.cos, "tan": trigonometry.tan, "asin": arctangent.asin,
+    "acos": arctangent.acos, "atan": arctangent.atan, "atan2": arctangent.atan2, "erf": error_function.erf,
+    "erfc": error_function.erfc, "erfinv": error_function.erfinv,
 }  # fmt: skip
 """Functions of float32 or float64 lanes for results of the same type, by their C names."""
 

@@ -112,14 +112,15 @@ def log10(x: Lane) -> Lane:
     return _other_base(x, _PER_LN10, _LG2[x.type])
 
 
-def _of_pair(u: Lane, low: Lane, doubled: Lane | None = None) -> Lane:
-    """log(u + low) for normal u > 0 and |low| <= ulp(u) / 2; plus ln 2 where `doubled` holds."""
+def _of_pair(u: Lane, low: Lane, doubled: Lane | None = None, subnormal: bool = False) -> Lane:
+    """log(u + low) for u > 0 and |low| <= ulp(u); plus ln 2 where `doubled` holds; for subnormal u only on demand."""
     format = format_of(u)
-    k, m = split(u, subnormal=False)
+    k, m = split(u, subnormal)
     high, rest = _LN2[u.type]
     f = m - 1.0
     s, half, series = _series(f)
-    halved = low * 0.5 * format.power_of_two(bits_of(1.0 - k + format.shift))
+    raised = select(1.0 - k > float(format.bias), float(format.bias), 1.0 - k)
+    halved = low * 0.5 * format.power_of_two(bits_of(raised + format.shift))
     scaled = Lane("instruction", u.type, (halved, low, -k), "scale")
     inverse = mul_add(f * f, polynomial(f, _RECIPROCAL), 1.0 - f)
     if doubled is not None:
@@ -133,6 +134,19 @@ def log1p(x: Lane) -> Lane:
     u, low = exact_sum(x, format_of(x).number(1.0))
     value = select(u == _INFINITY, u, select(u == 0.0, format_of(x).number(-_INFINITY), _of_pair(u, low)))
     return copysign(select(u >= 0.0, value, format_of(x).number(_NAN)), x)
+
+
+def logit(x: Lane) -> Lane:
+    """log(x / (1 - x))."""
+    format = format_of(x)
+    bottom = 1.0 - x
+    lost = (1.0 - bottom) - x
+    inverse = 1.0 / bottom
+    ratio = x * inverse
+    rest = (fused(-ratio, bottom, x) - ratio * lost) * inverse
+    value = _of_pair(ratio, rest, subnormal=True)
+    value = select(x == 0.0, format.number(-_INFINITY), select(x == 1.0, format.number(_INFINITY), value))
+    return select((x >= 0.0) & (x <= 1.0), value, format.number(_NAN))
 
 
 def atanh(x: Lane) -> Lane:

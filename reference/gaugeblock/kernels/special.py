@@ -34,11 +34,6 @@ def xlogy(library: Function, x: Lane, y: Lane) -> Lane:
     return select(isnan(y), y, select(x == 0.0, 0.0, x * library("log", y)))
 
 
-def logit(library: Function, x: Lane) -> Lane:
-    """log(x / (1 - x))."""
-    return library("log", x / (1.0 - x))
-
-
 def logaddexp(library: Function, a: Lane, b: Lane) -> Lane:
     """log(e**a + e**b)."""
     top = select((a > b) | isnan(a), a, b)

@@ -26,7 +26,7 @@ def logit_eps(self: Lane, eps: Lane) -> Lane:
     """logit of self kept within [eps, 1 - eps]."""
     low = select(self < eps, eps, self)
     top = constant(1.0, self.type) - eps
-    return special.in_double(special.logit, select(low > top, top, low))
+    return elementary.evaluated("logit", select(low > top, top, low))
 
 
 def logaddexp(self: Value, other: Value) -> Value:
@@ -129,7 +129,7 @@ def log_softmax(self: Lane, largest: Lane, total: Lane) -> Lane:
 FORMULAS = table(
     (
         _real("xlogy", 2),
-        _real("logit", 1),
+        Formula("logit", functools.partial(elementary.evaluated, "logit"), 1, compute="float"),
         Formula("logit.eps", logit_eps, 2, compute="float"),
         Formula("logaddexp", logaddexp, 2),
         _real("logaddexp2", 2, "common"),
