@@ -44,7 +44,9 @@ def _doubled(k: int, x: Array, last: Array, before: Array) -> Array:
     return 2 * x * last - before
 
 
-def _chebyshev(x: Array, n: Array, first: Array, inside: Closed, outside: Closed, mirrored: Closed, limit: int) -> Array:
+def _chebyshev(
+    x: Array, n: Array, first: Array, inside: Closed, outside: Closed, mirrored: Closed, limit: int
+) -> Array:
     """A polynomial of one of the four kinds: by its recurrence, or for high degrees by a closed form.
 
     `inside` takes degree and angle for |x| < 1, `outside` degree and arcosh |x| for x >= 1, `mirrored` for x <= -1.
@@ -63,7 +65,7 @@ def _chebyshev(x: Array, n: Array, first: Array, inside: Closed, outside: Closed
 
 
 def _cosh(k: Array, t: Array) -> Array:
-    return np.cosh(k * t)
+    return np.asarray(np.cosh(k * t))
 
 
 def _sinh_ratio(k: Array, t: Array) -> Array:
@@ -72,7 +74,7 @@ def _sinh_ratio(k: Array, t: Array) -> Array:
 
 
 def _third(k: Array, t: Array) -> Array:
-    return np.cosh((k + 0.5) * t) / np.cosh(t / 2)
+    return np.asarray(np.cosh((k + 0.5) * t) / np.cosh(t / 2))
 
 
 def _fourth(k: Array, t: Array) -> Array:
