@@ -33,6 +33,18 @@ EXPLANATIONS = (
         "floats are summed in float64, so that the sum is rounded once: twice the conversions and additions of float32",
     ),
     Explanation(
+        ("gelu", "layer_norm"),
+        ("stride 2", "transposed", "bfloat16"),
+        (16, 1_000),
+        "functions of nn.functional take the general path of the bindings, some microseconds of Python, on most layouts",
+    ),
+    Explanation(
+        ("cat",),
+        ("contiguous", "bfloat16"),
+        (16, 1_000),
+        "a list of tensors is looked through in Python, half a microsecond more than for arguments of their own",
+    ),
+    Explanation(
         ("softmax",),
         ("bfloat16",),
         (),
