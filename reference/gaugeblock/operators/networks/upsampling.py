@@ -89,16 +89,35 @@ def _checked(operator: str, self: Tensor, output_size: Sizes, dims: int) -> Tens
     return empty_in_suggested_format(self.geometry, (*own[:2], *output_size))
 
 
+def _repeats(places: Array, size: int) -> bool:
+    """Whether each element is taken equally often, in order."""
+    return len(places) % size == 0 and np.array_equal(places, np.arange(len(places)) // (len(places) // size))
+
+
+def _repeat(target: Array, array: Array) -> None:
+    """Each element of the last dims, after batch and channels, as often as the target has room for."""
+    times = target.shape[-1] // array.shape[-1]
+    lines = np.empty((*array.shape[:-1], target.shape[-1]), array.dtype)
+    for k in range(times):
+        lines[..., k::times] = array
+    apart = [part for size, total in zip(lines.shape, target.shape, strict=True) for part in (size, total // size)]
+    target.reshape(apart)[...] = lines.reshape([part for size in lines.shape for part in (size, 1)])
+
+
 def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
     def upsample(self: Tensor, output_size: Sizes, *scales: float | None) -> Tensor:
         result = _checked(operator, self, output_size, dims)
         if result.geometry.device is cpu and result.geometry.numel:
             array = values(self)
             given = scales or (None,) * dims
-            for d in range(dims):
-                places = nearest_places(array.shape[d + 2], output_size[d], given[d], exact)
+            taken = [nearest_places(array.shape[d + 2], output_size[d], given[d], exact) for d in range(dims)]
+            target = array_of(result)
+            if target.flags.c_contiguous and all(map(_repeats, taken, array.shape[2:])):
+                _repeat(target, array)
+                return result
+            for d, places in enumerate(taken):
                 array = np.take(array, places, axis=d + 2)
-            array_of(result)[...] = array
+            target[...] = array
         return result
 
     upsample.__name__ = upsample.__qualname__ = operator
