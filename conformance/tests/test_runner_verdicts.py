@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 from gaugeblock_conformance.runner import snippets
+from gaugeblock_conformance.runner.rows import Failure
 from gaugeblock_conformance.runner.run import Record, exit_status
 from gaugeblock_reports import record as run_record
 from gaugeblock_reports import terminal
@@ -127,3 +129,11 @@ def test_two_workers_decide_everything_once(run_fake: Run) -> None:
     ids = [row["id"] for row in record["requirements"]]
     assert len(ids) == len(set(ids)) == 10
     assert ids[0] == "views/neg"
+
+
+def test_snippets_may_be_long(run_fake: Run) -> None:
+    failure = row_of(run_fake("Wrong"), "dtypes/negation")["failure"]
+    assert isinstance(failure, dict)
+    padded = {**failure, "snippet": f"values = {[1] * 100_000}\nassert len(values) == 2, len(values)\n"}
+    seen = snippets.check_snippet(cast("Failure", padded))
+    assert seen == snippets.SnippetResult(True, "AssertionError: 100000")

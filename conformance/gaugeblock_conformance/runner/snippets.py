@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from .environment import resident_memory
 from .rows import Failure, Row
@@ -73,8 +74,11 @@ def _execute(snippet: str, limit: float, memory: int) -> tuple[int, str]:
     """Exit status (negative: signal) and what was seen, in one line."""
     path = os.pathsep.join(filter(None, [os.getcwd(), os.getenv("PYTHONPATH")]))
     with tempfile.TemporaryDirectory(prefix="gaugeblock-snippet-") as folder, tempfile.TemporaryFile() as errors:
+        # Read from a file: the length of a command line is limited.
+        script = Path(folder, "snippet.py")
+        script.write_text(snippet)
         process = subprocess.Popen(
-            [sys.executable, "-c", snippet],
+            [sys.executable, script.name],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": path},
             stdin=subprocess.DEVNULL,
