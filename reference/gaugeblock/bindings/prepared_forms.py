@@ -88,10 +88,10 @@ CALL = "()"
 def prepared(name: str, slow: str, self: str, run: Callable[..., Any]) -> tuple[str, dict[str, Any]]:
     """Source and names of the binding `name`, whose general path `run` is called `slow`."""
     first, *rest = _arguments(PARAMETERS[name])
-    self = "tensors" if first.kind == "L" else self
-    parameters, passed, values = [self], [self], [self]
+    self = self if first.name == "self" else first.name
+    parameters, passed, values = [f"{self}=UNSET"], [self], [self]
     tests, keys = [], [repr(name + CALL)]
-    names: dict[str, Any] = {slow: run, "only_ints": only_ints}
+    names: dict[str, Any] = {slow: run, "only_ints": only_ints, "UNSET": NO}
     if first.kind == "L":
         geometry = "key[0]"
     else:
@@ -102,7 +102,6 @@ def prepared(name: str, slow: str, self: str, run: Callable[..., Any]) -> tuple[
         if star:
             parameters.append(f"*{argument.name}")
         elif argument.default is NO:
-            names["UNSET"] = NO
             parameters.append(f"{argument.name}=UNSET")
         else:
             parameters.append(f"{argument.name}={argument.default!r}")
@@ -170,6 +169,8 @@ def slow_prepared(caller: Caller, name: str) -> Callable[..., Any]:
     keywords = {argument.name for schema in schemas for argument in schema.keyword_only}
 
     def run(*values: Any, **more: Any) -> Any:
+        if values[0] is NO:
+            return caller(**_by_name(arguments, values), **more)
         given, named = _given(arguments, values, more, keywords)
         if more or len(operators) > 1:
             return caller(*given, **named)
@@ -187,6 +188,17 @@ def slow_prepared(caller: Caller, name: str) -> Callable[..., Any]:
         return result
 
     return run
+
+
+def _by_name(arguments: tuple[Argument, ...], values: tuple[Any, ...]) -> dict[str, Any]:
+    """The arguments of a call that names its first one otherwise, each by its own name."""
+    given = {argument.name: value for argument, value in zip(arguments, values, strict=True) if value is not NO}
+    return {argument.name: given[argument.name] for argument in arguments if _is_given(argument, given)}
+
+
+def _is_given(argument: Argument, given: dict[str, Any]) -> bool:
+    value = given.get(argument.name, argument.default)
+    return value is not argument.default and not (argument.kind == "I" and value == ())
 
 
 def _first(values: tuple[Any, ...]) -> Any:
