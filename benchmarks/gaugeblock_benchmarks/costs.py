@@ -23,15 +23,20 @@ _IMPORT = "import time; t = time.thread_time(); import {module}; print(time.thre
 _FIRST_CALLS = """
 import json, time, gaugeblock as gb
 gb.arange(4) // gb.arange(1, 5)
-times = {}
-for dtype in (gb.float32, gb.float64, gb.int32, gb.bfloat16):
-    a, b = gb.ones(40, dtype=dtype), gb.ones(40, dtype=dtype)
-    for name in ("add", "mul", "maximum", "neg", "exp", "tanh", "log", "erf", "sin", "sum", "amax", "cumsum"):
-        arguments = (a, b) if name in ("add", "mul", "maximum") else (a, 0) if name == "cumsum" else (a,)
-        start = time.thread_time()
-        getattr(gb, name)(*arguments)
-        times[f"{name} {dtype}"] = time.thread_time() - start
-print(json.dumps(times))
+def first(names, dtypes):
+    times = {}
+    for dtype in dtypes:
+        a, b = gb.ones(40, dtype=dtype), gb.ones(40, dtype=dtype)
+        for name in names:
+            arguments = (a, b) if name in ("add", "mul", "maximum") else (a, 0) if name == "cumsum" else (a,)
+            start = time.thread_time()
+            getattr(gb, name)(*arguments)
+            times[f"{name} {dtype}"] = time.thread_time() - start
+    return times
+families = first(("add", "neg", "sum", "cumsum"), (gb.int16,))
+names = ("add", "mul", "maximum", "neg", "exp", "tanh", "log", "erf", "sin", "sum", "amax", "cumsum")
+kernels = first(names, (gb.float32, gb.float64, gb.int32, gb.bfloat16))
+print(json.dumps([families, kernels]))
 """
 _MEMORY = """
 import json, resource, gaugeblock as gb
@@ -58,10 +63,11 @@ print(json.dumps([resident() - before, count]))
 
 @dataclass(frozen=True)
 class FirstCalls:
-    """Seconds of first calls by kernel, compiled and read from the disk cache."""
+    """Seconds of first calls by kernel, and before them of the first of each family of kernels, which brings the entry
+    points that the family shares."""
 
-    cold: dict[str, float]
-    disk: dict[str, float]
+    families: dict[str, float]
+    kernels: dict[str, float]
 
 
 def import_seconds(module: str = "gaugeblock", repeats: int = 9) -> float:
@@ -70,12 +76,12 @@ def import_seconds(module: str = "gaugeblock", repeats: int = 9) -> float:
     return statistics.median(float(_output(_IMPORT.format(module=module), environment)) for _ in range(repeats))
 
 
-def first_calls() -> FirstCalls:
-    """First calls of kernels in two processes, the second of which finds the first one's objects on disk."""
+def first_calls() -> tuple[FirstCalls, FirstCalls]:
+    """First calls of kernels compiled, and in a second process that finds the first one's objects on disk."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "GAUGEBLOCK_CACHE_DIR": folder}
-        cold, disk = (json.loads(_output(_FIRST_CALLS, environment)) for _ in range(2))
-    return FirstCalls(cold, disk)
+        cold, disk = (FirstCalls(*json.loads(_output(_FIRST_CALLS, environment))) for _ in range(2))
+    return cold, disk
 
 
 def specialisation_memory() -> tuple[int, int]:

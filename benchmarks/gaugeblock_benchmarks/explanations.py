@@ -36,7 +36,7 @@ EXPLANATIONS = (
         ("gelu", "layer_norm"),
         ("stride 2", "transposed", "bfloat16"),
         (16, 1_000),
-        "functions of nn.functional take the general path of the bindings, some microseconds of Python, on most layouts",
+        "functions of nn.functional mostly take the general path of the bindings, some microseconds of Python",
     ),
     Explanation(
         ("cat",),
