@@ -120,7 +120,7 @@ def _of_pair(u: Lane, low: Lane, doubled: Lane | None = None, subnormal: bool = 
     f = m - 1.0
     s, half, series = _series(f)
     raised = select(1.0 - k > float(format.bias), float(format.bias), 1.0 - k)
-    halved = low * 0.5 * format.power_of_two(bits_of(raised + format.shift))
+    halved = low * (format.power_of_two(bits_of(raised + format.shift)) * 0.5)
     scaled = Lane("instruction", u.type, (halved, low, -k), "scale")
     inverse = mul_add(f * f, polynomial(f, _RECIPROCAL), 1.0 - f)
     if doubled is not None:
