@@ -11,10 +11,20 @@ from ..dispatch.state import FAST_GLOBALS
 from ..memory.storage import Storage, new_object
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version
+from .converters import NO
 
 FAST_GLOBALS.update(
-    Tensor=Tensor, Storage=Storage, new=new_object, new_like=new_like, bump_version=bump_version, cpu=cpu, ONE=1,
-    intercept=intercept, NOT_OVERRIDDEN=NOT_OVERRIDDEN, foreign=foreign,
+    Tensor=Tensor,
+    Storage=Storage,
+    new=new_object,
+    new_like=new_like,
+    bump_version=bump_version,
+    cpu=cpu,
+    ONE=1,
+    UNSET=NO,
+    intercept=intercept,
+    NOT_OVERRIDDEN=NOT_OVERRIDDEN,
+    foreign=foreign,
 )
 SOURCES: dict[str, str] = {}
 """Source text by the label it was compiled under, such as "Tensor.add"."""

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from operator import is_
 from typing import Any
 
+from gaugeblock_spec.schema import parse
+
 from ..dispatch.dispatcher import call
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.registry import REGISTRY
@@ -23,7 +25,9 @@ from .carry import carry
 from .converters import NO, number
 from .fast import learn
 
-OPTION_DEFAULTS: dict[str, Any] = {"alpha": 1, "rounding_mode": None, "decimals": None, "out": None}
+OPTION_DEFAULTS: dict[str, Any] = {
+    "alpha": 1, "rounding_mode": None, "decimals": None, "out": None, "x": NO, "x1": NO, "x2": NO,
+}  # fmt: skip
 """What the generated code passes for options that were not given."""
 NUMBER_KEYS: dict[type, str] = {float: " float", int: " int"}
 
@@ -33,6 +37,8 @@ def slow_unary(caller: Caller, row: str) -> Callable[..., Any]:
 
     def run(self: Any, **options: Any) -> Any:
         options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
+        if self is NO or "x" in options:
+            return caller(*(() if self is NO else (self,)), **options)
         if options and len(options) == 1 and "out" in options:
             return with_out(caller, row, (self,), options["out"])
         plain = self.__class__ is Tensor and not options
@@ -73,6 +79,10 @@ def slow_binary(
 
     def run(self: Any, other: Any, **options: Any) -> Any:
         options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
+        if self is NO or other is NO or "x1" in options or "x2" in options:
+            operand = parse(caller.group.overloads[0].schema).positional[1].name
+            given = {} if other is NO else {operand: other}
+            return caller(*(() if self is NO else (self,)), **given, **options)
         if options and len(options) == 1 and "out" in options:
             return with_out(caller, tensor_row, (self, other), options["out"])
         if options and len(options) == 1 and "alpha" in options and not inplace:
@@ -213,7 +223,6 @@ def slow_reversed(row: str, dunder: str) -> Callable[..., Any]:
         return result
 
     return run
-
 
 
 def slow_to(caller: Caller) -> Callable[..., Any]:

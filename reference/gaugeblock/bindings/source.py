@@ -44,8 +44,10 @@ def indent(text: str, levels: int) -> str:
 def unary(name: str, function: str, self: str, row: str, *, options: tuple[str, ...]) -> str:
     """A function of one tensor: ``exp(self)``; `options` are keyword arguments that only the general path serves."""
     untouched, rest, signature = _options(options)
+    first, signature, rest, unnamed = _aliases(self, ("x",), signature, rest)
+    untouched += unnamed
     return (
-        f"def {function}({self}{signature}):\n"
+        f"def {function}({first}{signature}):\n"
         f"    if {self}.__class__ is Tensor and not SPECIAL{untouched}:\n"
         f"        plan = {self}.geometry.plans.get({row!r})\n"
         f"        if plan:\n"
@@ -53,6 +55,18 @@ def unary(name: str, function: str, self: str, row: str, *, options: tuple[str, 
         + indent(ALLOCATE.format(call=f"kernel(pointer, {self}.pointer, count)"), 3)
         + f"    return slow_{name}({self}{rest})\n"
     )
+
+
+def _aliases(
+    self: str, aliases: tuple[str, ...], signature: str, rest: str, other: str = ""
+) -> tuple[str, str, str, str]:
+    """How a function declares its operands, so that they may have the array libraries' names; methods have none."""
+    if self != "input":
+        return self + (f", {other}" if other else ""), signature, rest, ""
+    operands = f"{self}=UNSET" + (f", {other}=UNSET" if other else "")
+    declared = (f"{signature}, " if signature else ", *, ") + ", ".join(f"{name}=UNSET" for name in aliases)
+    passed = rest + "".join(f", {name}={name}" for name in aliases)
+    return operands, declared, passed, "".join(f" and {name} is UNSET" for name in aliases)
 
 
 def _options(options: tuple[str, ...]) -> tuple[str, str, str]:
@@ -93,7 +107,9 @@ def binary(
     """A function of a tensor and a tensor or number; `rows` are the keys of the two overloads."""
     tensor_row, number_row = rows
     untouched, rest, signature = _options(options)
-    head = f"def {function}({self}, {other}{signature}):\n"
+    operands, signature, rest, unnamed = _aliases(self, ("x1", "x2"), signature, rest, other)
+    untouched += unnamed
+    head = f"def {function}({operands}{signature}):\n"
     body = (
         f"    if {self}.__class__ is Tensor and not SPECIAL{untouched}:\n"
         f"        geometry = {self}.geometry\n"
@@ -216,9 +232,7 @@ def direct(name: str, function: str, self: str, *, spread: bool, checks: bool, s
     return (
         f"def {function}({self}, *args, **kwargs):\n"
         f"    if {special} or {self}.__class__ is not Tensor{device}:\n"
-        f"        return slow_{name}({self}, *args, **kwargs)\n"
-        + gather
-        + (_asking(name, self) if checks else tried)
+        f"        return slow_{name}({self}, *args, **kwargs)\n" + gather + (_asking(name, self) if checks else tried)
     )
 
 
