@@ -131,9 +131,7 @@ class Caller:
                 return call(recipe.operator, *values, **options)
         return self._resolve(key, args, kwargs)
 
-    def found(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Any, list[Any], dict[str, Any]] | None:
+    def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any], dict[str, Any]] | None:
         """The kernel, values and options of a call that ran before; None unless they follow from its types alone."""
         recipe = self._recipes.get(key_of(args, kwargs))
         if recipe is None:
