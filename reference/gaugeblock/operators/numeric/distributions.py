@@ -18,6 +18,9 @@ from ..generator import Generator, generator_of
 from ..invoke import apply
 from ..random_fill import store
 
+MOST_TRIALS = 2.0**53
+"""More trials of a binomial distribution count as so many."""
+
 
 def _floating(operator: str, distribution: str, self: Tensor) -> None:
     dtype = self.geometry.dtype
@@ -94,9 +97,9 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     sizes = broadcast_shapes((count.geometry.sizes, prob.geometry.sizes))
     result, target = outline(sizes, dtype, count.geometry.device)
     if target is not None:
-        trials = np.maximum(np.trunc(values(count).astype(np.float64)), 0).astype(np.int64)
-        chances = np.clip(values(prob).astype(np.float64), 0, 1)
         missing = np.isnan(values(count)) | np.isnan(values(prob))
+        trials = np.clip(np.nan_to_num(np.trunc(values(count).astype(np.float64))), 0, MOST_TRIALS).astype(np.int64)
+        chances = np.clip(values(prob).astype(np.float64), 0, 1)
         drawn = generator_of("binomial", generator).binomial(trials, np.where(np.isnan(chances), 0, chances), sizes)
         target[...] = np.where(missing, np.nan, drawn)
     return result

@@ -33,6 +33,8 @@ def _slopes(self: Tensor, spacing: Sequence[Any], dims: Sequence[int] | None, ed
     if edge_order not in (1, 2):
         raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2, got {edge_order}")
     dtype = DEFAULTS.dtype if geometry.dtype.kind < 2 else geometry.dtype
+    if not dtype.is_complex and any(isinstance(step, complex) for step in spacing):
+        raise RuntimeError(f"torch.gradient expected real spacing for {geometry.dtype.name} input, got {list(spacing)}")
     results = []
     for place, step in zip(places, spacing, strict=True):
         size = geometry.sizes[place]
