@@ -62,6 +62,7 @@ class Held:
     """References to a storage that running functions hold at least when its tensors are searched: after a resize of
     the storage itself, and after grow_storage; `counted` is the reference count at the latest search."""
 
+    known = False
     resized = 0
     grown = 0
     counted = 0
@@ -69,8 +70,9 @@ class Held:
 
 def refresh_tensors(storage: Storage) -> None:
     """Bring every tensor over `storage` up to date."""
-    Held.counted = getrefcount(storage)
-    _refresh(storage, Held.counted - Held.resized)
+    counted = Held.counted = getrefcount(storage)
+    _count_held()
+    _refresh(storage, counted - Held.resized)
 
 
 def _refresh(storage: Storage, wanted: int) -> None:
@@ -121,14 +123,18 @@ def grow_storage(storage: Storage, nbytes: int, dtype: DType, *, tell: bool = Tr
     if nbytes > before:
         resize_storage(storage, nbytes, tell=False)
         if tell:
-            Held.counted = getrefcount(storage)
-            _refresh(storage, Held.counted - Held.grown)
+            counted = Held.counted = getrefcount(storage)
+            _count_held()
+            _refresh(storage, counted - Held.grown)
         if DETERMINISM.enabled:
             fill_grown(storage, before, dtype)
 
 
 def _count_held() -> None:
-    """Find the references beyond those of a tensor and a handle, by resizing in both ways."""
+    """Find, once, the references beyond those of a tensor and a handle, by resizing in both ways."""
+    if Held.known:
+        return
+    Held.known = True
     tensor = empty_tensor((1,), uint8)
     UntypedStorage.of(tensor.storage).resize_(2)
     Held.resized = Held.counted - 2
@@ -137,4 +143,3 @@ def _count_held() -> None:
 
 
 resize_listeners.append(refresh_tensors)
-_count_held()
