@@ -94,11 +94,13 @@ def _for_key(name: str, key: str, function: Callable[..., Any]) -> Callable[...,
 
 
 def _on_one_device(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
         check_one_device(name, inputs_of(args, kwargs))
         return function(*args, **kwargs)
 
+    guarded.__wrapped__ = function  # type: ignore[attr-defined]
+    guarded.__name__ = getattr(function, "__name__", name)
+    guarded.__doc__ = function.__doc__
     return guarded
 
 
