@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from gaugeblock_spec import operators
+
 from ..backend import DType
 from ..case import TensorCase
+from ..iteration.model import is_dense
 from ..oracles.pointwise import operators_with_oracle
 from ..requirement import requirement
 from ..session import Handle, Session
@@ -21,6 +24,9 @@ _NEED_ELEMENTS = frozenset(
     allclose is_nonzero item where.Scalar narrow.Tensor tensor_split.tensor_indices_or_sections
     bernoulli_.Tensor combinations""".split()
 )
+
+# Its result has the strides of its input or row-major ones (erratum S-33).
+_FREE_STRIDES = frozenset({"log_sigmoid"})
 
 
 def _on_meta(s: Session, case: TensorCase) -> Handle:
@@ -52,14 +58,21 @@ def _agree(s: Session, call: OperatorCall) -> None:
     result = s.call(call.operator, *positional, **keywords)
     parts = result if isinstance(result, list | tuple) else [result]
     handles = [p for p in parts if isinstance(p, Handle)]
+    dense = all(is_dense(case.sizes, case.strides) for case in call.tensors)
+    free = not dense or call.operator in _FREE_STRIDES
     for part, (sizes, dtype, strides) in zip(handles, want, strict=True):
         s.expect_shape(part, sizes)
         s.expect_dtype(part, dtype)
-        if strides and 0 not in sizes:
-            s.expect_strides(part, strides)
+        if strides and 0 not in sizes and not free:
+            got = tuple(s.observe("strides", part))
+            if any(a != b for a, b, size in zip(got, strides, sizes, strict=True) if size > 1):
+                s.expect_strides(part, strides)
 
 
 @requirement("operators/meta-agrees-with-data", slow=True)
 def test_metadata_of_results(s: Session) -> None:
+    rows = operators.load()
     names = [n for n in (*swept(), *shaped(), *operators_with_oracle()) if drawable(n) and n not in _NEED_ELEMENTS]
+    # PyTorch composes many steps of networks for the meta device otherwise than for data.
+    names = [n for n in names if rows[n].family != "network"]
     sweep(s, names, draw, _agree, weight=0.03)

@@ -15,14 +15,15 @@ from ..oracles.conversion import cast
 from ..oracles.promotion import CORE, KIND
 from ..requirement import requirement
 from ..session import Handle, Session
-from ..values import FLOATS
+from ..values import COMPLEX, FLOATS
 from .calls import OperatorCall
 from .drawing import draw
 from .outs import out_count, result_of
 from .sweep import sweep
 from .test_forms import rows_with
 
-_LATE = ("mean", "nanmean")
+# Whose rules for out= depend on the arguments: means write early, the others take more or fewer dtypes for some.
+_LATE = ("mean", "nanmean", "lerp", "var", "std", "pow")
 
 
 def _single(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -86,6 +87,8 @@ def _allowed(call: OperatorCall, result: str, target: str) -> bool | None:
         return True if target in row.dtypes and target != "bool" else None
     if row.out_cast == "floating":
         return target in FLOATS if call.dtype in FLOATS else None
+    if row.result == "real" and call.dtype in COMPLEX:
+        return None
     if row.result == "truth":
         return None if target in ("bool", "uint8") else False
     return row.out_cast == "can_cast" and KIND[result] <= KIND[target]
