@@ -48,7 +48,7 @@ def wrap_dims(operator: str, dims: Sequence[int], ndim: int, argument: str = "di
     """Each of `dims` wrapped; raises RuntimeError when a dim appears twice."""
     wrapped = tuple([wrap_dim(operator, dim, ndim, argument) for dim in dims])
     if len(set(wrapped)) != len(wrapped):
-        raise RuntimeError(f"{operator}(): argument '{argument}' names a dim more than once, got duplicates: {tuple(dims)}")
+        raise RuntimeError(f"{operator}(): argument '{argument}' names a dim more than once (duplicate): {tuple(dims)}")
     return wrapped
 
 
