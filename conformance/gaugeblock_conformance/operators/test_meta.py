@@ -25,8 +25,8 @@ _NEED_ELEMENTS = frozenset(
     bernoulli_.Tensor combinations""".split()
 )
 
-# Its result has the strides of its input or row-major ones (erratum S-33).
-_FREE_STRIDES = frozenset({"log_sigmoid"})
+# Their results have the strides of the inputs or row-major ones (erratum S-33).
+_FREE_STRIDES = frozenset({"log_sigmoid", "floor_divide"})
 
 
 def _on_meta(s: Session, case: TensorCase) -> Handle:

@@ -23,7 +23,7 @@ from .sweep import sweep
 from .test_forms import rows_with
 
 # Whose rules for out= depend on the arguments: means write early, the others take more or fewer dtypes for some.
-_LATE = ("mean", "nanmean", "lerp", "var", "std", "pow")
+_LATE = ("mean", "nanmean", "lerp", "var", "std", "pow", "logsumexp", "nansum")
 
 
 def _single(names: tuple[str, ...]) -> tuple[str, ...]:
