@@ -10,7 +10,11 @@ import pytest
 import yaml
 from gaugeblock.operators.rows import Row, rows
 from gaugeblock_spec.schema import Argument, parse
+from hypothesis import HealthCheck, settings
 
+# How long drawing takes depends on what else the machine does.
+settings.register_profile("any speed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any speed")
 SAMPLES = Path(__file__).parent / "data" / "operator_samples.yaml"
 VALUES = {"Scalar": "2", "int": "1", "SymInt": "1", "float": "0.5", "bool": "True", "str": "'none'"}
 """What stands for a required argument of a schema type."""

@@ -54,3 +54,22 @@ def check_out_dtype(dtype: DType | None, out: Tensor) -> None:
             f"dtype {UPSTREAM_NAMES[dtype.name]} does not match dtype of out parameter "
             f"({UPSTREAM_NAMES[out.geometry.dtype.name]})"
         )
+
+
+def tensor_argument(operator: str, name: str, position: int, value: Any) -> Tensor:
+    """`value` if it is a tensor, else TypeError naming the argument."""
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{operator}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}"
+        )
+    return value
+
+
+def tensors_argument(operator: str, values: Any) -> tuple[Tensor, ...]:
+    """The tensors given one by one, or as one list or tuple; TypeError naming the place of anything else."""
+    if len(values) == 1 and isinstance(values[0], (tuple, list)):
+        values = values[0]
+    for place, value in enumerate(values):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{operator}(): expected Tensor as element {place}, but got {type(value).__name__}")
+    return tuple(values)

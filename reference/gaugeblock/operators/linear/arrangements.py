@@ -13,6 +13,7 @@ from ...core.device import cpu
 from ...core.dtype import DType, float32
 from ...core.promotion import promote_types
 from ...tensor.tensor import Tensor
+from ..arguments import tensors_argument
 from ..arrays import check_same_device, outline, values
 from ..invoke import apply, invoke
 
@@ -48,7 +49,7 @@ def block_diag(tensors: Sequence[Tensor]) -> Tensor:
 
 def public_block_diag(*tensors: Tensor) -> Tensor:
     """block_diag of the arguments."""
-    return apply("block_diag", _given(tensors))
+    return apply("block_diag", tensors_argument("block_diag", tensors))
 
 
 def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
@@ -67,13 +68,7 @@ def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
 
 def public_cartesian_prod(*tensors: Tensor) -> Tensor:
     """cartesian_prod of the arguments."""
-    return apply("cartesian_prod", _given(tensors))
-
-
-def _given(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        return tuple(tensors[0])
-    return tensors
+    return apply("cartesian_prod", tensors_argument("cartesian_prod", tensors))
 
 
 def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...tensor.reshaping import reshape
 from ...tensor.tensor import Tensor
 from ...tensor.views import unsqueeze
+from ..arguments import tensors_argument
 from ..invoke import apply
 
 
@@ -79,5 +80,5 @@ def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
 
 def public_chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """chain_matmul of the arguments."""
-    given = tuple(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)) else matrices
+    given = tensors_argument("chain_matmul", matrices)
     return apply("chain_matmul", given) if out is None else apply("chain_matmul.out", given, out=out)

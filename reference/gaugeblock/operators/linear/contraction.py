@@ -10,6 +10,7 @@ from ...core.errors import wrap_dims
 from ...tensor.reshaping import reshape
 from ...tensor.tensor import Tensor
 from ...tensor.views import permute
+from ..arguments import tensor_argument
 from ..invoke import apply
 
 
@@ -57,6 +58,7 @@ def public_tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = N
 
     Raises RuntimeError as the operator and for a number of dims out of range.
     """
+    tensor_argument("tensordot", "a", 1, a), tensor_argument("tensordot", "b", 2, b)
     if isinstance(dims, Tensor):
         dims = dims.tolist()  # type: ignore[attr-defined]
     if isinstance(dims, int):

@@ -10,6 +10,7 @@ from typing import Any
 from ...tensor.reshaping import reshape
 from ...tensor.tensor import Tensor
 from ...tensor.views import diagonal, expand, permute, squeeze, unsqueeze
+from ..arguments import tensors_argument
 from ..invoke import apply
 
 Labels = tuple[str, ...]
@@ -201,9 +202,9 @@ def public_einsum(*args: Any) -> Tensor:
         operands: Sequence[Tensor] = args[: len(args) - len(args) % 2 : 2]
     else:
         equation, operands = args[0], args[1:]
-        if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-            operands = operands[0]
-    return apply("einsum", equation, tuple(operands))
+        if not isinstance(equation, str):
+            raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
+    return apply("einsum", equation, tensors_argument("einsum", operands))
 
 
 def _letters(subscripts: Sequence[Any]) -> str:

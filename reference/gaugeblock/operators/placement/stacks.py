@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...tensor.tensor import Tensor
+from ..arguments import tensors_argument
 from ..invoke import apply, invoke
 
 
@@ -49,8 +50,7 @@ def atleast_3d_Sequence(tensors: Sequence[Tensor]) -> Any:
 def _public(name: str, tensors: tuple[Any, ...]) -> Any:
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return invoke(name, tensors[0])
-    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    return invoke(f"{name}.Sequence", tuple(given))
+    return invoke(f"{name}.Sequence", tensors_argument(name, tensors))
 
 
 def public_atleast_1d(*tensors: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...core.dtype import DType
 from ...tensor.tensor import Tensor
+from ..arguments import tensor_argument
 from ..arrays import Array, outline, values
 from ..invoke import apply
 from .plans import Norm
@@ -133,6 +134,7 @@ def public_stft(
     align_to_window: bool | None = None,
 ) -> Tensor:
     """stft, padded by default."""
+    tensor_argument("stft", "input", 1, input)
     options = (normalized, onesided, return_complex, align_to_window)
     return apply("stft.center", input, n_fft, hop_length, win_length, window, center, pad_mode, *options)
 
