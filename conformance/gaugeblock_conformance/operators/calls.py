@@ -53,7 +53,8 @@ class OperatorCall:
                 in_order = False
                 continue
             value = _built(self.arguments[argument.name], build)
-            if argument.kwarg_only or not in_order:
+            # A third positional argument of add would be taken for the overload with alpha in the middle.
+            if argument.kwarg_only or not in_order or argument.name == "alpha":
                 keywords[argument.name] = value
             else:
                 positional.append(value)
