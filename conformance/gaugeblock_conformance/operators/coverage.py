@@ -8,6 +8,7 @@ from importlib.resources import files
 from gaugeblock_spec import operators
 from gaugeblock_spec.schema import parse
 
+from ..oracles.bessel import COSTLY
 from ..oracles.pointwise import operators_with_oracle
 from .drawing import drawable
 from .judging import judged_operators
@@ -39,9 +40,15 @@ def swept() -> tuple[str, ...]:
 
 
 @cache
+def costly() -> tuple[str, ...]:
+    """Rows judged at a few points each, by ``test_special_functions``."""
+    return tuple(name for name, row in operators.load().items() if row.base_name in COSTLY)
+
+
+@cache
 def shaped() -> tuple[str, ...]:
-    """Pointwise rows without an oracle: their sizes, dtype and forms are judged, their values are not."""
-    rows = [operators.load()[name] for name in unjudged()]
+    """Pointwise rows of whose drawn tensors sizes, dtype and forms are judged, but no values."""
+    rows = [operators.load()[name] for name in (*unjudged(), *costly())]
     single = [row for row in rows if row.family == "pointwise" and len(parse(row.schema).returns) == 1]
     return tuple(row.name for row in single if drawable(row.name) and row.base_name not in _OWN_DTYPES)
 
@@ -49,7 +56,7 @@ def shaped() -> tuple[str, ...]:
 @cache
 def unjudged() -> tuple[str, ...]:
     """Rows whose values no test judges: ``unjudged.txt`` beside this file names them all."""
-    known = {*swept(), *operators_with_oracle(), *ELSEWHERE}
+    known = {*swept(), *operators_with_oracle(), *ELSEWHERE, *costly()}
     return tuple(name for name in operators.load() if name not in known)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal, localcontext
 from functools import cache
 
-from .special import elementwise, erfc_exact, pi
+from .special import erfc_exact, pi
 
 _DIGITS = 220
 """K comes from terms that cancel by a factor exp(2 x)."""
@@ -120,8 +120,18 @@ def _tail(y: Decimal) -> Decimal:
     return erfc_exact(y / Decimal(2).sqrt()) / 2
 
 
-i0, i1 = (elementwise(_modified(order, scaled=False)) for order in (0, 1))
-i0e, i1e = (elementwise(_modified(order, scaled=True)) for order in (0, 1))
-k0, k1 = (elementwise(_second(order, scaled=False)) for order in (0, 1))
-k0e, k1e = (elementwise(_second(order, scaled=True)) for order in (0, 1))
-erfcx, ndtri = elementwise(_erfcx), elementwise(_ndtri)
+COSTLY: Mapping[str, Callable[[float], float]] = {
+    "i0": _modified(0, scaled=False),
+    "special_i0e": _modified(0, scaled=True),
+    "special_i1": _modified(1, scaled=False),
+    "special_i1e": _modified(1, scaled=True),
+    "special_modified_bessel_i0": _modified(0, scaled=False),
+    "special_modified_bessel_i1": _modified(1, scaled=False),
+    "special_modified_bessel_k0": _second(0, scaled=False),
+    "special_modified_bessel_k1": _second(1, scaled=False),
+    "special_scaled_modified_bessel_k0": _second(0, scaled=True),
+    "special_scaled_modified_bessel_k1": _second(1, scaled=True),
+    "special_erfcx": _erfcx,
+    "special_ndtri": _ndtri,
+}
+"""By name without overload. A value takes a millisecond: too long for the tests that draw whole tensors."""

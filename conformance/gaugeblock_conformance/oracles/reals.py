@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array, numpy_dtype
-from . import bessel, special
+from . import special
 from .conversion import cast
 from .integers import COMPARISONS
 
@@ -200,19 +200,7 @@ WIDE: Mapping[str, Formula] = {
     "erfinv": special.erfinv,
     "lgamma": special.lgamma,
     "digamma": special.digamma,
-    "i0": bessel.i0,
-    "special_i0e": bessel.i0e,
-    "special_i1": bessel.i1,
-    "special_i1e": bessel.i1e,
-    "special_modified_bessel_i0": bessel.i0,
-    "special_modified_bessel_i1": bessel.i1,
-    "special_modified_bessel_k0": bessel.k0,
-    "special_modified_bessel_k1": bessel.k1,
-    "special_scaled_modified_bessel_k0": bessel.k0e,
-    "special_scaled_modified_bessel_k1": bessel.k1e,
     "special_spherical_bessel_j0": lambda a: np.where(a == 0, 1, np.where(np.isinf(a), 0, np.sin(a) / a)),
-    "special_erfcx": bessel.erfcx,
-    "special_ndtri": bessel.ndtri,
     "special_entr": lambda a: np.where(a < 0, -np.inf, np.where(a == 0, 0, -a * np.log(a))),
     "special_xlog1py": lambda a, b: np.where(np.isnan(b), b, np.where(a == 0, 0, a * np.log1p(b))),
 }
