@@ -42,7 +42,11 @@ class Session(Judge):
         self.outcome.examples += 1
 
     def table(self, rows: Iterable[Any], body: Callable[..., None]) -> None:
-        """Run ``body(self, *row)`` for each row of a table, each an example of its own."""
-        for row in rows:
-            values = row if isinstance(row, tuple) else (row,)
-            self.run_example(lambda s, row, values=values: body(s, *values), {"row": row})
+        """Run ``body(self, *row)`` for each row of a table, each an example of its own; its tensors are not drawn."""
+        self._from_table = True
+        try:
+            for row in rows:
+                values = row if isinstance(row, tuple) else (row,)
+                self.run_example(lambda s, row, values=values: body(s, *values), {"row": row})
+        finally:
+            self._from_table = False

@@ -44,6 +44,15 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "clone": lambda self: np.array(self, order="K"),
 }
 
+# What the spec refuses and NumPy takes, or refuses in another way: kinds of dtypes, exception, message.
+REFUSED: dict[str, tuple[str, type[Exception], str]] = {
+    "neg": ("b", RuntimeError, "Negation, the `-` operator, on a bool tensor is not supported."),
+    "bitwise_not": ("fc", NotImplementedError, '"bitwise_not_cpu" not implemented for this dtype'),
+    "lt.Tensor": ("c", NotImplementedError, '"lt_cpu" not implemented for complex numbers'),
+    "maximum": ("c", NotImplementedError, "maximum does not support complex inputs"),
+    "minimum": ("c", NotImplementedError, "minimum does not support complex inputs"),
+}
+
 
 class TemplateBackend:
     """What the suite needs of a backend (``gaugeblock_conformance.backend.Backend`` is the full description)."""
@@ -70,6 +79,9 @@ class TemplateBackend:
         function = OPERATORS.get(operator)
         if function is None:
             raise Unsupported(operator)
+        kinds, error, message = REFUSED.get(operator, ("", RuntimeError, ""))
+        if any(a.dtype.kind in kinds for a in args if isinstance(a, np.ndarray)):
+            raise error(message)
         result = function(*args, **kwargs)
         return np.asarray(result) if isinstance(result, np.generic) else result
 
