@@ -31,7 +31,7 @@ def _single(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _finite(operator: str, code: bytes) -> OperatorCall:
-    return draw(operator, code).packed()
+    return draw(operator, code)
 
 
 def _resized(s: Session, call: OperatorCall, sizes: tuple[int, ...], warned: bool) -> None:
