@@ -17,7 +17,7 @@ from ..tensor.geometry import Geometry, geometry_of, remember
 from ..tensor.strides import default_strides
 from ..tensor.tensor import Tensor, new_like
 from .arguments import dtype_argument
-from .arrays import from_array, values
+from .arrays import from_array, outline, values
 from .named_results import pair
 from .reduce_call import coalesced
 from .registration import kernel
@@ -110,6 +110,8 @@ def logcumsumexp(self: Tensor, dim: int) -> Tensor:
 
 
 def _complex_logcumsumexp(self: Tensor, dim: int) -> Tensor:
+    if self.geometry.device is not cpu:
+        return outline(self.geometry.sizes, self.geometry.dtype, self.geometry.device)[0]
     with np.errstate(all="ignore"):
         array = values(self).astype(np.complex128)
         if not array.ndim:
