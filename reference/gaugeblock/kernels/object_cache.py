@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 VARIABLE = "GAUGEBLOCK_CACHE_DIR"
@@ -61,6 +60,8 @@ class ObjectCache:
 
     def write(self, key: str, content: bytes) -> None:
         """Store an object under `key` by atomic rename."""
+        import tempfile
+
         if self.folder is None:
             return
         temporary = ""

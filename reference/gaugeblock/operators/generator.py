@@ -5,7 +5,6 @@ The numbers drawn for a seed are this engine's own; no other backend gives the s
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
 import numpy as np
@@ -60,6 +59,8 @@ class Generator:
 
     def seed(self) -> int:
         """Start a stream that nobody can predict and return its seed."""
+        import secrets
+
         self.manual_seed(secrets.randbits(64))
         return self._seed
 

@@ -11,7 +11,6 @@ import functools
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -108,6 +107,8 @@ def _read() -> list[list[Any]]:
 
 
 def _store(place: Path, plain: list[list[Any]]) -> None:
+    import tempfile
+
     with contextlib.suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=place.parent, suffix=".part")
