@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from gaugeblock_spec import operators
-from gaugeblock_spec.schema import Schema, parse
+from gaugeblock_spec.schema import parse
 
 FRESH, VIEW, SELF, FREE = "fresh", "view", "self", "free"
 
@@ -49,17 +48,12 @@ def promise(operator: str) -> str:
         return FREE
     if writes_first(operator):
         return SELF if not operator.startswith("__") else FREE
-    schema = _schemas().get(operator)
-    if schema is None or not any(r.type.startswith("Tensor") for r in schema.returns):
+    row = operators.load().get(operator)
+    if row is None:
+        return FREE
+    schema = parse(row.schema)
+    if not any(r.type.startswith("Tensor") for r in schema.returns):
         return FREE
     if any(r.alias is not None for r in schema.returns):
         return VIEW
     return FRESH
-
-
-@cache
-def _schemas() -> dict[str, Schema]:
-    found: dict[str, Any] = {}
-    for row in operators.load().values():
-        found[row.name] = row.schema if isinstance(row.schema, Schema) else parse(row.schema)
-    return found

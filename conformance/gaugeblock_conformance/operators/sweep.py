@@ -23,9 +23,9 @@ def sweep(
 ) -> None:
     """Run ``body`` on ``make(name, code)`` for every operator of ``names`` and some codes of ``length`` bytes.
 
-    The first code of an operator, if there are more than a few, is all zeros; ``make`` may give None for a code that stands for no call. An operator
-    that the backend does not offer is noted and left at its first example. The first failure is made simpler, byte by
-    byte, and raised.
+    The first code of an operator, if there are more than a few, is all zeros; ``make`` may give None for a code that
+    stands for no call. An operator that the backend does not offer is noted and left at its first example. The first
+    failure is made simpler, byte by byte, and raised.
     """
     count = max(2, round(s.budget.examples * weight))
     for name in names:
