@@ -106,7 +106,8 @@ def _operand(call: OperatorCall, name: str, value: Any, wide: bool) -> Any:
     if not isinstance(value, np.ndarray):
         number = isinstance(value, int | float | complex) and not isinstance(value, bool)
         scalar = number and _scalar_type(call.operator, name)
-        return widened(cast(np.asarray(value), call.dtype)) if wide and scalar and KIND[call.dtype] < FLOAT else value
+        dtype = call.tensors[0].dtype if call.row.promotion == "same" and call.tensors else call.dtype
+        return widened(cast(np.asarray(value), dtype)) if wide and scalar and KIND[dtype] < FLOAT else value
     if name in _promoted(call):
         to_float = call.row.promotion == "int_to_float" and KIND[call.dtype] < FLOAT
         value = cast(value, "float32" if to_float else call.dtype)

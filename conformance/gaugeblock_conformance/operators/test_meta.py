@@ -26,7 +26,7 @@ _NEED_ELEMENTS = frozenset(
 )
 
 # Their results have the strides of the inputs or row-major ones (erratum S-33).
-_FREE_STRIDES = frozenset({"log_sigmoid", "floor_divide"})
+_FREE_STRIDES = frozenset({"log_sigmoid", "floor_divide", "pow.Scalar"})
 
 
 def _on_meta(s: Session, case: TensorCase) -> Handle:
