@@ -69,7 +69,8 @@ def test_linspace(s: Session, start: int, end: int, steps: int, dtype: str) -> N
     low, high = (float(np.float32(v)) for v in (low, high))
     y = s.call("linspace", low, high, steps, dtype=DType(dtype))
     s.expect_shape(y, (steps,))
-    bound = spacing(np.full(steps, max(abs(low), abs(high))), dtype)
+    # The step, its product and the sum are each rounded: start + i * step is off by up to one and a half spacings.
+    bound = 2 * spacing(np.full(steps, max(abs(low), abs(high))), dtype)
     s.expect_close(y, spaced(low, high, steps), bound)
     if steps and s.has_data:
         got = s.read(y).copy()
