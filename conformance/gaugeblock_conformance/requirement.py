@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Test = Callable[["Session"], None]
 
-AREA_PACKAGES = ("storage", "views", "dtypes", "iteration", "dispatch", "operators", "kernels")
+AREA_PACKAGES = ("storage", "views", "dtypes", "iteration", "dispatch", "operators", "kernels", "autograd")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from .chapter import LEVELS, Chapter, Requirement, Section, parse
 
 __all__ = ["AREAS", "LEVELS", "Chapter", "Requirement", "Section", "chapters", "load"]
 
-AREAS: tuple[str, ...] = ("storage", "views", "dtypes", "iteration", "dispatch", "operators", "kernels")
+AREAS: tuple[str, ...] = ("storage", "views", "dtypes", "iteration", "dispatch", "operators", "kernels", "autograd")
 
 
 @cache
@@ -18,9 +18,7 @@ def chapters() -> dict[str, Chapter]:
     """Area -> chapter, in reading order. Raises SpecError naming file, line, what was found and what is allowed."""
     folder = resources.files(__package__)
     known, origins = capabilities.load(), origin_rows.load()
-    return {
-        area: parse(area, (folder / f"{area}.md").read_text(encoding="utf-8"), known, origins) for area in AREAS
-    }
+    return {area: parse(area, (folder / f"{area}.md").read_text(encoding="utf-8"), known, origins) for area in AREAS}
 
 
 @cache
