@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .backend_autograd import Context as AutogradContext
+
 NAMESPACE = "suite"
 
 
@@ -74,7 +76,7 @@ class Mode:
     argument: Any = None
 
 
-Context = Include | Exclude | Inference | Thread | Mode
+Context = Include | Exclude | Inference | Thread | Mode | AutogradContext
 
 PARTS = tuple(part.__name__ for part in (Kernel, Include, Exclude, Inference, Thread, Mode))
 

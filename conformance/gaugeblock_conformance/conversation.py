@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -66,6 +66,7 @@ class Conversation:
         self._drawn: dict[str, Any] = {}
         self._steps: list[Step] = []
         self._names = 0
+        self._opaque: dict[int, tuple[Any, str]] = {}
         self._created: list[tuple[str, Root]] = []
         self._inside = False
         self._from_table = False
@@ -90,6 +91,7 @@ class Conversation:
         self._drawn = drawn or {}
         self._steps.clear()
         self._created.clear()
+        self._opaque.clear()
         self._names = 0
         self._purity.clear()
         self.has_data = self._purity.has_data = getattr(self.backend, "has_data", True)
@@ -245,7 +247,7 @@ class Conversation:
             return kind([self._named(v) for v in value])
         if kind is dict:
             return {k: self._named(v) for k, v in value.items()}
-        return value
+        return Name(self._opaque[id(value)][1]) if id(value) in self._opaque else value
 
     def _record(self, operator: str, args: Any, kwargs: Any) -> Call:
         mutates: frozenset[str] = frozenset()
@@ -274,16 +276,29 @@ class Conversation:
         return wrapped
 
     def _wrap(self, value: Any, names: list[str]) -> Any:
-        if isinstance(value, list | tuple) and value and all(self._is_tensor(v) for v in value):
-            made = [self._wrap(v, names) for v in value]
+        if isinstance(value, list | tuple) and self._holds_tensors(value):
+            made = [self._wrap_part(v, names) for v in value]
             return made if isinstance(value, list) else tuple(made)
         if not self._is_tensor(value):
             if not names and value is not None:
                 names.append(self._fresh("r"))
+                if type(value) not in _PLAIN:
+                    self._opaque[id(value)] = (value, names[0])
             return value
         name = self._fresh("y")
         names.append(name)
         return Handle(value, name)
+
+    def _wrap_part(self, value: Any, names: list[str]) -> Any:
+        if value is not None:
+            return self._wrap(value, names)
+        names.append("_")
+        return None
+
+    def _holds_tensors(self, values: Sequence[Any]) -> bool:
+        """Whether these are tensors, perhaps with None for missing ones."""
+        kinds = [self._is_tensor(v) for v in values]
+        return any(kinds) and all(kind or v is None for kind, v in zip(kinds, values, strict=True))
 
     def _is_tensor(self, value: Any) -> bool:
         kind = type(value)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from .backend import Array, DType, Layout, MemoryFormat, dtype_name
+from .backend_autograd import CALLS as AUTOGRAD_CALLS
+from .backend_autograd import PARTS as AUTOGRAD_PARTS
 from .backend_declarations import CALLS as DECLARATION_CALLS
 from .backend_dispatch import CALLS, PARTS
 from .backend_kernels import CALLS as KERNEL_CALLS
@@ -36,9 +38,10 @@ class Dialect:
             lines.insert(0, f"from math import {', '.join(needed)}")
         if "np." in text and "import numpy as np" not in self.setup:
             lines.insert(0, "import numpy as np")
-        parts = [name for name in PARTS if re.search(rf"\b{name}\(", text)]
-        if parts:
-            lines.append(f"from gaugeblock_conformance.backend_dispatch import {', '.join(parts)}")
+        for module, known in (("backend_dispatch", PARTS), ("backend_autograd", AUTOGRAD_PARTS)):
+            parts = [name for name in known if re.search(rf"(?<![\w.]){name}\(", text)]
+            if parts:
+                lines.append(f"from gaugeblock_conformance.{module} import {', '.join(parts)}")
         if self.adapter and "backend." in text:
             lines.append(self.adapter)
         return lines
@@ -198,7 +201,7 @@ class TorchDialect(Dialect):
         writer = self._special.get(operator)
         if writer is not None:
             return str(writer(self, args, kwargs))
-        if operator in CALLS or operator in KERNEL_CALLS or operator in DECLARATION_CALLS:
+        if any(operator in calls for calls in (CALLS, KERNEL_CALLS, DECLARATION_CALLS, AUTOGRAD_CALLS)):
             return super().expression(operator, args, kwargs)
         if "::" in operator:
             return f"{self.alias}.ops.{operator.replace('::', '.')}({', '.join(self.arguments(args, kwargs))})"
@@ -230,15 +233,24 @@ class TorchDialect(Dialect):
 # Modules of torch's with operators of theirs, whose names begin with the module's.
 _NAMESPACES = ("fft", "linalg", "special")
 # Operators that torch.nn.functional has under another name.
-_NETWORK_NAMES = {"im2col": "unfold", "col2im": "fold", "log_sigmoid": "logsigmoid", "nll_loss2d": "nll_loss",
-                  "nll_loss_nd": "nll_loss", "cross_entropy_loss": "cross_entropy"}  # fmt: skip
+_NETWORK_NAMES = {"im2col": "unfold", "col2im": "fold", "log_sigmoid": "logsigmoid"}
+
+
+# Operators that torch.nn.functional has with other arguments: its losses name a reduction in words.
+_OTHER_ARGUMENTS = frozenset(
+    """l1_loss mse_loss smooth_l1_loss huber_loss binary_cross_entropy soft_margin_loss multi_margin_loss
+    multilabel_margin_loss nll_loss nll_loss2d nll_loss_nd cross_entropy_loss adaptive_max_pool2d adaptive_max_pool3d
+    max_unpool2d max_unpool3d""".split()
+)
 
 
 def public_paths(base: str) -> list[str]:
-    """Where torch may offer a function for an operator, in order: ``linalg.det`` for "linalg_det"."""
+    """Where torch may offer a function for an operator, in order: ``linalg.det`` for "linalg_det", and where no module
+    has it as it stands, ``ops.aten``."""
     prefix, _, rest = base.partition("_")
     spaces = [f"{prefix}.{rest}"] if prefix in _NAMESPACES else []
-    return [*spaces, base, f"nn.functional.{_NETWORK_NAMES.get(base, base)}"]
+    network = [] if base in _OTHER_ARGUMENTS else [f"nn.functional.{_NETWORK_NAMES.get(base, base)}"]
+    return [*spaces, base, *network, f"ops.aten.{base}"]
 
 
 def _path(module: str, base: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .backend import Array
+from .backend_autograd import STATEFUL
 from .backend_dispatch import is_dispatch_call
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ def slice_steps(steps: list[Step], wanted: set[str]) -> list[Step]:
     """The steps that the variables ``wanted`` depend on, in order.
 
     A step counts when it makes a wanted variable or writes to one (a view's storage is its base's, so that writes
-    through any variable derived from a wanted root count too), and always when it concerns the dispatcher, whose state
-    no variable holds.
+    through any variable derived from a wanted root count too), and always when it concerns the dispatcher, or changes
+    what autograd keeps: state that no variable holds.
     """
     roots = _families(steps)
     needed = set(wanted)
@@ -86,7 +87,8 @@ def slice_steps(steps: list[Step], wanted: set[str]) -> list[Step]:
                 kept.append(step)
             continue
         writes = {roots[n] for n in step.mutates if n in roots} & families
-        if writes or needed.intersection(step.targets) or is_dispatch_call(step.operator):
+        kept_always = step.operator in STATEFUL or is_dispatch_call(step.operator)
+        if writes or needed.intersection(step.targets) or kept_always:
             kept.append(step)
             used = {*names_in(step.args), *names_in(step.kwargs)}
             needed |= used

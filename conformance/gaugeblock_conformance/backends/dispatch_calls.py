@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from ..backend_dispatch import CALLS, NAMESPACE, Context, Exclude, Include, Inference, Kernel, Mode, Thread
+from .autograd_contexts import context_manager
 from .dispatch_names import DispatchNames, names_of
 from .dispatch_wrappers import Wrappers
 
@@ -137,9 +138,11 @@ class Dispatching:
             found = self.names.exclude(self.names.key(context.key))
         elif isinstance(context, Inference):
             found = self.module.inference_mode()
-        else:
-            assert isinstance(context, Mode)
+        elif isinstance(context, Mode):
             found = self._mode(context)
+        else:
+            assert not isinstance(context, Thread)
+            found = context_manager(self.module, context, self.log)
         return found  # type: ignore[no-any-return]
 
     def _mode(self, mode: Mode) -> Any:

@@ -16,8 +16,8 @@ _NEEDS_DATA = frozenset("numpy threads serialize bigmem refcount sort rng".split
 
 # What torch has beside the common capabilities where memory is the host's, and what it has only there.
 _HOST_ONLY = frozenset(
-    """quantized shm sparse_coo dispatch.keyset dispatch.registry dispatch.mode wrapper inference autograd
-    isa""".split()
+    """quantized shm sparse_coo dispatch.keyset dispatch.registry dispatch.mode wrapper inference isa
+    autograd autograd.graph autograd.hooks autograd.func autograd.fwd autograd.double autograd.anomaly""".split()
 )
 _INSTRUCTION_SETS = ("default", "avx2", "avx512")
 _HOST_MEMORY = frozenset({"numpy", "threads"})

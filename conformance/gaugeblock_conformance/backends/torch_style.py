@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Unsupported
+from ..backend_autograd import CALLS as AUTOGRAD_CALLS
 from ..backend_declarations import CALLS as DECLARATION_CALLS
 from ..backend_dispatch import is_dispatch_call
 from ..dialect import METHODS, Dialect, TorchDialect, at_path, public_paths
+from .autograd_calls import Differentiating
 from .declaration_calls import Declaring
 from .dispatch_calls import Dispatching
 from .storage_calls import STORAGE_CALLS, STORAGE_WRITERS, save_and_load
@@ -167,6 +169,7 @@ class TorchStyleBackend:
         self.version = str(getattr(module, "__version__", "unknown"))
         self.dialect: Dialect = TorchDialect(module.__name__, device=device, special=WRITERS)
         self._dispatching = Dispatching(module, device, self.call)
+        self._differentiating = Differentiating(module, self.call)
         self._functions: dict[str, Function] = {}
         self._dtypes: dict[str, Any] = {}
         self._names: dict[Any, str] = {}
@@ -232,6 +235,8 @@ class TorchStyleBackend:
             return SPECIAL[operator]
         if is_dispatch_call(operator):
             return self._dispatching.resolve(operator)
+        if operator in AUTOGRAD_CALLS:
+            return self._differentiating.resolve(operator)
         if operator == "save_and_load":
             return save_and_load(self.module)
         if operator in DECLARATION_CALLS:
