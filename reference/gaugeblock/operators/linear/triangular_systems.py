@@ -10,7 +10,7 @@ from ...iteration.broadcast import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import values
 from ..named_results import result_type
-from .checks import adjoint, check_float, check_matrix, check_one_dtype, check_square, matrices, store
+from .checks import check_float, check_matrix, check_one_dtype, check_square, matrices, store
 from .equations import solved_sizes
 from .triangles import substitute
 
@@ -41,7 +41,7 @@ def linalg_solve_triangular(
 def triangular_solve(
     self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    """(solution, cloned_coefficient) of ``A @ X = self``, or of ``A.mH @ X = self`` if `transpose`.
+    """(solution, cloned_coefficient) of ``A @ X = self``, or of ``A.mT @ X = self`` if `transpose`.
 
     Raises RuntimeError unless sizes and dtypes fit.
     """
@@ -61,6 +61,6 @@ def triangular_solve(
     if target is not None:
         array = values(A)
         store(copied, array)
-        matrix, upper = (adjoint(array), not upper) if transpose else (array, upper)
+        matrix, upper = (array.swapaxes(-1, -2), not upper) if transpose else (array, upper)
         store(target, substitute(matrix, values(self), upper=upper, unit=unitriangular))
     return result_type("triangular_solve")(solution, clone)
