@@ -1,0 +1,63 @@
+"""``gradgradcheck``: derivatives of the gradients, by the inputs and by the incoming gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..backend import Backend
+from . import fast
+from .check import Options, check
+from .comparing import Tally
+from .error import GradcheckError
+from .subject import Function, Subject
+
+
+def gradgradcheck(
+    backend: Backend,
+    function: Function,
+    inputs: Sequence[Any],
+    grad_outputs: Sequence[Any] | None = None,
+    *,
+    raise_exception: bool = True,
+    **options: Any,
+) -> bool:
+    """Whether the gradients of ``function`` are differentiated rightly, by its inputs and by ``grad_outputs`` (drawn
+    from -1 to 1, one for each result that requires grad, if they are not given).
+
+    Options and exceptions are those of :func:`.check.gradcheck`.
+    """
+    chosen = Options(**options)
+    try:
+        check_second(Subject(backend, function, inputs), chosen, grad_outputs)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def check_second(subject: Subject, options: Options, grad_outputs: Sequence[Any] | None = None) -> Tally:
+    """As :func:`gradgradcheck`; what it saw."""
+    backend, count = subject.backend, len(subject.arguments)
+    outputs = [k for k, result in enumerate(subject.run()) if subject.requires_grad(result)]
+    if not outputs:
+        raise GradcheckError("no output requires grad, so that there are no gradients to be differentiated")
+    seeds = list(grad_outputs) if grad_outputs is not None else _seeds(subject, outputs, options.seed)
+
+    def gradients(*arguments: Any) -> tuple[Any, ...]:
+        results = subject.run(arguments[:count])
+        chosen = [results[k] for k in outputs]
+        found = subject.gradients(chosen, arguments[count:], arguments[:count], create_graph=True)
+        return tuple(gradient for gradient in found if gradient is not None)
+
+    return check(Subject(backend, gradients, (*subject.arguments, *seeds)), options)
+
+
+def _seeds(subject: Subject, outputs: Sequence[int], seed: int) -> list[Any]:
+    backend, random = subject.backend, np.random.default_rng(seed)
+    likes = [backend.to_numpy(result) for result in subject.run()]
+    drawn = [fast.uniform(random, likes[k].shape, likes[k].dtype) for k in outputs]
+    return [backend.from_numpy(np.array(array, order="C"), requires_grad=True) for array in drawn]
