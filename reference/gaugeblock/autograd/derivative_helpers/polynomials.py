@@ -1,0 +1,56 @@
+"""Derivatives of orthogonal polynomials, by differentiating the recurrences that define them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gaugeblock as gb
+from gaugeblock import Tensor
+
+# Name: p1 = a x + b, and (a, b, c) of k for p(k + 1) = (a x + b) p(k) - c p(k - 1).
+_CHEBYSHEV = {"t": (1, 0), "u": (2, 0), "v": (2, -1), "w": (2, 1)}
+_OTHERS: dict[str, tuple[tuple[int, int], Callable[[int], tuple[float, float, float]]]] = {
+    "hermite_polynomial_h": ((2, 0), lambda k: (2, 0, 2 * k)),
+    "hermite_polynomial_he": ((1, 0), lambda k: (1, 0, k)),
+    "laguerre_polynomial_l": ((-1, 1), lambda k: (-1 / (k + 1), (2 * k + 1) / (k + 1), k / (k + 1))),
+    "legendre_polynomial_p": ((1, 0), lambda k: ((2 * k + 1) / (k + 1), 0, k / (k + 1))),
+}
+
+
+def _recurrence(name: str) -> tuple[tuple[int, int], Callable[[int], tuple[float, float, float]]]:
+    if name in _OTHERS:
+        return _OTHERS[name]
+    return _CHEBYSHEV[name[-1]], lambda k: (2, 0, 1)
+
+
+def polynomial_slope(name: str, x: Tensor, n: Tensor | float) -> Tensor:
+    """The derivative by x of the polynomial of degree n, a whole number or a tensor of such; 0 below degree 1."""
+    shifted = name.startswith("shifted")
+    point = x * 2 - 1 if shifted else x
+    degree = n.trunc() if isinstance(n, Tensor) and n.is_floating_point() else n
+    top = int(degree.max().item() if degree.numel() else 0) if isinstance(degree, Tensor) else int(degree)
+    (slope, intercept), step = _recurrence(name)
+    before, value = gb.ones_like(point), point * slope + intercept
+    before_slope, value_slope = gb.zeros_like(point), gb.full_like(point, slope)
+    found = _chosen(gb.zeros_like(point), value_slope, degree, 1)
+    for k in range(1, top):
+        a, b, c = step(k)
+        factor = point * a + b
+        before, value, before_slope, value_slope = (
+            value,
+            factor * value - before * c,
+            value_slope,
+            value * a + factor * value_slope - before_slope * c,
+        )
+        found = _chosen(found, value_slope, degree, k + 1)
+    return found * 2 if shifted else found
+
+
+def _chosen(found: Tensor, value: Tensor, degree: Tensor | float, k: int) -> Tensor:
+    if isinstance(degree, Tensor):
+        return gb.where(degree == k, value, found)
+    return value if int(degree) == k else found
+
+
+HELPERS: dict[str, Callable[..., Any]] = {"polynomial_slope": polynomial_slope}

@@ -1,0 +1,38 @@
+"""Gradients of sgn and angle, which are no holomorphic functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gaugeblock as gb
+from gaugeblock import Tensor
+
+
+def sgn_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """The part of `grad` across the direction of `self`, over its size; 0 where that is 0, and for real numbers."""
+    if not self.is_complex():
+        return gb.zeros_like(grad)
+    across = grad - (grad * result.conj()).real * result
+    return (across / self.abs()).masked_fill(self == 0, 0)
+
+
+def angle_back(grad: Tensor, self: Tensor) -> Tensor:
+    """``grad * i z / |z|**2``, 0 where z is 0, and for real numbers."""
+    if not self.is_complex():
+        return gb.zeros_like(grad)
+    return grad * (self * 1j / (self * self.conj()).real).masked_fill(self == 0, 0)
+
+
+def angle_forward(tangent: Tensor, self: Tensor) -> Tensor:
+    """``Im(conj(z) t) / |z|**2``, 0 where z is 0, and for real numbers."""
+    if not self.is_complex():
+        return gb.zeros_like(tangent)
+    return ((tangent * self.conj()).imag / (self * self.conj()).real).masked_fill(self == 0, 0)
+
+
+HELPERS: dict[str, Callable[..., Any]] = {
+    "sgn_back": sgn_back,
+    "angle_back": angle_back,
+    "angle_forward": angle_forward,
+}
