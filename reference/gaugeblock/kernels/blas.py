@@ -13,7 +13,8 @@ import functools
 import importlib
 
 from ..core.dtype import DType, float32
-from .compiler import NAME, Builtin, compiler
+from .code import NAME
+from .compiler import Builtin, compiler
 from .entry import PYTHON_API, EntryWriter
 
 PLAIN, TRANSPOSED = 111, 112

@@ -12,6 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+NAME = "GAUGEBLOCK_NAME"
+"""Stands in a module's text for the name that its content gives it."""
+PLAIN = "; without optimisation from here on"
+"""The line between the two parts of a module (see compiler)."""
+
 
 class Code:
     """The instructions of one function body, beginning in a block called `entry`."""

@@ -6,7 +6,7 @@ It is loaded once per process, and its functions are known to every other module
 from __future__ import annotations
 
 from . import pool, sharing, splitting
-from .code import Code
+from .code import PLAIN, Code
 from .fold_memory import GATHER_SLOT, ITEMSIZE_SLOT
 from .sharing import MAX_DIMS
 
@@ -18,7 +18,7 @@ SUFFIXES = ("_set", "_forget", "_share_flat", "_share_grid", "_share_kept", "_sp
 SHARE_FLAT, SHARE_GRID, SHARE_KEPT, SPLIT_RUN, EACH_RUN, TURNED_FOLD = (PREFIX + suffix for suffix in SUFFIXES[2:])
 _TYPES = {
     SHARE_FLAT: "i1 (ptr, ptr, ptr, i64, ptr, i64)",
-    SHARE_GRID: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
+    SHARE_GRID: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, i64, i64)",
     SHARE_KEPT: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
     SPLIT_RUN: "void (ptr, ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr)",
     EACH_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
@@ -33,7 +33,9 @@ def declaration(symbol: str) -> str:
 
 def text(name: str) -> str:
     """LLVM IR of the module."""
-    return "\n".join([pool.text(name), sharing.text(name), splitting.text(name), _gathered(), _each_run(name), ""])
+    each_run = f"declare void @{name}_each_run{_TYPES[EACH_RUN].removeprefix('void ')}"
+    shared = [pool.text(name), sharing.text(name), splitting.text(name), each_run, ""]
+    return "\n".join([_gathered(), _each_run(name), PLAIN, *shared])
 
 
 def _gathered() -> str:

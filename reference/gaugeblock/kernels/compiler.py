@@ -1,21 +1,27 @@
-"""IR text to machine code: one LLVM engine, objects cached on disk, Python builtins made from entry points."""
+"""IR text to machine code: one LLVM engine, objects cached on disk, Python builtins made from entry points.
+
+A module's text may have a second part, after the line PLAIN. What stands there runs once per call or less (arguments
+read, work shared out) and is compiled without optimisation, in a fourth of the time. The parts are modules of their
+own, which know each other's functions by names that begin with NAME.
+"""
 
 from __future__ import annotations
 
 import array
 import ctypes
 import hashlib
+import struct
 import threading
 from collections.abc import Callable, Sequence
 
 from . import common
+from .code import NAME, PLAIN
 from .object_cache import ObjectCache
 from .parallel import attach
 from .pool import pool_of
 from .runtime import EXTENDED
 
 METH_FASTCALL = 0x80
-NAME = "GAUGEBLOCK_NAME"
 Builtin = Callable[..., None]
 
 
@@ -41,11 +47,11 @@ class Compiler:
             llvm.add_symbol(name, address)
         self._llvm = llvm
         target = llvm.Target.from_default_triple()
-        self._machine = target.create_target_machine(opt=2, jit=True)
+        self._machines = [target.create_target_machine(opt=level, jit=True) for level in (2, 0)]
         self._engine = llvm.create_mcjit_compiler(
             llvm.parse_assembly(""), target.create_target_machine(opt=2, jit=True)
         )
-        self._salt = f"{llvmlite.__version__} {llvm.llvm_version_info} {self._machine.triple}"
+        self._salt = f"parts {llvmlite.__version__} {llvm.llvm_version_info} {self._machines[0].triple}"
         self._cache = ObjectCache()
         self._lock = threading.Lock()
         self._loaded: set[str] = set()
@@ -64,18 +70,31 @@ class Compiler:
         """Addresses of the functions NAME + suffix, compiled now or taken from the object cache."""
         if f"@{common.PREFIX}_" in text and not self._common:
             self._load_common()
-        key = hashlib.sha256(f"{self._salt}\n{text}".encode()).hexdigest()
-        name = f"gb_{key[:32]}"
+        key, name = self._key(text)
         with self._lock:
             if name not in self._loaded:
                 data = self._cache.read(key)
                 if data is None:
-                    data = self._machine.emit_object(self._llvm.parse_assembly(text.replace(NAME, name)))
+                    data = joined(self._compiled(text.replace(NAME, name)))
                     self._cache.write(key, data)
-                self._engine.add_object_file(self._llvm.ObjectFileRef.from_data(data))
+                for part in parted(data):
+                    self._engine.add_object_file(self._llvm.ObjectFileRef.from_data(part))
                 self._engine.finalize_object()
                 self._loaded.add(name)
             return tuple(self._engine.get_function_address(name + suffix) for suffix in suffixes)
+
+    def symbol(self, text: str) -> str:
+        """What stands for NAME in a module once it is loaded."""
+        return self._key(text)[1]
+
+    def _key(self, text: str) -> tuple[str, str]:
+        key = hashlib.sha256(f"{self._salt}\n{text}".encode()).hexdigest()
+        return key, f"gb_{key[:32]}"
+
+    def _compiled(self, text: str) -> list[bytes]:
+        """The objects of the parts that are not empty."""
+        parts = zip(self._machines, text.split(PLAIN), strict=False)
+        return [machine.emit_object(self._llvm.parse_assembly(part)) for machine, part in parts if part.strip()]
 
     def _load_common(self) -> None:
         """Load what modules share, thread pool included, and make it known by name."""
@@ -107,6 +126,24 @@ class Compiler:
         data = array.array("q", descriptor).tobytes()
         builtin: Builtin = self._new(ctypes.addressof(method), data, None)
         return builtin
+
+
+_LENGTH = struct.Struct("<q")
+
+
+def joined(objects: Sequence[bytes]) -> bytes:
+    """Objects as one piece of data, each after its length."""
+    return b"".join(_LENGTH.pack(len(data)) + data for data in objects)
+
+
+def parted(data: bytes) -> list[bytes]:
+    """The objects that were joined."""
+    objects, place = [], 0
+    while place < len(data):
+        begin = place + _LENGTH.size
+        place = begin + _LENGTH.unpack_from(data, place)[0]
+        objects.append(data[begin:place])
+    return objects
 
 
 LIBM = (

@@ -8,6 +8,7 @@ P is the phase. Both have one signature, so that one odometer walks the other re
 
 from __future__ import annotations
 
+from .declarations import Declarations
 from .fold import FoldBody, RecordedPhase
 from .fold_memory import load_lanes, load_slot, store_slot
 from .loops import deinterleave
@@ -21,7 +22,7 @@ SIGNATURE = "ptr %state, ptr %in, i64 %n, i64 %stride, i64 %index, ptr %paramete
 class LoopWriter:
     """Writes the run loops of a recorded fold."""
 
-    def __init__(self, body: FoldBody, declarations: dict[str, str]) -> None:
+    def __init__(self, body: FoldBody, declarations: Declarations) -> None:
         self.body = body
         self.declarations = declarations
 
@@ -202,6 +203,8 @@ class LoopWriter:
             emitter.bind(lane, deinterleave(emitter, loaded, type, part))
 
     def _index(self, emitter: Emitter, phase: RecordedPhase, i: str, origin: str) -> None:
+        if not any(lane is phase.index for lane in reachable(phase.stepped)):
+            return
         if not origin:
             base = emitter.register(f"add i64 %index, {i}")
             emitter.bind(phase.index, emitter.splat(base, phase.index.type))

@@ -8,31 +8,45 @@ kept dimension and not in the reduced one. `parameters` starts with the count an
 
 from __future__ import annotations
 
+from .code import NAME
 from .common import EACH_RUN, SPLIT_RUN, declaration
+from .declarations import Declarations
 from .fold import FoldBody
 from .fold_loops import LoopWriter
 from .fold_memory import BLOCK_BYTES, load_lanes, load_slot, store_lanes, store_slot
-from .lower import Declarations, Emitter
+from .isa import Level
+from .loops import interleave
+from .lower import Emitter
 
 RUN_TAIL = "ptr %in, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
 
 
 class OutputWriter:
-    """Writes all functions of a fold's module."""
+    """Writes a module of a fold: the one for single outputs, or the one for W adjacent outputs, which goes with it."""
 
-    def __init__(self, body: FoldBody, vector_bytes: int) -> None:
+    def __init__(self, body: FoldBody, level: Level) -> None:
         self.body = body
-        self.declarations = Declarations(vector_bytes)
+        self.level = level
+        self.declarations = Declarations(level.vector_bytes)
         self.loops = LoopWriter(body, self.declarations)
 
-    def text(self, name: str, attributes: str) -> str:
-        """The module; the function for rows of outputs is called `name`."""
-        parts = [declaration(SPLIT_RUN), declaration(EACH_RUN)]
+    def single(self) -> str:
+        """The module whose @NAME folds outputs one by one."""
+        phases = range(len(self.body.phases))
+        parts = [declaration(SPLIT_RUN), *(f"declare void @{NAME}_join_{number}(ptr, ptr)" for number in phases)]
+        for number in phases:
+            parts += [self.loops.along(number), self._merge(number), self._finish(number, 1)]
+        own = Declarations()
+        plain = [*(self._join(number, own) for number in phases), self._row(NAME, wide=False), *own.values()]
+        return "\n".join([*parts, self._output(1), self.declarations.text(self.level.attributes, plain)])
+
+    def several(self, single: str) -> str:
+        """The module whose @NAME folds W adjacent outputs at once; `single` is the other module's name."""
+        parts = [declaration(EACH_RUN)]
         for number in range(len(self.body.phases)):
-            parts += [self.loops.along(number), self.loops.across(number), self._merge(number), self._join(number)]
-            parts += [self._finish(number, 1), self._finish(number, self.body.width)]
-        parts += [self._output(1), self._output(self.body.width), self._row(name)]
-        return "\n".join([*parts, *self.declarations.values(), f"attributes #0 = {{ {attributes} }}", ""])
+            parts += [self.loops.across(number), self._finish(number, self.body.width)]
+        rest = self.declarations.text(self.level.attributes, [self._row(single, wide=True)])
+        return "\n".join([*parts, self._output(self.body.width), rest])
 
     def _merge(self, number: int) -> str:
         """@merge_P(state): combine the vector lanes, halving them, into the scalar state."""
@@ -56,14 +70,14 @@ class OutputWriter:
         lines += single.lines
         return "\n".join([f"define internal void @merge_{number}(ptr %state) #0 {{", *lines, "  ret void", "}"])
 
-    def _join(self, number: int) -> str:
-        """@join_P(state, other): combine two scalar states into the first."""
+    def _join(self, number: int, declarations: Declarations) -> str:
+        """@NAME_join_P(state, other): combine two scalar states into the first."""
         phase = self.body.phases[number]
-        emitter = Emitter(1, "j", self.declarations)
+        emitter = Emitter(1, "j", declarations)
         load_lanes(emitter, "%state", phase.state)
         load_lanes(emitter, "%other", phase.other)
         store_lanes(emitter, "%state", phase.combined)
-        head = f"define internal void @join_{number}(ptr %state, ptr %other) #0 {{"
+        head = f"define void @{NAME}_join_{number}(ptr %state, ptr %other) #0 {{"
         return "\n".join([head, *emitter.lines, "  ret void", "}"])
 
     def _finish(self, number: int, width: int) -> str:
@@ -82,55 +96,77 @@ class OutputWriter:
         )
 
     def _store_results(self, emitter: Emitter, values: list[str]) -> None:
+        """Store each result at its place: one vector where outputs are contiguous, else element by element."""
         position = 0
         for number, operand in enumerate(self.body.outputs):
-            parts = values[position : position + operand.components]
-            position += operand.components
+            count = operand.components
+            parts = values[position : position + count]
+            position += count
             place = emitter.register(f"getelementptr ptr, ptr %outs, i64 {number}")
             base = emitter.register(f"load ptr, ptr {place}")
+            scalar, width = operand.storage.ir, emitter.width
+            align = operand.itemsize // count
+            whole = parts[0] if count == 1 else interleave(emitter, scalar, parts)
+            type = scalar if width * count == 1 else f"<{width * count} x {scalar}>"
+            if width == 1:
+                emitter.lines.append(f"  store {type} {whole}, ptr {base}, align {align}")
+                continue
             stride_place = emitter.register(f"getelementptr i64, ptr %out_strides, i64 {number}")
             stride = emitter.register(f"load i64, ptr {stride_place}")
-            scalar = operand.storage.ir
-            size = operand.itemsize // operand.components
-            for lane in range(emitter.width):
-                at = base
-                if lane:
-                    move = emitter.register(f"mul i64 {stride}, {lane}")
-                    at = emitter.register(f"getelementptr i8, ptr {base}, i64 {move}")
-                for part, value in enumerate(parts):
-                    single = value
-                    if emitter.width > 1:
-                        single = emitter.register(f"extractelement {emitter.type(scalar)} {value}, i32 {lane}")
-                    here = emitter.register(f"getelementptr i8, ptr {at}, i64 {part * size}") if part else at
-                    emitter.lines.append(f"  store {scalar} {single}, ptr {here}, align {size}")
+            packed = emitter.register(f"icmp eq i64 {stride}, {operand.itemsize}")
+            element = scalar if count == 1 else f"<2 x {scalar}>"
+            emitter.lines += [
+                f"  %buffer_{number} = alloca {type}, align 64",
+                f"  %target_{number} = select i1 {packed}, ptr {base}, ptr %buffer_{number}",
+                f"  store {type} {whole}, ptr %target_{number}, align {align}",
+                f"  br i1 {packed}, label %done_{number}, label %before_{number}",
+                f"before_{number}:",
+                f"  br label %spread_{number}",
+                f"spread_{number}:",
+                f"  %k_{number} = phi i64 [0, %before_{number}], [%k_next_{number}, %spread_{number}]",
+                f"  %from_{number} = getelementptr {element}, ptr %buffer_{number}, i64 %k_{number}",
+                f"  %one_{number} = load {element}, ptr %from_{number}, align {align}",
+                f"  %move_{number} = mul i64 {stride}, %k_{number}",
+                f"  %to_{number} = getelementptr i8, ptr {base}, i64 %move_{number}",
+                f"  store {element} %one_{number}, ptr %to_{number}, align {align}",
+                f"  %k_next_{number} = add i64 %k_{number}, 1",
+                f"  %more_{number} = icmp slt i64 %k_next_{number}, {width}",
+                f"  br i1 %more_{number}, label %spread_{number}, label %done_{number}",
+                f"done_{number}:",
+            ]
 
     def _output(self, width: int) -> str:
-        """@output_W: all phases for one output (W = 1, elements along it) or W adjacent ones."""
+        """@NAME_output_W: all phases for one output (W = 1, elements along it) or W adjacent ones."""
         body = self.body
         emitter = Emitter(width, "o", self.declarations)
         lines = emitter.lines
         lines.append(f"  %state = alloca [{BLOCK_BYTES} x i8], align 64")
         for number, phase in enumerate(body.phases):
-            for size in {width, body.width}:
+            for size in dict.fromkeys((width, body.width)):
                 writer = Emitter(size, f"i{number}x{size}", self.declarations)
                 for slot, (lane, value) in enumerate(zip(phase.identity, writer.emit(phase.identity), strict=True)):
                     store_slot(writer, "%state", slot, lane.type, value)
                 lines += writer.lines
             if width == 1:
-                functions = f"ptr @along_{number}, ptr @merge_{number}, ptr @join_{number}"
+                functions = f"ptr @along_{number}, ptr @merge_{number}, ptr @{NAME}_join_{number}"
                 lines.append(f"  call void @{SPLIT_RUN}({functions}, ptr %state, {RUN_TAIL})")
             else:
                 lines.append(f"  call void @{EACH_RUN}(ptr @across_{number}, ptr %state, {RUN_TAIL}, i64 0)")
             finish = f"@finish_{number}_{width}"
             lines.append(f"  call void {finish}(ptr %state, ptr %parameters, ptr %outs, ptr %out_strides)")
         signature = f"{RUN_TAIL}, ptr %outs, ptr %out_strides"
-        return "\n".join([f"define internal void @output_{width}({signature}) #0 {{", *lines, "  ret void", "}"])
+        return "\n".join([f"define void @{NAME}_output_{width}({signature}) #0 {{", *lines, "  ret void", "}"])
 
-    def _row(self, name: str) -> str:
+    def _row(self, single: str, *, wide: bool) -> str:
+        """@NAME: a row of outputs; `single` is the name of the module with the function for one of them."""
         width, itemsize, many = self.body.width, self.body.input.itemsize, len(self.body.outputs)
         call = f"{RUN_TAIL}, ptr %cursors, ptr %out_strides".replace("%in,", "%at,")
-        lines = [
-            f"define void @{name}(ptr %in, ptr %outs, i64 %n, i64 %in_stride, ptr %out_strides, i64 %ndim, ptr %sizes, "
+        taken = "(ptr, i64, ptr, ptr, ptr, ptr, ptr)"
+        lines = [f"declare void @{single}_output_1{taken}"]
+        if wide:
+            lines.append(f"declare void @{NAME}_output_{width}{taken}")
+        lines += [
+            f"define void @{NAME}(ptr %in, ptr %outs, i64 %n, i64 %in_stride, ptr %out_strides, i64 %ndim, ptr %sizes, "
             "ptr %strides, ptr %parameters) #0 {",
             "entry:",
             f"  %cursors = alloca [{many} x ptr]",
@@ -144,34 +180,42 @@ class OutputWriter:
                 f"  %stride_place_{k} = getelementptr i64, ptr %out_strides, i64 {k}",
                 f"  %stride_{k} = load i64, ptr %stride_place_{k}",
             ]
+        if wide:
+            lines += [
+                "  %flat = icmp eq i64 %ndim, 0",
+                "  %first = load i64, ptr %strides",
+                f"  %packed = icmp eq i64 %first, {itemsize}",
+                "  %unpacked = xor i1 %packed, true",
+                "  %reduces = xor i1 %flat, true",
+                f"  %kept_packed = icmp eq i64 %in_stride, {itemsize}",
+                "  %apart = and i1 %unpacked, %reduces",
+                "  %wide = and i1 %apart, %kept_packed",
+            ]
         lines += [
-            "  %flat = icmp eq i64 %ndim, 0",
-            "  %first = load i64, ptr %strides",
-            f"  %packed = icmp eq i64 %first, {itemsize}",
-            "  %unpacked = xor i1 %packed, true",
-            "  %reduces = xor i1 %flat, true",
-            f"  %kept_packed = icmp eq i64 %in_stride, {itemsize}",
-            "  %apart = and i1 %unpacked, %reduces",
-            "  %wide = and i1 %apart, %kept_packed",
             "  br label %test",
             "test:",
             "  %i = phi i64 [0, %entry], [%i_next, %advance]",
             "  %at = phi ptr [%in, %entry], [%ahead, %advance]",
             "  %left = sub i64 %n, %i",
             "  %some = icmp sgt i64 %left, 0",
-            "  br i1 %some, label %choose, label %end",
-            "choose:",
-            f"  %enough = icmp sge i64 %left, {width}",
-            "  %use_wide = and i1 %wide, %enough",
-            "  br i1 %use_wide, label %many, label %one",
-            "many:",
-            f"  call void @output_{width}({call})",
-            "  br label %advance",
+            f"  br i1 %some, label %{'choose' if wide else 'one'}, label %end",
+        ]
+        if wide:
+            lines += [
+                "choose:",
+                f"  %enough = icmp sge i64 %left, {width}",
+                "  %use_wide = and i1 %wide, %enough",
+                "  br i1 %use_wide, label %many, label %one",
+                "many:",
+                f"  call void @{NAME}_output_{width}({call})",
+                "  br label %advance",
+            ]
+        lines += [
             "one:",
-            f"  call void @output_1({call})",
+            f"  call void @{single}_output_1({call})",
             "  br label %advance",
             "advance:",
-            f"  %by = phi i64 [{width}, %many], [1, %one]",
+            f"  %by = phi i64 [1, %one]{f', [{width}, %many]' if wide else ''}",
         ]
         for k in range(many):
             lines += [

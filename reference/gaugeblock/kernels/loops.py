@@ -10,6 +10,7 @@ an input is repeated into a small buffer that is read again at each step). It re
 from __future__ import annotations
 
 from .body import Body
+from .declarations import Declarations
 from .expression import BOOL, Lane
 from .lower import Emitter
 from .operand import Memory
@@ -23,7 +24,7 @@ def raw_lanes(body: Body) -> list[Lane]:
 class RowWriter:
     """Writes the text of the row function of a body."""
 
-    def __init__(self, body: Body, declarations: dict[str, str]) -> None:
+    def __init__(self, body: Body, declarations: Declarations) -> None:
         self.body = body
         self.declarations = declarations
         self.prologue = Emitter(1, "c", declarations)

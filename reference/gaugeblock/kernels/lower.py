@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 
+from .declarations import Declarations
 from .expression import BOOL, Lane, LaneType
 from .literals import literal
-from .runtime import ROUTINES
 from .vector_forms import looked_up, native, one_by_one
 
 SCALAR_ONLY = frozenset({"call", "pair_call", "sdiv", "udiv", "srem", "urem"})
@@ -17,28 +18,28 @@ _BINARY = frozenset("add sub mul fadd fsub fmul fdiv and or xor shl ashr lshr sd
 _CASTS = frozenset("trunc sext zext sitofp uitofp fpext fptrunc bitcast".split())
 
 
-def reachable(results: Iterable[Lane]) -> list[Lane]:
+def reachable(results: Iterable[Lane]) -> tuple[Lane, ...]:
     """Every lane used by `results`, arguments before users."""
+    return _ordered(tuple(results))
+
+
+@functools.lru_cache(maxsize=8)
+def _ordered(results: tuple[Lane, ...]) -> tuple[Lane, ...]:
+    """The same; the vector form and the scalar form of a loop ask for it one after the other."""
     order: list[Lane] = []
-    seen: set[int] = set()
-    stack: list[tuple[Lane, bool]] = [(lane, False) for lane in reversed(list(results))]
+    done: set[int] = set()
+    stack = list(reversed(results))
     while stack:
-        lane, expanded = stack.pop()
-        if expanded:
+        lane = stack[-1]
+        waiting = [argument for argument in reversed(lane.arguments) if id(argument) not in done]
+        if waiting:
+            stack += waiting
+            continue
+        stack.pop()
+        if id(lane) not in done:
+            done.add(id(lane))
             order.append(lane)
-        elif id(lane) not in seen:
-            seen.add(id(lane))
-            stack.append((lane, True))
-            stack.extend((argument, False) for argument in reversed(lane.arguments))
-    return order
-
-
-class Declarations(dict[str, str]):
-    """What a module must declare, by name, and the bytes of the widest vectors that it is compiled for."""
-
-    def __init__(self, vector_bytes: int = 0) -> None:
-        super().__init__()
-        self.vector_bytes = vector_bytes
+    return tuple(order)
 
 
 class Emitter:
@@ -50,11 +51,11 @@ class Emitter:
     blocks, so a loop must close in a block of its own.
     """
 
-    def __init__(self, width: int, prefix: str, declarations: dict[str, str]) -> None:
+    def __init__(self, width: int, prefix: str, declarations: Declarations) -> None:
         self.width = width
         self.prefix = prefix
         self.declarations = declarations
-        self.wide = isinstance(declarations, Declarations) and declarations.vector_bytes == 64
+        self.wide = declarations.vector_bytes == 64
         self.lines: list[str] = []
         self.names: dict[int, str] = {}
         self.faults: list[str] = []
@@ -62,7 +63,7 @@ class Emitter:
 
     def type(self, type: LaneType | str) -> str:
         """IR type of a lane at this width."""
-        scalar = type if isinstance(type, str) else type.ir
+        scalar = type if type.__class__ is str else type.ir  # type: ignore[union-attr]
         return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
 
     def register(self, instruction: str) -> str:
@@ -78,10 +79,19 @@ class Emitter:
 
     def emit(self, results: Sequence[Lane]) -> list[str]:
         """Instructions for `results`; returns their registers or literals."""
+        names, kept, lines, prefix = self.names, self._kept, self.lines, self.prefix
+        before, after = ("", "") if self.width == 1 else (f"<{self.width} x ", ">")
         for lane in reachable(results):
-            if id(lane) not in self.names:
-                self.bind(lane, self._instruction(lane))
-        return [self.names[id(lane)] for lane in results]
+            if id(lane) in names:
+                continue
+            kept.append(lane)
+            if lane.opcode in _BINARY:
+                a, b = lane.arguments
+                name = names[id(lane)] = f"%{prefix}.{len(lines)}"
+                lines.append(f"  {name} = {lane.opcode} {before}{lane.type.ir}{after} {names[id(a)]}, {names[id(b)]}")
+            else:
+                names[id(lane)] = self._instruction(lane)
+        return [names[id(lane)] for lane in results]
 
     def _instruction(self, lane: Lane) -> str:
         opcode, arguments = lane.opcode, [self.names[id(argument)] for argument in lane.arguments]
@@ -90,8 +100,6 @@ class Emitter:
         if opcode == "path":
             return self.constant(Lane("constant", lane.type, (), SCALAR_VISIT if self.width == 1 else VECTOR_VISIT))
         type = self.type(lane.type)
-        if opcode in _BINARY:
-            return self.register(f"{opcode} {type} {arguments[0]}, {arguments[1]}")
         if opcode == "retype":
             return arguments[0]
         if opcode == "guard":
@@ -135,7 +143,7 @@ class Emitter:
         text = literal(lane.attribute, lane.type)
         if self.width == 1:
             return text
-        return "<" + ", ".join([f"{lane.type.ir} {text}"] * self.width) + ">"
+        return f"splat ({lane.type.ir} {text})"
 
     def _intrinsic(self, lane: Lane, arguments: list[str]) -> str:
         scalar = f"{'f' if lane.type.is_float else 'i'}{lane.type.bits}"
@@ -147,11 +155,7 @@ class Emitter:
 
     def _call(self, lane: Lane, arguments: list[str], result: str) -> str:
         types = [argument.type.ir for argument in lane.arguments]
-        name = f"@{lane.attribute}"
-        if lane.attribute in ROUTINES:
-            self.declarations[name] = ROUTINES[lane.attribute]
-        else:
-            self.declarations[name] = f"declare {result} {name}({', '.join(types)})"
+        name = self.declarations.routine(lane.attribute, result, types)
         if self.width == 1:
             given = ", ".join(f"{type} {value}" for type, value in zip(types, arguments, strict=True))
             return self.register(f"call {result} {name}({given})")

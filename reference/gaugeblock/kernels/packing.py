@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import functools
 
-from .code import Code
-from .compiler import NAME, compiler
+from .code import NAME, PLAIN, Code
+from .compiler import compiler
 from .isa import Level
 
 LANES = 8
@@ -34,10 +34,13 @@ def scatter(itemsize: int, level: Level) -> int:
 
 def _module(itemsize: int, level: Level, *, filling: bool) -> str:
     move = _line(itemsize, level.vector_bytes) if filling else _spread(itemsize)
-    parts = [move, _turn(itemsize, level.vector_bytes), _tile(filling=filling)]
+    parts = [move, _turn(itemsize, level.vector_bytes)]
     if "@llvm.smax" in move:
         parts.append("declare i64 @llvm.smax.i64(i64, i64)")
-    return "\n".join([*parts, f"attributes #0 = {{ {level.attributes} }}", ""]).replace("%ITEMSIZE", str(itemsize))
+    attributes = f"attributes #0 = {{ {level.attributes} }}"
+    turn, move = f"@{NAME}_turn(ptr, i64, ptr, i64, i64, i64)", f"@{NAME}_move(ptr, ptr, i64, i64)"
+    parts += [attributes, PLAIN, f"declare void {turn}", f"declare void {move}", _tile(filling=filling), attributes, ""]
+    return "\n".join(parts).replace("%ITEMSIZE", str(itemsize))
 
 
 def _tile(*, filling: bool) -> str:
@@ -47,12 +50,12 @@ def _tile(*, filling: bool) -> str:
     turned = code.register(f"and i1 {beside}, {several}")
     with code.when(turned):
         if filling:
-            code.line("call void @turn(ptr %buffer, i64 %pitch, ptr %place, i64 %stride, i64 %n, i64 %rows)")
+            code.line(f"call void @{NAME}_turn(ptr %buffer, i64 %pitch, ptr %place, i64 %stride, i64 %n, i64 %rows)")
         else:
-            code.line("call void @turn(ptr %place, i64 %stride, ptr %buffer, i64 %pitch, i64 %rows, i64 %n)")
+            code.line(f"call void @{NAME}_turn(ptr %place, i64 %stride, ptr %buffer, i64 %pitch, i64 %rows, i64 %n)")
     with code.when(code.register(f"xor i1 {turned}, true")), code.loop(0, "%rows") as t:
         line, place = code.at("%buffer", t, "%pitch"), code.at("%place", t, "%row_stride")
-        code.line(f"call void @move(ptr {line}, ptr {place}, i64 %n, i64 %stride)")
+        code.line(f"call void @{NAME}_move(ptr {line}, ptr {place}, i64 %n, i64 %stride)")
     arguments = "ptr %buffer, i64 %pitch, ptr %place, i64 %n, i64 %rows, i64 %stride, i64 %row_stride"
     return code.function(f"define void @{NAME}({arguments}) #0", "  ret void")
 
@@ -86,7 +89,7 @@ def _line(itemsize: int, vector_bytes: int) -> str:
     with code.loop(code.load("i64", done), "%n") as i:
         value = code.load(type, code.at("%place", i, "%stride"), align)
         code.store(type, value, code.at("%line", i, itemsize), align)
-    return code.function("define internal void @move(ptr %line, ptr %place, i64 %n, i64 %stride) #0", "  ret void")
+    return code.function(f"define void @{NAME}_move(ptr %line, ptr %place, i64 %n, i64 %stride) #0", "  ret void")
 
 
 def _every_other(code: Code, itemsize: int, lanes: int, done: str) -> None:
@@ -124,7 +127,7 @@ def _spread(itemsize: int) -> str:
     with code.loop(0, "%n") as i:
         value = code.load(type, code.at("%line", i, itemsize), align)
         code.store(type, value, code.at("%place", i, "%stride"), align)
-    return code.function("define internal void @move(ptr %line, ptr %place, i64 %n, i64 %stride) #0", "  ret void")
+    return code.function(f"define void @{NAME}_move(ptr %line, ptr %place, i64 %n, i64 %stride) #0", "  ret void")
 
 
 def _turn(itemsize: int, vector_bytes: int) -> str:
@@ -140,7 +143,7 @@ def _turn(itemsize: int, vector_bytes: int) -> str:
         _turn_singly(code, itemsize, ("0", whole_n), (whole_rows, "%rows"))
         _turn_singly(code, itemsize, (whole_n, "%n"), ("0", "%rows"))
     arguments = "ptr %dst, i64 %dst_pitch, ptr %src, i64 %src_pitch, i64 %rows, i64 %n"
-    return code.function(f"define internal void @turn({arguments}) #0", "  ret void")
+    return code.function(f"define void @{NAME}_turn({arguments}) #0", "  ret void")
 
 
 def _turn_square(code: Code, itemsize: int, lanes: int, source: str, target: str) -> None:

@@ -12,12 +12,13 @@ from __future__ import annotations
 import functools
 
 from ..core.dtype import DType, int32
-from .code import Code
-from .compiler import NAME, Builtin, compiler
+from .code import NAME, Code
+from .compiler import Builtin, compiler
 from .isa import Level, current_level
 from .packing import element_type
-from .pointwise import shared_entries
+from .pointwise import contiguous_address, strided_address
 from .pointwise_entry import Signature
+from .rows_driver import rows_driver
 
 
 class PickKernel:
@@ -38,11 +39,15 @@ class PickKernel:
         if attribute not in ("contiguous", "strided"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
         row = compiler().load(_text(self.itemsize, self.index, self.level))
-        contiguous, strided = shared_entries(Signature(1, "mmii"))
+        signature = Signature(1, "mmii")
         descriptor = [row, self.itemsize, self.itemsize, self.index.itemsize]
-        self.contiguous = compiler().builtin("pick", contiguous, descriptor)
-        self.strided = compiler().builtin("pick", strided, [*descriptor, 0, 0])
-        return self.contiguous if attribute == "contiguous" else self.strided
+        address = contiguous_address(signature)
+        if attribute == "strided":
+            address = strided_address(signature)
+            descriptor += [rows_driver(signature.memory), 0]
+        builtin = compiler().builtin("pick", address, descriptor)
+        setattr(self, attribute, builtin)
+        return builtin
 
     def tiled(self, apart: tuple[bool, ...]) -> Builtin:
         """As `strided`: single elements are read wherever they lie."""

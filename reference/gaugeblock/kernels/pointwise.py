@@ -12,16 +12,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 from ..core.dtype import DType
 from .body import Body, Formula, record
-from .compiler import NAME, Builtin, compiler
+from .code import NAME
+from .compiler import Builtin, compiler
+from .declarations import Declarations
 from .isa import Level, current_level
 from .loops import RowWriter
-from .lower import Declarations
 from .operand import Immediate, Raw, number_kind
 from .packing import gather, scatter
-from .pointwise_entry import Signature, entries
+from .pointwise_entry import Signature, contiguous_entry, strided_entry
+from .rows_driver import rows_driver
 from .tiles import MAX_OPERANDS, tiled_driver
 
 
@@ -70,21 +73,24 @@ class PointwiseKernel:
         """LLVM IR of the row function, named @NAME."""
         declarations = Declarations(self.level.vector_bytes)
         row = RowWriter(body, declarations).text(NAME)
-        return "\n".join([row, *declarations.values(), f"attributes #0 = {{ {self.level.attributes} }}", ""])
+        return f"{row}\n{declarations.text(self.level.attributes)}"
 
-    def __getattr__(self, attribute: str) -> Builtin:
-        if attribute not in ("contiguous", "strided"):
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute in ("width", "_descriptor", "_tiled"):
+            body = self.body()
+            self.width = body.width
+            row = compiler().load(self.text(body))
+            self._descriptor = [row, *(operand.itemsize for operand in body.memory)]
+            self._tiled: dict[tuple[bool, ...], Builtin] = {}
+        elif attribute == "contiguous":
+            self.contiguous = compiler().builtin(self.name, contiguous_address(self._signature()), self._descriptor)
+        elif attribute == "strided":
+            signature = self._signature()
+            descriptor = [*self._descriptor, rows_driver(signature.memory), 0]
+            self.strided = compiler().builtin(self.name, strided_address(signature), descriptor)
+        else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
-        body = self.body()
-        self.width = body.width
-        row = compiler().load(self.text(body))
-        descriptor = [row, *(operand.itemsize for operand in body.memory)]
-        contiguous, strided = shared_entries(self._signature())
-        self._descriptor = descriptor
-        self._tiled: dict[tuple[bool, ...], Builtin] = {}
-        self.contiguous = compiler().builtin(self.name, contiguous, descriptor)
-        self.strided = compiler().builtin(self.name, strided, [*descriptor, 0, 0])
-        return self.contiguous if attribute == "contiguous" else self.strided
+        return object.__getattribute__(self, attribute)
 
     def _signature(self) -> Signature:
         kinds = [number_kind(o.dtype) if isinstance(o, Immediate) else "m" for o in self.operands]
@@ -92,9 +98,8 @@ class PointwiseKernel:
 
     def tiled(self, apart: tuple[bool, ...]) -> Builtin:
         """As `strided`, with the operands in memory marked in `apart` going through buffers tile by tile."""
-        plain = self.strided
         if self.width == 1 or len(apart) > MAX_OPERANDS:
-            return plain
+            return self.strided
         found = self._tiled.get(apart)
         if found is None:
             outputs, level = len(self.results), self.level
@@ -102,19 +107,22 @@ class PointwiseKernel:
                 (scatter if place < outputs else gather)(itemsize, level) if through else 0
                 for place, (itemsize, through) in enumerate(zip(self._descriptor[1:], apart, strict=True))
             ]
-            _, strided = shared_entries(self._signature())
             descriptor = [*self._descriptor, tiled_driver(level), 0, *transfers]
-            found = self._tiled[apart] = compiler().builtin(self.name, strided, descriptor)
+            found = compiler().builtin(self.name, strided_address(self._signature()), descriptor)
+            self._tiled[apart] = found
         return found
 
 
 @functools.cache
-def shared_entries(signature: Signature) -> tuple[int, int]:
-    """Addresses of the contiguous and strided entry points for a signature."""
-    text = entries(signature)
-    module = text.replace("@contiguous", f"@{NAME}_contiguous").replace("@strided", f"@{NAME}_strided")
-    contiguous, strided = compiler().load_all(module, ("_contiguous", "_strided"))
-    return contiguous, strided
+def contiguous_address(signature: Signature) -> int:
+    """Address of the contiguous entry point for a signature."""
+    return compiler().load(contiguous_entry(signature))
+
+
+@functools.cache
+def strided_address(signature: Signature) -> int:
+    """Address of the strided entry point for a signature."""
+    return compiler().load(strided_entry(signature))
 
 
 _KERNELS: dict[tuple[object, ...], PointwiseKernel] = {}

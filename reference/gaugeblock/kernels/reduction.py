@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 from ..core.dtype import DType
 from .common import TURNED_FOLD
-from .compiler import NAME, Builtin, compiler
+from .compiler import Builtin, compiler
 from .fold import Fold, record_fold
 from .fold_output import OutputWriter
 from .isa import Level, current_level
@@ -27,13 +28,16 @@ from .reduction_entry import reduction_entry
 class ReductionKernel:
     """A compiled fold; its builtins are made on first use.
 
-    They have one signature: `reduce`, `gathering` for elements that lie apart, `turning` (of folds with one result)
-    for few elements that lie side by side.
+    They have one signature: `reduce` for any strides, `along` where outputs do not lie side by side in the input,
+    `gathering` where nothing does, `turning` (of folds with one result) for few elements that lie side by side.
     """
 
-    __slots__ = ("compute", "fold", "gathering", "input", "level", "name", "reduce", "results", "turning")
+    __slots__ = (
+        "_rows", "along", "compute", "fold", "gathering", "input", "level", "name", "reduce", "results", "turning",
+    )  # fmt: skip
 
     reduce: Builtin
+    along: Builtin
     gathering: Builtin
     turning: Builtin
 
@@ -50,28 +54,41 @@ class ReductionKernel:
     def __repr__(self) -> str:
         return f"<reduction kernel {self.name}({self.input.name})>"
 
-    def text(self) -> str:
-        """LLVM IR of the row function, named @NAME."""
-        body = record_fold(self.fold, self.input, self.compute, self.results, self.level)
-        return OutputWriter(body, self.level.vector_bytes).text(NAME, self.level.attributes)
-
-    def __getattr__(self, attribute: str) -> Builtin:
-        if attribute not in ("reduce", "gathering", "turning"):
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute == "_rows":
+            self._rows: dict[bool, int] = {}
+        elif attribute in ("reduce", "along", "gathering", "turning"):
+            setattr(self, attribute, self._builtin(attribute))
+        else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
-        row = compiler().load(self.text())
+        return object.__getattribute__(self, attribute)
+
+    def _builtin(self, kind: str) -> Builtin:
         itemsize = self.input.itemsize
-        routine = 0 if attribute == "reduce" else gather(itemsize, self.level)
-        descriptor = [row, routine, itemsize, 0, 0]
-        if attribute == "turning":
-            descriptor = [compiler().common(TURNED_FOLD), 0, itemsize, routine, row]
-        builtin = compiler().builtin(self.name, _entry(len(self.results), self.fold.numbers), descriptor)
-        setattr(self, attribute, builtin)
-        return builtin
+        row = self._row(wide=kind in ("reduce", "turning"))
+        descriptor = [row, 0, itemsize, 0, 0]
+        if kind == "gathering":
+            descriptor[1] = gather(itemsize, self.level)
+        elif kind == "turning":
+            descriptor = [compiler().common(TURNED_FOLD), 0, itemsize, gather(itemsize, self.level), row]
+        return compiler().builtin(self.name, _entry(len(self.results), self.fold.numbers), descriptor)
+
+    def _row(self, *, wide: bool) -> int:
+        """Address of the function for a row of outputs; a `wide` one also folds many outputs that lie side by side."""
+        found = self._rows.get(wide)
+        if found is None:
+            body = record_fold(self.fold, self.input, self.compute, self.results, self.level)
+            single = OutputWriter(body, self.level).single()
+            found = self._rows[False] = compiler().load(single)
+            if wide:
+                symbol = compiler().symbol(single)
+                found = self._rows[True] = compiler().load(OutputWriter(body, self.level).several(symbol))
+        return found
 
 
 @functools.cache
 def _entry(outputs: int, numbers: int) -> int:
-    return compiler().load(reduction_entry(outputs, numbers).replace("@reduce", f"@{NAME}"))
+    return compiler().load(reduction_entry(outputs, numbers))
 
 
 _KERNELS: dict[tuple[object, ...], ReductionKernel] = {}

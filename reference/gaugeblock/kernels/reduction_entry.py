@@ -10,6 +10,7 @@ and for a turned fold its routine and the address of the fold itself.
 
 from __future__ import annotations
 
+from .code import NAME, PLAIN
 from .common import SHARE_KEPT, declaration
 from .entry import PYTHON_API, EntryWriter
 from .fold_memory import BLOCK_BYTES, FOLD_SLOT, GATHER_SLOT, ITEMSIZE_SLOT, TURN_SLOT
@@ -18,7 +19,7 @@ from .sharing import MAX_DIMS
 
 def reduction_entry(outputs: int, numbers: int) -> str:
     """IR text of the module."""
-    entry = EntryWriter("reduce", "reduction kernel")
+    entry = EntryWriter(NAME, "reduction kernel")
     outs = entry.register(f"alloca [{outputs} x ptr]")
     for index in range(outputs):
         entry.store("i64", entry.integer(index), outs, index)
@@ -65,7 +66,7 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     shared = f"call i1 @{SHARE_KEPT}(ptr @kept, {call}, i64 {outputs})"
     entry.run(f"call i1 @kept({call})", amount, shared)
     text = entry.text([f"  %right = icmp sge i64 %nargs, {position}", "  br i1 %right, label %read, label %wrong"])
-    return "\n".join([PYTHON_API, declaration(SHARE_KEPT), _kept(outputs), text, ""])
+    return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_KEPT), _kept(outputs), text, ""])
 
 
 def _kept(outputs: int) -> str:

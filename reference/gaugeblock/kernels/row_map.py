@@ -13,15 +13,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..core.dtype import DType
-from .compiler import NAME, Builtin, compiler
+from .code import NAME
+from .compiler import Builtin, compiler
 from .complex_lanes import Value
 from .conversion import from_storage, lane_type, storage_type, to_storage
+from .declarations import Declarations
 from .expression import F64, INT, Lane, LaneType
 from .fold import Context, Phase, State, arguments
 from .isa import Level, current_level
-from .lower import Declarations, Emitter
-from .pointwise import shared_entries
+from .lower import Emitter
+from .pointwise import strided_address
 from .pointwise_entry import Signature
+from .rows_driver import rows_driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +87,10 @@ class RowMapKernel:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
         row = compiler().load(RowMapWriter(self).text())
         kinds = "m" * (1 + len(self.beside)) + "d" * self.program.numbers
-        _, strided = shared_entries(Signature(1 + len(self.found), kinds))
         memory = (self.dtype, *self.found, self.dtype, *self.beside)
-        self.strided = compiler().builtin(self.name, strided, [row, *(d.itemsize for d in memory), 0, 1])
+        descriptor = [row, *(d.itemsize for d in memory), rows_driver(len(memory)), 1]
+        strided = strided_address(Signature(1 + len(self.found), kinds))
+        self.strided = compiler().builtin(self.name, strided, descriptor)
         return self.strided
 
 
@@ -131,8 +135,7 @@ class RowMapWriter:
         self._store_found(Context(count, numbers, earlier), stored)
         self._map(Context(count, numbers, earlier), out if self.held else source, out, stop, block)
         head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0 {{"
-        attributes = f"attributes #0 = {{ {self.level.attributes} }}"
-        tail = ["  ret i1 false", "}", *self.declarations.values(), attributes, ""]
+        tail = ["  ret i1 false", "}", self.declarations.text(self.level.attributes)]
         return "\n".join([head, "entry:", *self.lines, *tail])
 
     def _value(self) -> tuple[Lane, Value]:

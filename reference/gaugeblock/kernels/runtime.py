@@ -1,6 +1,11 @@
-"""Scalar routines written in LLVM IR that kernels may call, included in a module when used."""
+"""Scalar routines written in LLVM IR that kernels may call, included in a module when used.
+
+Those in PLAIN_ROUTINES only call others; they stand in the module's part without optimisation, after its name.
+"""
 
 from __future__ import annotations
+
+from .code import NAME
 
 
 def _power(bits: int) -> str:
@@ -48,7 +53,7 @@ EXTENDED = ("lgamma",)
 def _extended(name: str) -> str:
     """The double function by way of the 80-bit one: rounded once more, within 0.51 units in the last place."""
     return f"""declare x86_fp80 @{name}l(x86_fp80)
-define internal double @gb_extended_{name}(double %x) {{
+define double @{NAME}_gb_extended_{name}(double %x) {{
   %wide = fpext double %x to x86_fp80
   %value = call x86_fp80 @{name}l(x86_fp80 %wide)
   %result = fptrunc x86_fp80 %value to double
@@ -59,7 +64,7 @@ define internal double @gb_extended_{name}(double %x) {{
 def _single(name: str) -> str:
     """The float function by way of the double one."""
     return f"""declare double @{name}(double)
-define internal float @gb_single_{name}(float %x) {{
+define float @{NAME}_gb_single_{name}(float %x) {{
   %wide = fpext float %x to double
   %value = call double @{name}(double %wide)
   %result = fptrunc double %value to float
@@ -68,5 +73,5 @@ define internal float @gb_single_{name}(float %x) {{
 
 
 ROUTINES: dict[str, str] = {f"gb_power_{bits}": _power(bits) for bits in (8, 16, 32, 64)} | {"gb_gcd": _GCD}
-ROUTINES |= {f"gb_extended_{name}": _extended(name) for name in EXTENDED}
-ROUTINES |= {f"gb_single_{name}": _single(name) for name in ("sin", "cos", "tan")}
+PLAIN_ROUTINES: dict[str, str] = {f"gb_extended_{name}": _extended(name) for name in EXTENDED}
+PLAIN_ROUTINES |= {f"gb_single_{name}": _single(name) for name in ("sin", "cos", "tan")}

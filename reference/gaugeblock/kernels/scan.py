@@ -11,16 +11,19 @@ import functools
 from collections.abc import Sequence
 
 from ..core.dtype import DType
-from .compiler import NAME, Builtin, compiler
+from .code import NAME
+from .compiler import Builtin, compiler
 from .conversion import from_storage, rounded, to_storage
+from .declarations import Declarations
 from .expression import INT, Lane
 from .fold import Context, Phase, arguments
 from .isa import Level, current_level
 from .loops import deinterleave, interleave
 from .lower import Emitter
 from .operand import Memory, memory
-from .pointwise import shared_entries
+from .pointwise import strided_address
 from .pointwise_entry import Signature
+from .rows_driver import rows_driver
 
 
 class ScanKernel:
@@ -48,8 +51,9 @@ class ScanKernel:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
         row = compiler().load(self.text())
         itemsizes = [dtype.itemsize for dtype in (*self.results, self.input)]
-        _, strided = shared_entries(Signature(len(self.results), "m"))
-        self.strided = compiler().builtin(self.name, strided, [row, *itemsizes, 0, 1])
+        strided = strided_address(Signature(len(self.results), "m"))
+        descriptor = [row, *itemsizes, rows_driver(len(itemsizes)), 1]
+        self.strided = compiler().builtin(self.name, strided, descriptor)
         return self.strided
 
     def text(self) -> str:
@@ -69,7 +73,7 @@ class ScanKernel:
         finished = self.phase.finish(stepped, context)
         stored = [to_storage(v, dtype, half) for v, dtype in zip(finished, self.results, strict=True)]
         everything = (*outputs, source)
-        declarations: dict[str, str] = {}
+        declarations = Declarations(self.level.vector_bytes)
         emitter = Emitter(1, "s", declarations)
         start = Emitter(1, "i", declarations)
         initial = start.emit(identity)
@@ -105,9 +109,7 @@ class ScanKernel:
                 "end:",
                 "  ret i1 false",
                 "}",
-                *declarations.values(),
-                f"attributes #0 = {{ {self.level.attributes} }}",
-                "",
+                declarations.text(self.level.attributes),
             ]
         )
 

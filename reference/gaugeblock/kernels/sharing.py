@@ -1,7 +1,7 @@
 """IR text that shares large loops out to the pool's threads, part by part; one text for every number of operands.
 
     @NAME_share_flat(row, pointers, numbers, n, itemsizes, many)
-    @NAME_share_grid(drive, row, pointers, numbers, ndim, sizes, strides, itemsizes, many)
+    @NAME_share_grid(drive, row, pointers, numbers, ndim, sizes, strides, itemsizes, transfers, outputs, many)
 
 The first splits one contiguous run, the second a box along one of its dims, from the one on that stands in the slot
 after the driver behind the item sizes. A part has about PART elements: what it computes does not depend on how many
@@ -88,20 +88,21 @@ def _share_grid(name: str) -> str:
     context = context_of(
         code,
         ("ptr %drive", "ptr %row", "ptr %pointers", "ptr %numbers", "i64 %ndim", "ptr %sizes", "ptr %strides",
-         "ptr %itemsizes", f"i64 {dim}", f"i64 {size}", f"i64 {chunk}", "i64 %many"),
+         "ptr %itemsizes", "ptr %transfers", "i64 %outputs", f"i64 {dim}", f"i64 {size}", f"i64 {chunk}", "i64 %many"),
     )  # fmt: skip
     failed = code.register(f"call i1 @{name}_run(ptr @grid_part, ptr {context}, i64 {pieces})")
     arguments = (
         "ptr %drive, ptr %row, ptr %pointers, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, "
-        "i64 %many"
+        "ptr %transfers, i64 %outputs, i64 %many"
     )
     return code.function(f"define i1 @{name}_share_grid({arguments})", f"  ret i1 {failed}")
 
 
 def _grid_part() -> str:
     code = Code()
-    kinds = ("ptr", "ptr", "ptr", "ptr", "i64", "ptr", "ptr", "ptr", "i64", "i64", "i64", "i64")
-    drive, row, pointers, numbers, ndim, sizes, strides, itemsizes, dim, size, chunk, many = fields_of(code, kinds)
+    kinds = ("ptr",) * 4 + ("i64",) + ("ptr",) * 4 + ("i64",) * 5
+    (drive, row, pointers, numbers, ndim, sizes, strides, itemsizes, transfers, outputs, dim, size, chunk,
+     many) = fields_of(code, kinds)  # fmt: skip
     moved = code.register(f"alloca ptr, i64 {many}")
     own = code.register(f"alloca [{MAX_DIMS} x i64]")
     fault = _no_fault(code)
@@ -116,7 +117,7 @@ def _grid_part() -> str:
     with code.when(code.register(f"icmp sgt i64 {count}, 0")):
         found = code.register(
             f"call i1 {drive}(ptr {row}, ptr {moved}, ptr {numbers}, i64 {ndim}, ptr {own}, ptr {strides}, "
-            f"ptr {itemsizes})"
+            f"ptr {itemsizes}, ptr {transfers}, i64 {outputs}, i64 {many})"
         )
         code.store("i1", found, fault, 1)
     return part_function("grid_part", code, code.load("i1", fault, 1))

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import functools
 
-from .code import Code
-from .compiler import NAME, compiler
+from .code import NAME, PLAIN, Code
+from .compiler import compiler
 from .isa import Level
 
 ROWS = 16
@@ -29,11 +29,13 @@ def tiled_driver(level: Level) -> int:
 
 
 def _text(level: Level) -> str:
-    return "\n".join([_plane(), _grid(), f"attributes #0 = {{ {level.attributes} }}", ""])
+    attributes = f"attributes #0 = {{ {level.attributes} }}"
+    plane = f"declare i1 @{NAME}_plane(ptr, ptr, ptr, i64, i64, ptr, ptr, ptr, ptr, i64, i64)"
+    return "\n".join([_plane(), attributes, PLAIN, plane, _grid(), attributes, ""])
 
 
 def _plane() -> str:
-    """@plane: all tiles over the two innermost dims; `inner` and `outer` hold the strides of the operands."""
+    """@NAME_plane: all tiles over the two innermost dims; `inner` and `outer` hold the strides of the operands."""
     code = Code()
     fault = code.register("alloca i8")
     code.store("i8", 0, fault, 1)
@@ -75,7 +77,7 @@ def _plane() -> str:
         "ptr %row, ptr %cursors, ptr %numbers, i64 %width, i64 %height, ptr %inner, ptr %outer, ptr %itemsizes, "
         "ptr %transfers, i64 %outputs, i64 %operands"
     )
-    return code.function(f"define internal i1 @plane({arguments}) #0", f"  ret i1 {result}")
+    return code.function(f"define i1 @{NAME}_plane({arguments}) #0", f"  ret i1 {result}")
 
 
 def _apart(code: Code, k: str) -> str:
@@ -137,7 +139,7 @@ def _grid() -> str:
                 code.store("ptr", code.at(code.load("ptr", place), index, stride), place)
         width, tall = code.load("i64", "%sizes"), code.load("i64", height)
         failed = code.register(
-            f"call i1 @plane(ptr %row, ptr {cursors}, ptr %numbers, i64 {width}, i64 {tall}, ptr {inner}, "
+            f"call i1 @{NAME}_plane(ptr %row, ptr {cursors}, ptr %numbers, i64 {width}, i64 {tall}, ptr {inner}, "
             f"ptr {outer}, ptr %itemsizes, ptr %transfers, i64 %outputs, i64 %operands)"
         )
         _note(code, fault, failed)

@@ -6,9 +6,10 @@ import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from .code import NAME
+from .declarations import Declarations
 from .expression import Lane
 from .literals import literal
-from .runtime import ROUTINES
 
 if TYPE_CHECKING:
     from .lower import Emitter
@@ -105,16 +106,16 @@ def looked_up(emitter: Emitter, lane: Lane, arguments: list[str]) -> str:
 
 def one_by_one(emitter: Emitter, lane: Lane) -> str:
     """The function of (condition, fast value, arguments) that calls a routine for single lanes of vectors."""
-    routine, type, scalar, width = lane.attribute, emitter.type(lane.type), lane.type.ir, emitter.width
+    type, scalar, width = emitter.type(lane.type), lane.type.ir, emitter.width
     count = len(lane.arguments) - 2
-    name = f"@gb_rare_{routine}_{width}"
-    emitter.declarations[f"@{routine}"] = ROUTINES.get(
-        routine, f"declare {scalar} @{routine}({', '.join([scalar] * count)})"
-    )
+    name = f"@{NAME}_rare_{lane.attribute}_{width}"
+    plain = Declarations()
+    routine = plain.routine(lane.attribute, scalar, [scalar] * count)
+    emitter.declarations.plain |= plain.plain or plain
     places = ["result", *(f"a{k}" for k in range(count))]
     taken = ", ".join(f"{type} %{place}" for place in places)
     lines = [
-        f"define internal {type} {name}(<{width} x i1> %where, {taken}) noinline #0 {{",
+        f"define {type} {name}(<{width} x i1> %where, {taken}) #0 {{",
         "entry:",
         f"  %flags = zext <{width} x i1> %where to <{width} x i8>",
         f"  %flag_place = alloca <{width} x i8>, align 64",
@@ -137,7 +138,7 @@ def one_by_one(emitter: Emitter, lane: Lane) -> str:
     lines += [f"  %{place}_k = load {scalar}, ptr %{place}_at" for place in places[1:]]
     given = ", ".join(f"{scalar} %{place}_k" for place in places[1:])
     lines += [
-        f"  %value = call {scalar} @{routine}({given})",
+        f"  %value = call {scalar} {routine}({given})",
         f"  store {scalar} %value, ptr %result_at",
         "  br label %next",
         "next:",
@@ -149,5 +150,6 @@ def one_by_one(emitter: Emitter, lane: Lane) -> str:
         f"  ret {type} %all",
         "}",
     ]
-    emitter.declarations[name] = "\n".join(lines)
+    emitter.declarations[name] = f"declare {type} {name}(<{width} x i1>, {', '.join([type] * len(places))})"
+    emitter.declarations.plain[name] = "\n".join(lines)
     return name

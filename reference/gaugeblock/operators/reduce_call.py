@@ -130,11 +130,13 @@ def _plan(
         tail += [d[2 + k] for d in kept_dims]
     kernel = reduction_kernel(name, fold, geometry.dtype, compute, results)
     observed("reduction", (kernel, tuple(d[0] for d in kept_dims), tuple(d[0] for d in inner_dims)))
-    apart = bool(inner_dims) and inner_dims[0][1] != itemsize and not (kept_dims and kept_dims[0][1] == itemsize)
+    unpacked = bool(inner_dims) and inner_dims[0][1] != itemsize
+    apart = unpacked and not (kept_dims and kept_dims[0][1] == itemsize)
     few = len(results) == 1 == len(inner_dims) and inner_dims[0][0] <= FEW and not apart
     if few and kept_dims and kept_dims[0][0] >= TURNED and kept_dims[0][1] != itemsize:
         return ReducePlan(outputs, kernel.turning, tuple(tail))
-    return ReducePlan(outputs, kernel.gathering if apart else kernel.reduce, tuple(tail))
+    builtin = kernel.gathering if apart else kernel.reduce if unpacked else kernel.along
+    return ReducePlan(outputs, builtin, tuple(tail))
 
 
 def _row_major(sizes: Sequence[int], itemsize: int) -> list[int]:
