@@ -184,6 +184,7 @@ CALLS: dict[str, str] = {
     # autograd.graph
     "grad_fn": "(tensor) -> the node that made it, None for a leaf",
     "node_name": "(node) -> str",
+    "apply_node": "(node, *gradients) -> tuple: what the node gives for these, a tensor or None per argument",
     "next_functions": "(node) -> tuple of (node or None, int)",
     "next_node": "(node, edge) -> the node that the edge leads to, or None",
     "same_node": "(node, node) -> bool",

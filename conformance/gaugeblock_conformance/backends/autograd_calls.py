@@ -140,6 +140,10 @@ class Differentiating:
     def node_name(self, node: Any) -> str:
         return str(node.name())
 
+    def apply_node(self, node: Any, *gradients: Any) -> tuple[Any, ...]:
+        given = node(*gradients)
+        return given if isinstance(given, tuple) else (given,)
+
     def next_functions(self, node: Any) -> tuple[tuple[Any, int], ...]:
         return tuple((following, int(slot)) for following, slot in node.next_functions)
 

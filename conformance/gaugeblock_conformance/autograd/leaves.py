@@ -1,0 +1,76 @@
+"""Tensors that require grad, and what is asked of them in nearly every test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import strategies as hs
+
+from ..backend import DType
+from ..case import TensorCase
+from ..session import Handle, Session
+from ..strategies import WRITABLE, tensors
+
+
+def leaf(s: Session, data: Any, dtype: str | None = None) -> Handle:
+    """A fresh tensor that requires grad."""
+    x = s.tensor(data, dtype)
+    s.call("requires_grad_", x)
+    return x
+
+
+def leaf_of(s: Session, case: TensorCase) -> Handle:
+    """The tensor of a drawn case, with grad required of it."""
+    x = s.build(case)
+    s.call("requires_grad_", x)
+    return x
+
+
+def small_floats(
+    dtypes: Sequence[str] = ("float64",), layouts: Sequence[str] = WRITABLE, max_dims: int = 3, empty: bool = False
+) -> hs.SearchStrategy[TensorCase]:
+    """Tensors of small integers, whose sums and products are exact, in any layout without overlap."""
+    return tensors(dtypes, layouts=layouts, kind="small", max_dims=max_dims, empty=empty)
+
+
+def ones_like(s: Session, y: Handle) -> Handle:
+    made: Handle = s.call("ones", tuple(s.observe("shape", y)), dtype=DType(s.observe("dtype", y)))
+    return made
+
+
+def gradients(s: Session, y: Handle, inputs: Sequence[Handle], seed: Handle | None = None, **flags: Any) -> Any:
+    """The gradients of ``y`` by ``inputs``, of the sum of its elements where no seed is given."""
+    return s.call("gradients", y, list(inputs), [ones_like(s, y) if seed is None else seed], **flags)
+
+
+def gradient(s: Session, y: Handle, x: Handle, seed: Handle | None = None, **flags: Any) -> Handle:
+    """The gradient of ``y``, or of the sum of its elements, by ``x``."""
+    (found,) = s.parts(gradients(s, y, [x], seed, **flags), 1)
+    return tensor_of(s, found, f"gradient by {x.name}")
+
+
+def tensor_of(s: Session, found: Any, what: str) -> Handle:
+    """``found``, expected to be a tensor."""
+    if not isinstance(found, Handle):
+        s.expect(None, "a tensor", what)
+    return found  # type: ignore[no-any-return]
+
+
+def backward(s: Session, y: Handle, **flags: Any) -> None:
+    """A backward pass of the sum of the elements of ``y``."""
+    s.call("backward", s.call("sum", y), **flags)
+
+
+def expect_grad(s: Session, x: Handle, want: Any, dtype: str | None = None) -> None:
+    """Expect the field ``grad`` of ``x``: None, or these elements (a list is taken as float32)."""
+    found = s.call("grad", x)
+    if want is None or not isinstance(found, Handle):
+        s.expect(None if found is None else "a tensor", None if want is None else "a tensor", f"grad of {x.name}")
+        return
+    s.expect_values(found, want, signed_zero=False, dtype=dtype)
+
+
+def clear_log(s: Session) -> None:
+    """Forget what hooks of earlier examples wrote, without a word in the snippet."""
+    s.guard("autograd_log", lambda: s.backend.call("autograd_log"))
