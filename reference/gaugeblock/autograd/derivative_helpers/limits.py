@@ -28,6 +28,13 @@ def above_limit(grad: Tensor, self: Tensor, low: Tensor | None, high: Tensor) ->
     return gb.where(self > high if low is None else (self > high) | (high < low), grad, 0)
 
 
+def finite_back(grad: Tensor, self: Tensor) -> Tensor:
+    """`grad` where `self` is finite, each part of a complex number by itself; else 0."""
+    if not self.is_complex():
+        return gb.where(self.isfinite(), grad, 0)
+    return gb.complex(finite_back(grad.real, self.real), finite_back(grad.imag, self.imag))
+
+
 def logit_back(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
     """``grad / (x (1 - x))``, which outside of [0, 1] is nan, or, with an `eps`, outside of [eps, 1 - eps] is 0."""
     slope = grad / (self * (1 - self))
@@ -40,5 +47,6 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "within_limits": within_limits,
     "below_limit": below_limit,
     "above_limit": above_limit,
+    "finite_back": finite_back,
     "logit_back": logit_back,
 }

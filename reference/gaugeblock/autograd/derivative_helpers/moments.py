@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import gaugeblock as gb
 from gaugeblock import Tensor
 
 from .spreading import Dims, count, reduced_dims, restored
@@ -14,11 +15,16 @@ Correction = int | float | None
 
 
 def var_back(grad: Tensor, self: Tensor, dim: Dims, correction: Correction, keepdim: bool) -> Tensor:
-    """``2 (x - mean) / (n - correction)`` times `grad`; a missing correction is 1."""
+    """``2 (x - mean) / (n - correction)`` times `grad`; a missing correction is 1.
+
+    A variance of all elements without a degree of freedom has inf in place of the slope, and nan where x is the mean.
+    """
     freedom = count(self.shape, dim) - (1 if correction is None else correction)
-    factor = 2 / freedom if freedom else math.inf
+    grad = restored(grad, self.shape, dim, keepdim)
     centred = self - self.mean(reduced_dims(self.ndim, dim), True)
-    return restored(grad, self.shape, dim, keepdim) * factor * centred
+    if freedom <= 0 and dim in (None, ()):
+        return grad * gb.full_like(centred, math.inf).masked_fill(centred == 0, math.nan)
+    return grad * (2 / freedom if freedom else math.inf) * centred
 
 
 def std_back(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, correction: Correction, keepdim: bool) -> Tensor:

@@ -29,7 +29,7 @@ def polynomial_slope(name: str, x: Tensor, n: Tensor | float) -> Tensor:
     shifted = name.startswith("shifted")
     point = x * 2 - 1 if shifted else x
     degree = n.trunc() if isinstance(n, Tensor) and n.is_floating_point() else n
-    top = int(degree.max().item() if degree.numel() else 0) if isinstance(degree, Tensor) else int(degree)
+    top = _largest(degree)
     (slope, intercept), step = _recurrence(name)
     before, value = gb.ones_like(point), point * slope + intercept
     before_slope, value_slope = gb.zeros_like(point), gb.full_like(point, slope)
@@ -45,6 +45,13 @@ def polynomial_slope(name: str, x: Tensor, n: Tensor | float) -> Tensor:
         )
         found = _chosen(found, value_slope, degree, k + 1)
     return found * 2 if shifted else found
+
+
+def _largest(degree: Tensor | float) -> int:
+    if not isinstance(degree, Tensor):
+        return int(degree)
+    largest: float = degree.max().item() if degree.numel() else 0  # type: ignore[assignment]
+    return int(largest)
 
 
 def _chosen(found: Tensor, value: Tensor, degree: Tensor | float, k: int) -> Tensor:

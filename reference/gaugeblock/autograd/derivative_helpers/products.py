@@ -8,6 +8,8 @@ from typing import Any
 import gaugeblock as gb
 from gaugeblock import Tensor
 
+from ..grad_mode import is_grad_enabled
+
 
 def prod_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """The gradient of the product of all elements."""
@@ -40,7 +42,7 @@ def cumprod_back(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor
         return grad
     if _without_zeros(self):
         return reversed_cumsum(grad * result.conj(), dim) / self.conj()
-    return _recorded(grad, self, dim) if gb.is_grad_enabled() else _at_zeros(grad, self, dim)
+    return _recorded(grad, self, dim) if is_grad_enabled() else _at_zeros(grad, self, dim)
 
 
 def _without_zeros(self: Tensor) -> bool:

@@ -13,22 +13,25 @@ def sgn_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """The part of `grad` across the direction of `self`, over its size; 0 where that is 0, and for real numbers."""
     if not self.is_complex():
         return gb.zeros_like(grad)
-    across = grad - (grad * result.conj()).real * result
-    return (across / self.abs()).masked_fill(self == 0, 0)
+    across: Tensor = grad - (grad * result.conj()).real * result
+    back: Tensor = (across / self.abs()).masked_fill(self == 0, 0)
+    return back
 
 
 def angle_back(grad: Tensor, self: Tensor) -> Tensor:
     """``grad * i z / |z|**2``, 0 where z is 0, and for real numbers."""
     if not self.is_complex():
         return gb.zeros_like(grad)
-    return grad * (self * 1j / (self * self.conj()).real).masked_fill(self == 0, 0)
+    turned: Tensor = self * 1j / (self * self.conj()).real
+    return grad * turned.masked_fill(self == 0, 0)
 
 
 def angle_forward(tangent: Tensor, self: Tensor) -> Tensor:
     """``Im(conj(z) t) / |z|**2``, 0 where z is 0, and for real numbers."""
     if not self.is_complex():
         return gb.zeros_like(tangent)
-    return ((tangent * self.conj()).imag / (self * self.conj()).real).masked_fill(self == 0, 0)
+    turned: Tensor = (tangent * self.conj()).imag / (self * self.conj()).real
+    return turned.masked_fill(self == 0, 0)
 
 
 HELPERS: dict[str, Callable[..., Any]] = {
