@@ -19,10 +19,11 @@ _METADATA = frozenset(
     """t_ squeeze_ unsqueeze_ transpose_ swapaxes_ swapdims_ as_strided_ resize_ resize_as_ set_ requires_grad_ detach_
     share_memory_ resize_storage_""".split()
 )
+_WITH_STATISTICS = frozenset({"batch_norm", "native_batch_norm", "instance_norm"})
 # Schemas that carry no alias annotation, or promise a copy, where upstream documents that self may come back.
 _MAY_ALIAS = frozenset("""reshape contiguous to flatten real conj resolve_conj ravel expand_as type_as
     meshgrid broadcast_tensors channel_shuffle native_channel_shuffle cartesian_prod pixel_shuffle
-    pixel_unshuffle chain_matmul""".split())
+    pixel_unshuffle chain_matmul dropout alpha_dropout feature_dropout feature_alpha_dropout""".split())
 
 
 @cache
@@ -30,6 +31,16 @@ def writes_first(operator: str) -> bool:
     """Whether the operator may write to its first argument."""
     base = operator.split(".")[0]
     return operator in _WRITERS or (base.endswith("_") and not base.startswith("__"))
+
+
+@cache
+def written_places(operator: str) -> tuple[int, ...]:
+    """Which further positional arguments the operator may write to: those that its schema marks, and running statistics
+    of normalizations, which it does not."""
+    row = operators.load().get(operator)
+    arguments = () if row is None else parse(row.schema).arguments
+    marked = [k for k, a in enumerate(arguments) if a.written]
+    return (*marked, *((3, 4) if operator in _WITH_STATISTICS else ()))
 
 
 @cache

@@ -209,7 +209,8 @@ class TorchDialect(Dialect):
         base = name.split(".")[0]
         if variant == "method" or (not variant and (base.endswith("_") or base in METHODS)):
             return f"{self.literal(args[0])}.{base}({', '.join(self.arguments(args[1:], kwargs))})"
-        return f"{self.alias}.{_path(self.setup.split()[1], base)}({', '.join(self.arguments(args, kwargs))})"
+        path = _path(self.setup.split()[1], base, variant == "function")
+        return f"{self.alias}.{path}({', '.join(self.arguments(args, kwargs))})"
 
     def dtype(self, name: str) -> str:
         return f"{self.alias}.{name}"
@@ -233,7 +234,8 @@ class TorchDialect(Dialect):
 # Modules of torch's with operators of theirs, whose names begin with the module's.
 _NAMESPACES = ("fft", "linalg", "special")
 # Operators that torch.nn.functional has under another name.
-_NETWORK_NAMES = {"im2col": "unfold", "col2im": "fold", "log_sigmoid": "logsigmoid"}
+_NETWORK_NAMES = {"im2col": "unfold", "col2im": "fold", "log_sigmoid": "logsigmoid", "nll_loss2d": "nll_loss",
+                  "nll_loss_nd": "nll_loss", "cross_entropy_loss": "cross_entropy"}  # fmt: skip
 
 
 # Operators that torch.nn.functional has with other arguments: its losses name a reduction in words.
@@ -244,19 +246,19 @@ _OTHER_ARGUMENTS = frozenset(
 )
 
 
-def public_paths(base: str) -> list[str]:
+def public_paths(base: str, function: bool = False) -> list[str]:
     """Where torch may offer a function for an operator, in order: ``linalg.det`` for "linalg_det", and where no module
-    has it as it stands, ``ops.aten``."""
+    has it as it stands, ``ops.aten``; ``function`` takes one of torch.nn.functional as it is."""
     prefix, _, rest = base.partition("_")
     spaces = [f"{prefix}.{rest}"] if prefix in _NAMESPACES else []
-    network = [] if base in _OTHER_ARGUMENTS else [f"nn.functional.{_NETWORK_NAMES.get(base, base)}"]
+    network = [] if base in _OTHER_ARGUMENTS and not function else [f"nn.functional.{_NETWORK_NAMES.get(base, base)}"]
     return [*spaces, base, *network, f"ops.aten.{base}"]
 
 
-def _path(module: str, base: str) -> str:
+def _path(module: str, base: str, function: bool) -> str:
     """The path that snippets write: the first that the module, if it is imported, has."""
     loaded = sys.modules.get(module)
-    return next((path for path in public_paths(base) if at_path(loaded, path) is not None), base)
+    return next((path for path in public_paths(base, function) if at_path(loaded, path) is not None), base)
 
 
 def at_path(module: Any, path: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from . import accusation
-from .aliasing import FRESH, SELF, VIEW, changes_metadata, promise, writes_first
+from .aliasing import FRESH, SELF, VIEW, changes_metadata, promise, writes_first, written_places
 from .backend import Array, Backend, Unsupported, numpy_dtype
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _SAMPLED = 7
 # Results that are allowed to differ when a call is made twice: random draws and uninitialised memory.
 _UNREPEATABLE = frozenset(
     """rand randn randint randperm bernoulli multinomial normal rand_like randn_like randint_like empty empty_like
-    new_empty empty_strided new_empty_strided resize dropout""".split()
+    new_empty empty_strided new_empty_strided resize dropout rrelu rrelu_with_noise""".split()
 )
 
 
@@ -109,7 +109,8 @@ class Purity:
         out = kwargs.get("out")
         outs = [h for h in (out if isinstance(out, tuple | list) else [out]) if hasattr(h, "raw")]
         first = [args[0]] if writes_first(operator) and args and hasattr(args[0], "raw") else []
-        return [*first, *outs]
+        more = [args[k] for k in written_places(operator) if k < len(args) and hasattr(args[k], "raw")]
+        return [*first, *more, *outs]
 
     def _roots_of(self, handle: Handle) -> list[Root]:
         if handle.root is not None:

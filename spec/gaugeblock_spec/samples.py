@@ -20,7 +20,10 @@ import yaml
 
 from .operator_rows import dtype_classes
 
-KINDS = ("hard", "finite", "small", "positive", "unit", "distinct", "sorted", "counts", "chance")
+KINDS = (
+    "hard", "finite", "small", "positive", "unit", "distinct", "sorted", "counts", "chance", "signs", "labels",
+    "rising",
+)  # fmt: skip
 NUMBER_RULES = ("dim", "given_dim", "new_dim", "dims", "size")
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -41,7 +44,8 @@ class TensorFact:
     for any dims shared by the call), or `like`, `to` (broadcasts to), `within` (no size larger) the argument `of`, but
     with another size along argument `dim`: `size` if that is a letter (with `many`: other sizes in each). `index` names
     the argument whose dim the values are places of ("" for places of the flattened tensor, None for other values);
-    `kind` is one of KINDS, where distinct and index go together for places that differ.
+    `kind` is one of KINDS, where distinct and index go together for places that differ. One that is `given` is never
+    left out.
     """
 
     relation: str
@@ -53,6 +57,7 @@ class TensorFact:
     kind: str = ""
     index: str | None = None
     dtypes: tuple[str, ...] = ()
+    given: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,7 @@ def _with_shape(shape: str, many: bool) -> TensorFact:
 
 def _with_values(fact: TensorFact, words: list[str]) -> TensorFact:
     kind, index, dtypes = "", None, list[str]()
+    given = "given" in words
     classes = dtype_classes()
     while words:
         word = words.pop(0)
@@ -132,6 +138,6 @@ def _with_values(fact: TensorFact, words: list[str]) -> TensorFact:
             kind = word
         elif word in classes:
             dtypes += classes[word]
-        else:
+        elif word != "given":
             raise SampleError(f"values {word!r}; allowed: index [DIM], {', '.join(KINDS)}, or dtypes")
-    return replace(fact, kind=kind, index=index, dtypes=tuple(dict.fromkeys(dtypes)))
+    return replace(fact, kind=kind, index=index, dtypes=tuple(dict.fromkeys(dtypes)), given=given)

@@ -243,7 +243,7 @@ class TorchStyleBackend:
             return Declaring(self.module).resolve(operator)
         variant, _, name = operator.rpartition(":")
         base = name.split(".")[0]
-        function = _function(self.module, base) if variant != "method" else None
+        function = _function(self.module, base, variant == "function") if variant != "method" else None
         method = getattr(self.module.Tensor, base, None) if variant != "function" else None
         if (base.endswith("_") or base in METHODS or function is None) and method is not None:
             return _method(base)
@@ -286,9 +286,9 @@ class TorchStyleBackend:
         return int(tensor._version)
 
 
-def _function(module: Any, base: str) -> Any:
+def _function(module: Any, base: str, function: bool) -> Any:
     """The public function of an operator: ``linalg.det`` for "linalg_det"; None when there is none."""
-    found = (at_path(module, path) for path in public_paths(base))
+    found = (at_path(module, path) for path in public_paths(base, function))
     return next((function for function in found if function is not None), None)
 
 

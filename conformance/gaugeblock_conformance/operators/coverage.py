@@ -26,6 +26,8 @@ ELSEWHERE: dict[str, str] = {
     "set_.source_Tensor": "storage/is-set-to-compares-metadata",
     "detach_": "views/inplace-metadata-operators-return-self",
     "requires_grad_": "dtypes/requires-grad-needs-float-or-complex",
+    # PyTorch only calls it with contiguous tensors, and reads the memory of others wrongly.
+    "native_group_norm": "operators/every-operator-gives-what-its-row-says",
 }
 
 

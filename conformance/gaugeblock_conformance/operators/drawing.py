@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,8 +28,16 @@ _LETTERS = (2, 3, 1, 4, 5, 0)
 _KINDS = {"reduction": "finite", "scan": "small", "linalg": "finite", "pointwise": "hard", "network": "small"}
 # Flags that no value depends on.
 _LEFT_OUT = frozenset("non_blocking copy sparse_grad implicit assume_unique pin_memory sorted".split())
+# Kinds that are a function of where an element stands.
+PATTERNS: dict[str, Callable[[Array], Array]] = {
+    "counts": lambda k: k % 4,
+    "chance": lambda k: k % 5 / 4,
+    "signs": lambda k: k % 2 * 2 - 1,
+    "labels": lambda k: k % 4 - 1,
+    "rising": lambda k: np.cumsum((k - k[:1]) % 3),
+}
 # Kinds that are made element by element.
-_HELD = ("distinct", "sorted", "counts", "chance")
+_HELD = ("distinct", "sorted", *PATTERNS)
 _NO_TENSOR_TYPES = ("Layout", "Device", "MemoryFormat", "Generator")
 
 
@@ -135,10 +143,10 @@ class _Drawing:
     def _argument(self, argument: Argument) -> Any:
         fact: Fact | None = self.facts.get(argument.name)
         if argument.base_type == "Tensor":
-            if fact is None and argument.default is not None:
+            if isinstance(fact, NumberFact) or fact is None and argument.default is not None:
                 return None
             tensor = fact if isinstance(fact, TensorFact) else self._default_tensor()
-            if argument.default is not None and self.digits.below(3) == 2:
+            if (argument.default is not None or argument.optional) and not tensor.given and self.digits.below(3) == 2:
                 return None
             if argument.is_list:
                 return self._list(argument, tensor)
@@ -261,6 +269,8 @@ class _Drawing:
         layout = self.digits.pick(WRITABLE if strict else LAYOUTS)
         own = self._own_dtypes(name)
         dtype = self.digits.pick(own) if own else self._operand_dtype(first)
+        if first and len(own) > 1:
+            self.dtype = dtype
         kind = "finite" if fact.kind in _HELD else fact.kind or _KINDS.get(self.row.family, "hard")
         if self.row.family == "pointwise" and KIND[dtype] < FLOAT:
             # Division by zero, and of the smallest integer by -1, are matters of the chapter on dtypes.
@@ -271,10 +281,9 @@ class _Drawing:
             return self._holding(made, self._places(fact, dims))
         if fact.kind == "sorted":
             return self._holding(made, np.sort(made.array, axis=-1) if dims else made.array)
-        if fact.kind == "counts":
-            return self._holding(made, (np.arange(made.numel) * 7 + seed % 4).reshape(dims) % 4)
-        if fact.kind == "chance":
-            return self._holding(made, (np.arange(made.numel) % 5 / 4).reshape(dims).astype(made.array.dtype))
+        if fact.kind in PATTERNS:
+            numbers = PATTERNS[fact.kind](np.arange(made.numel) * 7 + seed % 4)
+            return self._holding(made, numbers.reshape(dims).astype(made.array.dtype))
         if fact.kind == "distinct":
             order = np.random.default_rng(self.seed).permutation(made.numel) if self.seed else np.arange(made.numel)
             return self._holding(made, order.reshape(dims).astype(made.array.dtype))

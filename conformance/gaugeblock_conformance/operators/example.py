@@ -42,8 +42,8 @@ class Example:
         if declared and declared[0].type == "Tensor[]" and args and not isinstance(args[0], list | tuple):
             # A function that takes the tensors of its list one by one.
             args = [args]
-        variant = "method:" if method and "codegen" in self._s.capabilities else ""
-        return variant + full, args, kwargs
+        variant = "method:" if method else "function:" if ast.unparse(node).startswith("nn.functional.") else ""
+        return (variant if "codegen" in self._s.capabilities else "") + full, args, kwargs
 
     def _parts(self, node: ast.Call) -> tuple[str, list[Any], dict[str, Any]]:
         args: list[Any] = []

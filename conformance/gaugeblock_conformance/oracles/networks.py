@@ -1,29 +1,28 @@
-"""Steps of neural networks by their definitions, on widened operands: convolutions, pooling, norms, losses."""
+"""Steps of neural networks that move elements or sum products, on widened operands: convolutions, columns, borders."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from ..backend import Array
-from .activations import log_shares
 from .moves import Oracle, Undefined
-
-Numbers = Sequence[int]
-
-
-def spread(values: Any, rank: int) -> list[int]:
-    """One number for each of ``rank`` dims: a single one counts for all."""
-    given = [int(v) for v in np.atleast_1d(np.asarray(values, dtype=np.int64))]
-    return given * rank if len(given) == 1 else given
+from .normalizations import scaled
+from .pooling import Numbers, spread
 
 
-def bordered(x: Array, widths: Sequence[int], value: Any, rank: int) -> Array:
+def bordered(x: Array, widths: Numbers, value: Any, rank: int) -> Array:
     """``x`` with ``widths[k]`` elements of ``value`` on both sides of its last ``rank`` dims."""
     return np.pad(x, [(0, 0)] * (x.ndim - rank) + [(w, w) for w in widths], constant_values=value)
+
+
+def cropped(x: Array, widths: Numbers) -> Array:
+    """``x`` without the borders of :func:`bordered`."""
+    key: Any = (..., *[slice(w, n - w) for w, n in zip(widths, x.shape[x.ndim - len(widths) :], strict=True)])
+    return np.asarray(x[key])
 
 
 def windows(sizes: Numbers, kernel: Numbers, stride: Numbers, dilation: Numbers) -> Iterator[tuple[Any, Any]]:
@@ -66,100 +65,54 @@ def unpadded(
     return convolved(x, weight, bias, stride, 0, dilation, groups)
 
 
-def pooled(
-    x: Array, rank: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool, join: Any, border: Any
+def transposed(
+    x: Array, weight: Array, bias: Array | None, stride: Any, padding: Any, border: Any, groups: int, dilation: Any
 ) -> Array:
-    """``join`` over the windows of the last ``rank`` dims; only windows that fit whole."""
-    if ceil:
-        raise Undefined("windows over the edge")
-    kernel, padding, dilation = (spread(v, rank) for v in (kernel, padding, dilation))
-    stride = spread(stride, rank) if np.size(stride) else kernel
-    x = bordered(x, padding, border, rank)
-    lead = x.shape[: x.ndim - rank]
-    found = list(windows(x.shape[x.ndim - rank :], kernel, stride, dilation))
-    y = np.zeros((*lead, *[n + 1 for n in found[-1][0]]), x.dtype)
-    for place, key in found:
-        y[(..., *place)] = join(x[(..., *key)].reshape(*lead, -1))
-    return y
+    """Every element spread over the window of the result that begins at ``stride`` times its place."""
+    rank = weight.ndim - 2
+    if x.ndim == rank + 1:
+        return np.asarray(transposed(x[None], weight, bias, stride, padding, border, groups, dilation)[0])
+    stride, padding, border, dilation = (spread(v, rank) for v in (stride, padding, border, dilation))
+    kernel, per, mine = weight.shape[2:], weight.shape[1], x.shape[1] // groups
+    spans = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(x.shape[2:], stride, dilation, kernel, strict=True)]
+    room = [n + b for n, b in zip(spans, border, strict=True)]
+    y = np.zeros((x.shape[0], per * groups, *room), x.dtype)
+    for at, offset in product(np.ndindex(*x.shape[2:]), np.ndindex(*kernel)):
+        place = tuple(a * s + o * d for a, s, o, d in zip(at, stride, offset, dilation, strict=True))
+        for group in range(groups):
+            rows = slice(group * mine, (group + 1) * mine)
+            y[(slice(None), slice(group * per, (group + 1) * per), *place)] += (
+                x[(slice(None), rows, *at)] @ weight[(rows, slice(None), *offset)]
+            )
+    y = cropped(y, padding)
+    return np.asarray(y if bias is None else y + bias.reshape(-1, *[1] * rank))
 
 
-def largest(x: Array, rank: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool) -> Array:
-    if x.dtype.kind in "iub":
-        raise Undefined("the border of integers")
-    return pooled(x, rank, kernel, stride, padding, dilation, ceil, lambda v: v.max(axis=-1), -np.inf)
+def either(
+    x: Array, weight: Array, bias: Array | None, stride: Any, padding: Any, dilation: Any, across: bool, border: Any,
+    groups: int,
+) -> Array:  # fmt: skip
+    if across:
+        return transposed(x, weight, bias, stride, padding, border, groups, dilation)
+    return convolved(x, weight, bias, stride, padding, dilation, groups)
 
 
-def averaged(
-    x: Array, rank: int, kernel: Any, stride: Any, padding: Any, ceil: bool, border: bool, divisor: Any = None
-) -> Array:
-    if not border and np.any(np.asarray(padding)):
-        raise Undefined("windows of different counts")
-    count = int(np.prod(spread(kernel, rank))) if divisor is None else divisor
-    return pooled(x, rank, kernel, stride, padding, 1, ceil, lambda v: v.sum(axis=-1) / count, 0)
+def columns(x: Array, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Array:
+    """The elements of every window as a column."""
+    kernel, dilation, padding, stride = (spread(v, 2) for v in (kernel, dilation, padding, stride))
+    x = bordered(x, padding, 0, 2)
+    each = [x[(..., *key)].reshape(*x.shape[:-3], -1) for _, key in windows(x.shape[-2:], kernel, stride, dilation)]
+    return np.stack(each, -1)
 
 
-def adaptive(x: Array, rank: int, sizes: Any) -> Array:
-    """Means over as many nearly equal parts of each of the last dims."""
-    wanted = spread(sizes, rank)
-    y = np.zeros((*x.shape[: x.ndim - rank], *wanted), x.dtype)
-    lengths = x.shape[x.ndim - rank :]
-    for place in product(*map(range, wanted)):
-        part = x
-        for dim, (p, n, w) in enumerate(zip(place, lengths, wanted, strict=True), x.ndim - rank):
-            part = part.take(range(p * n // w, -(-(p + 1) * n // w)), dim)
-        there: Any = (..., *place)
-        y[there] = part.reshape(*x.shape[: x.ndim - rank], -1).mean(axis=-1)
-    return y
-
-
-def standardized(x: Array, axes: tuple[int, ...], eps: float) -> Array:
-    centred = x - x.mean(axis=axes, keepdims=True)
-    return np.asarray(centred / np.sqrt((centred**2).mean(axis=axes, keepdims=True) + np.longdouble(eps)))
-
-
-def scaled(x: Array, weight: Array | None, bias: Array | None) -> Array:
-    y = x if weight is None else x * weight
-    return y if bias is None else y + bias
-
-
-def layer_norm(x: Array, shape: Numbers, weight: Array | None, bias: Array | None, eps: float, *rest: Any) -> Array:
-    return scaled(standardized(x, tuple(range(x.ndim - len(shape), x.ndim)), eps), weight, bias)
-
-
-def group_norm(x: Array, groups: int, weight: Array | None, bias: Array | None, eps: float, *rest: Any) -> Array:
-    rows = x.reshape(x.shape[0], groups, -1)
-    tail = (-1, *[1] * (x.ndim - 2))
-    parts = [v if v is None else v.reshape(tail) for v in (weight, bias)]
-    return scaled(standardized(rows, (2,), eps).reshape(x.shape), *parts)
-
-
-def rms_norm(x: Array, shape: Numbers, weight: Array | None, eps: float | None) -> Array:
-    axes = tuple(range(x.ndim - len(shape), x.ndim))
-    if eps is None:
-        raise Undefined("the default depends on the dtype")
-    return scaled(x / np.sqrt((x**2).mean(axis=axes, keepdims=True) + np.longdouble(eps)), weight, None)
-
-
-def reduced(loss: Array, reduction: int) -> Array:
-    return np.asarray(loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum())
-
-
-def smooth(x: Array, y: Array, beta: float) -> Array:
-    off = np.abs(x - y)
-    return np.asarray(np.where(off < beta, off**2 / (2 * np.longdouble(beta)), off - np.longdouble(beta) / 2))
-
-
-def huber(x: Array, y: Array, delta: float) -> Array:
-    off, wide = np.abs(x - y), np.longdouble(delta)
-    return np.asarray(np.where(off <= delta, off**2 / 2, wide * (off - wide / 2)))
-
-
-def chosen(x: Array, target: Array, weight: Array | None, reduction: int) -> Array:
-    """The loss of negative likelihoods: the element of each row that ``target`` names, with its sign changed."""
-    each = -np.take_along_axis(x, target[:, None], 1)[:, 0]
-    shares = np.ones(len(target), np.longdouble) if weight is None else weight[target]
-    each = each * shares
-    return np.asarray(each if reduction == 0 else each.sum() / (shares.sum() if reduction == 1 else 1))
+def uncolumned(x: Array, sizes: Numbers, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Array:
+    """The sums of what the windows of all columns hold for each place."""
+    kernel, dilation, padding, stride = (spread(v, 2) for v in (kernel, dilation, padding, stride))
+    room = [n + 2 * p for n, p in zip(sizes, padding, strict=True)]
+    y = np.zeros((*x.shape[:-2], x.shape[-2] // int(np.prod(kernel)), *room), x.dtype)
+    for k, (_, key) in enumerate(windows(room, kernel, stride, dilation)):
+        y[(..., *key)] += x[..., k].reshape(*y.shape[:-2], *kernel)
+    return cropped(y, padding)
 
 
 def of_channels(x: Array, factor: int) -> Array:
@@ -203,25 +156,17 @@ NETWORKS: dict[str, Oracle] = {
     "bilinear": lambda x, y, weight, bias: scaled(np.einsum("bi,oij,bj->bo", x, weight, y), None, bias),
     **{f"conv{k}d": convolved for k in (1, 2, 3)},
     **{f"conv{k}d.padding": unpadded for k in (1, 2, 3)},
-    "mse_loss": lambda x, y, reduction: reduced((x - y) ** 2, reduction),
-    "smooth_l1_loss": lambda x, y, reduction, beta: reduced(smooth(x, y, beta), reduction),
-    "huber_loss": lambda x, y, reduction, delta: reduced(huber(x, y, delta), reduction),
-    "nll_loss": lambda x, target, weight, reduction, ignored: chosen(x, target, weight, reduction),
-    "nll_loss_nd": lambda x, target, weight, reduction, ignored: chosen(x, target, weight, reduction),
-    "cross_entropy_loss": lambda x, target, weight, reduction, ignored, smoothing: chosen(
-        log_shares(x, 1), target, weight, reduction
-    ),
-    "layer_norm": layer_norm,
-    "group_norm": group_norm,
-    "rms_norm": rms_norm,
-    "embedding": lambda weight, indices, *rest: weight[indices],
+    **{f"conv_transpose{k}d": transposed for k in (1, 2, 3)},
+    "convolution": either,
+    "im2col": columns,
+    "col2im": uncolumned,
     "pixel_shuffle": of_channels,
     "pixel_unshuffle": into_channels,
     "channel_shuffle": shuffled,
     "native_channel_shuffle": shuffled,
     "constant_pad_nd": lambda x, pad, value: padded(x, pad, "constant", value),
     "pad": padded,
-    **{f"max_pool{k}d": lambda x, *a, k=k: largest(x, k, *a) for k in (1, 2, 3)},
-    **{f"avg_pool{k}d": lambda x, *a, k=k: averaged(x, k, *a) for k in (1, 2, 3)},
-    **{f"adaptive_avg_pool{k}d": lambda x, sizes, k=k: adaptive(x, k, sizes) for k in (1, 2, 3)},
+    **{f"reflection_pad{k}d": lambda x, pad: padded(x, pad, "reflect") for k in (1, 2, 3)},
+    **{f"replication_pad{k}d": lambda x, pad: padded(x, pad, "replicate") for k in (1, 2, 3)},
+    "_pad_circular": lambda x, pad: padded(x, pad, "circular"),
 }

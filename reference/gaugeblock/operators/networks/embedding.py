@@ -60,6 +60,11 @@ def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type:
     if self.geometry.device is not cpu:
         return self
     places = np.unique(values(indices))
+    if places.size and self.geometry.dtype.kind < 2:
+        raise RuntimeError(
+            f"embedding_renorm_(): norm(): input dtype should be either floating point or complex. Got "
+            f"{UPSTREAM_NAMES[self.geometry.dtype.name]} instead."
+        )
     _check_range("embedding_renorm_", places, self.geometry.sizes[0])
     wide = widened(values(self)[places], self.geometry.dtype)
     norm = np.linalg.norm(wide, ord=norm_type, axis=1, keepdims=True) if wide.size else np.zeros((places.size, 1))
@@ -124,8 +129,9 @@ def embedding_bag(
     bags = starts_given - 1 if include_last_offset else starts_given
     width = weight.geometry.sizes[1]
     result = empty_tensor((bags, width), weight.geometry.dtype, device)
-    place_sizes = (bags, width) if mode == MAX else (starts_given,)
-    rest = ((0,) if mode == SUM else (count,), (starts_given,), place_sizes)
+    lengths_given = starts_given if mode == SUM else bags
+    place_sizes = (bags, width) if mode == MAX else (lengths_given,)
+    rest = ((0,) if mode == SUM else (count,), (lengths_given,), place_sizes)
     owner, lengths, places = (empty_tensor(sizes, both, device) for sizes in rest)
     if device is not cpu:
         return result, owner, lengths, places
@@ -139,10 +145,8 @@ def embedding_bag(
         array_of(owner)[...] = found.every_owner
     if mode == MAX:
         array_of(places)[...] = found.largest(table)
-    array_of(lengths)[...] = 0
-    if mode != SUM:
-        array_of(lengths)[:bags] = found.lengths
-    if mode == MEAN:
+    array_of(lengths)[...] = 0 if mode == SUM else found.lengths
+    if mode != MAX:
         array_of(places)[...] = array_of(lengths)
     return result, owner, lengths, places
 

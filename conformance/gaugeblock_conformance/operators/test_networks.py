@@ -1,0 +1,151 @@
+"""Steps of neural networks that draw, and those that keep statistics."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as hs
+
+from .. import strategies as st
+from ..backend import Array
+from ..forall import forall
+from ..requirement import requirement
+from ..session import Handle, Session
+from .drawing import CODE_LENGTH, draw
+from .judging import judge
+
+_COUNT = 20000
+# Standard errors: a right backend is beyond them once in 10^9 draws.
+_FAR = 6.2
+_SELU = np.float64(1.0507009873554805) * np.float64(1.6732632423543772)
+
+
+def _values(s: Session, y: Handle) -> Array:
+    return s.read(y).astype(np.float64)
+
+
+def _share(s: Session, found: float, chance: float, count: int, what: str) -> None:
+    far = _FAR * (chance * (1 - chance) / count) ** 0.5
+    s.expect(abs(found - chance) <= far, True, what, "None")
+
+
+def _elements(s: Session, dtype: str, sizes: tuple[int, ...]) -> tuple[Handle, Array]:
+    """Elements from 1 to 4, so that a zero is one that was dropped."""
+    given = 1 + np.arange(int(np.prod(sizes))).reshape(sizes) % 4
+    x = s.tensor(given, dtype)
+    return x, given.astype(np.float64)
+
+
+@requirement("operators/dropout-scales-what-it-keeps")
+@forall(
+    rate=hs.sampled_from([0.5, 0.25, 0.75]),
+    seed=hs.integers(0, 999),
+    dtype=st.dtypes("float32", "float64", "float16", "bfloat16"),
+    weight=0.1,
+)
+def test_dropout(s: Session, rate: float, seed: int, dtype: str) -> None:
+    s.call("manual_seed", seed)
+    x, given = _elements(s, dtype, (_COUNT,))
+    plain = _values(s, s.call("dropout", x, rate, True))
+    both = s.parts(s.call("native_dropout", x, rate, True), 2)
+    masked, mask = _values(s, both[0]), s.read(both[1]).copy()
+    limit = {"float16": 2e-3, "bfloat16": 2e-2}.get(dtype, 1e-6)
+    for name, got in (("dropout", plain), ("native_dropout", masked)):
+        kept = got != 0
+        right = np.abs(got - given / (1 - rate)) <= limit * given / (1 - rate)
+        s.expect(bool((right | ~kept).all()), True, f"{name} keeps elements over {1 - rate} or zeroes them", "None")
+        _share(s, float(kept.mean()), 1 - rate, _COUNT, f"share of elements that {name} keeps")
+        _share(s, float((kept[1:] & kept[:-1]).mean()), (1 - rate) ** 2, _COUNT // 3, f"pairs that {name} keeps")
+    s.expect(bool((mask == (masked != 0)).all()), True, "the mask of native_dropout says what is kept", "None")
+    s.expect(bool((plain == masked).all()), False, "two draws of one generator are equal", "False")
+
+
+@requirement("operators/dropout-scales-what-it-keeps")
+@forall(rate=hs.sampled_from([0.5, 0.25]), seed=hs.integers(0, 999), weight=0.1)
+def test_dropout_of_channels(s: Session, rate: float, seed: int) -> None:
+    s.call("manual_seed", seed)
+    x, given = _elements(s, "float32", (50, 40, 3))
+    for name in ("feature_dropout", "feature_alpha_dropout"):
+        got = _values(s, s.call(name, x, rate, True))
+        whole = np.abs(got - given / (1 - rate)) <= 1e-5 if name == "feature_dropout" else _kept(got, given, rate)
+        s.expect(bool((whole.all(axis=2) | ~whole.any(axis=2)).all()), True, f"{name} decides for a channel", "None")
+        _share(s, float(whole.any(axis=2).mean()), 1 - rate, 2000, f"share of channels that {name} keeps")
+        if name == "feature_dropout":
+            s.expect(bool((got[~whole] == 0).all()), True, "feature_dropout zeroes what it does not keep", "None")
+
+
+def _kept(got: Array, given: Array, rate: float) -> Array:
+    """Where alpha dropout kept an element: those that it dropped have one value for the lowest of SELU."""
+    scale, shift = _alpha_terms(rate)
+    return np.asarray(np.abs(got - (given * scale + shift)) <= 1e-4)
+
+
+def _alpha_terms(rate: float) -> tuple[float, float]:
+    """Factor and summand that keep mean 0 and variance 1 while some elements become the lowest value of SELU."""
+    scale = float(((1 - rate) * (1 + rate * _SELU**2)) ** -0.5)
+    return scale, scale * rate * float(_SELU)
+
+
+@requirement("operators/dropout-scales-what-it-keeps")
+@forall(rate=hs.sampled_from([0.5, 0.25]), seed=hs.integers(0, 999), weight=0.1)
+def test_alpha_dropout(s: Session, rate: float, seed: int) -> None:
+    s.call("manual_seed", seed)
+    x, given = _elements(s, "float32", (_COUNT,))
+    got = _values(s, s.call("alpha_dropout", x, rate, True))
+    kept = _kept(got, given, rate)
+    scale, shift = _alpha_terms(rate)
+    lowest = np.abs(got - (shift - scale * float(_SELU))) <= 1e-4
+    s.expect(bool((kept | lowest).all()), True, "alpha_dropout keeps elements or gives SELU's lowest value", "None")
+    _share(s, float(kept.mean()), 1 - rate, _COUNT, "share of elements that alpha_dropout keeps")
+
+
+@requirement("operators/dropout-scales-what-it-keeps")
+@forall(seed=hs.integers(0, 999), name=hs.sampled_from(["rrelu", "rrelu_with_noise"]), weight=0.1)
+def test_slopes_of_rrelu(s: Session, seed: int, name: str) -> None:
+    s.call("manual_seed", seed)
+    x, given = _elements(s, "float64", (_COUNT,))
+    signs = np.where(np.arange(_COUNT) % 2, -1.0, 1.0)
+    x, given = s.tensor(given * signs, "float64"), given * signs
+    noise = s.tensor(np.full(_COUNT, 7.0), "float64")
+    arguments = (x, noise, 0.25, 0.75, True) if name == "rrelu_with_noise" else (x, 0.25, 0.75, True)
+    got = _values(s, s.call(name, *arguments))
+    slopes = (got / given)[given < 0]
+    s.expect(bool((got == given)[given > 0].all()), True, f"{name} keeps what is above zero", "None")
+    inside = (slopes > 0.25 - 1e-12) & (slopes < 0.75 + 1e-12)
+    s.expect(bool(inside.all()), True, f"slopes of {name} within bounds", "None")
+    off = _FAR * 0.5 * 12**-0.5 / (_COUNT / 2) ** 0.5
+    s.expect(abs(float(slopes.mean()) - 0.5) <= off, True, f"mean slope of {name}", "None")
+    if name == "rrelu_with_noise":
+        drawn = np.where(given < 0, got / given, 1.0)
+        s.expect(bool((np.abs(_values(s, noise) - drawn) <= 1e-12).all()), True, "the noise is the slopes", "None")
+
+
+@requirement("operators/batch-norm-keeps-running-statistics")
+@forall(
+    momentum=hs.sampled_from([0.25, 0.5, 1.0]),
+    name=hs.sampled_from(["batch_norm", "native_batch_norm", "instance_norm"]),
+    dtype=st.dtypes("float32", "float64"),
+    count=hs.integers(2, 5),
+    weight=0.3,
+)
+def test_running_statistics(s: Session, momentum: float, name: str, dtype: str, count: int) -> None:
+    given = (np.arange(count * 3 * 2) * 7 % 11).reshape(count, 3, 2).astype(np.float64)
+    mean, variance = s.tensor([1.0, 2.0, 3.0], dtype), s.tensor([4.0, 5.0, 6.0], dtype)
+    flags = (True,) if name != "native_batch_norm" else ()
+    s.call(name, s.tensor(given, dtype), None, None, mean, variance, True, momentum, 0.125, *flags)
+    axes = (0, 2) if name != "instance_norm" else (2,)
+    fresh = given.mean(axis=axes), given.var(axis=axes, ddof=1)
+    parts = [part if part.ndim == 1 else part.mean(axis=0) for part in fresh]
+    for what, tensor, part, old in (
+        ("mean", mean, parts[0], [1.0, 2.0, 3.0]), ("variance", variance, parts[1], [4.0, 5.0, 6.0])
+    ):  # fmt: skip
+        want = (1 - momentum) * np.array(old) + momentum * part
+        close = np.abs(_values(s, tensor) - want) <= {"float32": 1e-5, "float64": 1e-12}[dtype] * 20
+        s.expect(bool(close.all()), True, f"{name} moves the running {what} by its momentum", "None")
+
+
+@requirement("operators/every-operator-gives-what-its-row-says")
+@forall(code=hs.binary(min_size=CODE_LENGTH, max_size=CODE_LENGTH), weight=0.1)
+def test_group_norm_of_contiguous_tensors(s: Session, code: bytes) -> None:
+    call = draw("native_group_norm", code).packed()
+    positional, keywords = call.bind(s.build)
+    judge(s, call, s.call(call.operator, *positional, **keywords))

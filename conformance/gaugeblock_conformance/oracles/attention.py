@@ -1,0 +1,57 @@
+"""Attention, and the cases of dropout in which nothing is drawn, on widened operands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..backend import Array
+from .moves import Oracle, Undefined
+
+
+def attention(
+    query: Array, key: Array, value: Array, mask: Array | None, dropout: float, causal: bool, scale: float | None,
+    grouped: bool,
+) -> Array:  # fmt: skip
+    """The values mixed by how well their keys answer a query; a query that no key may answer gets zeros."""
+    if mask is not None and causal:
+        raise Undefined("two masks")
+    scores = query @ np.swapaxes(key, -1, -2)
+    scores = scores * (1 / np.sqrt(np.longdouble(query.shape[-1])) if scale is None else np.longdouble(scale))
+    if causal:
+        mask = np.tri(*scores.shape[-2:], dtype=bool)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == np.bool_ else scores + mask
+    top = scores.max(axis=-1, keepdims=True)
+    shares = np.exp(scores - np.where(np.isfinite(top), top, 0))
+    total = shares.sum(axis=-1, keepdims=True)
+    return np.asarray(shares / np.where(total == 0, 1, total) @ value)
+
+
+def undropped(x: Array, p: float, train: bool | None) -> Array:
+    """All or nothing: what is left where chance decides nothing."""
+    if (train is not False and p not in (0, 1)) or x.dtype.kind in "iub":
+        raise Undefined("a draw, or numbers that are only refused where something is drawn")
+    return x if train is False or p == 0 else np.zeros_like(x)
+
+
+def with_mask(x: Array, p: float, train: bool | None) -> tuple[Array, Array]:
+    kept = train is False or p == 0
+    return undropped(x, p, train), np.full(x.shape, kept)
+
+
+def leaked(x: Array, lower: Any, upper: Any, training: bool) -> Array:
+    """Below zero times the mean slope, in use; in training the slopes are drawn."""
+    if training and lower != upper:
+        raise Undefined("a draw")
+    return np.asarray(np.where(x >= 0, x, x * ((np.longdouble(lower) + np.longdouble(upper)) / 2)))
+
+
+ATTENTION: dict[str, Oracle] = {
+    "scaled_dot_product_attention": attention,
+    **{name: undropped for name in ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout")},
+    "native_dropout": with_mask,
+    "rrelu": lambda x, lower, upper, training, generator: leaked(x, lower, upper, training),
+    "rrelu_with_noise": lambda x, noise, lower, upper, training, generator: leaked(x, lower, upper, training),
+}
