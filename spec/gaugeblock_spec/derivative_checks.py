@@ -69,9 +69,9 @@ def _may_float(fact: samples.Fact | None) -> bool:
 def needs_entry(row: Row) -> bool:
     """Whether the table must say something about a row: it takes a floating tensor and gives a floating one.
 
-    Questions, factories and results that are always bool or whole numbers need no entry.
+    Questions and results that are always bool or whole numbers need no entry.
     """
-    if row["result"] in ("bool", "int64", "truth", "number") or row["family"] in ("factory", "query"):
+    if row["result"] in ("bool", "int64", "truth", "number") or row["family"] == "query":
         return False
     schema = parse(row["schema"])
     gives = any(value.type.startswith("Tensor") for value in schema.returns)
@@ -104,7 +104,7 @@ def check(entry: Derivative, row: Row) -> None:
             raise DerivativeError(f"{where}: argument {name} is missing; give a formula or say {NOTHING!r}")
     known = {argument.name for argument in schema.arguments if not (argument.kwarg_only and argument.written)}
     known.update(result_names(schema))
-    many = len(schema.returns) > 1
+    many = len(schema.returns) > 1 or "[" in schema.returns[0].type
     for names, text in entry.formulas.items():
         allowed_names = known | {"grad"} | ({"grads"} if many else set()) | ({"needed"} if len(names) > 1 else set())
         _check_expression(f"{where}: field {', '.join(names)}", text, allowed_names)

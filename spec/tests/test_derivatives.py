@@ -98,6 +98,10 @@ def test_errors_name_file_row_and_field(text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
+def test_lists_of_results_have_several_gradients() -> None:
+    assert checked("unbind.int: {self: 'stack(grads, dim)'}").formulas == {("self",): "stack(grads, dim)"}
+
+
 def test_names_of_results() -> None:
     assert result_names(schema.parse(ROWS["neg"]["schema"])) == ("result",)
     assert result_names(schema.parse(ROWS["sort"]["schema"])) == ("values", "indices")
@@ -113,9 +117,13 @@ def test_tangents_of_several_results() -> None:
 def test_which_arguments_and_rows_are_differentiable() -> None:
     assert floating_arguments(ROWS["where.self"]) == ("self", "other")
     assert floating_arguments(ROWS["gather"]) == ("self",)
-    wanted = {name: needs_entry(ROWS[name]) for name in ("neg", "sort", "eq.Tensor", "argmax", "gcd", "zeros", "equal")}
+    wanted = {
+        name: needs_entry(ROWS[name])
+        for name in ("neg", "sort", "ones_like", "eq.Tensor", "argmax", "gcd", "zeros", "equal")
+    }
     assert wanted == {
-        "neg": True, "sort": True, "eq.Tensor": False, "argmax": False, "gcd": False, "zeros": False, "equal": False,
+        "neg": True, "sort": True, "ones_like": True, "eq.Tensor": False, "argmax": False, "gcd": False,
+        "zeros": False, "equal": False,
     }  # fmt: skip
 
 
