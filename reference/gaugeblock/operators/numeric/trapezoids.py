@@ -5,9 +5,7 @@ from __future__ import annotations
 from ...core.dtype import DEFAULTS, bool_
 from ...core.errors import wrap_dim
 from ...iteration.operand import Number
-from ...tensor.reshaping import reshape
 from ...tensor.tensor import Tensor
-from ...tensor.views import narrow
 from ..arrays import outline
 from ..invoke import apply
 
@@ -24,7 +22,7 @@ def _checked(operator: str, y: Tensor, dim: int, x: Tensor | None = None) -> int
 
 def _neighbours(y: Tensor, place: int) -> tuple[Tensor, Tensor]:
     size = y.geometry.sizes[place]
-    return narrow(y, place, 1, size - 1), narrow(y, place, 0, size - 1)
+    return apply("narrow", y, place, 1, size - 1), apply("narrow", y, place, 0, size - 1)
 
 
 def _widths(operator: str, y: Tensor, x: Tensor, place: int) -> Tensor:
@@ -37,9 +35,9 @@ def _widths(operator: str, y: Tensor, x: Tensor, place: int) -> Tensor:
                 f"{y.geometry.sizes[place]}"
             )
         steps = apply("sub.Tensor", *_neighbours(x, 0))
-        return reshape(steps, (count - 1, *(1 for _ in range(y.geometry.ndim - place - 1))))
+        return apply("reshape", steps, (count - 1, *(1 for _ in range(y.geometry.ndim - place - 1))))
     if x.geometry.ndim < y.geometry.ndim:
-        x = reshape(x, (*(1 for _ in range(y.geometry.ndim - x.geometry.ndim)), *x.geometry.sizes))
+        x = apply("reshape", x, (*(1 for _ in range(y.geometry.ndim - x.geometry.ndim)), *x.geometry.sizes))
     return apply("sub.Tensor", *_neighbours(x, place))
 
 
