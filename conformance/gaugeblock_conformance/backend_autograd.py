@@ -177,10 +177,12 @@ CALLS: dict[str, str] = {
     "enter": "(Context) -> the entered context",
     "leave": "(entered context)",
     "decorated": "(Context, operator, *args, **kwargs) -> the call's answer, made by a function decorated with it",
+    "under": "(Context, operator, *args, **kwargs) -> the call's answer, made within the context",
     "variable": "(tensor) -> what the name Variable makes of it",
     "functional": "(name, Program, inputs, v=None, create_graph=False) -> what vjp, jvp, jacobian, hessian, vhp or hvp "
     "of the program gives: tensors in nested tuples, one per output and input",
     "backward_in_threads": "(tensors) one thread for each tensor's backward, all started before any is waited for",
+    "sent": "(tensor) -> the tensor as another process receives it (with the capability shm)",
     # autograd.graph
     "grad_fn": "(tensor) -> the node that made it, None for a leaf",
     "node_name": "(node) -> str",

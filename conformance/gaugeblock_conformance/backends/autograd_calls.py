@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import pickle
 import threading
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from ..backend import Unsupported
@@ -101,6 +104,10 @@ class Differentiating:
 
         return run()
 
+    def under(self, context: Context, operator: str, *args: Any, **kwargs: Any) -> Any:
+        with context_manager(self.module, context, self.log):
+            return self.call(operator, *args, **kwargs)
+
     def variable(self, tensor: Any) -> Any:
         return self.module.autograd.Variable(tensor)
 
@@ -131,6 +138,10 @@ class Differentiating:
             thread.join()
         if errors:
             raise errors[0]
+
+    def sent(self, tensor: Any) -> Any:
+        importlib.import_module(f"{self.module.__name__}.multiprocessing")
+        return pickle.loads(ForkingPickler.dumps(tensor))
 
     # autograd.graph
 
@@ -203,4 +214,6 @@ class Differentiating:
 
     def unpack_dual(self, tensor: Any) -> tuple[Any, Any]:
         primal, tangent = self.module.autograd.forward_ad.unpack_dual(tensor)
-        return primal, tangent
+        # A tangent of zeros may be without memory of its own.
+        without_memory = tangent is not None and getattr(tangent, "_is_zerotensor", bool)()
+        return primal, tangent.clone() if without_memory else tangent
