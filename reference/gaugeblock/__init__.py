@@ -10,6 +10,7 @@ from math import e, inf, nan, pi
 from typing import Any
 
 from . import iteration, memory
+from .bindings import autograd_members as _autograd_members  # noqa: F401
 from .bindings import subclass_methods as _subclass_methods  # noqa: F401
 from .bindings.build import make_function as _make_function
 from .bindings.groups import functions as _functions
@@ -79,8 +80,11 @@ __all__ = [
     "show_binding", "strided", "tensor", "unique", "use_deterministic_algorithms", "zeros", "zeros_like",
 ]  # fmt: skip
 
-_MODULES = frozenset({"fft", "kernel_tools", "library", "linalg", "nn", "ops", "overrides", "special", "utils"})
+_MODULES = frozenset({"autograd", "fft", "kernel_tools", "library", "linalg", "nn", "ops", "overrides", "special", "utils"})
 """Modules that are imported when they are first asked for."""
+
+_GRAD_MODES = frozenset({"enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"})
+"""What autograd offers in the module itself."""
 
 _OVERRIDABLE = (
     "arange", "as_tensor", "asarray", "empty_strided", "eye", "from_numpy", "frombuffer", "full", "linspace",
@@ -100,6 +104,8 @@ def __getattr__(name: str) -> Any:
         return _import_module(f".{name}", __name__)
     if name == "explain":
         return _import_module(".trip", __name__).explain
+    if name in _GRAD_MODES:
+        return getattr(_import_module(".autograd.grad_mode", __name__), name)
     own = _public_function(name)
     if own is not None:
         made = _overridable(own)
@@ -113,4 +119,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_functions(), *_public_names(), *_MODULES, "explain"})
+    return sorted({*globals(), *_functions(), *_public_names(), *_MODULES, *_GRAD_MODES, "explain"})

@@ -17,7 +17,8 @@ from .caller import Caller
 from .dunders import REVERSED_ROWS
 from .generate import compile_function
 from .groups import Group
-from .prepared_forms import PARAMETERS, prepared, slow_prepared
+from .prepared_forms import prepared, slow_prepared
+from .prepared_table import PARAMETERS
 from .shapes import Shape, shape_of
 from .slow import slow_binary, slow_dunder, slow_inplace_unary, slow_reversed, slow_set, slow_to, slow_unary
 

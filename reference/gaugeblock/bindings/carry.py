@@ -30,7 +30,7 @@ def carry(key: str, geometry: Geometry, result_geometry: Geometry | None = None)
     The result is row-major unless its geometry is given.
     """
     taught = _TAUGHT.get((key, geometry.dtype))
-    if taught is None or FAST_GLOBALS["SPECIAL"] or not geometry.contiguous or geometry.lazy:
+    if taught is None or FAST_GLOBALS["SPECIAL"] or not geometry.contiguous or geometry.lazy or geometry.watched:
         return None
     count = geometry.numel
     if key in geometry.plans or geometry.device is not cpu or count == 0:

@@ -54,7 +54,7 @@ def learn_clone(geometry: Geometry) -> None:
     if KEY in geometry.plans:
         return
     entry: Any = False
-    if geometry.dense and geometry.numel and not geometry.lazy and geometry.device is cpu:
+    if geometry.dense and geometry.numel and not geometry.lazy and not geometry.watched and geometry.device is cpu:
         launch = element_launch("identity", geometry, [geometry], geometry.dtype)
         if launch is not None and launch.contiguous:
             entry = (launch.builtin(), geometry, launch.count)
@@ -66,7 +66,7 @@ def contiguous_binding(name: str, self: str, caller: Caller) -> tuple[str, dict[
     """Source and names of ``x.contiguous()``."""
     text = (
         f"def contiguous({self}, memory_format=CONTIGUOUS):\n"
-        f"    if SPECIAL or {self}.__class__ is not Tensor or memory_format is not CONTIGUOUS:\n"
+        f"    if SPECIAL or {self}.__class__ is not Tensor or memory_format is not CONTIGUOUS or {self}.geometry.watched:\n"
         f"        return slow_{name}({self}, memory_format=memory_format)\n"
         f"    return {self} if {self}.geometry.contiguous else direct_{name}({self})\n"
     )

@@ -56,7 +56,7 @@ def _entry(plan: Plan | None, key: Any, inplace: bool) -> Any:
 
 
 def _plain(geometry: Geometry) -> bool:
-    return geometry.lazy == 0 and geometry.numel > 0
+    return geometry.lazy == 0 and geometry.numel > 0 and not geometry.watched
 
 
 def _independent_of_default_dtype(rule: PointwiseRule, operands: tuple[Any, ...]) -> bool:

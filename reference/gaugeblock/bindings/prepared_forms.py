@@ -1,13 +1,16 @@
 """Bindings of operators that note runners: the call's geometries and plain arguments lead straight to one.
 
-`PARAMETERS` says how each argument takes part, in the order of the schema:
+`PARAMETERS` (prepared_table.py) says how each argument takes part, in the order of the schema:
 
 - ``T`` a tensor and ``L`` a list of tensors: their geometries are part of the key, they go to the runner;
 - ``N`` a number, a tensor or nothing, ``M`` a number or a tensor: number classes and geometries are part of the key,
   they go to the runner;
 - ``i`` an int, ``b`` a bool, ``D`` an int, ints, None or left out (which may be another overload than None), ``I``
   ints, also one by one at the end: part of the key;
+- ``s`` a string, by keyword only: part of the key;
 - ``-`` nothing but the default.
+
+With out= the geometry of what is written belongs to the key as well (see written_forms).
 
 Any other call goes the general path, and so does the first one; what its kernel notes is kept for the next. For
 operators that note nothing it is the kernel itself, which dispatch would find again for the same geometries.
@@ -28,7 +31,9 @@ from ..tensor.geometry import only_ints, remember
 from ..tensor.tensor import Tensor
 from .caller import Caller
 from .converters import NO
+from .prepared_table import PARAMETERS
 from .source import ALLOCATE, indent
+from .written_forms import fills, writable, writing
 
 
 class Argument(NamedTuple):
@@ -48,39 +53,6 @@ def _arguments(text: str) -> tuple[Argument, ...]:
     return tuple(found)
 
 
-REDUCTION = "self:T dim:D=None keepdim:b=False"
-PARAMETERS: dict[str, str] = {
-    "sum": REDUCTION, "prod": REDUCTION, "mean": REDUCTION, "amax": "self:T dim:D=() keepdim:b=False",
-    "amin": "self:T dim:D=() keepdim:b=False", "max": REDUCTION, "min": REDUCTION, "any": REDUCTION,
-    "all": REDUCTION, "argmax": REDUCTION, "argmin": REDUCTION, "nansum": REDUCTION, "nanmean": REDUCTION,
-    "var": "self:T dim:D=None unbiased:b=True keepdim:b=False",
-    "std": "self:T dim:D=None unbiased:b=True keepdim:b=False",
-    "softmax": "self:T dim:i dtype:-=None", "log_softmax": "self:T dim:i dtype:-=None",
-    "cumsum": "self:T dim:i", "cumprod": "self:T dim:i",
-    "cat": "tensors:L dim:i=0", "stack": "tensors:L dim:i=0",
-    "mm": "self:T mat2:T", "bmm": "self:T mat2:T", "matmul": "self:T other:T", "dot": "self:T tensor:T",
-    "mv": "self:T vec:T", "outer": "self:T vec2:T", "addmm": "self:T mat1:T mat2:T",
-    "addmv": "self:T mat:T vec:T",
-    "gather": "self:T dim:i index:T", "index_select": "self:T dim:i index:T", "take": "self:T index:T",
-    "scatter": "self:T dim:i index:T src:M", "scatter_add": "self:T dim:i index:T src:T",
-    "index_add": "self:T dim:i index:T source:T", "index_copy": "self:T dim:i index:T source:T",
-    "index_fill": "self:T dim:i index:T value:M",
-    "equal": "self:T other:T", "masked_select": "self:T mask:T", "masked_fill": "self:T mask:T value:M",
-    "masked_fill_": "self:T mask:T value:M", "copy_": "self:T src:T",
-    "tril": "self:T diagonal:i=0", "triu": "self:T diagonal:i=0", "diag": "self:T diagonal:i=0",
-    "flip": "self:T dims:I", "roll": "self:T shifts:D dims:D=()", "repeat": "self:T repeats:I",
-    "repeat_interleave": "self:T repeats:i dim:D=None",
-    "sort": "self:T dim:i=-1 descending:b=False", "argsort": "self:T dim:i=-1 descending:b=False",
-    "topk": "self:T k:i dim:i=-1 largest:b=True sorted:b=True", "kthvalue": "self:T k:i dim:i=-1 keepdim:b=False",
-    "median": REDUCTION, "logsumexp": "self:T dim:D keepdim:b=False", "cummax": "self:T dim:i",
-    "cummin": "self:T dim:i",
-    "where": "condition:T self:N=None other:N=None", "clamp": "self:T min:N=None max:N=None",
-    "clip": "self:T min:N=None max:N=None", "clamp_min": "self:T min:N", "clamp_max": "self:T max:N",
-    "layer_norm": "input:T normalized_shape:D weight:N=None bias:N=None eps:N=1e-05 cudnn_enable:b=True",
-    "rms_norm": "input:T normalized_shape:D weight:N=None eps:N=None",
-    "addcmul": "self:T tensor1:T tensor2:T", "addcdiv": "self:T tensor1:T tensor2:T", "lerp": "self:T end:T weight:N",
-}  # fmt: skip
-"""Public name -> its arguments."""
 CALL = "()"
 """Ends the names in keys, which no other entry of a geometry's plans does."""
 
@@ -91,6 +63,7 @@ def prepared(name: str, slow: str, self: str, run: Callable[..., Any]) -> tuple[
     self = self if first.name == "self" else first.name
     parameters, passed, values = [f"{self}=UNSET"], [self], [self]
     tests, keys = [], [repr(name + CALL)]
+    by_keyword = [argument.name for argument in rest if argument.kind == "s"]
     names: dict[str, Any] = {slow: run, "only_ints": only_ints, "UNSET": NO}
     if first.kind == "L":
         geometry = "key[0]"
@@ -99,6 +72,8 @@ def prepared(name: str, slow: str, self: str, run: Callable[..., Any]) -> tuple[
         geometry = f"{self}.geometry"
     for argument in rest:
         star = "*" if argument.kind == "I" else ""
+        if by_keyword[:1] == [argument.name]:
+            parameters.append("*")
         if star:
             parameters.append(f"*{argument.name}")
         elif argument.default is NO:
@@ -112,32 +87,47 @@ def prepared(name: str, slow: str, self: str, run: Callable[..., Any]) -> tuple[
             keys.append(key)
         if argument.kind in "TMN":
             values.append(argument.name)
-    tests.append("not more")
     body = f"def {name}({', '.join(parameters)}, **more):\n"
     condition = " and ".join(["not SPECIAL", *tests])
     key_text = f"({', '.join(keys)},)"
+    end = f"    return {slow}({', '.join(passed)}, **more)\n"
     if first.kind == "L":
         body += (
             f"    if {condition} and (tensors.__class__ is list or tensors.__class__ is tuple):\n"
             f"        key = tuple([one.geometry if one.__class__ is Tensor else None for one in tensors])\n"
             f"        if key and key[0] is not None:\n"
-            f"            runner = key[0].plans.get(({', '.join(keys)}, key))\n"
-            f"            if runner:\n"
-            f"                return runner(tensors)\n"
+            f"            geometry, key = key[0], ({', '.join(keys)}, key)\n"
+            f"            if not more:\n"
+            f"                runner = geometry.plans.get(key)\n"
+            f"                if runner:\n"
+            f"                    return runner(tensors)\n" + indent(_OUT.format(values="tensors"), 3)
         )
-        return body + f"    return {slow}({', '.join(passed)}, **more)\n", names
-    body += f"    if {condition}:\n        plan = {geometry}.plans.get({key_text})\n        if plan:\n"
+        return body + end, names
+    body += f"    if {condition}:\n        geometry, key = {geometry}, {key_text}\n        if not more:\n"
+    body += "            plan = geometry.plans.get(key)\n            if plan:\n"
     call = f"result = plan({', '.join(values)})\n"
     if len(values) == 1:
         body += (
-            "            if plan.__class__ is not tuple:\n"
-            f"                return plan({self})\n"
-            "            kernel, result_geometry, tail = plan\n"
-            + indent(ALLOCATE.format(call=f"kernel(pointer, {self}.pointer, *tail)"), 3)
+            "                if plan.__class__ is not tuple:\n"
+            f"                    return plan({self})\n"
+            "                kernel, result_geometry, tail = plan\n"
+            + indent(ALLOCATE.format(call=f"kernel(pointer, {self}.pointer, *tail)"), 4)
         )
     else:
-        body += f"            {call}            if result is not None:\n                return result\n"
-    return body + f"    return {slow}({', '.join(passed)}, **more)\n", names
+        body += f"                {call}                if result is not None:\n                    return result\n"
+    return body + indent(_OUT.format(values=", ".join(values)), 2) + end, names
+
+
+_OUT = """\
+elif len(more) == 1:
+    out = more.get("out")
+    if out.__class__ is Tensor:
+        plan = geometry.plans.get((key, out.geometry))
+        if plan:
+            result = plan(out, {values})
+            if result is not None:
+                return result
+"""
 
 
 def _test(argument: Argument) -> tuple[str, str]:
@@ -151,6 +141,8 @@ def _test(argument: Argument) -> tuple[str, str]:
         return name, f"{name}.__class__ is int"
     if argument.kind == "b":
         return name, f"{name}.__class__ is bool"
+    if argument.kind == "s":
+        return name, f"{name}.__class__ is str"
     if argument.kind == "I":
         return name, f"only_ints({name})"
     if argument.kind == "D":
@@ -172,19 +164,37 @@ def slow_prepared(caller: Caller, name: str) -> Callable[..., Any]:
         if values[0] is NO:
             return caller(**_by_name(arguments, values), **more)
         given, named = _given(arguments, values, more, keywords)
-        if more or len(operators) > 1:
-            return caller(*given, **named)
-        key = None if FAST_GLOBALS["SPECIAL"] else _key(name, arguments, values)
+        key = None
+        if not FAST_GLOBALS["SPECIAL"] and len(operators) == 1 and (not more or (len(more) == 1 and "out" in more)):
+            key = _key(name, arguments, values)
         if key is None:
             return caller(*given, **named)
+        if more:
+            return into(key, values, given, named)
         result, runner = with_runner(operator, caller, *given, **named)
-        if not FAST_GLOBALS["SPECIAL"]:
-            if runner is None:
-                runner = kernel_runner(caller, arguments, given, named)
-            elif isinstance(runner, PointwiseNote):
-                runner = _in_order(runner, arguments, values)
-            if runner is not None:
-                remember(_first(values).plans, key, runner)
+        runner = found_runner(runner, values, given, named)
+        if runner is not None:
+            remember(_first(values).plans, key, runner)
+        return result
+
+    def found_runner(runner: Any, values: tuple[Any, ...], given: list[Any], named: dict[str, Any]) -> Any:
+        if FAST_GLOBALS["SPECIAL"]:
+            return None
+        if isinstance(runner, PointwiseNote):
+            return _in_order(runner, arguments, values)
+        return kernel_runner(caller, arguments, given, named) if runner is None else runner
+
+    def into(key: Any, values: tuple[Any, ...], given: list[Any], named: dict[str, Any]) -> Any:
+        out = named["out"]
+        geometry = out.geometry if out.__class__ is Tensor else None
+        result = caller(*given, **named)
+        if geometry is not None and writable(geometry) and out.geometry is geometry:
+            plans, key = _first(values).plans, (key, geometry)
+            if key not in plans:
+                plain = {name: value for name, value in named.items() if name != "out"}
+                again, runner = with_runner(operator, caller, *given, **plain)
+                runner = found_runner(runner, values, given, plain) if fills(again, geometry) else None
+                remember(plans, key, False if runner is None else writing(runner, geometry))
         return result
 
     return run
@@ -235,7 +245,7 @@ def _given(
         elif value is argument.default or (value is NO and argument.default is NO):
             gap = True
             continue
-        if gap or (more and argument.name in keywords):
+        if gap or argument.kind == "s" or (more and argument.name in keywords):
             named[argument.name] = value
             gap = True
         else:
@@ -260,7 +270,7 @@ def _key(name: str, arguments: tuple[Argument, ...], values: tuple[Any, ...]) ->
             key.append(value)
         elif argument.kind != "-" or value is not None:
             return None
-    if not geometries or any(geometry.lazy for geometry in geometries):
+    if not geometries or any(geometry.lazy or geometry.watched for geometry in geometries):
         return None
     if arguments[0].kind == "L":
         key.append(tuple(geometries))
@@ -269,15 +279,15 @@ def _key(name: str, arguments: tuple[Argument, ...], values: tuple[Any, ...]) ->
     return tuple(key)
 
 
-NUMBERS, PLAIN = "MN", "ibDI"
+NUMBERS, PLAIN = "MN", "ibDIs"
 
 
 def _is_plain(kind: str, value: Any) -> bool:
     """Whether the value is one of the kind that the generated code puts into the key as it is."""
     if kind == "i":
         return value.__class__ is int
-    if kind == "b":
-        return value.__class__ is bool
+    if kind in "bs":
+        return value.__class__ is (bool if kind == "b" else str)
     ints = value.__class__ is tuple and only_ints(value)
     return ints or (kind == "D" and (value is None or value is NO or value.__class__ is int))
 

@@ -160,7 +160,9 @@ def with_alpha(caller: Caller, row: str, operands: tuple[Any, ...], alpha: Any) 
 
 def _same(operands: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
     """Whether these are the operands, none of them lazily conjugate or negative."""
-    return all(map(is_, operands, given)) and not any(isinstance(one, Tensor) and one.geometry.lazy for one in given)
+    return all(map(is_, operands, given)) and not any(
+        isinstance(one, Tensor) and (one.geometry.lazy or one.geometry.watched) for one in given
+    )
 
 
 def _fresh(entry: Any, *values: Any) -> Tensor:

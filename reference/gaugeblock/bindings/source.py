@@ -53,7 +53,25 @@ def unary(name: str, function: str, self: str, row: str, *, options: tuple[str, 
         f"        if plan:\n"
         f"            kernel, result_geometry, count = plan\n"
         + indent(ALLOCATE.format(call=f"kernel(pointer, {self}.pointer, count)"), 3)
+        + (_written(row, self, "", untouched) if "out" in options else "")
         + f"    return slow_{name}({self}{rest})\n"
+    )
+
+
+def _written(row: str, self: str, other: str, untouched: str) -> str:
+    """The call with out=, when one on these geometries and number types has been run before."""
+    kinds, operands = f"{self}.geometry", self
+    if other:
+        kinds += f", {other}.geometry if {other}.__class__ is Tensor else {other}.__class__"
+        operands += f", {other}"
+    plain = untouched.replace(" and out is None", "")
+    return (
+        f"    if out.__class__ is Tensor and {self}.__class__ is Tensor and not SPECIAL{plain}:\n"
+        f"        plan = {self}.geometry.plans.get(({row + ' out'!r}, out.geometry, {kinds}))\n"
+        f"        if plan:\n"
+        f"            result = plan(out, {operands})\n"
+        f"            if result is not None:\n"
+        f"                return result\n"
     )
 
 
@@ -128,6 +146,8 @@ def binary(
     )
     if number_row is not None:
         body += _number_branch(number_row, self, other, reverse=False)
+    if "out" in options:
+        body += _written(tensor_row, self, other, untouched)
     return head + body + f"    return {slow}({self}, {other}{rest})\n"
 
 
@@ -219,7 +239,9 @@ def direct(name: str, function: str, self: str, *, spread: bool, checks: bool, s
     what the schemas allow. With `several` tensors any of them may be of a subclass; one that `copies` elements is
     dispatched on devices other than the CPU.
     """
-    special = "SPECIAL" + (" or (OVERRIDING and foreign(args, kwargs))" if several else "")
+    special = f"SPECIAL or {self}.__class__ is not Tensor or {self}.geometry.watched"
+    if several:
+        special += " or (OVERRIDING and foreign(args, kwargs)) or (WATCHING and any_watched(args, kwargs))"
     device = f" or {self}.geometry.device is not cpu" if copies else ""
     gather = "    if len(args) > 1 or (args and args[0].__class__ is int):\n        args = (args,)\n" if spread else ""
     tried = (
@@ -231,7 +253,7 @@ def direct(name: str, function: str, self: str, *, spread: bool, checks: bool, s
     )
     return (
         f"def {function}({self}, *args, **kwargs):\n"
-        f"    if {special} or {self}.__class__ is not Tensor{device}:\n"
+        f"    if {special}{device}:\n"
         f"        return slow_{name}({self}, *args, **kwargs)\n" + gather + (_asking(name, self) if checks else tried)
     )
 

@@ -39,7 +39,8 @@ def _head(name: str, function: str, self: str, parameters: str, passed: str) -> 
 def t_form(name: str, self: str, caller: Caller) -> Form:
     """``x.t()``."""
     text = _head(name, "t", self, "", "") + (
-        f"    other = {self}.geometry.transposed\n    if other is None:\n        return direct_{name}({self})\n"
+        f"    other = {self}.geometry.transposed\n    if other is None:\n"
+        f"        return slow_{name}({self}) if {self}.geometry.watched else direct_{name}({self})\n"
     )
     return text + indent(VIEW.format(geometry="other", self=self), 1), {f"slow_{name}": caller, f"direct_{name}": t}
 
@@ -61,7 +62,8 @@ def transpose_form(name: str, self: str, caller: Caller) -> Form:
         f"        return slow_{name}({self}, *(() if dim0 is None else (dim0,)), **more)\n"
         f"    other = {self}.geometry.views.get(('transpose', dim0, dim1))\n"
         f"    if other is None:\n"
-        f"        return direct_{name}({self}, dim0, dim1)\n"
+        f"        made = slow_{name} if {self}.geometry.watched else direct_{name}\n"
+        f"        return made({self}, dim0, dim1)\n"
     ) + indent(VIEW.format(geometry="other", self=self), 1)
     return text, {f"slow_{name}": caller, f"direct_{name}": transpose}
 
@@ -85,7 +87,7 @@ def expand_form(name: str, self: str, caller: Caller) -> Form:
         f"            return slow_{name}({self}, *size)\n"
         f"    other = {self}.geometry.views.get(sizes)\n"
         f"    if other is None:\n"
-        f"        return direct_{name}({self}, sizes)\n"
+        f"        return (slow_{name} if {self}.geometry.watched else direct_{name})({self}, sizes)\n"
     ) + indent(VIEW.format(geometry="other", self=self), 1)
     return text, {f"slow_{name}": caller, f"direct_{name}": expand}
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.device import cpu
-from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry
+from ..tensor.geometry import CONJUGATE, NEGATIVE, WATCHED_KEY, Geometry
 from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE
-from .keys import BACKEND_BIT, FUNCTIONALITY_BIT, runtime_key
+from .keys import AUTOGRAD_MASK, BACKEND_BIT, FUNCTIONALITY_BIT, runtime_key
 from .registry import AMBIGUOUS, FALLTHROUGH, REGISTRY, Kernel, Operator, Registration, Resolved
 from .state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, FAST_GLOBALS, STATE
 
@@ -47,6 +47,8 @@ def geometry_keys(geometry: Geometry) -> int:
         mask |= FUNCTIONALITY_BIT["Conjugate"]
     if geometry.lazy & NEGATIVE:
         mask |= FUNCTIONALITY_BIT["Negative"]
+    if geometry.watched:
+        mask |= WATCHED_KEY
     geometry.keys = mask
     return mask
 
@@ -107,6 +109,8 @@ def plain_kernel(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, A
 def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
     """Run the kernel of the highest key in `mask`, whatever the tensors carry."""
     found = REGISTRY.resolve(operator, mask)
+    if FAST_GLOBALS["WATCHING"] and not found.mask & (AUTOGRAD_MASK | WATCHED_KEY):
+        found = REGISTRY.watchers.guarded(operator, found, args, kwargs)
     if STATE.trace is not None:
         result = STATE.trace(operator, mask, found, args, kwargs)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.errors import type_error
+from ..tensor.geometry import WATCHED_KEY
 from ..tensor.tensor import Tensor
 from .dispatcher import keys_of
 from .key_set import DispatchKeySet
@@ -16,7 +17,7 @@ def dispatch_keys(tensor: Any) -> DispatchKeySet:
     """The keys of a tensor; they do not depend on requires_grad. TypeError for anything else."""
     if not isinstance(tensor, Tensor):
         type_error("dispatch_keys", "tensor", tensor, "Tensor")
-    return DispatchKeySet(mask=keys_of(tensor))
+    return DispatchKeySet(mask=keys_of(tensor) & ~WATCHED_KEY)
 
 
 def has_kernel_for_dispatch_key(name: str, key: str) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from gaugeblock_spec.schema import parse
 
+from ..tensor.geometry import WATCHED_KEY
 from .keys import (
     ALIASES,
     AUTOGRAD_KEYS,
@@ -30,6 +31,7 @@ from .keys import (
 )
 from .operator import AMBIGUOUS, FALLTHROUGH, IMPLIED_NAMESPACE, MISSING, Kernel, Operator, Registration, Resolved
 from .state import enter_special, leave_special
+from .watching import NoWatchers, Watchers
 
 __all__ = [
     "AMBIGUOUS", "FALLTHROUGH", "IMPLIED_NAMESPACE", "MISSING", "REGISTRY", "Kernel", "Operator", "Registration",
@@ -52,6 +54,7 @@ class Registry:
         self.fallbacks: dict[str, Registration] = {}
         self.sealed = False
         self.generation = 0
+        self.watchers: Watchers = NoWatchers()
         self.renew_lock()
 
     def renew_lock(self) -> None:
@@ -206,6 +209,9 @@ class Registry:
         """The kernel for a key set and the set with fallthrough functionalities removed; remembered per operator."""
         found = operator.resolved.get(mask)
         if found is not None:
+            return found
+        if mask & WATCHED_KEY:
+            found = operator.resolved[mask] = self.watchers.resolve(operator, mask & ~WATCHED_KEY)
             return found
         remaining = mask
         entry = self.lookup(operator, runtime_key(remaining))

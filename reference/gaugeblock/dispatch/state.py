@@ -4,6 +4,7 @@
 changed its include or exclude set or entered a mode. So a binding learns in one global load that nothing is active.
 The tensor floor reads the same from ``hooks.special``.
 ``OVERRIDING`` is true while some thread is in a function mode, and for good once there is a subclass of Tensor.
+``WATCHING`` is true for good once a tensor has required a gradient.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .keys import AUTOCAST_MASK, FUNCTIONALITY_BIT
 
 DEFAULT_INCLUDE = FUNCTIONALITY_BIT["BackendSelect"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
 DEFAULT_EXCLUDE = AUTOCAST_MASK
-FAST_GLOBALS: dict[str, object] = {"SPECIAL": False, "OVERRIDING": False}
+FAST_GLOBALS: dict[str, object] = {"SPECIAL": False, "OVERRIDING": False, "WATCHING": False}
 
 
 class _Locks:
@@ -47,7 +48,7 @@ MODE_LISTENERS: list[Callable[[bool], None]] = []
 class DispatchState(threading.local):
     """The sets of the current thread, its stacks of dispatch and function modes, and who writes down its calls.
 
-    In inference mode (`inference`) what is made takes no part in autograd.
+    In inference mode (`inference`) what is made takes no part in autograd; while `grad` is false nothing is recorded.
     `overrides` says which ``__torch_function__`` are asked: those of modes and arguments (2), of modes only (1), none.
     """
 
@@ -56,6 +57,7 @@ class DispatchState(threading.local):
     modes: tuple[Any, ...] = ()
     function_modes: tuple[Any, ...] = ()
     inference: bool = False
+    grad: bool = True
     overrides: int = 2
     trace: Callable[..., Any] | None = None
 

@@ -12,7 +12,7 @@ from ..core.errors import check_int, check_ints, check_nbytes, check_sizes, type
 from ..core.layout import Layout, strided
 from ..memory.dataless import dataless_storage
 from ..memory.storage import new_object
-from ..tensor.geometry import geometry_of
+from ..tensor.geometry import geometry_of, unwatched
 from ..tensor.getters import set_requires_grad
 from ..tensor.strides import default_strides, extent
 from ..tensor.tensor import Tensor
@@ -74,6 +74,7 @@ def make_subclass(cls: type[T], data: Tensor, require_grad: bool = False) -> T:
         type_error("_make_subclass", "data", data, "Tensor")
     made = as_subclass(data, cls)
     made.base = made.autograd = None
+    made.geometry = unwatched(data.geometry)
     made.requires_grad_flag = False
     set_requires_grad(made, require_grad)
     return made

@@ -10,6 +10,7 @@ from ..memory.elements import read_bytes, write_bytes
 from ..memory.pages import memmove
 from ..memory.storage import Storage, allocate_storage
 from ..tensor.geometry import geometry_of
+from ..tensor.getters import set_requires_grad
 from ..tensor.make_view import view_at_same_place
 from ..tensor.strides import extent
 from ..tensor.tensor import Tensor, make_tensor
@@ -47,8 +48,7 @@ def rebuild_tensor(
             f"{storage.nbytes} bytes"
         )
     result = make_tensor(geometry_of(sizes, strides, dtype, storage.device, lazy), storage, offset, None)
-    result.requires_grad_flag = requires_grad
-    return result
+    return set_requires_grad(result, True) if requires_grad else result
 
 
 def reduce_storage(self: Storage) -> tuple[Any, ...]:
@@ -81,7 +81,7 @@ def copied_storage(storage: Storage) -> Storage:
 def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """A tensor on a copy of the whole storage; tensors that shared it share the copy. Raises RuntimeError inside a
     recorded history."""
-    if self.autograd is not None:
+    if self.autograd is not None and not self.is_leaf:  # type: ignore[attr-defined]
         raise RuntimeError("Only Tensors created explicitly by the user support the deepcopy protocol at the moment")
     storage = memo.get(id(self.storage))
     if storage is None:
@@ -97,6 +97,9 @@ def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         self.requires_grad_flag,
     )
     memo[id(self)] = result
+    gradient = None if self.autograd is None else self.grad  # type: ignore[attr-defined]
+    if gradient is not None:
+        result.grad = deep_copy(gradient, memo)  # type: ignore[attr-defined]
     return result
 
 

@@ -17,6 +17,7 @@ from ..memory.elements import ADDRESS_SPACE, ORIGIN
 from ..memory.storage import Storage, foreign_storage, new_object
 from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry, geometry_of, remember
+from ..tensor.getters import set_requires_grad
 from ..tensor.reinterpret import resolved
 from ..tensor.strides import default_strides, extent
 from ..tensor.tensor import Tensor, make_tensor
@@ -145,7 +146,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
         raise TypeError(f"numpy(): can't convert {geometry.device} device type tensor to numpy, it has no host data")
     if force:
         self = resolved(self)
-    elif self.requires_grad_flag or self.autograd is not None:
+    elif self.autograd is not None and self.requires_grad:  # type: ignore[attr-defined]
         _refuse("requires grad. Use tensor.detach().numpy() instead.")
     elif geometry.lazy & CONJUGATE:
         _refuse("has conjugate bit set. Use tensor.resolve_conj().numpy() instead.")
@@ -213,5 +214,4 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     sizes = (elements,)
     storage = foreign_storage(plain.ctypes.data + offset, elements * itemsize, owner=plain)
     result = make_tensor(geometry_of(sizes, default_strides(sizes), dtype), storage, 0, None)
-    result.requires_grad_flag = requires_grad
-    return result
+    return set_requires_grad(result, True) if requires_grad else result

@@ -60,7 +60,7 @@ def rows() -> dict[str, Row]:
         plain = json.loads(place.read_bytes())
     except (OSError, ValueError):
         plain = _read()
-        _store(place, plain)
+        store(place, plain)
     return {row.name: row for row in (_row(values) for values in plain)}
 
 
@@ -106,7 +106,8 @@ def _read() -> list[list[Any]]:
     ]
 
 
-def _store(place: Path, plain: list[list[Any]]) -> None:
+def store(place: Path, plain: Any) -> None:
+    """Put plain data into the cache folder, all at once; without a writable folder nothing happens."""
     import tempfile
 
     with contextlib.suppress(OSError):

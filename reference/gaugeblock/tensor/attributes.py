@@ -9,6 +9,7 @@ from typing import Any
 from ..core.dtype import DType
 from . import getters, scalars
 from .basic_indexing import getitem, setitem
+from .geometry import unwatched
 from .hooks import hooks
 from .make_view import view_at_same_place
 from .metadata import resize_
@@ -32,7 +33,7 @@ def sizes_from(operator: str, argument: str, sizes: tuple[Any, ...]) -> Any:
 
 def view_method(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
     """view with the sizes one by one or as one sequence, or with a dtype."""
-    if hooks.special:
+    if hooks.special or self.geometry.watched:
         return hooks.dispatched["view"](self, *size, dtype=dtype)  # type: ignore[no-any-return]
     if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
         return view_dtype(self, size[0] if dtype is None else dtype)
@@ -41,14 +42,14 @@ def view_method(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
 
 def resize_method(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """resize_ with the sizes one by one or as one sequence."""
-    if hooks.special:
+    if hooks.special or self.geometry.watched:
         return hooks.dispatched["resize_"](self, *size, memory_format=memory_format)  # type: ignore[no-any-return]
     return resize_(self, sizes_from("resize_", "size", size), memory_format)
 
 
 def reversed_dims(self: Tensor) -> Tensor:
     """``x.T``: all dims in reverse order."""
-    if hooks.special:
+    if hooks.special or self.geometry.watched:
         return hooks.dispatched["T"](self)  # type: ignore[no-any-return]
     geometry = self.geometry
     if geometry.ndim == 2 and geometry.transposed is not None:
@@ -58,7 +59,7 @@ def reversed_dims(self: Tensor) -> Tensor:
 
 def _dispatchable(name: str, function: Callable[[Tensor], Tensor]) -> property:
     def getter(self: Tensor) -> Tensor:
-        if hooks.special:
+        if hooks.special or self.geometry.watched:
             return hooks.dispatched[name](self)  # type: ignore[no-any-return]
         return function(self)
 
@@ -72,14 +73,11 @@ def set_data(self: Tensor, value: Tensor) -> None:
     if value.geometry.dtype is not self.geometry.dtype:
         raise RuntimeError(f"data: a tensor of {value.geometry.dtype} cannot serve a tensor of {self.geometry.dtype}")
     self.storage = value.storage
-    self.geometry = value.geometry
+    self.geometry = unwatched(value.geometry)
     self.offset = value.offset
     refresh_pointer(self)
-
-
-def set_requires_grad_flag(self: Tensor, value: bool) -> None:
-    """``x.requires_grad = value``."""
-    getters.set_requires_grad(self, value)
+    if self.autograd is not None:
+        hooks.dispatched["refresh_plain"](self)
 
 
 def _representation(self: Tensor) -> str:
@@ -108,7 +106,6 @@ PROPERTIES: dict[str, property] = {
     "real": _dispatchable("real", real),
     "imag": _dispatchable("imag", imag),
     "data": property(data_of, set_data),
-    "requires_grad": property(getters.requires_grad, set_requires_grad_flag),
 }
 
 for _name, _method in METHODS.items():

@@ -45,6 +45,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             key = length if step == 1 else ("every", length, step)
             other = geometry.views.get(key)
             if other is None:
+                if geometry.watched:
+                    return hooks.dispatched["__getitem__"](self, index)  # type: ignore[no-any-return]
                 other = sliced(self, 0, start, length, step).geometry
                 remember(geometry.views, key, other)
             step = start * geometry.strides[0]
@@ -52,6 +54,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             other = geometry.views.get("row")
             size = geometry.sizes[0]
             if other is None:
+                if geometry.watched:
+                    return hooks.dispatched["__getitem__"](self, index)  # type: ignore[no-any-return]
                 other = regeometry(geometry, geometry.sizes[1:], geometry.strides[1:])
                 remember(geometry.views, "row", other)
             if not -size <= index < size:
@@ -78,6 +82,8 @@ def _out_of_range(index: int, dim: int, size: int) -> IndexError:
 
 
 def _general_getitem(self: Tensor, index: Any) -> Tensor:
+    if self.geometry.watched:
+        return hooks.dispatched["__getitem__"](self, index)  # type: ignore[no-any-return]
     if type(index) is tuple and _PLAIN.issuperset(map(type, index)):
         return basic_view(self, index)
     if _is_foreign(index):
@@ -113,7 +119,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     Raises as getitem, TypeError for a value that is neither a number nor a tensor, RuntimeError when it does not
     broadcast.
     """
-    if hooks.special or self.geometry.device is not cpu:
+    geometry = self.geometry
+    watched = geometry.watched or (value.__class__ is Tensor and value.geometry.watched)
+    if hooks.special or watched or geometry.device is not cpu:
         hooks.dispatched["__setitem__"](self, index, value)
         return
     if _is_foreign(index, value):

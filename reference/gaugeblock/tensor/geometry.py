@@ -29,6 +29,8 @@ class Geometry:
     tuple that starts with the operator's name.
     `arrays` holds NumPy's views of a few addresses, kept for small tensors, whose blocks come again.
     `lazy` is 0, or the bits CONJUGATE and NEGATIVE when the elements in memory stand for their conjugate or negative.
+    A tensor that autograd watches has the `watched_twin` of its geometry, equal in every field but for its own empty
+    caches and `watched`: so what was learnt for the one never serves the other, and the fast paths pay nothing.
     """
 
     __slots__ = (
@@ -49,7 +51,9 @@ class Geometry:
         "sizes",
         "strides",
         "transposed",
+        "twin",
         "views",
+        "watched",
     )
 
     sizes: tuple[int, ...]
@@ -70,6 +74,8 @@ class Geometry:
     views: dict[Any, Any]
     transposed: Geometry | None
     arrays: dict[int, Any]
+    twin: Geometry | None
+    watched: bool
 
     def __repr__(self) -> str:
         return f"Geometry({self.sizes}, {self.strides}, {self.dtype.name}, {str(self.device)!r})"
@@ -131,10 +137,37 @@ def _build(key: Key) -> Geometry:
     self.views = {}
     self.transposed = None
     self.arrays = {}
+    self.twin = None
+    self.watched = False
     if len(_TABLE) >= TABLE_LIMIT:
         _TABLE.clear()
     _TABLE[key] = self
     return self
+
+
+WATCHED_KEY = 1 << 63
+"""Beside the dispatch keys of a watched geometry: calls with such a tensor go to autograd's recorders."""
+
+
+def watched_twin(geometry: Geometry) -> Geometry:
+    """The geometry for tensors that autograd watches; `geometry` is one that it does not."""
+    twin = geometry.twin
+    if twin is None:
+        twin = Geometry()
+        for name in Geometry.__slots__:
+            setattr(twin, name, getattr(geometry, name))
+        twin.keys = None
+        twin.pool = None
+        twin.plans, twin.views, twin.arrays, twin.transposed = {}, {}, {}, None
+        twin.twin = geometry
+        twin.watched = True
+        geometry.twin = twin
+    return twin
+
+
+def unwatched(geometry: Geometry) -> Geometry:
+    """The geometry itself, or the one that it is the watched twin of."""
+    return geometry.twin if geometry.watched else geometry  # type: ignore[return-value]
 
 
 _INTS = frozenset({int})

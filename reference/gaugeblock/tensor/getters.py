@@ -6,6 +6,7 @@ from ..core.errors import type_error, wrap_dim
 from ..core.memory_format import MemoryFormat, contiguous_format
 from ..core.size import Size
 from ..memory.untyped import UntypedStorage
+from .hooks import hooks
 from .reshaping import has_memory_format
 from .tensor import Tensor
 from .versions import is_inference, version_of
@@ -117,11 +118,6 @@ def is_cuda(self: Tensor) -> bool:
     return self.geometry.device.type == "cuda"
 
 
-def is_leaf(self: Tensor) -> bool:
-    """Whether no recorded operation made the tensor."""
-    return self.autograd is None
-
-
 def is_view(self: Tensor) -> bool:
     """Whether the tensor is a view of another."""
     return self.base is not None
@@ -132,18 +128,11 @@ def base_of(self: Tensor) -> Tensor | None:
     return self.base
 
 
-def requires_grad(self: Tensor) -> bool:
-    """Whether gradients are asked for."""
-    return self.requires_grad_flag
-
-
 def set_requires_grad(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Ask for gradients, or stop it, and return self. Raises RuntimeError unless floating or complex."""
-    dtype = self.geometry.dtype
-    if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
-        raise RuntimeError(f"only Tensors of floating point and complex dtype can require gradients, got {dtype}")
-    self.requires_grad_flag = bool(requires_grad)
-    return self
+    if not requires_grad and self.autograd is None:
+        return self
+    return hooks.dispatched["set_requires_grad"](self, requires_grad)  # type: ignore[no-any-return]
 
 
 METHODS = {
@@ -164,7 +153,6 @@ METHODS = {
     "is_signed": is_signed,
     "is_inference": is_inference,
     "_is_view": is_view,
-    "requires_grad_": set_requires_grad,
 }
 
 PROPERTIES = {
@@ -173,7 +161,6 @@ PROPERTIES = {
     "is_cpu": is_cpu,
     "is_meta": is_meta,
     "is_cuda": is_cuda,
-    "is_leaf": is_leaf,
     "_base": base_of,
     "_version": version_of,
 }

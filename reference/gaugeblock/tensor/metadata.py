@@ -9,7 +9,8 @@ from ..core.errors import check_ints, check_nbytes, check_sizes, type_error
 from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
 from ..memory.storage import Storage, allocate_storage
 from ..memory.untyped import UntypedStorage
-from .geometry import Geometry, geometry_of
+from .geometry import Geometry, geometry_of, unwatched
+from .hooks import hooks
 from .make_view import regeometry, view_at_same_place
 from .refresh import grow_storage, is_alone, refresh_pointer
 from .strides import channels_last_strides, default_strides, extent
@@ -59,18 +60,14 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 def detach(self: Tensor) -> Tensor:
     """A tensor on the same storage and version, outside any recorded history; not reported as a view."""
-    result = view_at_same_place(self, self.geometry)
+    result = view_at_same_place(self, unwatched(self.geometry))
     result.base = None
     return result
 
 
 def detach_(self: Tensor) -> Tensor:
     """Forget the recorded history, in place. Raises RuntimeError for a view that has one."""
-    if self.autograd is not None and self.base is not None:
-        raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-    self.autograd = None
-    self.requires_grad_flag = False
-    return self
+    return self if self.autograd is None else hooks.dispatched["detach_"](self)  # type: ignore[no-any-return]
 
 
 def resize_(self: Tensor, size: Sequence[int], memory_format: MemoryFormat | None = None) -> Tensor:
@@ -85,7 +82,7 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: MemoryFormat | Non
     check_sizes("resize_", sizes)
     if memory_format is preserve_format:
         raise RuntimeError("resize_(): argument 'memory_format' preserve_format is unsupported")
-    if self.requires_grad_flag:
+    if self.autograd is not None and self.requires_grad:  # type: ignore[attr-defined]
         raise RuntimeError("cannot resize variables that require grad")
     strides = default_strides(sizes)
     if memory_format is not None and memory_format is not contiguous_format:

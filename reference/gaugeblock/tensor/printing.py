@@ -12,6 +12,7 @@ import numpy as np
 from ..core.device import cpu
 from ..core.dtype import DEFAULTS, bfloat16, bool_, int64
 from .array_view import array_of_lazy
+from .hooks import hooks
 from .scalars import item
 from .tensor import Tensor
 
@@ -148,8 +149,10 @@ def to_text(self: Tensor, prefix: str = "tensor(") -> str:
         body = _body(self, len(prefix))
     if not usual:
         notes.append(f"dtype={geometry.dtype!r}")
-    if self.requires_grad_flag:
-        notes.append("requires_grad=True")
+    if self.autograd is not None:
+        suffix = hooks.dispatched["shown_suffix"](self)
+        if suffix:
+            notes.append(suffix)
     return _with_notes(prefix + body, notes, len(prefix))
 
 

@@ -111,7 +111,7 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
     """Views of dim 0, in order. Raises TypeError for a 0-dim tensor."""
     if not self.geometry.ndim:
         raise TypeError("iteration over a 0-d tensor")
-    if hooks.special:
+    if hooks.special or self.geometry.watched:
         return hooks.dispatched["__iter__"](self)  # type: ignore[no-any-return]
     return iter(unbind(self))
 

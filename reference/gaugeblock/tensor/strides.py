@@ -85,6 +85,23 @@ def is_channels_last(sizes: Ints, strides: Ints, memory_format: MemoryFormat = c
     return True
 
 
+def suggested_format(sizes: Ints, strides: Ints) -> MemoryFormat | None:
+    """The channels-last format that the strides resemble, gaps allowed, which is that of results; None for none.
+
+    Strides grow from the channel dim outwards, each at least what lies within it; those of a dim of size 1 count, by
+    which tensors that are dense both ways are told apart. The batch dim alone decides nothing.
+    """
+    for memory_format, order in _CHANNEL_ORDERS.items():
+        if len(order) == len(sizes) and 0 not in sizes and strides[1]:
+            reached = 0
+            for dim in order:
+                if strides[dim] < reached or (dim == 0 and reached == strides[1]):
+                    return None
+                reached = strides[dim] * max(sizes[dim], 1)
+            return memory_format
+    return None
+
+
 def view_strides(sizes: Ints, strides: Ints, new_sizes: Ints) -> Ints | None:
     """Strides that read the same elements in the same order under `new_sizes`, or None when only a copy can.
 

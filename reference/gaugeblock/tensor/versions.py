@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .geometry import unwatched
 from .make_view import view_at_same_place
 from .tensor import Tensor
 
@@ -49,7 +50,7 @@ def is_inference(tensor: Tensor) -> bool:
 
 def data_of(tensor: Tensor) -> Tensor:
     """A tensor over the same elements whose version counter starts at 0 and is its own."""
-    result = view_at_same_place(tensor, tensor.geometry)
+    result = view_at_same_place(tensor, unwatched(tensor.geometry))
     result.base = None
     result.counter = VersionCounter()
     return result

@@ -11,8 +11,8 @@ from gaugeblock import Tensor
 
 
 def no_derivative(operator: str, argument: str) -> NoReturn:
-    """Raises RuntimeError: the operator cannot be differentiated by this argument."""
-    raise RuntimeError(f"the derivative for '{operator}: {argument}' is not implemented.")
+    """Raises NotImplementedError: the operator cannot be differentiated by this argument."""
+    raise NotImplementedError(f"the derivative for '{operator}: {argument}' is not implemented.")
 
 
 def ratio_at_zero(value: Tensor, self: Tensor, limit: float) -> Tensor:

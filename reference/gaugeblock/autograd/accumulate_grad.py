@@ -1,0 +1,104 @@
+"""The end of the graph: the node that adds to the .grad of a leaf."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from sys import getrefcount
+from typing import Any
+
+from ..core.dtype import float32
+from ..dispatch.state import STATE
+from ..tensor.geometry import Geometry, unwatched
+from ..tensor.tensor import Tensor, empty_tensor
+from .autograd_meta import more_of, plain_of, requires_grad
+from .node import FIRST, Node
+from .removable_handle import RemovableHandle
+
+LOCK = threading.RLock()
+"""Held while a gradient is added, for several backward passes may share leaves."""
+
+
+class AccumulateGrad(Node):
+    """Adds what arrives to ``variable.grad``, first taking it over if nobody else holds it, else copying it."""
+
+    __slots__ = ("variable",)
+
+    label = "AccumulateGrad"
+
+    def __init__(self, variable: Tensor) -> None:
+        super().__init__((), (unwatched(variable.geometry),))
+        self.variable = variable
+        self.sequence = FIRST
+
+    def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
+        """Nothing flows on."""
+        grad = grads.pop()
+        if grad is not None:
+            more = more_of(self.variable)
+            with LOCK:
+                held = more.grad
+                if STATE.grad:
+                    more.grad = laid_out(grad, self.geometries[0]) if held is None else held + grad  # type: ignore[operator]
+                elif held is None:
+                    alone = getrefcount(grad) <= ALONE[0] and getrefcount(grad.storage) <= ALONE[1]
+                    take = alone and not grad.geometry.watched and _lies_as(grad.geometry, self.geometries[0])
+                    more.grad = grad if take else laid_out(grad, self.geometries[0])
+                else:
+                    plain_of(held).add_(plain_of(grad))  # type: ignore[attr-defined]
+                for hook in () if more.post_hooks is None else tuple(more.post_hooks.values()):
+                    if hook(self.variable) is not None:
+                        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        return ()
+
+
+def _references_of_one() -> tuple[int, int]:
+    """The references to a gradient that only `apply` holds, and to its storage."""
+    grads = [empty_tensor((1,), float32)]
+    grad = grads.pop()
+    return getrefcount(grad), getrefcount(grad.storage)
+
+
+ALONE = _references_of_one()
+
+
+def _lies_as(geometry: Geometry, wanted: Geometry) -> bool:
+    """Whether a gradient may serve as it is: dense, and with the strides of the leaf where those are dense."""
+    if geometry is wanted and geometry.dense:
+        return True
+    return geometry.dense and not geometry.lazy and (not wanted.dense or geometry.strides == wanted.strides)
+
+
+def laid_out(grad: Tensor, wanted: Geometry) -> Tensor:
+    """A copy of a gradient with the strides of its leaf where those are dense, else row-major."""
+    import gaugeblock as gb
+
+    if STATE.grad and requires_grad(grad):
+        copy: Tensor = grad.clone()  # type: ignore[attr-defined]
+        return copy
+    plain = plain_of(grad)
+    fits = wanted.dense and wanted.sizes == plain.geometry.sizes
+    strides = wanted.strides if fits else None
+    made: Tensor
+    if strides is None:
+        made = gb.empty(plain.geometry.sizes, dtype=plain.geometry.dtype, device=plain.geometry.device)
+    else:
+        made = gb.empty_strided(
+            plain.geometry.sizes, strides, dtype=plain.geometry.dtype, device=plain.geometry.device
+        )
+    made.copy_(plain)  # type: ignore[attr-defined]
+    return made
+
+
+def register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> RemovableHandle:
+    """Call ``hook(tensor)`` after a gradient was added to ``tensor.grad``. RuntimeError unless it is a leaf."""
+    from .autograd_meta import grad_fn_of
+
+    if not requires_grad(self):
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if grad_fn_of(self) is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    more = more_of(self)
+    if more.post_hooks is None:
+        more.post_hooks = {}
+    return RemovableHandle(more.post_hooks, hook)

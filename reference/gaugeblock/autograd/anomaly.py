@@ -1,0 +1,139 @@
+"""Anomaly mode: a NaN that a node returns is an error, and a failing node names the forward line that made it."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ..core.errors import type_error
+
+if TYPE_CHECKING:
+    from ..tensor.tensor import Tensor
+    from .node import Node
+
+TRACE = "traceback_"
+PARENT = "parent_"
+"""What a node's metadata keeps while the mode is on."""
+
+
+class _Anomaly:
+    """Whether the mode is on, and whether NaN are looked for."""
+
+    enabled = False
+    check_nan = True
+    running: list[Node] = []
+
+
+ANOMALY = _Anomaly()
+
+
+def note_origin(node: Node) -> None:
+    """Keep in the node where the call that it records was made, and the node that is running now."""
+    node.metadata[TRACE] = traceback.format_stack()[:-3]
+    if ANOMALY.running:
+        node.metadata[PARENT] = ANOMALY.running[-1]
+
+
+@contextmanager
+def explain_failure(node: Node) -> Iterator[None]:
+    """While a node runs in the mode: when it fails, warn of where it was made."""
+    ANOMALY.running.append(node)
+    try:
+        yield
+    except Exception:
+        tell_origin(node)
+        raise
+    finally:
+        ANOMALY.running.pop()
+
+
+def tell_origin(node: Node) -> None:
+    """Warn of where the forward call of the node was made, and of the nodes that were running then."""
+    trace = node.metadata.get(TRACE)
+    if trace is None:
+        warnings.warn(
+            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
+            "forward pass for more information.",
+            stacklevel=2,
+        )
+        return
+    text = "".join(trace)
+    warnings.warn(
+        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{text}", stacklevel=2
+    )
+    parent = node.metadata.get(PARENT)
+    while parent is not None:
+        text = "".join(parent.metadata.get(TRACE, ()))
+        warnings.warn(
+            f"Previous calculation was induced by {parent.name()}. Traceback of forward call that induced the "
+            f"previous calculation:\n{text}",
+            stacklevel=2,
+        )
+        parent = parent.metadata.get(PARENT)
+
+
+def check_results(node: Node, results: Sequence[Tensor | None]) -> None:
+    """RuntimeError for the first gradient with a NaN."""
+    if not ANOMALY.check_nan:
+        return
+    for place, result in enumerate(results):
+        if result is not None and bool((result != result).any()):  # type: ignore[attr-defined]
+            tell_origin(node)
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {place}th output.")
+
+
+class set_detect_anomaly:
+    """Sets the mode at once; as a context manager it puts the old one back at the end."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        if not isinstance(mode, bool):
+            type_error("set_detect_anomaly", "mode", mode, "bool")
+        self._before = ANOMALY.enabled, ANOMALY.check_nan
+        ANOMALY.enabled, ANOMALY.check_nan = mode, check_nan
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        ANOMALY.enabled, ANOMALY.check_nan = self._before
+
+
+class detect_anomaly:
+    """``with detect_anomaly():`` raises at the first node that returns NaN, and tells where its forward call was."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging.",
+            stacklevel=2,
+        )
+        self._wanted = check_nan
+        self._before: list[tuple[bool, bool]] = []
+
+    def __enter__(self) -> Self:
+        self._before.append((ANOMALY.enabled, ANOMALY.check_nan))
+        ANOMALY.enabled, ANOMALY.check_nan = True, self._wanted
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        ANOMALY.enabled, ANOMALY.check_nan = self._before.pop()
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on."""
+    return ANOMALY.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode looks for NaN."""
+    return ANOMALY.check_nan
+
+

@@ -1,0 +1,239 @@
+"""What autograd knows of a tensor: the node that made it, its gradient, its hooks, the view that it is.
+
+A tensor with such a record is *watched*: it has the watched twin of its geometry, which keeps it off the fast paths.
+Kernels never see it. They get its `plain` tensor, another handle on the same storage that nobody watches; nodes save
+that one too, so that no tensor is kept alive by the node that made it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import type_error
+from ..dispatch.state import FAST_GLOBALS
+from ..memory.storage import new_object
+from ..tensor.geometry import watched_twin
+from ..tensor.tensor import Tensor
+from ..tensor.versions import version_of
+
+if TYPE_CHECKING:
+    from .node import Node
+
+Edge = tuple["Node", int]
+"""A node and which of its results is meant."""
+
+
+class GradientState:
+    """The parts of a record that most tensors lack: .grad, accumulator, hooks, the tangent of forward mode."""
+
+    __slots__ = ("accumulator", "grad", "hooks", "post_hooks", "retains", "tangent")
+
+    def __init__(self) -> None:
+        self.accumulator: weakref.ref[Node] | None = None
+        self.grad: Tensor | None = None
+        self.hooks: dict[int, Any] | None = None
+        self.post_hooks: dict[int, Any] | None = None
+        self.retains = False
+        self.tangent: Tensor | None = None
+
+
+class ViewState:
+    """Of a view: the version at which its node was right, how it was made, by which result of which operator."""
+
+    __slots__ = ("creation", "maker", "output_nr", "version")
+
+    def __init__(self, version: int, creation: str, maker: str, output_nr: int) -> None:
+        self.version = version
+        self.creation = creation
+        self.maker = maker
+        self.output_nr = output_nr
+
+
+class AutogradMeta:
+    """The record of one tensor; `more` and `view` are None for most."""
+
+    __slots__ = ("grad_fn", "more", "output_nr", "plain", "view")
+
+    plain: Tensor
+    grad_fn: Node | None
+    output_nr: int
+    view: ViewState | None
+    more: GradientState | None
+
+
+def handle(tensor: Tensor) -> Tensor:
+    """Another tensor object of the same class on the same storage, no view of it."""
+    kind = tensor.__class__
+    made = new_object(kind)
+    made.geometry = tensor.geometry
+    made.storage = tensor.storage
+    made.offset = tensor.offset
+    made.base = None
+    made.counter = tensor.counter
+    made.autograd = None
+    made.requires_grad_flag = False
+    made.pointer = tensor.pointer
+    if kind is not Tensor and hasattr(tensor, "__dict__"):
+        made.__dict__.update(tensor.__dict__)
+    return made
+
+
+def new_meta(plain: Tensor, grad_fn: Node | None, output_nr: int) -> AutogradMeta:
+    """A record without view and without more."""
+    meta: AutogradMeta = new_object(AutogradMeta)
+    meta.plain = plain
+    meta.grad_fn = grad_fn
+    meta.output_nr = output_nr
+    meta.view = meta.more = None
+    return meta
+
+
+def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
+    """The watched tensor over what a kernel has just made."""
+    geometry = plain.geometry
+    if plain.__class__ is not Tensor:
+        made = handle(plain)
+    else:
+        made = new_object(Tensor)
+        made.storage = plain.storage
+        made.offset = plain.offset
+        made.base = None
+        made.counter = plain.counter
+        made.requires_grad_flag = False
+        made.pointer = plain.pointer
+    made.geometry = geometry.twin if geometry.twin is not None else watched_twin(geometry)
+    meta = made.autograd = new_object(AutogradMeta)
+    meta.plain = plain
+    meta.grad_fn = grad_fn
+    meta.output_nr = output_nr
+    meta.view = meta.more = None
+    return made
+
+
+def watch(tensor: Tensor) -> AutogradMeta:
+    """The record of a tensor, which is watched from now on."""
+    meta: AutogradMeta | None = tensor.autograd
+    geometry = tensor.geometry
+    if meta is None:
+        FAST_GLOBALS["WATCHING"] = True
+        meta = tensor.autograd = new_meta(handle(tensor), None, 0)
+    if not geometry.watched:
+        tensor.geometry = watched_twin(geometry)
+    return meta
+
+
+def refresh_plain(tensor: Tensor) -> None:
+    """Bring record and geometry of a watched tensor up to date after its own metadata were changed."""
+    meta: AutogradMeta = tensor.autograd
+    if tensor.geometry.watched:
+        tensor.geometry = tensor.geometry.twin  # type: ignore[assignment]
+    meta.plain = handle(tensor)
+    tensor.geometry = watched_twin(tensor.geometry)
+
+
+def plain_of(tensor: Tensor) -> Tensor:
+    """The tensor itself, or what kernels get for a watched one."""
+    if not tensor.geometry.watched:
+        return tensor
+    meta = tensor.autograd
+    if meta is None:
+        plain = handle(tensor)
+        plain.geometry = tensor.geometry.twin  # type: ignore[assignment]
+        return plain
+    plain = meta.plain
+    return plain  # type: ignore[no-any-return]
+
+
+def more_of(tensor: Tensor) -> GradientState:
+    """The further part of a tensor's record; the tensor is watched from now on."""
+    meta = watch(tensor)
+    if meta.more is None:
+        meta.more = GradientState()
+    return meta.more
+
+
+def requires_grad(tensor: Tensor) -> bool:
+    """Whether gradients are asked for the tensor, or for something that it was computed from or is a view of."""
+    if tensor.requires_grad_flag:
+        return True
+    meta = tensor.autograd
+    if meta is not None and meta.grad_fn is not None:
+        return True
+    base = tensor.base
+    return base is not None and base.autograd is not None and requires_grad(base)
+
+
+def grad_fn_of(tensor: Tensor) -> Node | None:
+    """The node that made the tensor; of a view whose base was written to since, one that reads it from there."""
+    meta: AutogradMeta | None = tensor.autograd
+    base = tensor.base
+    if base is not None and base.autograd is not None:
+        from .view_history import refreshed
+
+        return refreshed(tensor, base)
+    return None if meta is None else meta.grad_fn
+
+
+def edge_of(tensor: Tensor) -> Edge | None:
+    """Where the gradient of the tensor goes; None when nobody asks for it."""
+    meta: AutogradMeta = tensor.autograd
+    if meta is None:
+        return None
+    base = tensor.base
+    node = meta.grad_fn if base is None else grad_fn_of(tensor)
+    if node is not None:
+        return node, meta.output_nr
+    if tensor.requires_grad_flag or (base is not None and requires_grad(base)):
+        return accumulator_of(tensor), 0
+    return None
+
+
+def accumulator_of(tensor: Tensor) -> Node:
+    """The node that adds to the gradient of a leaf: one, shared by all uses."""
+    more = more_of(tensor)
+    node = None if more.accumulator is None else more.accumulator()
+    if node is None:
+        from .accumulate_grad import AccumulateGrad
+
+        node = AccumulateGrad(tensor)
+        more.accumulator = weakref.ref(node)
+    return node
+
+
+def set_requires_grad(tensor: Tensor, value: bool = True) -> Tensor:
+    """Ask for gradients, or stop it, and return the tensor.
+
+    RuntimeError unless floating or complex, and for a tensor that was computed from others when it is to stop.
+    """
+    if not isinstance(value, (bool, int)):
+        type_error("requires_grad_", "requires_grad", value, "bool")
+    if not value:
+        if tensor.autograd is None:
+            return tensor
+        if grad_fn_of(tensor) is not None:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        tensor.requires_grad_flag = False
+        if tensor.geometry.watched and tensor.base is None:
+            tensor.geometry = tensor.geometry.twin  # type: ignore[assignment]
+        return tensor
+    dtype = tensor.geometry.dtype
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(f"only Tensors of floating point and complex dtype can require gradients, got {dtype}")
+    from . import record
+
+    record.begin()
+    watch(tensor)
+    if tensor.autograd.grad_fn is None:
+        tensor.requires_grad_flag = True
+    return tensor
+
+
+def version(tensor: Tensor) -> int:
+    """The version of a tensor, -1 of one made in inference mode."""
+    from ..tensor.versions import INFERENCE
+
+    return -1 if tensor.counter is INFERENCE else version_of(tensor)

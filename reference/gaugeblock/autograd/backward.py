@@ -1,0 +1,190 @@
+"""autograd.backward and autograd.grad: checking what is asked, then running the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.errors import type_error
+from ..tensor.geometry import unwatched
+from ..tensor.tensor import Tensor
+from .autograd_meta import Edge, edge_of, requires_grad
+from .engine import Targets, run_backward
+
+Tensors = Tensor | Sequence[Tensor]
+Gradients = Tensor | Sequence[Tensor | None] | None
+
+
+def _tuple(function: str, argument: str, value: Any) -> tuple[Any, ...]:
+    if isinstance(value, Tensor):
+        return (value,)
+    if not isinstance(value, (list, tuple)):
+        type_error(function, argument, value, "Tensor or sequence of Tensors")
+    return tuple(value)
+
+
+def seed_of(output: Tensor, grad: Tensor | None) -> Tensor:
+    """The gradient to begin with: what was given, of exactly the output's sizes, or 1 for one real number."""
+    import gaugeblock
+
+    geometry = unwatched(output.geometry)
+    if grad is not None:
+        if not isinstance(grad, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+        if grad.geometry.sizes != geometry.sizes:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[0] has a shape of {grad.shape!r} and output[0] has a shape of "
+                f"{output.shape!r}."
+            )
+        if grad.geometry.dtype.is_complex != geometry.dtype.is_complex:
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
+                f"dtype: grad_output[0] has a dtype of {grad.dtype} and output[0] has a dtype of {output.dtype}."
+            )
+        return grad
+    if geometry.numel != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if not geometry.dtype.is_floating_point:
+        kind = "real scalar outputs" if geometry.dtype.is_complex else "real scalar outputs of a floating dtype"
+        raise RuntimeError(f"grad can be implicitly created only for {kind} but got {geometry.dtype}")
+    made: Tensor = gaugeblock.ones(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+    return made
+
+
+def _roots(outputs: tuple[Tensor, ...], gradients: Gradients) -> list[tuple[Edge, Tensor | None]]:
+    if gradients is None:
+        given: tuple[Tensor | None, ...] = (None,) * len(outputs)
+    else:
+        given = (gradients,) if isinstance(gradients, Tensor) else tuple(gradients)
+    if len(given) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    roots: list[tuple[Edge, Tensor | None]] = []
+    for place, (output, grad) in enumerate(zip(outputs, given, strict=True)):
+        if not requires_grad(output):
+            raise RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
+        edge = edge_of(output)
+        assert edge is not None
+        roots.append((edge, seed_of(output, grad)))
+    return roots
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Gradients = None,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add to .grad of the leaves, or of `inputs` only, the gradients of `tensors`.
+
+    Each tensor's own gradient is in `grad_tensors`; None stands for 1 where the tensor has one element. Raises
+    RuntimeError for gradients of other sizes, tensors without a graph and graphs that were freed.
+    """
+    if grad_variables is not None:
+        grad_tensors = grad_variables
+    outputs = _tuple("backward", "tensors", tensors)
+    if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    roots = _roots(outputs, grad_tensors)
+    targets = None
+    if inputs is not None:
+        from .hooks import retain_grad
+
+        edges = []
+        for place, one in enumerate(_tuple("backward", "inputs", inputs)):
+            if not requires_grad(one):
+                raise RuntimeError(f"One of the differentiated Tensors does not require grad (inputs[{place}])")
+            edge = edge_of(one)
+            if edge is not None and edge[0].edges:
+                retain_grad(one)
+            edges.append(edge)
+        targets = Targets(edges, [root[0][0] for root in roots], run=True)
+    keep = create_graph if retain_graph is None else retain_graph
+    run_backward(roots, keep=keep, create=create_graph, targets=targets)
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of `outputs` with respect to `inputs`, without touching any .grad.
+
+    An input that was not used is an error; None with `allow_unused`, zeros with `materialize_grads`. With
+    `is_grads_batched` the gradients of the outputs have one more leading dim, and so have the results.
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    allow = materialize_grads if allow_unused is None else allow_unused
+    outs, ins = _tuple("grad", "outputs", outputs), _tuple("grad", "inputs", inputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        return _batched(outs, ins, grad_outputs, keep=keep, create=create_graph, allow=allow, zeros=materialize_grads)
+    return _once(outs, ins, grad_outputs, keep=keep, create=create_graph, allow=allow, zeros=materialize_grads)
+
+
+def _once(
+    outs: tuple[Tensor, ...],
+    ins: tuple[Tensor, ...],
+    gradients: Gradients,
+    *,
+    keep: bool,
+    create: bool,
+    allow: bool,
+    zeros: bool,
+) -> tuple[Any, ...]:
+    import gaugeblock
+
+    roots = _roots(outs, gradients)
+    edges = []
+    for one in ins:
+        if not isinstance(one, Tensor):
+            type_error("grad", "inputs", one, "Tensor or sequence of Tensors")
+        if not requires_grad(one):
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+        edges.append(edge_of(one))
+    targets = Targets(edges, [root[0][0] for root in roots], run=False)
+    run_backward(roots, keep=keep, create=create, targets=targets)
+    results: list[Any] = []
+    for one, found in zip(ins, targets.found, strict=True):
+        if found is None and not allow:
+            raise RuntimeError(
+                "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True "
+                "if this is the desired behavior."
+            )
+        if found is None and zeros:
+            found = gaugeblock.zeros_like(one, requires_grad=create)
+        results.append(found)
+    return tuple(results)
+
+
+def _batched(
+    outs: tuple[Tensor, ...], ins: tuple[Tensor, ...], gradients: Any, *, keep: bool, **options: bool
+) -> tuple[Any, ...]:
+    """One pass for each part of the leading dim, stacked."""
+    import gaugeblock
+
+    given = (gradients,) if isinstance(gradients, Tensor) else tuple(gradients)
+    for place, one in enumerate(given):
+        if one is not None and one.geometry.sizes[1:] != outs[place].geometry.sizes:
+            raise RuntimeError(
+                f"If is_grads_batched=True, we interpret the first dimension of each grad_output as the batch "
+                f"dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{place}] has a shape of {one.shape!r} and "
+                f"output[{place}] has a shape of {outs[place].shape!r}."
+            )
+    count = next(one.geometry.sizes[0] for one in given if one is not None)
+    rows = [
+        _once(outs, ins, [None if one is None else one[row] for one in given], keep=keep or row + 1 < count, **options)
+        for row in range(count)
+    ]
+    return tuple(None if parts[0] is None else gaugeblock.stack(parts) for parts in zip(*rows, strict=True))

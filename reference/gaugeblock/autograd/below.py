@@ -1,0 +1,89 @@
+"""Running an operator below autograd: on plain tensors, its results given back as what the caller knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..dispatch.dispatcher import call, redispatch
+from ..dispatch.operator import Operator
+from ..dispatch.state import STATE
+from ..tensor.tensor import Tensor
+from .autograd_meta import plain_of, refresh_plain
+from .view_history import MULTIPLE, NO_GRAD, view_of
+
+
+def below(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any], mask: int | None = None) -> Any:
+    """The call without recording it. A view of a watched tensor is watched too; what is written to stays itself."""
+    if operator.name in METADATA_INPLACE:
+        return _changed(operator, args, kwargs)
+    originals: dict[int, Tensor] = {}
+    plain_args = [_stripped(value, originals) for value in args]
+    plain_kwargs = {name: _stripped(value, originals) for name, value in kwargs.items()}
+    if mask is None:
+        result = call(operator, *plain_args, **plain_kwargs)
+    else:
+        result = redispatch(operator, mask, *plain_args, **plain_kwargs)
+    return _given_back(operator, result, originals, args)
+
+
+def _stripped(value: Any, originals: dict[int, Tensor]) -> Any:
+    if isinstance(value, Tensor):
+        if not value.geometry.watched:
+            return value
+        plain = plain_of(value)
+        originals[id(plain)] = value
+        return plain
+    if type(value) in (list, tuple):
+        return type(value)([_stripped(one, originals) for one in value])
+    return value
+
+
+def _given_back(operator: Operator, result: Any, originals: dict[int, Tensor], args: tuple[Any, ...]) -> Any:
+    if isinstance(result, Tensor):
+        return _one(operator, result, originals, 0)
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return type(result)(*[_one(operator, one, originals, nr) for nr, one in enumerate(result)])
+    if isinstance(result, (list, tuple)):
+        many = len(result) > 1
+        return type(result)(
+            [_one(operator, one, originals, nr, many=many) if isinstance(one, Tensor) else one for nr, one in enumerate(result)]
+        )
+    return result
+
+
+def _one(operator: Operator, result: Any, originals: dict[int, Tensor], nr: int, *, many: bool = False) -> Any:
+    known = originals.get(id(result))
+    if known is not None:
+        return known
+    if not isinstance(result, Tensor) or result.base is None or operator.name in UNRELATED:
+        return result
+    for original in originals.values():
+        meta = original.autograd
+        if meta is not None and result.storage is original.storage and result.base is meta.plain:
+            from .derivative_table import camel
+
+            creation = NO_GRAD if not STATE.grad else MULTIPLE if many else "default"
+            return view_of(original, result, None, nr, creation, camel(operator.name.partition(".")[0]))
+    return result
+
+
+UNRELATED = frozenset({"detach", "alias_copy"})
+"""Operators whose results share elements, but no history."""
+METADATA_INPLACE = frozenset(
+    """t_ transpose_ swapaxes_ swapdims_ squeeze_ squeeze_.dim squeeze_.dims unsqueeze_ as_strided_ resize_ resize_as_
+    set_ set_.source_Tensor detach_""".split()
+)
+"""Operators that change the tensor itself, not its elements."""
+
+
+def _changed(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    from ..dispatch.registry import REGISTRY
+
+    self = args[0]
+    entry = REGISTRY.lookup(operator, "CPU" if self.geometry.device.type == "cpu" else "Meta")
+    assert entry.function is not None
+    result = entry.function(*args, **kwargs)
+    if self.autograd is not None:
+        refresh_plain(self)
+    return result

@@ -1,0 +1,84 @@
+"""The derivatives of the spec as the engine needs them, kept beside the operator rows in the user's cache folder."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import gaugeblock_spec
+
+from ..kernels.object_cache import cache_folder
+from ..operators.rows import rows, store
+
+
+class Derivative(NamedTuple):
+    """`formulas` are pairs of the argument names and the expression of their gradients; `kind` as in the spec."""
+
+    kind: str
+    formulas: list[tuple[list[str], str]]
+    tangent: str | None
+
+
+@functools.cache
+def derivatives() -> dict[str, Derivative]:
+    """All entries by row name."""
+    folder = Path(gaugeblock_spec.__file__).parent / "derivatives"
+    total = hashlib.blake2b(b"1", digest_size=16)
+    for place in sorted(folder.glob("*.yaml")):
+        total.update(place.name.encode() + b"\0" + place.read_bytes())
+    kept = cache_folder() / f"derivatives-{total.hexdigest()}.json"
+    with contextlib.suppress(OSError, ValueError):
+        return {name: Derivative(*values) for name, values in json.loads(kept.read_bytes()).items()}
+    plain = _read()
+    store(kept, plain)
+    return {name: Derivative(*values) for name, values in plain.items()}
+
+
+def _read() -> dict[str, list[object]]:
+    from gaugeblock_spec.derivatives import entries, table_files
+
+    return {
+        name: [entry.kind, [[list(names), text] for names, text in entry.formulas.items()], entry.tangent]
+        for file in table_files()
+        for name, entry in entries(file).items()
+    }
+
+
+@functools.cache
+def row_of_form() -> dict[str, str]:
+    """Name of an in-place or out= form -> the row it belongs to."""
+    found: dict[str, str] = {}
+    for row in rows().values():
+        for name in (row.inplace_name, row.out_name):
+            if name is not None:
+                found.setdefault(name, row.name)
+    return found
+
+
+@functools.cache
+def node_names() -> dict[str, str]:
+    """Row name -> the name of its nodes: overloads of one operator are numbered in the order of the table.
+
+    An overload that takes a number where another takes a tensor has the name of that one.
+    """
+    names: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for name in derivatives():
+        base, _, overload = name.partition(".")
+        twin = f"{base}.Tensor"
+        if overload == "Scalar" and twin in names:
+            names[name] = names[twin]
+            continue
+        number = counts.get(base, 0)
+        counts[base] = number + 1
+        names[name] = f"{camel(base)}Backward{number}"
+    return names
+
+
+def camel(name: str) -> str:
+    """``log_softmax`` -> ``LogSoftmax``; a leading underscore is dropped."""
+    return "".join(part[:1].upper() + part[1:] for part in name.strip("_").split("_"))

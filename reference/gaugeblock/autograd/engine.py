@@ -1,0 +1,248 @@
+"""The engine: runs a graph backwards.
+
+A pass counts how many edges lead to each node, starts with the roots and runs a node once nothing more can flow into
+it. Of the nodes that are ready the one made last comes first, accumulators before all others. The pass runs on the
+calling thread. A backward called from inside a node is a pass of its own; every `DEPTH` of them a fresh thread goes
+on, so that no stack of frames grows beyond measure.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..dispatch.state import STATE
+from ..tensor.geometry import Geometry
+from ..tensor.tensor import Tensor
+from .anomaly import ANOMALY, check_results, explain_failure
+from .autograd_meta import Edge
+from .gradient_shape import fitted
+from .node import Node
+
+DEPTH = 60
+"""Nested passes on one thread."""
+Grads = list[Tensor | None]
+_ORDER = itertools.count()
+
+
+class _Depth(threading.local):
+    """How many passes run within one another on this thread."""
+
+    value: int = 0
+
+
+_DEPTH = _Depth()
+
+
+class Targets:
+    """The places whose gradients are asked for, which nodes lead there, and what was found."""
+
+    __slots__ = ("found", "leading", "places")
+
+    def __init__(self, edges: Sequence[Edge | None], roots: Iterable[Node], *, run: bool) -> None:
+        self.places: dict[Node, dict[int, list[int]]] = {}
+        self.found: Grads = [None] * len(edges)
+        for index, edge in enumerate(edges):
+            if edge is not None:
+                self.places.setdefault(edge[0], {}).setdefault(edge[1], []).append(index)
+        self.leading = _leading_to(self.places, roots)
+        if run:
+            self.leading |= {node for node in self.places if not node.edges}
+
+    def take(self, node: Node, grads: Grads) -> None:
+        """Note the gradients of a node that are asked for."""
+        places = self.places.get(node)
+        if places is not None:
+            for nr, indices in places.items():
+                for index in indices:
+                    self.found[index] = grads[nr]
+
+
+def _leading_to(places: dict[Node, Any], roots: Iterable[Node]) -> set[Node]:
+    """The nodes from which an edge leads, over others, to one of the places."""
+    parents: dict[Node, list[Node]] = {}
+    seen = set(roots)
+    stack = list(seen)
+    while stack:
+        node = stack.pop()
+        for edge in node.edges:
+            if edge is not None:
+                parents.setdefault(edge[0], []).append(node)
+                if edge[0] not in seen:
+                    seen.add(edge[0])
+                    stack.append(edge[0])
+    leading: set[Node] = set()
+    stack = list(places)
+    while stack:
+        for parent in parents.get(stack.pop(), ()):
+            if parent not in leading:
+                leading.add(parent)
+                stack.append(parent)
+    return leading
+
+
+def run_backward(
+    roots: Sequence[tuple[Edge, Tensor | None]],
+    *,
+    keep: bool,
+    create: bool,
+    targets: Targets | None = None,
+) -> None:
+    """One pass from the roots, each with its gradient; with `targets` only as far as they need.
+
+    `keep` leaves what nodes saved in place, `create` records the pass itself. What a node raises comes through.
+    """
+    if _DEPTH.value and _DEPTH.value % DEPTH == 0:
+        _on_a_thread(roots, keep, create, targets)
+        return
+    _DEPTH.value += 1
+    before, STATE.grad = STATE.grad, create
+    try:
+        _run(roots, keep, targets)
+    finally:
+        STATE.grad = before
+        _DEPTH.value -= 1
+
+
+def _on_a_thread(roots: Any, keep: bool, create: bool, targets: Targets | None) -> None:
+    failed: list[BaseException] = []
+    kept = {name: getattr(STATE, name) for name in type(STATE).__annotations__}
+    depth = _DEPTH.value
+
+    def run() -> None:
+        for name, value in kept.items():
+            setattr(STATE, name, value)
+        _DEPTH.value = depth + 1
+        STATE.grad = create
+        try:
+            _run(roots, keep, targets)
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, name=f"gaugeblock backward {depth}")
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+
+
+def _run(roots: Sequence[tuple[Edge, Tensor | None]], keep: bool, targets: Targets | None) -> None:
+    waiting = _dependencies([edge[0] for edge, _ in roots])
+    buffers: dict[Node, Grads] = {}
+    for (node, nr), grad in roots:
+        _add(buffers, node, nr, grad)
+    ready: list[tuple[int, int, Node]] = []
+    for node in buffers:
+        if not waiting.get(node):
+            heapq.heappush(ready, (-node.sequence, next(_ORDER), node))
+    del node
+    grads: Any
+    while ready:
+        node = heapq.heappop(ready)[2]
+        results = _step(node, buffers.pop(node), keep, targets)
+        if results is None:
+            continue
+        for edge, grad in zip(node.edges, results, strict=True):
+            if edge is None:
+                continue
+            following, nr = edge
+            if grad is not None:
+                expected = following.geometries[nr]
+                if grad.geometry is not expected:
+                    grad = fitted(grad, expected, node)
+                buffer = buffers.get(following)
+                if buffer is None:
+                    if len(following.geometries) == 1:
+                        buffers[following] = [grad]
+                    else:
+                        _add(buffers, following, nr, grad)
+                else:
+                    held = buffer[nr]
+                    buffer[nr] = grad if held is None else held + grad  # type: ignore[operator]
+                    del held
+            elif following not in buffers:
+                buffers[following] = [None] * len(following.geometries)
+            left = waiting[following] = waiting[following] - 1
+            if not left:
+                heapq.heappush(ready, (-following.sequence, next(_ORDER), following))
+        results = grad = buffer = None
+
+
+def _step(node: Node, grads: Grads, keep: bool, targets: Targets | None) -> Sequence[Tensor | None] | None:
+    """Run one node, hooks included; None for one that nothing asked for leads on from."""
+    hooks = node.hooks
+    if hooks is not None:
+        _before(hooks, grads)
+    if targets is not None:
+        targets.take(node, grads)
+        if node not in targets.leading:
+            return None
+    if hooks is not None:
+        for prehook in tuple(hooks.before.values()):
+            changed = prehook(tuple(grads))
+            if changed is not None:
+                grads[:] = changed if isinstance(changed, tuple) else (changed,)
+    given = tuple(grads) if hooks is not None and hooks.after else ()
+    if not node.runs_undefined and all(grad is None for grad in grads):
+        results: Sequence[Tensor | None] = (None,) * len(node.edges)
+    elif ANOMALY.enabled:
+        with explain_failure(node):
+            results = node.apply(grads)
+        check_results(node, results)
+    else:
+        results = node.apply(grads)
+    if hooks is not None:
+        for posthook in tuple(hooks.after.values()):
+            changed = posthook(tuple(results), given)
+            if changed is not None:
+                results = changed if isinstance(changed, tuple) else (changed,)
+    if not keep:
+        node.release()
+    return results
+
+
+def _before(hooks: Any, grads: Grads) -> None:
+    """Tensor hooks in their order, each of which may replace the gradient, then what retain_grad keeps."""
+    for nr, table in hooks.tensors.items():
+        for hook in tuple(table.values()):
+            if grads[nr] is not None:
+                changed = hook(grads[nr])
+                if changed is not None:
+                    grads[nr] = changed
+    for nr, retain in hooks.retained.items():
+        if grads[nr] is not None:
+            retain(grads[nr])
+
+
+def _add(buffers: dict[Node, Grads], node: Node, nr: int, grad: Tensor | None) -> None:
+    buffer = buffers.get(node)
+    if buffer is None:
+        buffer = buffers[node] = [None] * len(node.geometries)
+    held = buffer[nr]
+    buffer[nr] = grad if held is None or grad is None else held + grad  # type: ignore[operator]
+
+
+def _dependencies(roots: Sequence[Node]) -> dict[Node, int]:
+    """How many edges lead to each node that can be reached from the roots."""
+    counts: dict[Node, int] = {}
+    stack = list(dict.fromkeys(roots))
+    seen = set(stack)
+    while stack:
+        for edge in stack.pop().edges:
+            if edge is not None:
+                node = edge[0]
+                if node in counts:
+                    counts[node] += 1
+                else:
+                    counts[node] = 1
+                    if node not in seen:
+                        stack.append(node)
+    return counts
+
+
+def geometry_of_edge(edge: Edge) -> Geometry:
+    """The geometry that a gradient which flows along an edge has."""
+    return edge[0].geometries[edge[1]]

@@ -1,0 +1,161 @@
+"""Derivative expressions as code: which names they use, and Python source that a node runs."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from typing import Any
+
+from ..tensor.geometry import remember
+
+METADATA = frozenset(
+    """shape dtype device ndim is_complex is_floating_point numel dim size stride itemsize layout is_cuda is_cpu is_meta
+    element_size is_contiguous storage_offset is_conj is_neg""".split()
+)
+"""Attributes of a tensor that say nothing of its elements: for them alone it is not saved."""
+BUILTINS: dict[str, Any] = {"len": len, "tuple": tuple, "range": range, "min": min, "max": max, "int": int, "float": float}
+DESCRIBED = "_described"
+"""Ends the name that stands for the metadata of a tensor."""
+
+
+class Names(ast.NodeTransformer):
+    """Renames what is only asked for its metadata and, for real numbers, drops calls of ``conj``."""
+
+    def __init__(self, tensors: frozenset[str], *, real: bool) -> None:
+        self.tensors = tensors
+        self.real = real
+        self.values: set[str] = set()
+        self.described: set[str] = set()
+        self.others: set[str] = set()
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """``self.shape`` asks for metadata only."""
+        value = node.value
+        if isinstance(value, ast.Name) and value.id in self.tensors and node.attr in METADATA:
+            self.described.add(value.id)
+            return ast.Attribute(ast.Name(value.id + DESCRIBED, ast.Load()), node.attr, ast.Load())
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """``x.conj()`` is x where all numbers are real; ``len(tensors)`` asks for metadata."""
+        function = node.func
+        if self.real and isinstance(function, ast.Attribute) and function.attr == "conj" and not node.args:
+            return self.visit(function.value)  # type: ignore[no-any-return]
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Note what the name stands for."""
+        (self.values if node.id in self.tensors else self.others).add(node.id)
+        return node
+
+
+class Expression:
+    """One derivative expression: its `text` for numbers of one kind, the names it uses of each sort."""
+
+    def __init__(self, text: str, tensors: frozenset[str], *, real: bool) -> None:
+        tree = ast.parse(text.strip(), mode="eval")
+        names = Names(tensors, real=real)
+        body = names.visit(tree.body)
+        bound = {one.id for one in ast.walk(body) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        self.text = ast.unparse(body)
+        self.values = names.values
+        self.described = names.described
+        self.others = names.others - bound
+
+
+@functools.cache
+def expression(text: str, tensors: frozenset[str], real: bool) -> Expression:
+    """The expression `text` over arguments of which `tensors` are tensors."""
+    return Expression(text, tensors, real=real)
+
+
+class Described:
+    """The metadata of a tensor that is not there any more."""
+
+    def __init__(self, geometry: Any, offset: int = 0) -> None:
+        self._geometry = geometry
+        self._offset = offset
+        self.shape = geometry.shape
+        self.dtype = geometry.dtype
+        self.device = geometry.device
+        self.ndim = geometry.ndim
+        self.itemsize = geometry.dtype.itemsize
+        self.is_cuda = geometry.device.type == "cuda"
+        self.is_cpu = geometry.device.type == "cpu"
+        self.is_meta = geometry.device.type == "meta"
+
+    def is_complex(self) -> bool:
+        return bool(self.dtype.is_complex)
+
+    def is_floating_point(self) -> bool:
+        return bool(self.dtype.is_floating_point)
+
+    def numel(self) -> int:
+        return int(self._geometry.numel)
+
+    def dim(self) -> int:
+        return int(self.ndim)
+
+    def element_size(self) -> int:
+        return int(self.itemsize)
+
+    def is_conj(self) -> bool:
+        return bool(self._geometry.lazy & 1)
+
+    def is_neg(self) -> bool:
+        return bool(self._geometry.lazy & 2)
+
+    def is_contiguous(self) -> bool:
+        return bool(self._geometry.contiguous)
+
+    def storage_offset(self) -> int:
+        return self._offset
+
+    def size(self, dim: int | None = None) -> Any:
+        return self.shape if dim is None else self.shape[dim]
+
+    def stride(self, dim: int | None = None) -> Any:
+        return self._geometry.strides if dim is None else self._geometry.strides[dim]
+
+
+class DescribedList:
+    """The metadata of several tensors: every attribute is the tuple of theirs."""
+
+    def __init__(self, places: list[tuple[Any, int]]) -> None:
+        self._parts = [described(*place) for place in places]
+
+    def __getattr__(self, name: str) -> Any:
+        found = [getattr(part, name) for part in self._parts]
+        if found and callable(found[0]):
+            return lambda *args: tuple(one(*args) for one in found)
+        return tuple(found)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+def described(geometry: Any, offset: int = 0) -> Described:
+    """The metadata of tensors of a geometry, kept with it but for those that do not start at the storage's begin."""
+    if offset:
+        return Described(geometry, offset)
+    found: Described | None = geometry.plans.get(DESCRIBED)
+    return remember(geometry.plans, DESCRIBED, Described(geometry)) if found is None else found
+
+
+def find_name(name: str) -> Any:
+    """What a name in an expression stands for beside the arguments: helper, builtin, or function of the engine.
+
+    NameError when it is none of them.
+    """
+    from .derivative_helpers import helpers
+
+    if name in helpers():
+        return helpers()[name]
+    if name in BUILTINS:
+        return BUILTINS[name]
+    import gaugeblock
+
+    try:
+        return getattr(gaugeblock, name)
+    except AttributeError:
+        raise NameError(f"{name!r} in a derivative is neither an argument, a helper nor a function of the engine") from None

@@ -1,0 +1,240 @@
+"""From a row's derivative expressions to the class of its nodes: what is saved when, and `apply` as Python source."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+from typing import Any, NamedTuple
+
+from gaugeblock_spec.schema import Schema
+
+from .derivative_table import Derivative, derivatives, node_names
+from .expressions import DESCRIBED, DescribedList, Expression, described, expression, find_name
+from .node import Node
+from .saved_tensor import FREED, saved, used, versions_of
+
+
+class Use(NamedTuple):
+    """A name that expressions use, and for the gradients of which arguments."""
+
+    name: str
+    wanted_by: tuple[str, ...]
+
+
+class Formulas:
+    """The derivative of one row, taken apart: arguments with an edge, and what has to be kept for the expressions.
+
+    `values` are tensors (arguments or results), `described` tensors of which only metadata are asked, `plain` other
+    arguments. `lists` are the arguments that are lists of tensors.
+    """
+
+    def __init__(self, name: str, schema: Schema, derivative: Derivative, *, real: bool) -> None:
+        self.name = name
+        self.label = node_names()[name]
+        arguments = {argument.name: argument for argument in schema.arguments}
+        tensors = {n for n, a in arguments.items() if a.base_type == "Tensor"}
+        self.lists = {n for n, a in arguments.items() if a.base_type == "Tensor" and a.is_list}
+        self.results = result_names(schema)
+        known = frozenset(tensors | self.results.keys())
+        self.groups: list[tuple[tuple[str, ...], Expression]] = [
+            (tuple(names), expression(text, known, real)) for names, text in derivative.formulas
+        ]
+        wanted = {name for names, _ in self.groups for name in names}
+        self.inputs = [name for name in arguments if name in wanted]
+        self.values = self._uses(lambda one: one.values)
+        self.described = self._uses(lambda one: one.described)
+        self.plain = [use for use in self._uses(lambda one: one.others) if use.name in arguments]
+        used_names = {name for _, one in self.groups for name in one.others}
+        self.globals = sorted(used_names - arguments.keys() - {"grad", "grads", "needed"})
+        self.all_grads = "grads" in used_names
+
+    def _uses(self, sort: Any) -> list[Use]:
+        found: dict[str, list[str]] = {}
+        for names, one in self.groups:
+            for name in sorted(sort(one)):
+                found.setdefault(name, []).extend(names)
+        return [Use(name, tuple(wanted)) for name, wanted in found.items()]
+
+
+def result_names(schema: Schema) -> dict[str, int]:
+    """Names for results in expressions -> place: ``result``, ``result0``, and those that the schema gives."""
+    if len(schema.returns) == 1:
+        return {"result": 0}
+    names = {f"result{place}": place for place in range(len(schema.returns))}
+    return names | {one.name: place for place, one in enumerate(schema.returns) if one.name is not None}
+
+
+def _edge(name: str) -> str:
+    return f"e_{name}"
+
+
+def condition(uses: tuple[str, ...]) -> str:
+    """Source that says whether any of these arguments wants a gradient."""
+    return " or ".join(f"{_edge(name)} is not None" for name in dict.fromkeys(uses))
+
+
+def apply_source(formulas: Formulas) -> str:
+    """Source of ``apply(node, grads)``."""
+    lines = ["def apply(node, grads):"]
+    if formulas.values:
+        lines.append("    if node.released:")
+        lines.append("        raise RuntimeError(FREED)")
+    lines += [f"    {line}" for line in _unpacked_edges(formulas)]
+    if formulas.all_grads:
+        lines.append("    grads = filled(node, grads)")
+    lines.append("    grad = grads[0]")
+    for use in formulas.values:
+        lines.append(f"    {use.name} = {_value(formulas, use.name)} if {condition(use.wanted_by)} else None")
+    lines += [f"    {use.name}{DESCRIBED} = {_metadata(formulas, use.name)}" for use in formulas.described]
+    lines += [f"    {use.name} = node.a_{use.name}" for use in formulas.plain]
+    for names, one in formulas.groups:
+        if len(names) == 1:
+            lines.append(f"    g_{names[0]} = ({one.text}) if {condition(names)} else None")
+        else:
+            lines.append(f"    needed = ({', '.join(f'{_edge(name)} is not None' for name in names)},)")
+            gradients = ", ".join(f"g_{name}" for name in names)
+            lines.append(f"    {gradients} = ({one.text}) if {condition(names)} else (None,) * {len(names)}")
+    lines.append(f"    return {_returned(formulas)}")
+    return "\n".join(lines) + "\n"
+
+
+def _unpacked_edges(formulas: Formulas) -> list[str]:
+    if not any(name in formulas.lists for name in formulas.inputs):
+        return [f"{', '.join(_edge(name) for name in formulas.inputs)}, = node.edges"]
+    lines = ["edges = node.edges", "at = 0"]
+    for name in formulas.inputs:
+        if name in formulas.lists:
+            lines.append(f"n_{name} = node.n_{name}")
+            lines.append(f"l_{name} = edges[at : at + n_{name}]")
+            lines.append(f"{_edge(name)} = l_{name} if any(one is not None for one in l_{name}) else None")
+            lines.append(f"at += n_{name}")
+        else:
+            lines.append(f"{_edge(name)} = edges[at]")
+            lines.append("at += 1")
+    return lines
+
+
+def _value(formulas: Formulas, name: str) -> str:
+    if name in formulas.lists:
+        edges = f"l_{name}" if name in formulas.inputs else f"(None,) * len(node.v_{name})"
+        return (
+            f"[used(node, one, version, edge) for one, version, edge in zip(node.v_{name}, node.w_{name}, {edges})]"
+        )
+    if name in formulas.results:
+        edge = f"(node, {formulas.results[name]})"
+    else:
+        edge = _edge(name) if name in formulas.inputs else "None"
+    return f"used(node, node.v_{name}, node.w_{name}, {edge})"
+
+
+def _metadata(formulas: Formulas, name: str) -> str:
+    if name in formulas.lists:
+        return f"DescribedList(node.m_{name})"
+    return f"None if node.m_{name} is None else described(*node.m_{name})"
+
+
+def _returned(formulas: Formulas) -> str:
+    if any(name in formulas.lists for name in formulas.inputs):
+        parts = [
+            f"*((None,) * n_{name} if g_{name} is None else g_{name})" if name in formulas.lists else f"g_{name}"
+            for name in formulas.inputs
+        ]
+    else:
+        parts = [f"g_{name}" for name in formulas.inputs]
+    return f"({', '.join(parts)},)"
+
+
+def filled(node: Node, grads: list[Any]) -> list[Any]:
+    """The gradients of all results, zeros for those that nothing flows into."""
+    if None not in grads:
+        return grads
+    import gaugeblock
+
+    return [
+        gaugeblock.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+        if grad is None and (geometry.dtype.is_floating_point or geometry.dtype.is_complex)
+        else grad
+        for grad, geometry in zip(grads, node.geometries, strict=True)
+    ]
+
+
+def compiled(label: str, source: str, names: dict[str, Any], function: str) -> Any:
+    """The function called `function` in `source`, which tracebacks can show."""
+    filename = f"<gaugeblock {label}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    space: dict[str, Any] = {}
+    exec(compile(source, filename, "exec"), names, space)
+    return space[function]
+
+
+def slots_of(formulas: Formulas) -> list[str]:
+    """The slots of a node: v_ values with w_ their versions, m_ geometries, a_ other arguments, n_ lengths."""
+    values = [prefix + use.name for use in formulas.values for prefix in ("v_", "w_")]
+    metadata = [f"m_{use.name}" for use in formulas.described]
+    lengths = [f"n_{name}" for name in formulas.inputs if name in formulas.lists]
+    return values + metadata + [f"a_{use.name}" for use in formulas.plain] + lengths
+
+
+@functools.cache
+def node_class(name: str, schema: Schema, real: bool) -> tuple[type[Node], Formulas]:
+    """The class of the nodes of a row, for real or for complex numbers, and what it was made from."""
+    formulas = Formulas(name, schema, derivatives()[name], real=real)
+    names: dict[str, Any] = {
+        "DescribedList": DescribedList, "FREED": FREED, "used": used, "described": described, "filled": filled,
+        **{one: find_name(one) for one in formulas.globals},
+    }  # fmt: skip
+    apply = compiled(f"derivative of {name}", apply_source(formulas), names, "apply")
+    members: dict[str, Any] = {"__slots__": tuple(slots_of(formulas)), "apply": apply, "label": formulas.label}
+    if formulas.values:
+        members["release"] = _releasing([f"v_{use.name}" for use in formulas.values])
+    members["__getattr__"] = _saved_attribute
+    members["__module__"] = __name__
+    members["formulas"] = formulas
+    return type(formulas.label, (Node,), members), formulas
+
+
+def _releasing(slots: list[str]) -> Any:
+    def release(self: Any) -> None:
+        """Let go of what was saved."""
+        self.released = True
+        for slot in slots:
+            setattr(self, slot, None)
+
+    return release
+
+
+def _saved_attribute(self: Any, name: str) -> Any:
+    """``node._saved_NAME``: the tensor, with its history, or the other argument that was kept."""
+    if not name.startswith("_saved_"):
+        raise AttributeError(f"{self.label!r} object has no attribute {name!r}")
+    wanted = name.removeprefix("_saved_")
+    formulas: Formulas = self.formulas
+    for use in formulas.plain:
+        if use.name == wanted:
+            return getattr(self, f"a_{wanted}")
+    for use in formulas.values:
+        if use.name == wanted:
+            if self.released:
+                raise RuntimeError(FREED)
+            kept = getattr(self, f"v_{wanted}", None)
+            if wanted in formulas.lists:
+                return tuple(_shown(self, one, None) for one in kept or ())
+            edge = None
+            if wanted in formulas.results:
+                edge = (self, formulas.results[wanted])
+            elif wanted in formulas.inputs and not formulas.lists:
+                edge = self.edges[formulas.inputs.index(wanted)]
+            return _shown(self, kept, edge)
+    raise AttributeError(f"{self.label!r} object has no attribute {name!r}")
+
+
+def _shown(node: Node, kept: Any, edge: Any) -> Any:
+    from .saved_tensor import Packed, rejoined, unpacked
+
+    if kept is None:
+        return None
+    plain = unpacked(kept) if kept.__class__ is Packed else kept
+    return plain if edge is None else rejoined(plain, edge)
+
+
+__all__ = ["Formulas", "compiled", "condition", "node_class", "result_names", "saved", "versions_of"]

@@ -1,0 +1,74 @@
+"""Hooks on tensors, and retain_grad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..dispatch.state import STATE
+from ..tensor.tensor import Tensor
+from .autograd_meta import accumulator_of, edge_of, grad_fn_of, more_of, requires_grad
+from .removable_handle import RemovableHandle
+
+
+def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+    """Call ``hook(grad)`` whenever a gradient of the tensor is computed; a tensor that it returns replaces it.
+
+    RuntimeError when the tensor does not require a gradient.
+    """
+    if not requires_grad(self):
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    edge = edge_of(self)
+    assert edge is not None
+    node, nr = edge
+    if grad_fn_of(self) is None:
+        more = more_of(self)
+        node = accumulator_of(self)
+        if more.hooks is None:
+            more.hooks = node.hooked().tensors.setdefault(0, {})
+        return RemovableHandle(more.hooks, checked(hook))
+    return RemovableHandle(node.hooked().tensors.setdefault(nr, {}), checked(hook))
+
+
+def checked(hook: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
+    """The hook; what it returns must be a tensor like the gradient, or None."""
+
+    def run(grad: Tensor) -> Any:
+        changed = hook(grad)
+        if changed is None:
+            return None
+        if not isinstance(changed, Tensor):
+            raise TypeError(f"expected Variable, but hook returned {type(changed).__name__}")
+        if changed.geometry.sizes != grad.geometry.sizes:
+            raise RuntimeError(
+                f"hook '{getattr(hook, '__name__', hook)}' has changed the size of value: expected "
+                f"{list(grad.geometry.sizes)}, got {list(changed.geometry.sizes)}"
+            )
+        if changed.geometry.dtype is not grad.geometry.dtype:
+            raise RuntimeError(
+                f"hook '{getattr(hook, '__name__', hook)}' has changed the type of value (was {grad.dtype} got "
+                f"{changed.dtype})"
+            )
+        return changed
+
+    return run
+
+
+def retain_grad(self: Tensor) -> None:
+    """Let backward fill .grad of this tensor although it is no leaf. RuntimeError unless it requires a gradient."""
+    if not requires_grad(self):
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if grad_fn_of(self) is None:
+        return
+    more = more_of(self)
+    if more.retains:
+        return
+    more.retains = True
+    edge = edge_of(self)
+    assert edge is not None
+
+    def keep(grad: Tensor) -> None:
+        held = more.grad
+        more.grad = (grad.clone() if not STATE.grad else grad) if held is None else held + grad  # type: ignore[operator,attr-defined]
+
+    edge[0].hooked().retained[edge[1]] = keep

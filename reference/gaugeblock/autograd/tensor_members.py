@@ -1,0 +1,127 @@
+"""What autograd gives to Tensor: .grad, .grad_fn, .is_leaf, backward() and the rest."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..tensor.geometry import unwatched
+from ..tensor.tensor import Tensor
+from . import hooks
+from .accumulate_grad import register_post_accumulate_grad_hook
+from .autograd_meta import grad_fn_of, more_of, requires_grad, set_requires_grad
+
+NOT_A_LEAF = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed: autograd.backward() does not fill it. "
+    "Call .retain_grad() on the tensor to have it filled, or use .grad of the leaf that was meant."
+)
+
+
+def get_grad(self: Tensor) -> Tensor | None:
+    """The gradient that backward() added up; None before the first. Warns for a tensor that is no leaf."""
+    meta = self.autograd
+    if meta is None:
+        return None
+    if meta.more is not None and (meta.more.grad is not None or meta.more.retains):
+        return meta.more.grad  # type: ignore[no-any-return]
+    if not self.requires_grad_flag and grad_fn_of(self) is not None:
+        warnings.warn(NOT_A_LEAF, stacklevel=2)
+    return None
+
+
+def set_grad(self: Tensor, grad: Tensor | None) -> None:
+    """``x.grad = g``. TypeError unless it is a tensor or None, RuntimeError for other sizes, dtype or device."""
+    if grad is None:
+        if self.autograd is not None and self.autograd.more is not None:
+            self.autograd.more.grad = None
+        return
+    if not isinstance(grad, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
+    if grad is self:
+        raise RuntimeError("can't assign Variable as its own grad")
+    mine, other = self.geometry, grad.geometry
+    if other.dtype is not mine.dtype:
+        raise RuntimeError(
+            f"assigned grad has data of a different type: expected {mine.dtype}, got {other.dtype}"
+        )
+    if other.device is not mine.device:
+        raise RuntimeError(f"assigned grad has data located on a different device: {other.device}, not {mine.device}")
+    if other.sizes != mine.sizes:
+        raise RuntimeError(
+            f"assigned grad has data of a different size: expected {list(mine.sizes)}, got {list(other.sizes)}"
+        )
+    more_of(self).grad = grad
+
+
+def is_leaf(self: Tensor) -> bool:
+    """Whether the tensor was not computed from one that requires a gradient."""
+    return self.autograd is None or grad_fn_of(self) is None
+
+
+def output_nr(self: Tensor) -> int:
+    """Which result of its node the tensor is."""
+    if self.autograd is None:
+        return 0
+    grad_fn_of(self)
+    return int(self.autograd.output_nr)
+
+
+def retains_grad(self: Tensor) -> bool:
+    """Whether backward() fills .grad although the tensor is no leaf."""
+    meta = self.autograd
+    return meta is not None and meta.more is not None and meta.more.retains and grad_fn_of(self) is not None
+
+
+def backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of this tensor to .grad of the leaves that it was computed from; see autograd.backward."""
+    from .backward import backward as run
+
+    run(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Forget the recorded history, in place. RuntimeError for a view."""
+    if self.base is not None and self.autograd is not None:
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead."
+        )
+    self.autograd = None
+    self.requires_grad_flag = False
+    self.geometry = unwatched(self.geometry)
+    return self
+
+
+def shown_suffix(self: Tensor) -> str:
+    """What printing adds: ``requires_grad=True`` of a leaf, ``grad_fn=<...>`` of any other; "" without gradients."""
+    if not requires_grad(self):
+        return ""
+    node = grad_fn_of(self)
+    return "requires_grad=True" if node is None else f"grad_fn=<{node.name()}>"
+
+
+METHODS = {
+    "backward": backward, "detach_": detach_, "register_hook": hooks.register_hook, "retain_grad": hooks.retain_grad,
+    "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook, "requires_grad_": set_requires_grad,
+}  # fmt: skip
+PROPERTIES = {
+    "grad": (get_grad, set_grad), "grad_fn": (grad_fn_of, None), "is_leaf": (is_leaf, None),
+    "output_nr": (output_nr, None), "requires_grad": (requires_grad, set_requires_grad),
+    "retains_grad": (retains_grad, None),
+}  # fmt: skip
+
+
+def install() -> None:
+    """Put the members on Tensor, in the place of those that load this module."""
+    for name, method in METHODS.items():
+        setattr(Tensor, name, method)
+    for name, (getter, setter) in PROPERTIES.items():
+        setattr(Tensor, name, property(getter, setter, doc=getter.__doc__))
+
+
+install()

@@ -1,0 +1,213 @@
+"""Views and in-place writes: who may be written to, and how the history of base and views follows a write."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from sys import getrefcount
+from typing import Any
+
+from ..tensor.geometry import Geometry, unwatched
+from ..tensor.tensor import Tensor
+from ..tensor.versions import INFERENCE
+from .autograd_meta import (
+    Edge,
+    ViewState,
+    edge_of,
+    grad_fn_of,
+    handle,
+    new_meta,
+    requires_grad,
+    result_of,
+    version,
+    watch,
+)
+from .node import Node
+
+DEFAULT, MULTIPLE, NO_GRAD = "default", "multiple", "no_grad"
+FORBIDDEN = {
+    MULTIPLE: "This view is the output of a function that returns multiple views. Such functions do not allow the "
+    "output views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
+    NO_GRAD: "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+    "moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
+    "tracked) or both outside (if you want the inplace to be tracked).",
+}
+
+
+def view_of(base: Tensor, plain: Tensor, node: Node | None, nr: int, creation: str, maker: str) -> Tensor:
+    """The watched view of a tensor over what a view kernel has just made of its plain handle."""
+    root = base if base.base is None else base.base
+    plain.base = None
+    view = result_of(plain, node, nr)
+    view.base = root
+    view.autograd.view = ViewState(version(view), creation, maker, nr)
+    return view
+
+
+def refreshed(view: Tensor, base: Tensor) -> Node | None:
+    """The node of a view; when the base was written to since, a new one that reads the view from the base."""
+    meta = view.autograd
+    if meta is None:
+        return None
+    state = meta.view
+    if state is not None and state.version != version(view) and requires_grad(base):
+        if state.creation != DEFAULT:
+            raise RuntimeError(_refusal(state, indirect=True))
+        meta.grad_fn = AsStridedBackward0(edge_of(base), base, view)
+        meta.output_nr = 0
+        state.version = version(view)
+    node: Node | None = meta.grad_fn
+    return node
+
+
+def _refusal(state: ViewState, *, indirect: bool) -> str:
+    what = "its base or another view of its base has been modified inplace" if indirect else "is being modified inplace"
+    if state.creation == NO_GRAD:
+        return f"A view was created in no_grad mode and {what} with grad mode enabled. {FORBIDDEN[NO_GRAD]}"
+    return f"Output {state.output_nr} of {state.maker} is a view and {what}. {FORBIDDEN[state.creation]}"
+
+
+def check_inplace(tensor: Tensor) -> None:
+    """RuntimeError for a write, to be recorded, into a leaf, a view of one, or a view that may not be written to."""
+    meta = tensor.autograd
+    base = tensor.base
+    if tensor.counter is INFERENCE:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+            "normal tensor before doing inplace update."
+        )
+    if base is not None:
+        if meta is not None and meta.view is not None and meta.view.creation != DEFAULT:
+            raise RuntimeError(_refusal(meta.view, indirect=False))
+        if requires_grad(tensor) and grad_fn_of(base) is None:
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation."
+            )
+    if meta is not None and requires_grad(tensor) and grad_fn_of(tensor) is None:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def rebase(tensor: Tensor, node: Any) -> None:
+    """Make `node`, which recorded an in-place write into the tensor, part of its history and of its base's."""
+    base = tensor.base
+    if base is None:
+        meta = tensor.autograd
+        if meta is None or not tensor.geometry.watched:
+            meta = watch(tensor)
+            _watch_views(tensor)
+        if meta.more is not None:
+            _move_retained(tensor, meta.grad_fn, node)
+        meta.grad_fn = node
+        meta.output_nr = 0
+        tensor.requires_grad_flag = False
+        return
+    if base.autograd is None or not base.geometry.watched:
+        watch(base)
+        _watch_views(base)
+    meta = watch(tensor)
+    copied = CopySlices(edge_of(base), base, tensor, node)
+    base_meta = base.autograd
+    if base_meta.more is not None:
+        _move_retained(base, base_meta.grad_fn, copied)
+    base_meta.grad_fn = copied
+    base_meta.output_nr = 0
+    if meta.view is None:
+        meta.view = ViewState(-2, DEFAULT, "View", 0)
+    meta.view.version = -2
+    before = meta.grad_fn
+    refreshed(tensor, base)
+    if meta.more is not None:
+        _move_retained(tensor, before, meta.grad_fn)
+
+
+def _move_retained(tensor: Tensor, before: Node | None, after: Node | None) -> None:
+    """retain_grad follows the tensor to its new node."""
+    more = tensor.autograd.more
+    if more.retains and before is not None and after is not None and before.hooks is not None:
+        kept = before.hooks.retained.pop(tensor.autograd.output_nr, None)
+        if kept is not None:
+            after.hooked().retained[0] = kept
+
+
+def _watch_views(base: Tensor) -> None:
+    """Watch the views that were made of `base` while nobody watched it; they are found among the collector's objects."""
+    storage = base.storage
+    if getrefcount(storage) <= KNOWN_HANDLES:
+        return
+    for one in gc.get_referrers(storage):
+        if isinstance(one, Tensor) and one.base is base and one is not base and one.autograd is None:
+            meta = watch(one)
+            meta.view = ViewState(-2, DEFAULT, "View", 0)
+
+
+KNOWN_HANDLES = 4
+"""References to the storage of a base of which no view is left: its own, its plain handle's, and two of the caller."""
+
+
+class AsStridedBackward0(Node):
+    """Reads a view from its base by sizes, strides and offset."""
+
+    __slots__ = ("base_geometry", "offset", "view_geometry")
+
+    label = "AsStridedBackward0"
+
+    def __init__(self, edge: Edge | None, base: Tensor, view: Tensor) -> None:
+        super().__init__((edge,), (unwatched(view.geometry),))
+        self.base_geometry = unwatched(base.geometry)
+        self.view_geometry = unwatched(view.geometry)
+        self.offset = view.offset - base.offset
+
+    def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
+        """The gradient written into zeros of the base's sizes, where the view lies."""
+        from .derivative_helpers import helpers
+
+        base, view = self.base_geometry, self.view_geometry
+        back = helpers()["as_strided_back"]
+        return (back(grads[0], base.shape, base.strides, 0, view.sizes, view.strides, self.offset),)
+
+
+class CopySlices(Node):
+    """The gradient of a base that a view was written to: `node` runs on the part of the view, the rest passes."""
+
+    __slots__ = ("base_geometry", "node", "offset", "view_geometry")
+
+    label = "CopySlices"
+
+    def __init__(self, edge: Edge | None, base: Tensor, view: Tensor, node: Any) -> None:
+        rest = node.edges[1:] if node.writes_self else node.edges
+        super().__init__((edge, *rest), (unwatched(base.geometry),))
+        if node.writes_self:
+            node.edges = (edge, *rest)
+        self.base_geometry: Geometry = unwatched(base.geometry)
+        self.view_geometry: Geometry = unwatched(view.geometry)
+        self.offset = view.offset - base.offset
+        self.node = node
+
+    def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
+        """The gradient of the base as it was, and those of the other inputs of the write."""
+        from .accumulate_grad import laid_out
+        from .gradient_shape import fitted
+
+        given: Any = grads[0]
+        result: Any = laid_out(given, self.base_geometry)
+        view = self.view_geometry
+        part = result.as_strided(view.sizes, view.strides, result.storage_offset() + self.offset)
+        results = list(self.node.apply([part.clone()]))
+        own = results.pop(0) if self.node.writes_self else None
+        if self.edges[0] is None:
+            return (None, *results)
+        if own is None:
+            part.zero_()
+        else:
+            part.copy_(fitted(own, view, self.node))
+        return (result, *results)
+
+    def release(self) -> None:
+        """Let go of what the write saved."""
+        self.node.release()
+
+
+__all__ = [
+    "DEFAULT", "MULTIPLE", "NO_GRAD", "AsStridedBackward0", "CopySlices", "check_inplace", "handle", "new_meta",
+    "rebase", "refreshed", "view_of",
+]  # fmt: skip

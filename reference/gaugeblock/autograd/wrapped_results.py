@@ -1,0 +1,44 @@
+"""The watched tensors over the results of a recorded call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor.tensor import Tensor
+from .autograd_meta import result_of
+from .node import Node
+from .view_history import DEFAULT, MULTIPLE, view_of
+
+
+def differentiable(tensor: Tensor) -> bool:
+    """Whether a result of this dtype has a gradient."""
+    dtype = tensor.geometry.dtype
+    return dtype.is_floating_point or dtype.is_complex
+
+
+def results_of(results: Any, node: Node) -> Any:
+    """Several results: those of numbers are watched, the others stay as they are."""
+    made = [
+        result_of(one, node, nr) if isinstance(one, Tensor) and differentiable(one) else one
+        for nr, one in enumerate(results)
+    ]
+    kind = type(results)
+    return kind(*made) if hasattr(results, "_fields") else kind(made)
+
+
+def view_results(base: Tensor, results: Any, node: Any) -> Any:
+    """One or several results that may be views of `base`; those that share nothing with it are ordinary results."""
+    if isinstance(results, Tensor):
+        return _view(base, results, node, 0, DEFAULT)
+    creation = MULTIPLE if len(results) > 1 or node.label.startswith(SEVERAL) else DEFAULT
+    return type(results)([_view(base, one, node, nr, creation) for nr, one in enumerate(results)])
+
+
+SEVERAL = ("Split", "Chunk", "Unbind", "UnsafeSplit", "TensorSplit", "Hsplit", "Vsplit", "Dsplit")
+"""Names of nodes whose results are several views, even if it happens to be one."""
+
+
+def _view(base: Tensor, plain: Tensor, node: Any, nr: int, creation: str) -> Tensor:
+    if plain.storage is not base.storage:
+        return result_of(plain, node, nr)
+    return view_of(base, plain, node, nr, creation, node.label.removesuffix("0").removesuffix("Backward"))

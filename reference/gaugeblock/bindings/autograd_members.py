@@ -1,0 +1,69 @@
+"""Tensor's autograd members until autograd is loaded: each loads it when it is needed for an answer."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ..tensor.hooks import hooks
+from ..tensor.tensor import Tensor
+
+METHODS = (
+    "backward", "detach_", "register_hook", "register_post_accumulate_grad_hook", "requires_grad_", "retain_grad",
+)  # fmt: skip
+UNWATCHED = {
+    "grad": None, "grad_fn": None, "is_leaf": True, "output_nr": 0, "requires_grad": False, "retains_grad": False,
+}  # fmt: skip
+"""Property -> its value for a tensor that autograd knows nothing of."""
+
+
+def members() -> Any:
+    """The module of the members, which puts them on Tensor when it is loaded."""
+    return import_module("..autograd.tensor_members", __package__)
+
+
+def _method(name: str) -> Any:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return members().METHODS[name](self, *args, **kwargs)
+
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    return method
+
+
+def _property(name: str, unwatched: Any) -> property:
+    def getter(self: Tensor) -> Any:
+        return unwatched if self.autograd is None else members().PROPERTIES[name][0](self)
+
+    def setter(self: Tensor, value: Any) -> None:
+        write = members().PROPERTIES[name][1]
+        if write is None:
+            raise AttributeError(f"attribute {name!r} of 'Tensor' objects is not writable")
+        write(self, value)
+
+    return property(getter, setter, doc=f"See autograd's tensor_members: {name}.")
+
+
+def set_requires_grad(self: Tensor, value: bool = True) -> Tensor:
+    """requires_grad_ for those who make tensors."""
+    result: Tensor = members().METHODS["requires_grad_"](self, value)
+    return result
+
+
+def shown_suffix(self: Tensor) -> str:
+    """What printing adds about autograd."""
+    return "" if self.autograd is None else str(members().shown_suffix(self))
+
+
+def refresh_plain(self: Tensor) -> None:
+    """After the storage or the metadata of a watched tensor was replaced."""
+    import_module("..autograd.autograd_meta", __package__).refresh_plain(self)
+
+
+for _name in METHODS:
+    setattr(Tensor, _name, _method(_name))
+for _name, _value in UNWATCHED.items():
+    setattr(Tensor, _name, _property(_name, _value))
+hooks.dispatched["set_requires_grad"] = set_requires_grad
+hooks.dispatched["shown_suffix"] = shown_suffix
+hooks.dispatched["detach_"] = _method("detach_")
+hooks.dispatched["refresh_plain"] = refresh_plain

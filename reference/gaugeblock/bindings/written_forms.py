@@ -1,0 +1,69 @@
+"""Calls with out=: a runner's result, copied into a small tensor of just the result's geometry.
+
+Larger results, and all others, are written by the operator's own out= form.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from ..core.device import cpu
+from ..tensor.geometry import Geometry
+from ..tensor.tensor import Tensor
+from ..tensor.versions import bump_version
+
+SMALL_BYTES = 16384
+"""A copy of this size costs less than what the general path does beside the operator's work."""
+
+
+def writable(geometry: Geometry) -> bool:
+    """Whether tensors of a geometry may take results by a copy of their bytes."""
+    small = 0 < geometry.nbytes <= SMALL_BYTES and geometry.contiguous
+    return small and geometry.device is cpu and not geometry.lazy and not geometry.watched
+
+
+def fills(result: Any, geometry: Geometry) -> bool:
+    """Whether a result is one tensor of this geometry."""
+    return result.__class__ is Tensor and result.geometry is geometry
+
+
+def writing(runner: Any, geometry: Geometry) -> Callable[..., Tensor | None]:
+    """The function of out= and the runner's arguments; it gives None where out= shares memory with one of them."""
+    if runner.__class__ is tuple:
+        kernel, _, tail = runner
+
+        def run(out: Tensor, self: Tensor) -> Tensor | None:
+            if out.storage is self.storage:
+                return None
+            kernel(out.pointer, self.pointer, *tail)
+            bump_version(out)
+            return out
+
+        return run
+    memmove, nbytes = ctypes.memmove, geometry.nbytes
+
+    def copy(out: Tensor, *values: Any) -> Tensor | None:
+        if _shares(out, values):
+            return None
+        result = runner(*values)
+        if result is None or result.geometry is not geometry:
+            return None
+        memmove(out.pointer, result.pointer, nbytes)
+        bump_version(out)
+        return out
+
+    return copy
+
+
+def _shares(out: Tensor, values: Any) -> bool:
+    storage = out.storage
+    for value in values:
+        kind = value.__class__
+        if kind is Tensor:
+            if value.storage is storage:
+                return True
+        elif kind in (list, tuple) and _shares(out, value):
+            return True
+    return False
