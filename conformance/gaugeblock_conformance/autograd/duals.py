@@ -52,7 +52,7 @@ RULES: dict[str, Callable[..., Dual]] = {
     "add.Scalar": lambda a, n: Dual(a.value + n, a.slope),
     "neg": lambda a: Dual(-a.value, -a.slope),
     "square": lambda a: _product(a, a),
-    "flip": lambda a, dims: Dual(np.flip(a.value, dims), np.flip(a.slope, [d + 1 for d in dims])),
+    "flip": lambda a, dims: Dual(np.flip(a.value, tuple(dims)), np.flip(a.slope, tuple(d + 1 for d in dims))),
     "cumsum": lambda a, dim: Dual(np.cumsum(a.value, dim), np.cumsum(a.slope, dim + 1)),
 }
 
@@ -95,3 +95,13 @@ def programs(count: int = 2, steps: int = 8, binary: Sequence[str] = _BINARY) ->
         return Program(tuple(made))
 
     return coded(read, 2)
+
+
+def reached(program: Program) -> set[int]:
+    """The numbers of the values that the last one depends on, itself included."""
+    last = len(program.steps) + 1
+    reached = {last}
+    for k in range(last, 1, -1):
+        if k in reached:
+            reached |= {a.number for a in program.steps[k - 2][1:] if hasattr(a, "number")}
+    return reached

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -55,7 +54,7 @@ def test_gradients_of_programs(s: Session, program: Program, filled: bool) -> No
     expect_grad(s, x, np.full(3, 7.0) if filled else None)
     expect_grad(s, w, None)
     backward(s, y, inputs=[x])
-    if 0 in _reached(program):
+    if 0 in duals.reached(program):
         expect_grad(s, x, expected[0] + 7.0 if filled else expected[0])
     expect_grad(s, w, None)
 
@@ -157,67 +156,6 @@ def test_chosen_inputs(s: Session, chosen: list[bool], middle: bool) -> None:
         expect_grad(s, x, [3.0, 3.0] if choice else None)
     if middle:
         expect_grad(s, y, [1.0, 1.0])
-
-
-@requirement("autograd/results-keep-their-gradient-on-request")
-@forall(program=duals.programs(steps=6), keeps=hs.lists(hs.booleans(), min_size=6, max_size=6))
-def test_kept_gradients(s: Session, program: Program, keeps: list[bool]) -> None:
-    made: list[Handle] = []
-
-    def call(operator: str, *args: Any) -> Handle:
-        y: Handle = s.call(operator, *args)
-        if keeps[len(made) % len(keeps)]:
-            s.call("retain_grad", y)
-        made.append(y)
-        return y
-
-    x, w = leaf(s, X), leaf(s, W)
-    backward(s, program.run(call, [x, w]))
-    reached = _reached(program)
-    for k, y in enumerate(made):
-        keeping = keeps[k % len(keeps)]
-        s.expect(s.call("retains_grad", y), keeping, "retains_grad")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = s.call("grad", y)
-        s.expect(found is not None, keeping and k + 2 in reached, "a kept gradient", repr(None))
-        if isinstance(found, Handle):
-            want = _last_by(program, k)
-            if np.abs(want).max() < duals.EXACT:
-                s.expect_values(found, want, signed_zero=False)
-
-
-def _reached(program: Program) -> set[int]:
-    """The numbers of the values that the last one depends on, itself included."""
-    last = len(program.steps) + 1
-    reached = {last}
-    for k in range(last, 1, -1):
-        if k in reached:
-            reached |= {a.number for a in program.steps[k - 2][1:] if hasattr(a, "number")}
-    return reached
-
-
-def _last_by(program: Program, step: int) -> Any:
-    """The gradient of the sum of the last value by what ``step`` gave, with that value as the variable."""
-    values = [duals.Dual(a, np.zeros((3, 3))) for a in (X, W)]
-    for k, (operator, *arguments) in enumerate(program.steps):
-        y = duals.call(operator, *[values[a.number] if hasattr(a, "number") else a for a in arguments])
-        values.append(duals.inputs(y.value)[0] if k == step else y)
-    return values[-1].slope.sum(axis=1)
-
-
-@requirement("autograd/unkept-gradient-warns")
-def test_reading_an_unkept_gradient(s: Session) -> None:
-    y = s.call("mul.Scalar", leaf(s, [1.0]), 2)
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        found = s.call("grad", y)
-    s.expect(found is None, True, "no gradient", repr(None))
-    s.expect(len(seen) > 0, True, "a warning", repr(None))
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        s.call("grad", leaf(s, [1.0]))
-    s.expect(len(seen), 0, "warnings for a leaf", repr(None))
 
 
 @requirement("autograd/assigned-gradient-must-fit")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import strategies as hs
 
-from ..backend import DType
+from ..backend import Array, DType
 from ..case import TensorCase
 from ..forall import forall
 from ..requirement import requirement
@@ -19,7 +21,7 @@ FLOATS = ("float32", "float64", "float16", "bfloat16")
 SLOPES = {"add.Tensor": (1.0, 1.0), "sub.Tensor": (1.0, -1.0)}
 
 
-def summed(array: np.ndarray, sizes: Sizes) -> np.ndarray:  # type: ignore[type-arg]
+def summed(array: Array, sizes: Sizes) -> Array:
     """The array summed over what broadcasting made of ``sizes``."""
     lead = array.ndim - len(sizes)
     axes = (*range(lead), *(lead + k for k, n in enumerate(sizes) if n == 1 and array.shape[lead + k] != 1))
@@ -36,7 +38,7 @@ def test_broadcast_pairs(s: Session, pair: tuple[TensorCase, TensorCase], operat
     a, b = (case.array for case in pair)
     backward(s, s.call(operator, x, y))
     whole = np.broadcast_shapes(a.shape, b.shape)
-    slopes = (b, a) if operator == "mul.Tensor" else SLOPES[operator]
+    slopes: tuple[Any, Any] = (b, a) if operator == "mul.Tensor" else SLOPES[operator]
     for variable, slope, case in zip((x, y), slopes, pair, strict=True):
         expect_grad(s, variable, summed(np.array(np.broadcast_to(slope, whole)), case.sizes))
 
@@ -56,6 +58,7 @@ def test_broadcast_of_three(s: Session, shapes: tuple[Sizes, Sizes, Sizes], oper
         return
     leaves = [leaf(s, a) for a in arrays]
     a, b, c = arrays
+    slopes: tuple[Any, Any, Any]
     if operator == "addcmul":
         backward(s, s.call("addcmul", *leaves))
         slopes = (1.0, c, b)
@@ -77,7 +80,11 @@ def test_expanded_views(s: Session, shapes: tuple[Sizes, Sizes]) -> None:
 
 
 @requirement("autograd/promotion-is-undone")
-@forall(first=dtypes(*FLOATS), second=dtypes(*FLOATS, "int64", "bool", "uint8"), operator=hs.sampled_from(("mul.Tensor", "add.Tensor", "div.Tensor")))  # fmt: skip
+@forall(
+    first=dtypes(*FLOATS),
+    second=dtypes(*FLOATS, "int64", "bool", "uint8"),
+    operator=hs.sampled_from(("mul.Tensor", "add.Tensor", "div.Tensor")),
+)
 def test_promoted_pairs(s: Session, first: str, second: str, operator: str) -> None:
     x, floating = leaf(s, [2.0, 4.0], first), second not in ("int64", "bool", "uint8")
     y = leaf(s, [1.0, 1.0], second) if floating else s.tensor([1, 1], second)

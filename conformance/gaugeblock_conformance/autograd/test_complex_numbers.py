@@ -28,9 +28,7 @@ POINTS = hs.tuples(hs.sampled_from((-2.0, -0.5, 0.25, 1.0, 3.0)), hs.sampled_fro
 
 @requirement("autograd/complex-gradients-are-conjugate-wirtinger")
 @forall(operator=hs.sampled_from(tuple(HOLOMORPHIC)), points=hs.lists(POINTS, min_size=1, max_size=5), seed=POINTS)
-def test_holomorphic(
-    s: Session, operator: str, points: list[tuple[float, float]], seed: tuple[float, float]
-) -> None:
+def test_holomorphic(s: Session, operator: str, points: list[tuple[float, float]], seed: tuple[float, float]) -> None:
     a = np.array([complex(*p) for p in points])
     z = leaf(s, a)
     weight = np.full(len(a), complex(*seed))

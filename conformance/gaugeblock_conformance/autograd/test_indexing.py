@@ -93,8 +93,9 @@ VIEWS: list[tuple[Any, ...]] = [
     ("unfold", lambda a: np.stack([a[:, 0:2], a[:, 1:3], a[:, 2:4]], axis=1), 1, 2, 1),
     ("view", lambda a: a.reshape(12), (12,)), ("unsqueeze", lambda a: a[:, None], 1),
     ("permute", lambda a: a.transpose(1, 0), (1, 0)), ("expand", lambda a: np.broadcast_to(a, (2, 3, 4)), (2, 3, 4)),
-    ("movedim.int", lambda a: np.moveaxis(a, 0, 1), 0, 1), ("as_strided", lambda a: a.reshape(-1)[1:7:2], (3,), (2,), 1),
-    ("flip", lambda a: a[::-1], [0]), ("roll", lambda a: np.roll(a, 1), 1), ("tril", np.tril), ("flatten.using_ints", np.ravel),
+    ("movedim.int", lambda a: np.moveaxis(a, 0, 1), 0, 1), ("tril", np.tril),
+    ("as_strided", lambda a: a.reshape(-1)[1:7:2], (3,), (2,), 1),
+    ("flip", lambda a: a[::-1], [0]), ("roll", lambda a: np.roll(a, 1), 1), ("flatten.using_ints", np.ravel),
 ]  # fmt: skip
 
 

@@ -57,7 +57,11 @@ def test_writes(s: Session) -> None:
         s.call(operator, copy, *arguments)
 
     s.table(
-        [(way, *write) for way in (0, 1, 2) for write in (("add_.Scalar", 1), ("zero_",), ("mul_.Scalar", 2), ("exp_",))],
+        [
+            (way, *write)
+            for way in (0, 1, 2)
+            for write in (("add_.Scalar", 1), ("zero_",), ("mul_.Scalar", 2), ("exp_",))
+        ],
         row,
     )
 

@@ -19,7 +19,11 @@ EXTREMA = {"max": max, "amax": max, "min": min, "amin": min}
 
 
 @requirement("autograd/step-functions-have-gradient-zero")
-@forall(operator=hs.sampled_from(STEPS), values=hs.lists(hs.sampled_from((-2.5, -1.0, -0.4, 0.0, 0.5, 1.0, 7.25)), min_size=1, max_size=20), dtype=dtypes("float32", "float64", "float16"))  # fmt: skip
+@forall(
+    operator=hs.sampled_from(STEPS),
+    values=hs.lists(hs.sampled_from((-2.5, -1.0, -0.4, 0.0, 0.5, 1.0, 7.25)), min_size=1, max_size=20),
+    dtype=dtypes("float32", "float64", "float16"),
+)
 def test_steps(s: Session, operator: str, values: list[float], dtype: str) -> None:
     x = leaf(s, values, dtype)
     y = s.call(operator, x)
@@ -95,7 +99,11 @@ def test_ties_in_extrema(s: Session, operator: str, values: list[int]) -> None:
 
 
 @requirement("autograd/ties-share-the-gradient")
-@forall(operator=hs.sampled_from(("amax", "amin")), rows=hs.lists(hs.lists(hs.integers(-1, 1), min_size=3, max_size=3), min_size=1, max_size=4), dim=hs.integers(0, 1))  # fmt: skip
+@forall(
+    operator=hs.sampled_from(("amax", "amin")),
+    rows=hs.lists(hs.lists(hs.integers(-1, 1), min_size=3, max_size=3), min_size=1, max_size=4),
+    dim=hs.integers(0, 1),
+)
 def test_ties_in_dims(s: Session, operator: str, rows: list[list[int]], dim: int) -> None:
     a = np.array(rows, dtype=np.float64)
     x = leaf(s, a)
@@ -104,7 +112,10 @@ def test_ties_in_dims(s: Session, operator: str, rows: list[list[int]], dim: int
 
 
 @requirement("autograd/ties-share-the-gradient")
-@forall(operator=hs.sampled_from(("maximum", "minimum")), pairs=hs.lists(hs.tuples(hs.integers(-1, 1), hs.integers(-1, 1)), min_size=1, max_size=20))  # fmt: skip
+@forall(
+    operator=hs.sampled_from(("maximum", "minimum")),
+    pairs=hs.lists(hs.tuples(hs.integers(-1, 1), hs.integers(-1, 1)), min_size=1, max_size=20),
+)
 def test_ties_between_operands(s: Session, operator: str, pairs: list[tuple[int, int]]) -> None:
     a, b = (np.array(side, dtype=np.float64) for side in zip(*pairs, strict=True))
     x, y = leaf(s, a), leaf(s, b)
@@ -129,7 +140,7 @@ def test_indices_take_the_gradient(s: Session, operator: str, rows: list[list[in
     dropped = where.ndim < a.ndim
     weight = np.arange(1.0, 1 + where.size).reshape(where.shape)
     want = np.zeros_like(a)
-    grid = list(np.indices(where.shape if not dropped else np.expand_dims(where, dim).shape))
+    grid: list[Any] = list(np.indices(where.shape if not dropped else np.expand_dims(where, dim).shape))
     grid[dim] = np.expand_dims(where, dim) if dropped else where
     np.add.at(want, tuple(grid), np.expand_dims(weight, dim) if dropped else weight)
     s.expect_values(gradient(s, values, x, s.tensor(weight)), want, signed_zero=False)
@@ -146,7 +157,9 @@ def test_products_with_zeros(s: Session, values: list[int], dim: bool) -> None:
 
 
 @requirement("autograd/zeros-in-products-are-exact")
-@forall(rows=hs.lists(hs.lists(hs.integers(-1, 2), min_size=3, max_size=3), min_size=1, max_size=4), dim=hs.integers(0, 1))  # fmt: skip
+@forall(
+    rows=hs.lists(hs.lists(hs.integers(-1, 2), min_size=3, max_size=3), min_size=1, max_size=4), dim=hs.integers(0, 1)
+)
 def test_running_products_with_zeros(s: Session, rows: list[list[int]], dim: int) -> None:
     a = np.array(rows, dtype=np.float64)
     x = leaf(s, a)

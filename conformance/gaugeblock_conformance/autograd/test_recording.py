@@ -39,7 +39,12 @@ def test_products_in_any_layout(s: Session, case: TensorCase, other: int) -> Non
 
 
 @requirement("autograd/recorded-iff-grad-is-needed")
-@forall(operator=hs.sampled_from(POINTWISE), needs=hs.booleans(), recording=hs.booleans(), dtype=dtypes("float32", "float64", "float16", "complex64"))  # fmt: skip
+@forall(
+    operator=hs.sampled_from(POINTWISE),
+    needs=hs.booleans(),
+    recording=hs.booleans(),
+    dtype=dtypes("float32", "float64", "float16", "complex64"),
+)
 def test_results_of_one_argument(s: Session, operator: str, needs: bool, recording: bool, dtype: str) -> None:
     if dtype == "complex64" and operator == "floor":
         return
@@ -58,9 +63,10 @@ def test_results_of_one_argument(s: Session, operator: str, needs: bool, recordi
 )
 def test_results_of_several_arguments(s: Session, needs: list[bool], operator: str, recording: bool) -> None:
     tensors = [leaf(s, [1.0, 2.0]) if need else s.tensor([1.0, 2.0]) for need in needs]
-    args: list[Any] = {
-        "cat": [tensors], "where.self": [s.tensor([True, False], "bool"), *tensors[:2]], "addcmul": tensors,
-    }.get(operator, tensors[:2])  # fmt: skip
+    special: dict[str, list[Any]] = {
+        "cat": [tensors], "where.self": [s.tensor([True, False], "bool"), *tensors[:2]], "addcmul": [*tensors],
+    }  # fmt: skip
+    args = special.get(operator, [*tensors[:2]])
     used = 3 if operator in ("cat", "addcmul") else 2
     with entered(s.call, *([] if recording else [NoGrad()])):
         y = s.call(operator, *args)

@@ -12,7 +12,7 @@ from ..forall import forall
 from ..requirement import requirement
 from ..session import Handle, Session
 from . import duals
-from .leaves import backward, expect_grad, gradient, leaf
+from .leaves import backward, gradient, leaf
 
 SAVING = frozenset({"mul.Tensor", "square", "exp", "sin", "pow.Tensor_Scalar"})
 X, W = np.array([1.0, -2.0, 3.0]), np.array([2.0, 1.0, -1.0])

@@ -1,0 +1,93 @@
+"""Forward mode: tangents, and their agreement with gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as hs
+
+from ..backend_autograd import DualLevel, Program, entered
+from ..forall import forall
+from ..requirement import requirement
+from ..session import Handle, Session
+from . import duals
+from .leaves import gradient, leaf
+
+X, W = np.array([1.0, -2.0, 3.0]), np.array([2.0, 1.0, -1.0])
+# Smooth functions of a vector of positive numbers: operator, further arguments.
+SMOOTH: list[tuple[Any, ...]] = [
+    ("exp",), ("sin",), ("tanh",), ("sqrt",), ("log",), ("reciprocal",), ("sigmoid",), ("cumsum", 0), ("prod",),
+    ("softmax.int", 0), ("log_softmax.int", 0), ("logsumexp", [0]), ("pow.Tensor_Scalar", 3), ("flip", [0]), ("var",),
+    ("linalg_vector_norm",), ("unsqueeze", 0), ("select.int", 0, 1), ("outer", None), ("dot", None),
+    ("div.Tensor", None), ("mul.Tensor", None), ("atan2", None), ("sort",), ("mean",), ("diag_embed",), ("cumprod", 0),
+]  # fmt: skip
+
+
+def _tangent(s: Session, y: Handle) -> Any:
+    """The tangent of a dual tensor, None where it has none."""
+    return s.parts(s.call("unpack_dual", y), 2)[1]
+
+
+@requirement("autograd/forward-mode-gives-tangents")
+@forall(program=duals.programs(), u=hs.lists(hs.integers(-3, 3), min_size=6, max_size=6))
+def test_tangents_of_programs(s: Session, program: Program, u: list[int]) -> None:
+    model = program.run(duals.call, duals.inputs(X, W))
+    if np.abs(model.slope).max() > duals.EXACT:
+        return
+    direction = np.array(u, dtype=np.float64)
+    with entered(s.call, DualLevel()):
+        x, w = (s.call("make_dual", s.tensor(a), s.tensor(t)) for a, t in ((X, direction[:3]), (W, direction[3:])))
+        y = program.run(s.call, [x, w])
+        s.expect_values(y, model.value, signed_zero=False)
+        found = _tangent(s, y)
+        s.expect(isinstance(found, Handle), True, "a tangent", repr(None))
+        s.expect_values(found, direction @ model.slope, signed_zero=False)
+
+
+@requirement("autograd/forward-mode-gives-tangents")
+def test_without_tangents(s: Session) -> None:
+    x = s.tensor([1.0, 2.0])
+    with entered(s.call, DualLevel()):
+        s.expect(_tangent(s, s.call("exp", x)) is None, True, "no tangent of an ordinary tensor", repr(None))
+        dual = s.call("make_dual", x, s.tensor([3.0, 4.0]))
+        s.expect_values(_tangent(s, s.call("mul.Tensor", dual, x)), [3.0, 8.0])
+        s.expect_values(_tangent(s, s.call("sum", dual)), 7.0)
+        s.expect(_tangent(s, s.call("detach", dual)) is None, True, "no tangent of a detached tensor", repr(None))
+        y = s.call("mul.Scalar", dual, 2)
+    s.expect(_tangent(s, y) is None, True, "no tangent outside of the level", repr(None))
+
+
+@requirement("autograd/forward-mode-gives-tangents")
+def test_tangents_must_fit(s: Session) -> None:
+    x = s.tensor([1.0, 2.0])
+    with entered(s.call, DualLevel()):
+        for tangent in (s.tensor([1.0]), s.tensor([1.0, 2.0, 3.0]), s.tensor(1.0)):
+            s.expect_raises(RuntimeError, "make_dual", x, tangent)
+    s.expect_raises(RuntimeError, "make_dual", x, s.tensor([1.0, 2.0]))
+
+
+@requirement("autograd/forward-and-reverse-mode-agree")
+@forall(which=hs.integers(0, len(SMOOTH) - 1), seed=hs.integers(0, 9999))
+def test_adjoint_identity(s: Session, which: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    a, b = random.uniform(0.5, 3.0, (2, 4))
+    direction = random.uniform(-1.0, 1.0, 4)
+    operator, *arguments = SMOOTH[which]
+    other = s.tensor(b)
+    given = [other if value is None else value for value in arguments]
+
+    def first(result: Any) -> Any:
+        return result[0] if isinstance(result, list | tuple) else result
+
+    with entered(s.call, DualLevel()):
+        y = first(s.call(operator, s.call("make_dual", s.tensor(a), s.tensor(direction)), *given))
+        found = _tangent(s, y)
+        s.expect(isinstance(found, Handle), True, f"a tangent of {operator}", repr(None))
+        along = s.read(found).copy()
+    x = leaf(s, a)
+    weight = random.uniform(-1.0, 1.0, along.shape)
+    back = s.read(gradient(s, first(s.call(operator, x, *given)), x, s.tensor(weight)))
+    left, right = float((weight * along).sum()), float((back * direction).sum())
+    close = abs(left - right) <= 1e-10 * (1 + abs(left))
+    s.expect(close, True, f"{operator}: {left!r} by the tangent, {right!r} by the gradient", repr(None))
