@@ -23,12 +23,15 @@ INPLACE = {
     "zeta": "polygamma_",
 }
 """In-place forms that are not simply the result written into self."""
+EXPLICIT = {
+    "distances": "dist",
+    "float_power": "float_power.Tensor_Tensor float_power.Tensor_Scalar float_power.Scalar",
+}
+"""Operators made of others, with a derivative of their own."""
 COMPOSITES = {
     "components": "isreal conj_physical",
     "covariance": "cov corrcoef",
-    "distances": "dist",
     "distributions": "normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor normal.float_float",
-    "float_power": "float_power.Tensor_Tensor float_power.Tensor_Scalar float_power.Scalar",
     "multivariate_gamma": "mvlgamma special_multigammaln",
     "renorm": "renorm",
     "trapezoids": """trapezoid.x trapezoid.dx trapz.x trapz.dx cumulative_trapezoid.x cumulative_trapezoid.dx""",
@@ -37,4 +40,5 @@ COMPOSITES = {
 
 register_deferred("numeric", INPLACE)
 register_deferred("numeric", KERNELS)
+register_deferred("numeric", EXPLICIT, "CompositeExplicitAutograd")
 register_deferred("numeric", COMPOSITES, "CompositeImplicitAutograd")

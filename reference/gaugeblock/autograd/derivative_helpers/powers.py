@@ -20,7 +20,7 @@ def pow_base(grad: Tensor, base: Tensor, exponent: Tensor | Number) -> Tensor:
         if exponent == 1:
             return grad
         return grad * ((base if exponent == 2 else base.pow(exponent - 1)) * exponent).conj()
-    slope = exponent * base.pow(exponent - 1)
+    slope = exponent * base.pow(exponent + -1)
     return gb.where(exponent == 0, 0, grad * slope.conj())
 
 
@@ -28,7 +28,7 @@ def pow_exponent(grad: Tensor, base: Tensor | Number, exponent: Tensor, result: 
     """The gradient of ``base ** exponent`` by the exponent: 0 where the base is 0 and that is a real number from 0 up."""
     upward = (exponent.real >= 0) & (exponent.imag == 0) if exponent.is_complex() else exponent >= 0
     if isinstance(base, Tensor):
-        return gb.where((base == 0) & upward, 0, grad * (result * base.log()).conj())
+        return gb.where((base == 0) & upward, 0, grad * (result * base.to(result.dtype).log()).conj())
     if base == 0:
         return gb.where(upward, 0, grad * (result * -math.inf).conj())
     return grad * (result * _logarithm(base, result.is_complex())).conj()
