@@ -36,6 +36,14 @@ class Names(ast.NodeTransformer):
             return ast.Attribute(ast.Name(value.id + DESCRIBED, ast.Load()), node.attr, ast.Load())
         return self.generic_visit(node)
 
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """``x is None`` asks for metadata only."""
+        value = node.left
+        if isinstance(value, ast.Name) and value.id in self.tensors and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            self.described.add(value.id)
+            return ast.Compare(ast.Name(value.id + DESCRIBED, ast.Load()), node.ops, node.comparators)
+        return self.generic_visit(node)
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """``x.conj()`` is x where all numbers are real; ``len(tensors)`` asks for metadata."""
         function = node.func

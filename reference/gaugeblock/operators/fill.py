@@ -133,6 +133,8 @@ def _masked_value(operator: str, self: Tensor, value: Number | Tensor) -> Number
         )
     if value.geometry.device is cpu and value.geometry.dtype is not self.geometry.dtype:
         check_fits(operator, item(value), self.geometry.dtype)
+    if (value.geometry.lazy or self.geometry.lazy) and value.geometry.device is cpu:
+        return stored_number(operator, item(value), self.geometry.dtype, self.geometry.lazy)
     return value
 
 
@@ -160,6 +162,8 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
 def masked_fill(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
     """A tensor with `value` where `mask` is true, else self's values; both broadcast."""
     _check_mask("masked_fill", self, mask)
+    if self.geometry.lazy:
+        self = clone(self)
     geometry = self.geometry
     sizes = broadcast_shapes((geometry.sizes, mask.geometry.sizes))
     if sizes == geometry.sizes:

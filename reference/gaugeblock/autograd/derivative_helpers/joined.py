@@ -97,6 +97,8 @@ def diff_back(
     grad: Tensor, shape: Sizes, n: int, dim: int, prepend: Sizes | None, append: Sizes | None
 ) -> tuple[Tensor | None, ...]:
     """The gradients of the tensor, of what was put before it and of what was put behind it (their sizes given)."""
+    if not n:
+        return grad, None, None
     place = dim % max(len(shape), 1)
     sizes = [0 if part is None else part[place] for part in (prepend, shape, append)]
     pad = (0, 0) * (grad.ndim - 1 - place) + (1, 1)

@@ -34,7 +34,8 @@ def sources(size: int, before: int, after: int, mode: str) -> Tensor:
     if mode == "replicate":
         return places.clamp(0, size - 1)
     if mode == "circular":
-        return places.remainder(size)
+        first, kept = max(-before, 0), size - max(-before, 0) - max(-after, 0)
+        return first + (places - first).remainder(max(kept, 1))
     inside = places.abs()
     return (size - 1) - ((size - 1) - inside).abs()
 
