@@ -37,7 +37,7 @@ def finite_back(grad: Tensor, self: Tensor) -> Tensor:
 
 def logit_back(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
     """``grad / (x (1 - x))``, which outside of [0, 1] is nan, or, with an `eps`, outside of [eps, 1 - eps] is 0."""
-    slope = grad / (self * (1 - self))
+    slope = grad / ((self + 0) * (1 - self))
     if eps is None or eps < 0:
         return slope.masked_fill((self < 0) | (self > 1), gb.nan)
     return slope.masked_fill((self < eps) | (self > 1 - eps), 0)

@@ -1,4 +1,4 @@
-"""Gradients of sgn and angle, which are no holomorphic functions."""
+"""Gradients of sgn, angle and atan2."""
 
 from __future__ import annotations
 
@@ -34,8 +34,15 @@ def angle_forward(tangent: Tensor, self: Tensor) -> Tensor:
     return turned.masked_fill(self == 0, 0)
 
 
+def over_squares(value: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    """``value / (self**2 + other**2)``, 0 where that is 0."""
+    squares = self * self + other * other
+    return (value / squares).masked_fill(squares == 0, 0)
+
+
 HELPERS: dict[str, Callable[..., Any]] = {
     "sgn_back": sgn_back,
     "angle_back": angle_back,
     "angle_forward": angle_forward,
+    "over_squares": over_squares,
 }
