@@ -9,8 +9,9 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.bindings.prepared_forms import PARAMETERS
+from gaugeblock.bindings.prepared_table import PARAMETERS
 from gaugeblock.dispatch import REGISTRY, call, key_guard
+from gaugeblock.nn.lookup import operator as nn_operator
 from gaugeblock.operators.rows import rows
 
 RAISED = (IndexError, RuntimeError, ValueError, TypeError)
@@ -59,7 +60,7 @@ def test_runners_agree_with_the_dispatcher(
     operators = [row.name] + ([row.inplace_name] if row.inplace_name in PARAMETERS else [])
     for operator in operators:
         base = operator.partition(".")[0]
-        public = getattr(gb, base) if hasattr(gb, base) else getattr(gb.Tensor, base)
+        public = getattr(gb, base, None) or getattr(gb.Tensor, base, None) or nn_operator(base)
         for text in operator_samples[name]:
             for change in (dict, other_data, dict):
                 ours = outcome(public, text, change(sample_names(gb, "cpu")))
@@ -108,6 +109,36 @@ def test_out_is_checked_each_time() -> None:
             gb.add(base[1:5], 1.0, out=base[:4])
         assert gb.add(a, b, out=a).tolist()[0] == a.tolist()[0]
     assert gb.add(a, b, alpha=2).tolist() == gb.add(a, b * 2).tolist() == gb.add(a, b, alpha=2.0).tolist()
+
+
+WRITTEN = (
+    "gb.cumsum(a, 0", "gb.sum(m, 1", "gb.mm(m, m", "gb.matmul(m, m", "gb.clamp(m, 0.0, 2.0", "gb.where(m > 1, m, m + 1",
+    "gb.cat((m, m), 1", "gb.argmax(m, 1", "gb.gather(m, 1, i", "gb.tril(m", "gelu(m", "linear(m, m",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("call", WRITTEN)
+def test_out_takes_what_runners_give(call: str) -> None:
+    names = {"gb": gb, "a": gb.arange(4.0), "m": gb.arange(16.0).reshape(4, 4), "i": gb.zeros(4, 2, dtype=gb.int64)}
+    names |= {name: nn_operator(name) for name in ("gelu", "linear")}
+    wanted = eval(f"{call})", names)
+    names["out"] = out = gb.full_like(wanted, 7)
+    for _ in range(4):
+        version = out._version
+        assert eval(f"{call}, out=out)", names) is out
+        assert out._version == version + 1 and out.tolist() == wanted.tolist()
+        out.fill_(7)
+    names["empty"] = gb.empty(0, dtype=out.dtype)
+    assert eval(f"{call}, out=empty)", names).tolist() == wanted.tolist()
+
+
+def test_out_that_is_an_input_too() -> None:
+    for _ in range(4):
+        x = gb.arange(4.0)
+        assert gb.cumsum(x, 0, out=x) is x and x.tolist() == [0.0, 1.0, 3.0, 6.0]
+        base = gb.arange(5.0)
+        with pytest.raises(RuntimeError):
+            gb.clamp(base[:4], 0.0, 2.0, out=base[1:])
 
 
 def test_guards_and_other_devices_leave_runners_alone() -> None:

@@ -47,6 +47,21 @@ class PointwiseNote(NamedTuple):
             return None
         builtin, tail = self.plan.launch.call()
 
+        def run_one(out: Tensor, self: Tensor) -> Tensor | None:
+            if self.storage is out.storage:
+                return None
+            builtin(out.pointer, self.pointer, *tail)
+            bump_version(out)
+            return out
+
+        def run_two(out: Tensor, self: Tensor, other: Tensor) -> Tensor | None:
+            storage = out.storage
+            if self.storage is storage or other.storage is storage:
+                return None
+            builtin(out.pointer, self.pointer, other.pointer, *tail)
+            bump_version(out)
+            return out
+
         def run(out: Tensor, *given: Any) -> Tensor | None:
             values, storage = [], out.storage
             for one in given:
@@ -62,6 +77,8 @@ class PointwiseNote(NamedTuple):
             bump_version(out)
             return out
 
+        if all(isinstance(one, Tensor) for one in ordered.operands) and len(ordered.operands) < 3:
+            return Ordered(ordered.operands, run_one if len(ordered.operands) == 1 else run_two)
         return Ordered(ordered.operands, run)
 
 

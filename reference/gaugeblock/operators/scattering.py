@@ -22,6 +22,7 @@ from .arrays import Array, number_as, values
 from .copy import clone
 from .gathering import check_index_dtype, check_within, gather_dim, gather_places, index_values
 from .number_limits import check_fits
+from .prepared import LATEST
 from .registration import F, derived_out, kernel
 from .rows import rows
 
@@ -31,7 +32,9 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
 
     def register(function: F) -> F:
         def functional(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            return function(clone(self), *args, **kwargs)
+            result = function(clone(self), *args, **kwargs)
+            result.storage.version = 0
+            return _noted(name.partition(".")[0], result, self, args) if LATEST.wanted else result
 
         functional.__name__, functional.__doc__ = name.partition(".")[0], function.__doc__
         kernel(inplace, derive=False)(function)
@@ -42,6 +45,15 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
         return function
 
     return register
+
+
+def _noted(operator: str, result: Tensor, self: Tensor, args: tuple[Any, ...]) -> Tensor:
+    from .placement.placing import noted_placing
+
+    if operator not in ("scatter", "scatter_add") or len(args) != 3 or not args[1].geometry.numel:
+        return result
+    dim = gather_dim(operator, self, args[0], args[1])
+    return noted_placing(operator, result, self, dim, *args[1:], add=operator == "scatter_add")
 
 
 def writable(self: Tensor) -> Array:
@@ -115,6 +127,14 @@ def _reduction(reduce: str) -> Combine:
     raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, got {reduce!r}")
 
 
+def placed(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool) -> bool:
+    """Whether a compiled loop has written `source`; there is none for some dtypes and operands that share memory."""
+    from .placement.placing import place, placing_of
+
+    steps = placing_of(self, dim, index, source, add=add)
+    return steps is not None and place(operator, steps, self, index, source)
+
+
 def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: Combine) -> Tensor:
     """Combine `source` into `self` at the places of `index`; the checks are those of all scatters."""
     dim = gather_dim(operator, self, dim, index)
@@ -131,6 +151,9 @@ def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tenso
             )
     if index.geometry.numel and self.geometry.device is cpu:
         places = gather_places(operator, self, dim, index)
+        if combine in (replace_at, add_at) and placed(operator, self, dim, index, source, add=combine is add_at):
+            bump_version(self)
+            return self
         target, added = writable(self), _added(operator, self, places, source)
         if self.geometry.contiguous:
             flat = _offsets(self.geometry, places.shape, dim) + places * (self.geometry.strides or (1,))[dim]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import prod
-from operator import is_
 from typing import Any
 
 from ...core.device import cpu
 from ...core.dtype import DType
+from ...kernels.compiler import Builtin
 from ...kernels.row_map import RowProgram, row_map_kernel
 from ...tensor.geometry import Geometry, contiguous_geometry, remember
 from ...tensor.reshaping import contiguous
@@ -53,20 +54,30 @@ def normalized_rows(
         beside: list[Any] = [p if p.geometry.contiguous else contiguous(p) for p in given]
         addresses = [result.pointer, *[part.pointer for part in rest], source.pointer, *[p.pointer for p in beside]]
         plan.launch.run(addresses, (eps,))
-        if LATEST.wanted and source is input and all(map(is_, beside, given)):
-            noted(name, result, _runner(_launch(name, program, geometry, count, given, ()), plan.result, eps))
+        if LATEST.wanted:
+            make = partial(_launch, name, program, geometry, count, given, ())
+            noted(name, result, _runner(make, plan.result, eps, rows=geometry.contiguous))
     return (result, *rest)
 
 
-def _runner(launch: RowLaunch, geometry: Geometry, usual: float) -> Callable[..., Tensor]:
-    """The launch, which drops what is found, for further tensors of these geometries."""
-    strided, tail = launch.builtin(), launch.tail
+def _runner(make: Callable[[], RowLaunch], geometry: Geometry, usual: float, *, rows: bool) -> Callable[..., Tensor]:
+    """The launch that drops what is found, made when first needed, for further tensors of these geometries.
+
+    `rows` says whether the input's rows lie one after the other.
+    """
+    launches: list[tuple[Builtin, tuple[int, ...]]] = []
 
     def run(input: Tensor, *rest: Any) -> Tensor:
+        if not launches:
+            launch = make()
+            launches.append((launch.kernel.strided, launch.tail))
+        strided, tail = launches[0]
         result = new_like(geometry)
         *parameters, eps = rest
-        addresses = [p.pointer for p in parameters if p is not None]
-        strided(result.pointer, input.pointer, *addresses, usual if eps is None else eps, *tail)
+        source = input if rows else contiguous(input)
+        beside = [p if p.geometry.contiguous else contiguous(p) for p in parameters if p is not None]
+        addresses = [p.pointer for p in beside]
+        strided(result.pointer, source.pointer, *addresses, usual if eps is None else eps, *tail)
         return result
 
     return run

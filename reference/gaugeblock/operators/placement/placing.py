@@ -1,0 +1,102 @@
+"""Writing elements to the places that an index tensor names along one dim: what scatter and scatter_add do."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import NamedTuple
+
+from ...core.device import cpu
+from ...core.dtype import float32, float64
+from ...iteration.broadcast import iteration_strides
+from ...iteration.coalesce import coalesce_dimensions
+from ...iteration.operand import Number
+from ...iteration.reorder import permute, reorder_dimensions
+from ...kernels.compiler import Builtin
+from ...kernels.place import place_kernel
+from ...tensor.geometry import Geometry, remember
+from ...tensor.tensor import Tensor, new_like
+from ..arrays import number_as
+from ..number_limits import check_fits
+from ..prepared import noted
+
+Ints = tuple[int, ...]
+
+
+class Placing(NamedTuple):
+    """The builtin, and its arguments behind the addresses of target, source and index."""
+
+    builtin: Builtin
+    tail: Ints
+
+    def run(self, target: int, source: int, index: int) -> bool:
+        """Write; False when an index lies outside the dim, whose element is then not written."""
+        try:
+            self.builtin(target, source, index, *self.tail)
+        except RuntimeError:
+            return False
+        return True
+
+
+def placing(target: Geometry, source: Geometry | None, index: Geometry, dim: int, *, add: bool) -> Placing | None:
+    """The placing of ``target[..index[..i..]..] = source[..i..]``, the index along `dim`, for a target whose elements
+    lie apart; without a source geometry one element is written everywhere. None where there is no kernel for it."""
+    dtype = target.dtype
+    if add and not (dtype in (float32, float64) or (dtype.kind == 1 and dtype.itemsize <= 8)):
+        return None
+    shape, itemsize = index.sizes or (1,), dtype.itemsize
+    steps = target.strides or (1,)
+    walked = tuple([0 if d == dim or shape[d] == 1 else step * itemsize for d, step in enumerate(steps)])
+    given = (0,) * len(shape) if source is None else tuple([step * itemsize for step in source.strides or (1,)])
+    strides = [walked, given, iteration_strides(shape, index.strides or (1,), shape, index.dtype.itemsize)]
+    order = reorder_dimensions(shape, strides)
+    merged, moved = coalesce_dimensions(permute(shape, order), [permute(operand, order) for operand in strides])
+    first = 1 + max((d for d, size in enumerate(merged) if size > 1 and not moved[0][d]), default=-1)
+    kernel = place_kernel(itemsize, index.dtype, dtype if add else None)
+    pick = (steps[dim] * itemsize, (target.sizes or (1,))[dim])
+    tail = (*pick, len(merged), *merged, *(step for operand in moved for step in operand))
+    return Placing(kernel.strided(first), tail)
+
+
+def placing_of(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool) -> Placing | None:
+    """The placing for a scatter whose sizes fit; None where there is none, or where the operands share memory."""
+    geometry, given = self.geometry, source.geometry if isinstance(source, Tensor) else None
+    if geometry.lazy or index.geometry.lazy or (given is not None and given.lazy):
+        return None
+    if index.storage is self.storage or (isinstance(source, Tensor) and source.storage is self.storage):
+        return None
+    key = ("placing", add, index.geometry, given, dim)
+    found: Placing | None = geometry.plans.get(key)
+    if found is None:
+        found = placing(geometry, given, index.geometry, dim, add=add)
+        remember(geometry.plans, key, found)
+    return found
+
+
+def place(operator: str, steps: Placing, target: Tensor, index: Tensor, source: Tensor | Number) -> bool:
+    """Run it; False when an index lies outside."""
+    if isinstance(source, Tensor):
+        return steps.run(target.pointer, source.pointer, index.pointer)
+    element = number_as(operator, target.geometry.dtype, source)
+    return steps.run(target.pointer, element.ctypes.data, index.pointer)
+
+
+def noted_placing(
+    operator: str, result: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool
+) -> Tensor:
+    """`result`, with a runner noted where a compiled loop wrote it into a copy of a contiguous `self`."""
+    geometry = self.geometry
+    if not geometry.contiguous or geometry.device is not cpu or geometry is not result.geometry:
+        return result
+    steps = placing_of(result, dim, index, source, add=add)
+    if steps is None:
+        return result
+    memmove, nbytes = ctypes.memmove, geometry.nbytes
+
+    def run(self: Tensor, index: Tensor, source: Tensor | Number) -> Tensor | None:
+        if not isinstance(source, Tensor):
+            check_fits(operator, source, geometry.dtype)
+        made = new_like(geometry)
+        memmove(made.pointer, self.pointer, nbytes)
+        return made if place(operator, steps, made, index, source) else None
+
+    return noted(operator, result, run)
