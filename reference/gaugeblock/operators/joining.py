@@ -10,10 +10,9 @@ from typing import NamedTuple
 from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import wrap_dim
-from ..core.memory_format import channels_last, channels_last_3d
 from ..core.promotion import promote_types
 from ..tensor.geometry import Geometry, geometry_of, remember
-from ..tensor.strides import channels_last_strides, default_strides, is_channels_last
+from ..tensor.strides import channels_last_strides, default_strides, suggested_format
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.views import unsqueeze
 from .arrays import check_same_device
@@ -77,13 +76,13 @@ def _joining(tensors: Sequence[Tensor], dim: int) -> _Joining:
     device = check_same_device("cat", *tensors)
     joined = [tensor for tensor in tensors if tensor.geometry.sizes != (0,)]
     first = (joined or tensors)[0].geometry.sizes
-    place = wrap_dim("cat", dim, len(first))
+    place = wrap_dim("cat", dim, len(first)) if joined else 0
     for position, tensor in enumerate(joined):
         _check_sizes(first, tensor.geometry.sizes, place, position)
     length = sum(tensor.geometry.sizes[place] for tensor in joined)
     sizes = (*first[:place], length, *first[place + 1 :])
     dtype = _common(tensors)
-    result = geometry_of(sizes, _strides(joined, sizes), dtype, device)
+    result = geometry_of(sizes, _strides(tensors, sizes), dtype, device)
     parts: list[tuple[int, Launch | None]] = []
     offset = 0
     for tensor in tensors:
@@ -136,15 +135,12 @@ def _common(tensors: Sequence[Tensor]) -> DType:
 
 
 def _strides(tensors: Sequence[Tensor], sizes: Ints) -> Ints:
-    for ndim, memory_format in ((4, channels_last), (5, channels_last_3d)):
-        if len(sizes) == ndim and all(_suggests(tensor, memory_format) for tensor in tensors):
-            return channels_last_strides(sizes, memory_format)
-    return default_strides(sizes)
-
-
-def _suggests(tensor: Tensor, memory_format: object) -> bool:
-    geometry = tensor.geometry
-    return not geometry.contiguous and is_channels_last(geometry.sizes, geometry.strides, memory_format)  # type: ignore[arg-type]
+    """Channels last if all tensors, those that are skipped too, resemble that."""
+    wanted = suggested_format(tensors[0].geometry.sizes, tensors[0].geometry.strides)
+    alike = wanted is not None and all(
+        suggested_format(tensor.geometry.sizes, tensor.geometry.strides) is wanted for tensor in tensors
+    )
+    return channels_last_strides(sizes, wanted) if alike and wanted is not None else default_strides(sizes)
 
 
 @kernel("stack")

@@ -18,7 +18,7 @@ from ..arrays import Array, values, widened
 from ..copy import copy_values
 from ..reductions import mean_dims
 from .calls import apply, apply_for_many, check_dtype
-from .layouts import empty_in_suggested_format
+from .layouts import empty_in_suggested_format, empty_row_major
 from .pool_shapes import adaptive_bounds
 from .windows import trailing
 
@@ -42,7 +42,10 @@ def _result(operator: str, self: Tensor, output_size: Ints, dims: int) -> Tensor
             f"{list(own)} with dimension {own.index(0, len(own) - dims)} being empty"
         )
     check_dtype(operator, self)
-    return empty_in_suggested_format(self.geometry, (*own[:-dims], *output_size))
+    sizes = (*own[:-dims], *output_size)
+    if dims == 3 and (operator != "adaptive_avg_pool3d" or max(output_size) > 1):
+        return empty_row_major(self.geometry, sizes)
+    return empty_in_suggested_format(self.geometry, sizes)
 
 
 def averaged(array: Array, parts: Ints) -> Array:

@@ -12,7 +12,7 @@ from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor
 from ..arrays import Array, values, widened
 from .calls import check_dtype
-from .layouts import empty_in_suggested_format
+from .layouts import empty_in_suggested_format, empty_row_major
 from .pool_shapes import Pool, pool_of
 from .windows import padded
 
@@ -63,7 +63,8 @@ def _avg_pool(dims: int) -> Callable[..., Tensor]:
         if divisor_override == 0:
             raise RuntimeError(f"{name}(): divisor must be not zero, got divisor_override=0")
         check_dtype(name, self)
-        result = empty_in_suggested_format(geometry, (*geometry.sizes[:-dims], *pool.counts))
+        empty = empty_row_major if dims == 3 else empty_in_suggested_format
+        result = empty(geometry, (*geometry.sizes[:-dims], *pool.counts))
         if geometry.device is cpu and result.geometry.numel:
             with np.errstate(all="ignore"):
                 total = summed(widened(values(self), geometry.dtype), pool)

@@ -9,21 +9,24 @@ import numpy as np
 
 from ...core.device import cpu
 from ...core.dtype import DType, float32
-from ...core.memory_format import MemoryFormat, channels_last, channels_last_3d, contiguous_format
+from ...core.memory_format import MemoryFormat, contiguous_format
 from ...kernels.windows import products_kernel
 from ...tensor.array_view import array_of
 from ...tensor.geometry import geometry_of
-from ...tensor.strides import is_channels_last
+from ...tensor.strides import suggested_format
 from ...tensor.tensor import Tensor, new_like
 from ..arrays import Array, values, widened
 from ..copy import format_strides
 from .calls import apply
 from .convolution_checks import Convolution, planned
+from .layouts import empty_row_major
 from .window_loops import MOST_PLACES, run_over
 from .windows import Ints, at_offset, offsets, padded, trailing, windows
 
 BLOCK = 1 << 17
 """Elements of columns that are made at once."""
+MOST_OF_A_VOLUME = 20480
+"""Elements of a small volume, the last dim aside; results of larger ones may be channels last."""
 
 
 def convolution(
@@ -69,8 +72,10 @@ def convolution(
 
 
 def _empty(input: Tensor, weight: Tensor, sizes: Ints) -> Tensor:
-    """Channels last when input or weight is, else row-major."""
+    """Channels last when input or weight is, else row-major; one small volume always is."""
     geometry = input.geometry
+    if geometry.ndim == 5 and geometry.sizes[0] == 1 and prod(geometry.sizes[:4]) <= MOST_OF_A_VOLUME:
+        return empty_row_major(geometry, sizes)
     strides = format_strides(geometry_of(sizes, sizes, geometry.dtype, geometry.device), _format(input, weight))
     return new_like(geometry_of(sizes, strides, geometry.dtype, geometry.device))
 
@@ -78,10 +83,9 @@ def _empty(input: Tensor, weight: Tensor, sizes: Ints) -> Tensor:
 def _format(*tensors: Tensor) -> MemoryFormat:
     for tensor in tensors:
         geometry = tensor.geometry
-        for format in (channels_last, channels_last_3d):
-            fits = geometry.ndim == format.rank and not geometry.contiguous and geometry.dtype.kind == 2
-            if fits and is_channels_last(geometry.sizes, geometry.strides, format):
-                return format
+        format = suggested_format(geometry.sizes, geometry.strides) if geometry.dtype.kind == 2 else None
+        if format is not None:
+            return format
     return contiguous_format
 
 

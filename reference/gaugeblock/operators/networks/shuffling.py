@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...core.memory_format import contiguous_format
+from ...tensor.strides import suggested_format
 from ...tensor.tensor import Tensor
 from .calls import apply
 
@@ -72,7 +73,9 @@ def channel_shuffle(self: Tensor, groups: int) -> Tensor:
             f"groups."
         )
     split = apply("reshape", self, (sizes[0], groups, sizes[1] // groups, *sizes[2:]))
-    return _laid_out(apply("transpose.int", split, 1, 2), sizes)
+    dealt = _laid_out(apply("transpose.int", split, 1, 2), sizes)
+    chosen = suggested_format(sizes, self.geometry.strides)
+    return dealt if chosen is None else apply("clone", dealt, memory_format=chosen)
 
 
 native_channel_shuffle = channel_shuffle
