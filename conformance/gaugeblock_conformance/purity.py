@@ -20,7 +20,7 @@ _SAMPLED = 7
 # Results that are allowed to differ when a call is made twice: random draws and uninitialised memory.
 _UNREPEATABLE = frozenset(
     """rand randn randint randperm bernoulli multinomial normal rand_like randn_like randint_like empty empty_like
-    new_empty empty_strided new_empty_strided resize dropout rrelu rrelu_with_noise""".split()
+    new_empty empty_strided new_empty_strided resize dropout rrelu rrelu_with_noise poisson binomial""".split()
 )
 
 

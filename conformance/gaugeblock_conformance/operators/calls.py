@@ -56,6 +56,7 @@ class OperatorCall:
             # A third positional argument of add would be taken for the overload with alpha in the middle.
             if argument.kwarg_only or not in_order or argument.name == "alpha":
                 keywords[argument.name] = value
+                in_order = False
             else:
                 positional.append(value)
         return positional, keywords

@@ -13,6 +13,7 @@ from ..oracles.pointwise import operators_with_oracle
 from .drawing import drawable
 from .judging import judged_operators
 
+_GENERAL = "operators/every-operator-gives-what-its-row-says"
 # Rows whose calls follow no general rule, each with the requirement whose tests judge it.
 ELSEWHERE: dict[str, str] = {
     "index.Tensor": "views/advanced-index-copies",
@@ -25,6 +26,11 @@ ELSEWHERE: dict[str, str] = {
     "resize_as_": "storage/growing-resize-keeps-old-elements",
     "set_.source_Tensor": "storage/is-set-to-compares-metadata",
     "detach_": "views/inplace-metadata-operators-return-self",
+    "as_strided_copy": _GENERAL,
+    "as_strided_scatter": _GENERAL,
+    "view_as_complex_copy": _GENERAL,
+    "tensordot": _GENERAL,
+    "to.device": _GENERAL,
     "requires_grad_": "dtypes/requires-grad-needs-float-or-complex",
     # PyTorch only calls it with contiguous tensors, and reads the memory of others wrongly.
     "native_group_norm": "operators/every-operator-gives-what-its-row-says",

@@ -16,6 +16,7 @@ from ..case import TensorCase
 from ..iteration.samples import choices
 from ..oracles.promotion import FLOAT, KIND, result_type
 from ..strategies.code import Digits
+from ..strategies.matrices import MATRICES, matrix
 from ..strategies.shapes import Sizes, small_sizes, threshold
 from ..strategies.tensors import LAYOUTS, WRITABLE, lay_out
 from ..values import FLOATS, poison
@@ -35,9 +36,10 @@ PATTERNS: dict[str, Callable[[Array], Array]] = {
     "signs": lambda k: k % 2 * 2 - 1,
     "labels": lambda k: k % 4 - 1,
     "rising": lambda k: np.cumsum((k - k[:1]) % 3),
+    "spaced": lambda k: np.cumsum(k % 3 + 1),
 }
 # Kinds that are made element by element.
-_HELD = ("distinct", "sorted", *PATTERNS)
+_HELD = ("distinct", "sorted", *PATTERNS, *MATRICES)
 _NO_TENSOR_TYPES = ("Layout", "Device", "MemoryFormat", "Generator")
 
 
@@ -55,9 +57,10 @@ def drawable(operator: str) -> bool:
 
 
 def _facts(operator: str) -> Mapping[str, Fact]:
-    """What the samples say of a row; of one that exists in place only, what they say of its functional twin."""
+    """What the samples say of a row; of one that exists in place only, what they say of its functional twin, of a copy
+    of what a view shows, what they say of the view."""
     base, _, overload = operator.partition(".")
-    twin = f"{base.rstrip('_')}.{overload}".rstrip(".")
+    twin = f"{base.rstrip('_').removesuffix('_copy')}.{overload}".rstrip(".")
     return load().get(operator) or load().get(twin, {})
 
 
@@ -108,7 +111,7 @@ class _Drawing:
         names = tuple(sorted(row.dtypes, key=lambda name: (name not in FLOATS, name)))
         self.dtype = dtype or digits.pick(names)
         self.mixed = dtype is None and row.promotion in ("default", "int_to_float") and digits.below(3) == 2
-        self.mixed = self.mixed and row.family != "network"
+        self.mixed = self.mixed and row.family != "network" and row.base_name != "gradient"
         self.names = names
 
     def call(self) -> OperatorCall:
@@ -143,7 +146,7 @@ class _Drawing:
     def _argument(self, argument: Argument) -> Any:
         fact: Fact | None = self.facts.get(argument.name)
         if argument.base_type == "Tensor":
-            if isinstance(fact, NumberFact) or fact is None and argument.default is not None:
+            if isinstance(fact, NumberFact) or (fact is None and argument.default is not None):
                 return None
             tensor = fact if isinstance(fact, TensorFact) else self._default_tensor()
             if (argument.default is not None or argument.optional) and not tensor.given and self.digits.below(3) == 2:
@@ -284,6 +287,8 @@ class _Drawing:
         if fact.kind in PATTERNS:
             numbers = PATTERNS[fact.kind](np.arange(made.numel) * 7 + seed % 4)
             return self._holding(made, numbers.reshape(dims).astype(made.array.dtype))
+        if fact.kind in MATRICES:
+            return self._holding(made, matrix(fact.kind, made.array.dtype, dims, seed))
         if fact.kind == "distinct":
             order = np.random.default_rng(self.seed).permutation(made.numel) if self.seed else np.arange(made.numel)
             return self._holding(made, order.reshape(dims).astype(made.array.dtype))

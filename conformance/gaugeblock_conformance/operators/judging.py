@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -10,36 +11,20 @@ from gaugeblock_spec import operators
 from gaugeblock_spec.schema import parse
 
 from ..backend import Array, DType, dtype_name, numpy_dtype
-from ..oracles.activations import ACTIVATIONS
-from ..oracles.attention import ATTENTION
 from ..oracles.conversion import cast, component
-from ..oracles.distances import DISTANCES
-from ..oracles.lookups import LOOKUPS
-from ..oracles.losses import LOSS_UNITS, LOSSES
-from ..oracles.making import MAKING, Unfilled
-from ..oracles.moves import MOVES, Oracle, Undefined
-from ..oracles.networks import NETWORKS
-from ..oracles.normalizations import NORMALIZATIONS
-from ..oracles.ordering import ORDERING
-from ..oracles.pieces import PIECES
+from ..oracles.making import Unfilled
+from ..oracles.moves import Undefined
+from ..oracles.near import Near, Such
 from ..oracles.pointwise import operators_with_oracle, spacing
-from ..oracles.pooling import POOLING
-from ..oracles.promotion import FLOAT, KIND
-from ..oracles.resampling import RESAMPLING, RESAMPLING_UNITS
-from ..oracles.sums import SUMS, TERMS
-from ..oracles.totals import TOTALS, mean_square
+from ..oracles.promotion import FLOAT, KIND, WIDTH_TWIN
+from ..oracles.sums import TERMS
+from ..oracles.totals import mean_square
 from ..session import Handle, Session
 from ..values import COMPLEX, FLOATS
 from .calls import OperatorCall, schema_arguments
+from .nearness import dtype_of_kind, judge_near, judge_such
 from .places import expect_places
-
-# Tables of oracles: those that compute in the operands' own dtype, and those that want them wide.
-NATIVE: tuple[dict[str, Oracle], ...] = (MOVES, PIECES, ORDERING, MAKING)
-WIDE: tuple[dict[str, Oracle], ...] = (
-    SUMS, TOTALS, ACTIVATIONS, NETWORKS, ATTENTION, DISTANCES, LOOKUPS, LOSSES, NORMALIZATIONS, POOLING, RESAMPLING,
-)  # fmt: skip
-# What errors of sums are measured by, from the operands, where it is not the operator on absolute values.
-UNITS: dict[str, Oracle] = {**LOSS_UNITS, **RESAMPLING_UNITS}
+from .tables import UNITS, oracle_of, refuses_half
 
 # Operators that may name any of several equal elements, and where in their results the places are.
 _ANY_OF_EQUALS = {
@@ -47,29 +32,15 @@ _ANY_OF_EQUALS = {
 }  # fmt: skip
 # Families whose operators take a tensor without dims as one with a dim of size 1.
 _LIFTED = frozenset({"reduction", "scan", "sort"})
-_NEVER_LIFTED = frozenset({"_unique2", "unique_dim", "searchsorted", "bucketize"})
+_NEVER_LIFTED = frozenset({"_unique2", "unique_dim", "searchsorted", "bucketize", "histc", "histogram"})
 _LIFTED_ROWS = frozenset({"index_select", "index_fill", "index_copy", "index_add"})
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028235e38, "float64": 1.79e308}
 # Operators that give the factors which half floats were normalized by in the dtype that they were summed in.
 _WIDE_FACTORS = frozenset({"_fused_rms_norm"})
+# Computed in double, numbers too, whatever the operands are.
+_DOUBLE = frozenset({"float_power"})
 # Results of which a zero may have either sign.
 _FREE_ZERO = frozenset({"reduction", "scan", "sort", "linalg", "pointwise", "network"})
-
-
-@cache
-def oracle_of(operator: str) -> tuple[Oracle, bool] | None:
-    """The oracle of a row and whether it wants wide operands; None where there is none.
-
-    A row is found by its name, by its name without the overload, or without the underscore of an in-place operator.
-    """
-    base, _, overload = operator.partition(".")
-    plain = f"{base.rstrip('_')}.{overload}".rstrip(".")
-    for name in (operator, base, plain, plain.partition(".")[0]):
-        for tables, wide in ((NATIVE, False), (WIDE, True)):
-            for table in tables:
-                if name in table:
-                    return table[name], wide
-    return None
 
 
 def expected(call: OperatorCall) -> Any:
@@ -88,6 +59,8 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
     oracle, wide = found
     if call.row.family == "network" and any(0 in case.sizes for case in call.tensors):
         raise Undefined("a network of no elements")
+    if refuses_half(call.operator, call.dtype, call.values()):
+        raise Undefined("half floats have no decompositions")
     if absolute:
         oracle = UNITS.get(call.operator) or TERMS.get(call.operator, oracle)
     values = [_operand(call, name, value, wide) for name, value in call.values().items()]
@@ -110,6 +83,8 @@ def _is_lifted(call: OperatorCall) -> bool:
 
 
 def _dropped(result: Any) -> Any:
+    if isinstance(result, Near):
+        return replace(result, value=_dropped(result.value), scale=_dropped(result.scale))
     return result.reshape(()) if isinstance(result, np.ndarray) and result.shape == (1,) else result
 
 
@@ -120,7 +95,11 @@ def _operand(call: OperatorCall, name: str, value: Any, wide: bool) -> Any:
         number = isinstance(value, int | float | complex) and not isinstance(value, bool)
         scalar = number and _scalar_type(call.operator, name)
         dtype = call.tensors[0].dtype if call.row.promotion == "same" and call.tensors else call.dtype
-        return widened(cast(np.asarray(value), dtype)) if wide and scalar and KIND[dtype] < FLOAT else value
+        if call.row.promotion == "int_to_float" and KIND[dtype] < FLOAT:
+            dtype = "float32"
+        whole = KIND[dtype] < FLOAT or KIND[call.dtype] < FLOAT
+        to_cast = wide and scalar and whole and call.row.base_name not in _DOUBLE
+        return widened(cast(np.asarray(value), dtype)) if to_cast else value
     if name in _promoted(call):
         to_float = call.row.promotion == "int_to_float" and KIND[call.dtype] < FLOAT
         value = cast(value, "float32" if to_float else call.dtype)
@@ -169,6 +148,8 @@ def result_dtype(call: OperatorCall, want: Array, place: int = 0) -> str:
         return dtype_name(want.dtype)
     if kind in ("bool", "int64"):
         return kind
+    if kind == "complex":
+        return WIDTH_TWIN.get(dtype if KIND[dtype] >= FLOAT else "float32", dtype)
     if kind == "value_index":
         return "int64" if place else first
     if kind == "real":
@@ -192,7 +173,9 @@ def result_dtype(call: OperatorCall, want: Array, place: int = 0) -> str:
 def judge(s: Session, call: OperatorCall, result: Any) -> None:
     """Expect ``result`` to be what the row of the operator says."""
     want = expected(call)
-    if isinstance(want, list | tuple):
+    if isinstance(want, Such):
+        judge_such(s, call, result, want, widened)
+    elif isinstance(want, list | tuple):
         parts = s.parts(result, len(want))
         for place, (part, array) in enumerate(zip(parts, want, strict=True)):
             if array is not None:
@@ -201,14 +184,19 @@ def judge(s: Session, call: OperatorCall, result: Any) -> None:
         s.expect_shape(result, want.sizes)
         asked = call.arguments.get("dtype")
         s.expect_dtype(result, str(asked) if isinstance(asked, DType) else want.dtype or call.tensors[0].dtype)
-    elif isinstance(want, np.ndarray | np.generic):
-        judge_one(s, call, result, np.asarray(want), 0, result)
+    elif isinstance(want, np.ndarray | np.generic | Near):
+        judge_one(s, call, result, want, 0, result)
     else:
         s.expect(result, want, f"{call.operator}'s answer")
 
 
-def judge_one(s: Session, call: OperatorCall, y: Handle, want: Array, place: int, values: Handle) -> None:
+def judge_one(s: Session, call: OperatorCall, y: Handle, want: Any, place: int, values: Handle) -> None:
     """Expect one tensor of the result, ``values`` being the first."""
+    if isinstance(want, Near):
+        named = dtype_of_kind(call, want.kind) if want.kind else result_dtype(call, np.asarray(want.value), place)
+        judge_near(s, y, want, named)
+        return
+    want = np.asarray(want)
     dtype = result_dtype(call, want, place)
     s.expect_shape(y, want.shape)
     s.expect_dtype(y, dtype)

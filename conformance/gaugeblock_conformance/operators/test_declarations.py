@@ -97,6 +97,8 @@ def test_variants(s: Session) -> None:
             return
         for variant in ("function", "method"):
             positional, keywords = call.bind(s.build)
+            if variant == "method" and not isinstance(positional[0], Handle):
+                positional.insert(0, positional.pop(next(k for k, v in enumerate(positional) if isinstance(v, Handle))))
             got = s.call(f"{variant}:{call.operator}", *positional, **keywords)
             _same(s, got, y)
 

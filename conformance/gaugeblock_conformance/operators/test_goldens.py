@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..backend import DType
 from ..requirement import requirement
 from ..session import Session
 
@@ -43,6 +44,35 @@ def test_order(s: Session) -> None:
     s.expect_values(s.call("searchsorted.Tensor", edges, s.tensor([3, 0, 9], "int64")), [1, 0, 4], dtype="int64")
     right = s.call("searchsorted.Tensor", edges, s.tensor([3, 1], "int64"), right=True)
     s.expect_values(right, [3, 1], dtype="int64")
+
+
+@requirement("operators/every-operator-gives-what-its-row-says")
+def test_copies_of_views(s: Session) -> None:
+    x = s.tensor([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    shown = s.call("as_strided_copy", x, (2, 2), (2, 3))
+    s.expect_values(shown, [[0.0, 3.0], [2.0, 5.0]])
+    s.expect_fresh(shown, x)
+    part = s.tensor([[10.0, 20.0], [30.0, 40.0]])
+    s.expect_values(s.call("as_strided_scatter", x, part, (2, 2), (2, 3)), [10.0, 1.0, 30.0, 20.0, 4.0, 40.0])
+    pairs = s.call("view_as_complex_copy", part)
+    s.expect_values(pairs, [10 + 20j, 30 + 40j], dtype="complex64")
+    s.expect_fresh(pairs, part)
+
+
+@requirement("operators/every-operator-gives-what-its-row-says")
+def test_tensordot(s: Session) -> None:
+    x = s.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+    y = s.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
+    s.expect_values(s.call("tensordot", x, y, dims=([0, 1], [1, 0])), 50.0)
+    s.expect_values(s.call("tensordot", x, y, dims=1), [[10.0, 13.0], [28.0, 40.0]])
+    outer = s.call("tensordot", x, y, dims=([0], [1]))
+    s.expect_values(outer, [[3.0, 9.0, 15.0], [4.0, 14.0, 24.0], [5.0, 19.0, 33.0]])
+
+
+@requirement("operators/every-operator-gives-what-its-row-says")
+def test_to_a_device(s: Session) -> None:
+    moved = s.call("to.device", s.tensor([1.5, 2.0]), s.backend.device, DType("float64"))
+    s.expect_values(moved, [1.5, 2.0], dtype="float64")
 
 
 @requirement("operators/every-operator-gives-what-its-row-says")

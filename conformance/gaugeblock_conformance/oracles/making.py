@@ -102,6 +102,8 @@ MAKING: dict[str, Oracle] = {
     "clone": lambda x, *rest: x,
     "contiguous": lambda x, *rest: x,
     "copy_": lambda x, source, *rest: np.broadcast_to(source, x.shape),
+    "fill": lambda x, value: np.full_like(x, value),
+    "to.dtype_layout": lambda x, *rest: x,
     "fill_": lambda x, value: np.full_like(x, value),
     "zero_": lambda x: np.zeros_like(x),
     "type_as": lambda x, other: x,
@@ -123,8 +125,11 @@ MAKING: dict[str, Oracle] = {
     "randint.low_generator": lambda low, high, size, *rest: _drawn(size, "int64"),
     "randperm": lambda n, *rest: _drawn(n, "int64"),
     **dict.fromkeys(
-        """rand_like randn_like randint_like bernoulli bernoulli_ uniform_ normal_ random_ exponential_""".split(),
+        """rand_like randn_like randint_like bernoulli bernoulli_ uniform_ normal_ random_ exponential_ cauchy_
+        log_normal_ geometric_ poisson binomial normal.Tensor_float normal.Tensor_Tensor""".split(),
         empty_like,
     ),
+    "normal.float_Tensor": lambda mean, std, *rest: Unfilled(std.shape),
+    "normal.float_float": lambda mean, std, size, *rest: _drawn(size, "float32"),
     "multinomial": lambda x, count, *rest: Unfilled((*x.shape[:-1], count), "int64"),
 }

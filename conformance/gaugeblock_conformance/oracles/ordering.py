@@ -130,6 +130,26 @@ def unique_slices(x: Array, dim: int) -> tuple[Array, Array, Array]:
     return x.take(first, dim), np.asarray(inverse).reshape(-1), np.asarray(counts)
 
 
+def mode(x: Array, dim: int, keepdim: bool) -> tuple[Array, ...]:
+    """The element that occurs most often, the smallest of several, and a place of it."""
+    _some(x, dim)
+    rank = np.moveaxis(ranks(x), dim, -1)
+    times = (rank[..., :, None] == rank[..., None, :]).sum(axis=-1)
+    best = np.where(times == times.max(axis=-1, keepdims=True), -rank, -rank.size).argmax(axis=-1)
+    both = _picked(x, np.expand_dims(best, dim), dim)
+    return tuple(v if keepdim else np.squeeze(v, dim) for v in both)
+
+
+def unique_runs(x: Array, dim: int | None) -> tuple[Array, Array, Array]:
+    """Elements, or slices along a dim, that differ from those before; the run of each, and how long each is."""
+    _some(x)
+    rows = x.reshape(-1, 1) if dim is None else np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1)
+    new = np.concatenate([[True], (comparable(rows[1:]) != comparable(rows[:-1])).any(axis=1)])
+    run = np.cumsum(new) - 1
+    kept = x.reshape(-1)[new] if dim is None else np.compress(new, x, axis=dim)
+    return kept, run.reshape(x.shape) if dim is None else run, np.bincount(run)
+
+
 def _paired(function: Callable[..., Any], last: bool) -> Oracle:
     return lambda x, dim, keepdim=False: function(x, dim, keepdim, last)
 
@@ -161,6 +181,8 @@ ORDERING: dict[str, Oracle] = {
     ),
     "cummax": lambda x, dim: running(x, dim, True),
     "cummin": lambda x, dim: running(x, dim, False),
+    "mode": mode,
+    "unique_consecutive": lambda x, inverse, counts, dim: unique_runs(x, dim),
     "_unique2": lambda x, *flags: unique(x),
     "unique_dim": lambda x, dim, *flags: unique_slices(x, dim),
     "searchsorted": lambda sequence, x, int32, right, side, sorter: searched(sequence, comparable(x), right, side),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import Array
+from ..backend import Array, numpy_dtype
 from .moves import Oracle, Undefined
 
 
@@ -74,7 +74,25 @@ def paired(x: Array) -> Array:
     return np.ascontiguousarray(x).view(f"c{2 * x.itemsize}")[..., 0]
 
 
-PIECES: dict[str, Oracle] = {
+def reinterpreted(x: Array, dtype: Any) -> Array:
+    """The bytes of each element as another dtype of the same size."""
+    kind = numpy_dtype(str(dtype))
+    if kind.itemsize != x.itemsize or kind == np.bool_:
+        raise Undefined("elements of another size")
+    return np.ascontiguousarray(x).reshape(x.shape).view(kind)
+
+
+def every(function: Oracle) -> Oracle:
+    return lambda tensors: [function(t) for t in tensors]
+
+
+def parted(x: Array, places: Any, dim: int) -> list[Array]:
+    if not np.ndim(places) and x.shape[dim] % places:
+        raise Undefined("a size that does not divide")
+    return tensor_split(x, places, dim)
+
+
+_SHOWN: dict[str, Oracle] = {
     "expand": lambda x, size, implicit: expanded(x, size),
     "expand_as": lambda x, other: np.broadcast_to(x, other.shape),
     "broadcast_to": expanded,
@@ -118,3 +136,28 @@ PIECES: dict[str, Oracle] = {
     "view_as_real": lambda x: np.stack([x.real, x.imag], -1),
     "view_as_complex": paired,
 }
+# Copies of what views show.
+_COPIED = frozenset(
+    """detach diagonal expand narrow permute select slice split split_with_sizes squeeze t transpose unbind unfold
+    unsqueeze view view_as_real view_as_complex""".split()
+)
+
+PIECES: dict[str, Oracle] = {
+    **_SHOWN,
+    **{name.replace(base, f"{base}_copy", 1): oracle for name, oracle in _SHOWN.items()
+       for base in [name.partition(".")[0]] if base in _COPIED},
+    "view_copy.dtype": reinterpreted,
+    "linalg_diagonal": lambda x, offset, dim1, dim2: np.diagonal(x, offset, dim1, dim2),
+    "atleast_1d": lambda x: np.atleast_1d(x),
+    "atleast_2d": lambda x: np.atleast_2d(x),
+    "atleast_3d": lambda x: np.atleast_3d(x),
+    "atleast_1d.Sequence": every(np.atleast_1d),
+    "atleast_2d.Sequence": every(np.atleast_2d),
+    "atleast_3d.Sequence": every(np.atleast_3d),
+    "hsplit": lambda x, places: parted(x, places, 0 if x.ndim == 1 else 1),
+    "vsplit": lambda x, places: parted(x, places, 0),
+    "dsplit": lambda x, places: parted(x, places, 2),
+    "unsafe_chunk": chunk,
+    "unsafe_split.Tensor": split,
+    "unsafe_split_with_sizes": split_sizes,
+}  # fmt: skip

@@ -153,7 +153,8 @@ def _shifted(x: Decimal) -> tuple[Decimal, int]:
     return x + steps, steps
 
 
-def _lgamma_positive(x: Decimal) -> Decimal:
+def lgamma_positive(x: Decimal) -> Decimal:
+    """The logarithm of the gamma function of x > 0."""
     product = Decimal(1)
     high, steps = _shifted(x)
     for k in range(steps):
@@ -178,8 +179,8 @@ def _lgamma(x: float) -> float:
     if x in (1, 2):
         return 0.0
     if x > 0:
-        return float(_lgamma_positive(Decimal(x)))
-    return float((pi() / _sin_pi(x)).ln() - _lgamma_positive(1 - Decimal(x)))
+        return float(lgamma_positive(Decimal(x)))
+    return float((pi() / _sin_pi(x)).ln() - lgamma_positive(1 - Decimal(x)))
 
 
 def _digamma_positive(x: Decimal) -> Decimal:

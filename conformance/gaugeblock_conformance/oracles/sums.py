@@ -76,6 +76,14 @@ def combined(x: Array, r: int, again: bool) -> Array:
     return x[np.array(list(places), dtype=np.int64).reshape(-1, r)]
 
 
+def contracted(equation: str, tensors: list[Array], path: Any) -> Array:
+    """The sum over the letters that the result lacks."""
+    if equation.split("->")[0].count(",") + 1 != len(tensors):
+        raise Undefined("another number of tensors")
+    kind = tensors[0].dtype
+    return np.asarray(np.einsum(equation, *tensors, optimize=False)).astype(kind)
+
+
 SUMS: dict[str, Oracle] = {
     "mm": lambda a, b: a @ b,
     "bmm": lambda a, b: a @ b,
@@ -90,6 +98,9 @@ SUMS: dict[str, Oracle] = {
     "baddbmm": lambda c, a, b, beta, alpha: beta * c + alpha * (a @ b),
     "addbmm": lambda c, a, b, beta, alpha: beta * c + alpha * (a @ b).sum(axis=0),
     "addr": lambda c, a, b, beta, alpha: beta * c + alpha * np.multiply.outer(a, b),
+    "linalg_matmul": lambda a, b: a @ b,
+    "kron": lambda a, b: np.kron(a, b),
+    "einsum": contracted,
     "trace": lambda x: np.asarray(np.trace(x.astype(np.int64) if x.dtype.kind in "iub" else x)),
     "linalg_cross": cross,
     "cross": cross,

@@ -107,7 +107,7 @@ def make_dunder(dunder: str, group: Group) -> Any:
     caller = Caller(group, is_method=True)
     shape = shape_of(group)._replace(options=())
     run, text = _binary(shape, caller, dunder, dunder, "self", inplace=group.inplace)
-    slow = slow_dunder(caller, run)
+    slow = slow_dunder(caller, run, None if group.inplace else (shape.tensor_row, shape.number_row))
     return compile_function(f"Tensor.{dunder}", dunder, text, document(group), **{f"slow_{dunder}": slow})
 
 
@@ -127,9 +127,14 @@ IN_VIEW_TABLES = frozenset(name.partition(".")[0] for name in (*VIEWS, *METADATA
 """Operators on metadata alone, which are the same on every device."""
 SIZES_FIRST = re.compile(r"^\w+(\.\w+)?\(Tensor(\([^)]*\))? self, (SymInt|int)\[\d*\] \w+(, \*|\))")
 
+INT_FIRST = re.compile(r"^\w+(\.\w+)?\(Tensor(\([^)]*\))? self, (SymInt|int) \w+(, \*|\))")
+
 
 def _spreads(group: Group) -> bool:
-    """Whether a method takes its first argument, a list of ints, also one by one."""
+    """Whether a method takes its first argument, a list of ints, also one by one: not where one int alone is another
+    overload."""
+    if any(INT_FIRST.match(overload.schema) for overload in group.overloads):
+        return False
     return any(SIZES_FIRST.match(overload.schema) for overload in group.overloads)
 
 

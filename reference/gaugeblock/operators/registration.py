@@ -162,10 +162,12 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:
 def computed_in_out(
     row: Row, args: tuple[Any, ...], kwargs: dict[str, Any], out: Tensor
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a reduction or scan that computes in the dtype of its out=.
+    """The arguments of a factory, reduction or scan that computes in the dtype of its out=.
 
     Raises RuntimeError for an out= of another dtype than `dtype` says, or one that is not floating where it must be.
     """
+    if row.family == "factory" and row.takes_dtype:
+        return args, {**kwargs, "dtype": out.geometry.dtype}
     if row.family not in ("reduction", "scan"):
         return args, kwargs
     given: Tensor = args[0]

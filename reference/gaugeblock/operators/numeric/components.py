@@ -12,6 +12,7 @@ from ...iteration.broadcast import broadcast_shapes
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor
+from ...tensor.versions import bump_version
 from ..arrays import Array, check_same_device, outline, values, widened
 from ..invoke import apply
 from ..named_results import result_type
@@ -87,5 +88,8 @@ def conj_physical(self: Tensor) -> Tensor:
 
 
 def conj_physical_(self: Tensor) -> Tensor:
-    """The complex conjugate in place."""
-    return apply("copy_", self, conj_physical(self)) if self.geometry.dtype.is_complex else self
+    """The complex conjugate in place; a write, even where nothing changes."""
+    if self.geometry.dtype.is_complex:
+        return apply("copy_", self, conj_physical(self))
+    bump_version(self)
+    return self

@@ -33,7 +33,7 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
     numbers = values(self)
     if numbers.ndim != 1 or (numbers.size and numbers.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if weights is None:
+    if weights is None or not numbers.size:
         return filled_from(np.bincount(numbers.astype(np.int64), minlength=minlength), int64)
     kind = float32 if weights.geometry.dtype is float32 else float64
     return filled_from(np.bincount(numbers.astype(np.int64), values(weights).astype(np.float64), minlength), kind)
@@ -132,7 +132,7 @@ def histogram_bins_tensor(
     self: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False
 ) -> Any:
     """(hist, bin_edges) over the bins between the given ascending edges. Raises RuntimeError for other dtypes."""
-    _floating("histogramdd", self)
+    _floating("histogramdd", self, halves=True)
     _check_weight(self, weight)
     if bins.geometry.dtype is not self.geometry.dtype:
         raise RuntimeError(
@@ -145,7 +145,7 @@ def histogram_bins_tensor(
     hist, target = outline((count - 1,), self.geometry.dtype, self.geometry.device)
     copied, edges_target = outline((count,), self.geometry.dtype, self.geometry.device)
     if target is not None and edges_target is not None:
-        edges, array = values(bins), values(self).reshape(-1)
+        edges, array = (values(one).reshape(-1).astype(np.float64) for one in (bins, self))
         inside = (array >= edges[0]) & (array <= edges[-1])
         places = np.clip(np.searchsorted(edges, array, "right") - 1, 0, max(count - 2, 0))
         target[...] = _counted(self, places, inside, edges, weight, density)

@@ -36,7 +36,9 @@ def _over(
         sizes[place] = points[-1] // 2 + 1 if last and length == HALVED else points[-1]
     found = dtype.to_real() if length == DOUBLED else dtype.to_complex()
     result, target = outline(sizes, found, self.geometry.device)
-    if target is not None and target.size:
+    if target is not None and not self.geometry.numel:
+        target[...] = 0
+    elif target is not None and target.size:
         given = values(self).astype(dtype.numpy) if length == HALVED else values(self).astype(dtype.to_complex().numpy)
         target[...] = transform(given, points, dims, mode) if dims else given
     return result

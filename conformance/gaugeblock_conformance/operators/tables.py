@@ -1,0 +1,84 @@
+"""The tables of oracles, and which of them has the oracle of a row."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ..oracles.activations import ACTIVATIONS
+from ..oracles.attention import ATTENTION
+from ..oracles.components import COMPONENTS
+from ..oracles.decompositions import DECOMPOSITIONS
+from ..oracles.distances import DISTANCES
+from ..oracles.equations import EQUATIONS
+from ..oracles.fourier import FOURIER, SHIFTS
+from ..oracles.lookups import LOOKUPS
+from ..oracles.losses import LOSS_UNITS, LOSSES
+from ..oracles.making import MAKING
+from ..oracles.moves import MOVES, Oracle
+from ..oracles.networks import NETWORKS
+from ..oracles.normalizations import NORMALIZATIONS
+from ..oracles.ordering import ORDERING
+from ..oracles.pieces import PIECES
+from ..oracles.polynomials import POLYNOMIALS
+from ..oracles.pooling import POOLING
+from ..oracles.resampling import RESAMPLING, RESAMPLING_UNITS
+from ..oracles.scatters import SCATTERS
+from ..oracles.statistics import STATISTICS
+from ..oracles.sums import SUMS
+from ..oracles.totals import TOTALS
+from ..oracles.transcendental import TRANSCENDENTAL
+from ..oracles.windows import WINDOWS
+
+# Those that compute in the operands' own dtype, and those that want them wide.
+NATIVE: tuple[dict[str, Oracle], ...] = (MOVES, PIECES, ORDERING, MAKING, SHIFTS, WINDOWS)
+WIDE: tuple[dict[str, Oracle], ...] = (
+    SUMS, TOTALS, ACTIVATIONS, NETWORKS, DECOMPOSITIONS, EQUATIONS, FOURIER, POLYNOMIALS, TRANSCENDENTAL, COMPONENTS,
+    STATISTICS, SCATTERS,
+)  # fmt: skip
+# Steps of neural networks.
+STEPS: tuple[dict[str, Oracle], ...] = (
+    ATTENTION, DISTANCES, LOOKUPS, LOSSES, NORMALIZATIONS, POOLING, RESAMPLING,
+)  # fmt: skip
+# What errors of sums are measured by, from the operands, where it is not the operator on absolute values.
+UNITS: dict[str, Oracle] = {**LOSS_UNITS, **RESAMPLING_UNITS}
+
+
+@cache
+def oracle_of(operator: str) -> tuple[Oracle, bool] | None:
+    """The oracle of a row and whether it wants wide operands; None where there is none.
+
+    A row is found by its name, by its name without the overload, or without the underscore of an in-place operator.
+    """
+    base, _, overload = operator.partition(".")
+    plain = f"{base.rstrip('_')}.{overload}".rstrip(".")
+    for name in (operator, base, plain, plain.partition(".")[0]):
+        for tables, wide in ((NATIVE, False), ((*WIDE, *STEPS), True)):
+            for table in tables:
+                if name in table:
+                    return table[name], wide
+    return None
+
+
+# Arguments with which a row refuses half floats that it takes otherwise: as a rule, there are no decompositions of them.
+_NOT_HALF: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "linalg_norm": ("ord", (2, -2)),
+    "linalg_norm.ord_str": ("ord", ("nuc",)),
+    "linalg_matrix_norm": ("ord", (2, -2)),
+    "linalg_matrix_norm.str_ord": ("ord", ("nuc",)),
+    "linalg_matrix_power": ("n", (-1, -2)),
+    "matrix_power": ("n", (-1, -2)),
+    # An assertion inside PyTorch, where slices have one element.
+    "index_reduce": ("reduce", ("prod",)),
+    # The matter of ``operators/matrix-exponential-of-any-matrix``.
+    "linalg_matrix_exp": ("", (None,)),
+    "matrix_exp": ("", (None,)),
+    # There is no complex dtype for them.
+    "complex": ("", (None,)),
+}
+
+
+def refuses_half(operator: str, dtype: str, values: dict[str, Any]) -> bool:
+    """Whether the call needs a decomposition of half floats."""
+    name, wide_only = _NOT_HALF.get(operator, ("", ()))
+    return dtype in ("float16", "bfloat16") and values.get(name) in wide_only

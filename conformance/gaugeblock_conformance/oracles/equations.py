@@ -1,0 +1,269 @@
+"""Inverses, equations, norms and functions of matrices, computed in long double.
+
+The matrices drawn are far from singular, so that errors are a few epsilons of the largest element of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..backend import Array
+from .decompositions import equal, exchanged, one_triangle, sizes_of, triangles
+from .matrices import adjoint, exponential, eye, frobenius, inverse, norms, power, singular_values
+from .moves import Oracle, Undefined
+from .near import Claim, Near, Such, exactly
+from .totals import axes, norm
+
+
+def near(value: Array, rows: int, *factors: Array) -> Near:
+    """A matrix whose elements are as far off as its norm, or the product of ``factors``, makes them."""
+    scale: Any = 1.0
+    for factor in factors or (value,):
+        scale = scale * frobenius(factor)
+    return Near(value, scale, 32 * max(rows, 1))
+
+
+def inverted(x: Array) -> Near:
+    return near(inverse(x), x.shape[-1])
+
+
+def no_error(x: Array) -> Near:
+    """The place of the first singular pivot: none."""
+    return exactly(np.zeros(x.shape[:-2], np.int32), "int32")
+
+
+def is_vector(x: Array, b: Array) -> bool:
+    """Whether the right side is a stack of vectors, one for each matrix."""
+    return b.ndim == 1 or (x.ndim - 1 == b.ndim and b.shape == x.shape[:-1])
+
+
+def solved(x: Array, b: Array, left: bool = True) -> Near:
+    """X of A X = B, or of X A = B."""
+    inner = inverse(x)
+    if is_vector(x, b):
+        found = near(inner @ b[..., None], x.shape[-1], inner, b[..., None])
+        return Near(found.value[..., 0], np.asarray(found.scale)[..., 0], found.units)
+    return near(inner @ b if left else b @ inner, x.shape[-1], inner, b)
+
+
+def triangle(x: Array, upper: bool, ones: bool) -> Array:
+    found = np.triu(x) if upper else np.tril(x)
+    return np.asarray(found - eye(x) * found + eye(x) if ones else found)
+
+
+def of_factor(x: Array, upper: bool) -> Array:
+    """The matrix whose Cholesky factor lies in one triangle of ``x``."""
+    low = adjoint(np.triu(x)) if upper else np.tril(x)
+    return np.asarray(low @ adjoint(low))
+
+
+def of_lu(x: Array, pivots: Array, adjoined: bool = False) -> Array:
+    low, high = triangles(x)
+    whole = exchanged(pivots, x.shape[-1]) @ low @ high
+    return adjoint(whole) if adjoined else np.asarray(whole)
+
+
+def triangular_solve(b: Array, x: Array, upper: bool, transpose: bool, ones: bool) -> tuple[Near, Near]:
+    whole = triangle(x, upper, ones)
+    found = solved(np.swapaxes(whole, -1, -2) if transpose else whole, b)
+    return found, exactly(np.broadcast_to(x, (*found.value.shape[:-2], *x.shape[-2:])), "input")
+
+
+def least_squares(x: Array, b: Array, driver: str | None) -> Such:
+    """The solution of full rank with the smallest residual, or of the smallest norm."""
+    rows, columns = x.shape[-2:]
+    unknowns = sizes_of(x, columns, b.shape[-1])
+    rank = min(rows, columns)
+    with_residuals = rows > columns and driver not in (None, "gelsy")
+    values = driver in ("gelsd", "gelss")
+
+    def claims(found: Array, residuals: Array, ranks: Array, singular: Array) -> Iterator[Claim]:
+        scale = frobenius(x) * frobenius(b)
+        if rows >= columns:
+            yield Claim("A' (A X - B) is zero", adjoint(x) @ (x @ found - b), np.zeros(found.shape), scale, 64.0 * rows)
+        else:
+            yield Claim("A X is B", x @ found, b, frobenius(b), 64.0 * columns)
+            inner = inverse(x @ adjoint(x)) @ x
+            yield Claim("X lies in the rows of A", adjoint(x) @ (inner @ found), found, frobenius(b), 64.0 * columns)
+        if with_residuals:
+            each = (np.abs(x @ found - b) ** 2).sum(axis=-2)
+            yield Claim("residuals", residuals, each, frobenius(b)[..., 0] ** 2, 64.0 * rows)
+        if driver != "gels":
+            yield equal("rank", ranks, rank)
+        if values:
+            yield Claim("singular values", singular, singular_values(x), norms(x)[..., None], 16.0 * (rows + columns))
+
+    sizes = (
+        unknowns, (*x.shape[:-2], b.shape[-1]) if with_residuals else (0,), (0,) if driver == "gels" else x.shape[:-2],
+        sizes_of(x, rank) if values else (0,),
+    )  # fmt: skip
+    return Such(sizes, ("input", "real", "int64", "real"), claims)
+
+
+def pseudo_inverse(x: Array, hermitian: bool) -> Near:
+    """Of full rank; a Hermitian matrix is read in its lower triangle."""
+    if hermitian:
+        if x.shape[-1] != x.shape[-2]:
+            raise Undefined("only square matrices are Hermitian")
+        x = one_triangle(x, "L")
+    if x.shape[-2] >= x.shape[-1]:
+        return near(inverse(adjoint(x) @ x) @ adjoint(x), x.shape[-2])
+    return near(adjoint(x) @ inverse(x @ adjoint(x)), x.shape[-1])
+
+
+def rank(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
+    """How many singular values lie above the tolerance; undefined where one is close to it."""
+    if hermitian:
+        if x.shape[-1] != x.shape[-2]:
+            raise Undefined("only square matrices are Hermitian")
+        x = one_triangle(x, "L")
+    values = singular_values(x)
+    largest = values[..., :1] if values.size else np.zeros((*x.shape[:-2], 1))
+    relative = (0.0 if atol is not None else 1e-6) if rtol is None else rtol
+    limit = np.maximum(_columns(0.0 if atol is None else atol), _columns(relative) * largest)
+    if np.any(np.abs(values - limit) <= 1e-5 * largest) and values.any():
+        raise Undefined("a singular value at the tolerance")
+    return np.asarray((values > limit).sum(axis=-1))
+
+
+def _columns(tolerance: Any) -> Any:
+    return np.asarray(tolerance)[..., None]
+
+
+def _dims_last(x: Array, dims: Any) -> Array:
+    return np.moveaxis(x, [int(d) for d in dims], [-2, -1])
+
+
+def matrix_norm(x: Array, ord: Any, dims: Any, keepdim: bool) -> Near:
+    rows = _dims_last(x, dims)
+    if not rows.size:
+        raise Undefined("a norm of no elements")
+    if ord in ("fro", "nuc", 2, -2):
+        if ord == "fro":
+            found = norms(rows)
+        else:
+            values = singular_values(rows)
+            found = values.sum(axis=-1) if ord == "nuc" else values.max(-1) if ord == 2 else values.min(-1)
+        units = 16 * sum(rows.shape[-2:])
+    else:
+        sums = np.abs(rows).sum(axis=-1 if abs(ord) == np.inf else -2)
+        found = sums.max(axis=-1) if ord > 0 else sums.min(axis=-1)
+        units = 2 * sum(rows.shape[-2:])
+    scale = norms(rows) * rows.shape[-1]
+    if keepdim:
+        places = tuple(sorted(d % x.ndim for d in dims))
+        found, scale = (np.expand_dims(v, places) for v in (found, scale))
+    return Near(np.asarray(found), scale, units, "real")
+
+
+def vector_norm(x: Array, ord: Any, dims: Any, keepdim: bool) -> Array:
+    """The root of a sum of powers, or the largest or smallest size."""
+    if abs(ord) != np.inf:
+        return norm(x, ord, dims, keepdim)
+    pick = np.max if ord > 0 else np.min
+    return np.asarray(pick(np.abs(x), axis=axes(x, dims), keepdims=keepdim))
+
+
+def any_norm(x: Array, ord: Any, dims: Any, keepdim: bool) -> Near:
+    """The vector norm of all elements or along one dim; the matrix norm over two, where an order is given."""
+    if not x.size:
+        raise Undefined("a norm of no elements")
+    if ord is None or (dims is not None and np.size(dims) == 1) or (dims is None and x.ndim == 1):
+        found = vector_norm(x, 2 if ord is None else ord, dims, keepdim)
+        total = np.abs(x).sum(axis=axes(x, dims), keepdims=keepdim)
+        return Near(found, total, 8, "real")
+    return matrix_norm(x, ord, (-2, -1) if dims is None else dims, keepdim)
+
+
+def frobenius_norm(x: Array, dims: Any, keepdim: bool) -> Near:
+    return Near(norm(x, 2, dims, keepdim), np.abs(x).sum(axis=axes(x, dims), keepdims=keepdim), 8, "real")
+
+
+def nuclear_norm(x: Array, dims: Any, keepdim: bool) -> Near:
+    return matrix_norm(x, "nuc", dims, keepdim)
+
+
+def condition(x: Array, p: Any) -> Near:
+    if not x.size:
+        raise Undefined("a norm of no elements")
+    if p in (None, 2, -2):
+        values = singular_values(x)
+        low, high = values[..., -1], values[..., 0]
+        found = low / high if p == -2 else high / low
+    else:
+        a, b = (matrix_norm(v, p, (-2, -1), False).value for v in (x, inverse(x)))
+        found = a * b
+    return Near(found, found, 128 * x.shape[-1], "real")
+
+
+def exponentiated(x: Array) -> Near:
+    found = exponential(x)
+    with np.errstate(over="ignore"):
+        return Near(found, np.exp(frobenius(x)), 32 * max(x.shape[-1], 1))
+
+
+def powered(x: Array, n: int) -> Near | Array:
+    """Integers wrap; their negative powers are not defined."""
+    if x.dtype.kind in "iub":
+        if n < 0:
+            raise Undefined("no inverse of integers")
+        return power(x, n)
+    factor = inverse(x) if n < 0 else x
+    return Near(power(x, n), frobenius(factor) ** abs(n), 32 * max(x.shape[-1] * abs(n), 1))
+
+
+def tensor_inverse(x: Array, ind: int) -> Near:
+    first, rest = x.shape[:ind], x.shape[ind:]
+    square = x.reshape(int(np.prod(first)), -1)
+    values = singular_values(square)
+    if values[-1] < values[0] / 1000:
+        raise Undefined("close to singular")
+    found = near(inverse(square), len(square))
+    return Near(found.value.reshape(*rest, *first), float(np.max(found.scale)), found.units)
+
+
+def tensor_solve(x: Array, b: Array, dims: Any) -> Near:
+    if dims is not None:
+        kept = [k for k in range(x.ndim) if k not in [d % x.ndim for d in dims]]
+        x = np.transpose(x, (*kept, *[d % x.ndim for d in dims]))
+    square = x.reshape(b.size, -1)
+    found = solved(square, b.reshape(-1))
+    return Near(found.value.reshape(x.shape[b.ndim :]), float(np.max(found.scale)), found.units)
+
+
+EQUATIONS: dict[str, Oracle] = {
+    "linalg_inv": inverted,
+    "inverse": inverted,
+    "linalg_inv_ex": lambda x, check: (inverted(x), no_error(x)),
+    "linalg_solve": solved,
+    "linalg_solve_ex": lambda x, b, left, check: (solved(x, b, left), no_error(x)),
+    "linalg_solve_triangular": lambda x, b, upper, left, ones: solved(triangle(x, upper, ones), b, left),
+    "triangular_solve": triangular_solve,
+    "cholesky_inverse": lambda x, upper: inverted(of_factor(x, upper)),
+    "cholesky_solve": lambda b, x, upper: solved(of_factor(x, upper), b),
+    "linalg_lu_solve": lambda x, pivots, b, left, adjoined: solved(of_lu(x, pivots, adjoined), b, left),
+    "lu_solve": lambda b, x, pivots: solved(of_lu(x, pivots), b),
+    "linalg_lstsq": lambda x, b, rcond, driver: least_squares(x, b, driver),
+    "linalg_pinv": lambda x, rcond, hermitian: pseudo_inverse(x, hermitian),
+    "linalg_pinv.atol_rtol_tensor": lambda x, atol, rtol, hermitian: pseudo_inverse(x, hermitian),
+    "linalg_pinv.atol_rtol_float": lambda x, atol, rtol, hermitian: pseudo_inverse(x, hermitian),
+    "pinverse": lambda x, rcond: pseudo_inverse(x, False),
+    "linalg_matrix_rank": lambda x, tol, hermitian: rank(x, tol, None, hermitian),
+    "linalg_matrix_rank.atol_rtol_tensor": rank,
+    "linalg_matrix_rank.atol_rtol_float": rank,
+    "linalg_matrix_power": powered,
+    "matrix_power": powered,
+    "linalg_matrix_exp": exponentiated,
+    "matrix_exp": exponentiated,
+    "linalg_norm": lambda x, ord, dims, keepdim, dtype: any_norm(x, ord, dims, keepdim),
+    "linalg_matrix_norm": lambda x, ord, dims, keepdim, dtype: matrix_norm(x, ord, dims, keepdim),
+    "linalg_cond": condition,
+    "nuclear_norm": lambda x, keepdim: nuclear_norm(x, (-2, -1), keepdim),
+    "nuclear_norm.dim": nuclear_norm,
+    "frobenius_norm.dim": frobenius_norm,
+    "linalg_tensorinv": tensor_inverse,
+    "linalg_tensorsolve": tensor_solve,
+}

@@ -1,0 +1,54 @@
+"""What an oracle may say of results that are no single array of exact elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..backend import Array
+
+
+@dataclass(frozen=True)
+class Near:
+    """Elements that a result may be away from by ``units`` machine epsilons of its dtype times ``scale``, which says
+    what the errors of the steps are measured by: a norm, a sum of absolute terms.
+
+    ``kind`` is the dtype of the result where the row does not say it: ``input``, ``real`` or ``complex`` (as the
+    input's), or a dtype. A ``scale`` of 0 wants the elements themselves. ``least`` is a relative error allowed in every
+    dtype, where PyTorch's approximation in double is no better.
+    """
+
+    value: Any
+    scale: Any = 0.0
+    units: float = 16.0
+    kind: str = ""
+    least: float = 0.0
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Two arrays made of results and operands that must agree, as close as :class:`Near` says."""
+
+    what: str
+    got: Any
+    want: Any
+    scale: Any = 0.0
+    units: float = 16.0
+
+
+@dataclass(frozen=True)
+class Such:
+    """Results that several answers fit (factors up to signs): sizes and kinds of dtype, and what must hold.
+
+    ``claims`` is called with the results, widened as operands are.
+    """
+
+    sizes: tuple[tuple[int, ...], ...]
+    kinds: tuple[str, ...]
+    claims: Callable[..., Iterable[Claim]]
+
+
+def exactly(value: Array, kind: str) -> Near:
+    """These very elements, in a dtype that the row does not say."""
+    return Near(value, kind=kind)
