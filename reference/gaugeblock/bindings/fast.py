@@ -38,7 +38,8 @@ def learn(row_name: str, key: Any, *operands: Any, inplace: bool = False) -> Non
         plan = plan_call(rule, call, tensors[0] if inplace else None, inplace=inplace)
         same_order = len(call.operands) == len(operands) and all(map(is_, call.operands, operands))
         unfit = call.fit and (rule.base not in BOUNDED or plan is None or plan.common.kind != 2)
-        if not same_order or unfit or call.extras or call.weights or call.condition is not None:
+        weighty = any(weight.__class__ is not int for weight in call.weights)
+        if not same_order or unfit or call.extras or weighty or call.condition is not None:
             plan = None
     entry = remember(plans, key, _entry(plan, key, inplace))
     teach(key, tensors[0].geometry, entry)

@@ -151,21 +151,28 @@ def binary(
     return head + body + f"    return {slow}({self}, {other}{rest})\n"
 
 
+SQUARES = frozenset({"pow"})
+"""Operators that square for the number 2, whatever other numbers have left in the caches."""
 BOUNDED = frozenset({"pow", "pow_"})
 """Operators whose numbers must fit the dtype: only those that fit every floating dtype are fast."""
 
 
 def _fits(row: str, number: str) -> str:
-    return f" and -65504 <= {number} <= 65504" if row.partition(".")[0] in BOUNDED else ""
+    if row.partition(".")[0] not in BOUNDED:
+        return ""
+    other = f" and {number} != 2" if row.partition(".")[0].rstrip("_") in SQUARES else ""
+    return f" and -65504 <= {number} <= 65504{other}"
 
 
 def _number_branch(row: str, self: str, other: str, *, reverse: bool) -> str:
     mark = " reversed" if reverse else ""
     a, b = (f"{self}.pointer", other) if not reverse else (other, f"{self}.pointer")
     fits = _fits(row, other)
+    squares = not reverse and row.partition(".")[0] in SQUARES
     return (
-        f"        else:\n"
-        f"            if kind is float{fits}:\n"
+        "        else:\n"
+        + (_square(self, other) if squares else "")
+        + f"            if kind is float{fits}:\n"
         f"                plan = geometry.plans.get({row + mark + ' float'!r})\n"
         f"            elif kind is int{fits}:\n"
         f"                plan = geometry.plans.get({row + mark + ' int'!r})\n"
@@ -174,6 +181,16 @@ def _number_branch(row: str, self: str, other: str, *, reverse: bool) -> str:
         f"            if plan:\n"
         f"                kernel, result_geometry, count = plan\n"
         + indent(ALLOCATE.format(call=f"kernel(pointer, {a}, {b}, count)"), 4)
+    )
+
+
+def _square(self: str, number: str) -> str:
+    return (
+        f"            if (kind is int or (kind is float and geometry.dtype.kind == 2)) and {number} == 2:\n"
+        f"                plan = geometry.plans.get('square')\n"
+        f"                if plan:\n"
+        f"                    kernel, result_geometry, count = plan\n"
+        + indent(ALLOCATE.format(call=f"kernel(pointer, {self}.pointer, count)"), 5)
     )
 
 

@@ -157,7 +157,10 @@ def empty_strided(
     pin_memory: bool = False,
 ) -> Tensor:
     """A fresh tensor with the given strides on a storage that just holds it, contents undefined. RuntimeError."""
-    sizes, strides = check_ints("empty_strided", "size", size), check_ints("empty_strided", "stride", stride)
+    sizes, strides = (
+        given if given.__class__ is tuple and only_ints(given) else check_ints("empty_strided", name, given)
+        for name, given in (("size", size), ("stride", stride))
+    )
     if dtype is None and layout is None and not pin_memory and plain(device):
         return finished(allocation.empty_strided(sizes, strides), requires_grad)
     options = tensor_options("empty_strided", dtype, layout, device, pin_memory)

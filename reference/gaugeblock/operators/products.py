@@ -19,13 +19,14 @@ from ..iteration.types import UPSTREAM_NAMES
 from ..kernels.accessor import INT32_MAX
 from ..kernels.blas import gemm, lay
 from ..tensor.array_view import FEW, array_of, kept_array
-from ..tensor.geometry import Geometry
+from ..tensor.geometry import Geometry, geometry_of
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from .arrays import Array, check_same_device, values, widened
 from .prepared import noted, renoted
 from .registration import kernel
 
 HALF = (float16, bfloat16)
+GEMM = (float32, float64)
 
 
 def product(self: Tensor, other: Tensor, sizes: tuple[int, ...], operator: str = "") -> Tensor:
@@ -51,15 +52,10 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...], operator: str =
 
 def _matrix_runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[Tensor, Tensor], Tensor] | None:
     """What multiplies two matrices by one call of BLAS; None for other operands, and where a copy would be needed."""
-    if left.ndim != 2 or right.ndim != 2 or left.dtype not in (float32, float64) or left.lazy or right.lazy:
+    if left.ndim != 2 or right.ndim != 2:
         return None
-    (rows, inner), columns = left.sizes, right.sizes[1]
-    first, second = lay(left.sizes, left.strides), lay(right.sizes, right.strides)
-    multiply = gemm(left.dtype)
-    if multiply is None or first is None or second is None or not rows * inner * columns:
-        return None
-    tail = (rows, columns, inner, *first, *second)
-    if max(tail) > INT32_MAX:
+    multiply, tail = gemm(left.dtype) if left.dtype in GEMM else None, _gemm_tail(left, right)
+    if multiply is None or tail is None:
         return None
 
     def run(self: Tensor, other: Tensor) -> Tensor:
@@ -70,11 +66,47 @@ def _matrix_runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[
     return run
 
 
+def _gemm_tail(left: Geometry, right: Geometry) -> tuple[int, ...] | None:
+    """What BLAS is told of two matrices behind their addresses; None where it cannot take them as they lie."""
+    if left.dtype not in GEMM or left.lazy or right.lazy:
+        return None
+    (rows, inner), columns = left.sizes, right.sizes[1]
+    first, second = lay(left.sizes, left.strides), lay(right.sizes, right.strides)
+    if first is None or second is None or not rows * inner * columns:
+        return None
+    tail = (rows, columns, inner, *first, *second)
+    return tail if max(tail) <= INT32_MAX else None
+
+
+def _batch_runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[Tensor, Tensor], Tensor] | None:
+    """What multiplies a short batch of matrices, one by one; None for other operands."""
+    if (left.ndim, right.ndim) != (3, 3) or not left.sizes[0] == right.sizes[0] <= 4:
+        return None
+    parts = [geometry_of(one.sizes[1:], one.strides[1:], one.dtype) for one in (left, right, out)]
+    multiply, tail = gemm(left.dtype) if left.dtype in GEMM else None, _gemm_tail(*parts[:2])
+    if multiply is None or tail is None:
+        return None
+    steps = [one.strides[0] * one.dtype.itemsize for one in (out, left, right)]
+    offsets = [tuple([k * step for step in steps]) for k in range(left.sizes[0])]
+
+    def run(self: Tensor, other: Tensor) -> Tensor:
+        result = new_like(out)
+        target, first, second = result.pointer, self.pointer, other.pointer
+        for a, b, c in offsets:
+            multiply(target + a, first + b, second + c, *tail)
+        return result
+
+    return run
+
+
 def _runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[Tensor, Tensor], Tensor] | None:
     """What multiplies small vectors, matrices and short batches of matrices; None for anything else."""
     sizes = (left.numel, right.numel, out.numel)
     if left.dtype in HALF or not 0 < min(sizes) <= max(sizes) <= FEW:
         return None
+    batch = _batch_runner(left, right, out)
+    if batch is not None:
+        return batch
     if (left.ndim, right.ndim) == (3, 3) and left.sizes[0] == right.sizes[0] <= 4:
 
         def run_batch(self: Tensor, other: Tensor) -> Tensor:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...core.dtype import bfloat16, float16
 from ...tensor.tensor import Tensor
+from ..prepared import LATEST, noted
 from .calls import apply
 
 
@@ -16,11 +19,20 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         )
     turned = apply("t", weight)
     if bias is None:
-        return apply("matmul", input, turned)
+        result = apply("matmul", input, turned)
+        note = LATEST.note
+        if note is None or note[:2] != ("matmul", id(result)):
+            return result
+        return noted("linear", result, _without_bias(note[2]))
     if input.geometry.ndim == 2 and weight.geometry.ndim == 2 and input.geometry.dtype in (float16, bfloat16):
         return apply("addmm", bias, input, turned)
     result = apply("matmul", input, turned)
     return apply("add_.Tensor", result, apply("expand", bias, result.geometry.sizes))
+
+
+def _without_bias(multiply: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    """The product's runner, which takes the weight for its transpose: only where it begins is asked."""
+    return lambda input, weight, bias: multiply(input, weight)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
