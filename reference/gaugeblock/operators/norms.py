@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..core.dtype import DEFAULTS, DType
-from ..core.errors import wrap_dim
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels import folds
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .arrays import filled, values
+from .invoke import apply
 from .reduce_call import reduce, reduced_dims, reduced_sizes
 from .registration import kernel, write_out
 
@@ -70,12 +70,8 @@ def nuclear_norm(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> 
         raise RuntimeError(
             f"norm(): the nuclear norm needs float32, float64, complex64 or complex128, got {compute.name}"
         )
-    wrapped = reduced_dims("norm", dims, geometry.ndim)
-    rows, columns = (wrap_dim("norm", d, geometry.ndim) for d in dims)
-    array = np.moveaxis(values(self), (rows, columns), (-2, -1)).astype(compute.numpy)
-    found = np.linalg.svd(array, compute_uv=False).sum(-1) if array.size else np.zeros(array.shape[:-2])
-    sizes = reduced_sizes(geometry.sizes, wrapped, keepdim)
-    return filled(sizes, compute.to_real(), found.reshape(sizes))
+    reduced_dims("norm", dims, geometry.ndim)
+    return apply("linalg_matrix_norm.str_ord", self, "nuc", dims, keepdim, dtype=dtype)
 
 
 def write_norm(result: Tensor, out: Tensor) -> Tensor:

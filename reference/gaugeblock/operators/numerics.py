@@ -24,6 +24,7 @@ INPLACE = {
 }
 """In-place forms that are not simply the result written into self."""
 EXPLICIT = {
+    "distributions": "normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor normal.float_float",
     "distances": "dist",
     "float_power": "float_power.Tensor_Tensor float_power.Tensor_Scalar float_power.Scalar",
 }
@@ -31,7 +32,6 @@ EXPLICIT = {
 COMPOSITES = {
     "components": "isreal conj_physical",
     "covariance": "cov corrcoef",
-    "distributions": "normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor normal.float_float",
     "multivariate_gamma": "mvlgamma special_multigammaln",
     "renorm": "renorm",
     "trapezoids": """trapezoid.x trapezoid.dx trapz.x trapz.dx cumulative_trapezoid.x cumulative_trapezoid.dx""",

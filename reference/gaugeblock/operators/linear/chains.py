@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...tensor.reshaping import reshape
 from ...tensor.tensor import Tensor
-from ...tensor.views import unsqueeze
 from ..arguments import tensors_argument
 from ..invoke import apply
+from ..view_calls import reshape, unsqueeze
 
 
 def cheapest(sizes: Sequence[int]) -> list[list[int]]:

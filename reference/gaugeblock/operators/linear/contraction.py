@@ -7,11 +7,10 @@ from math import prod
 from typing import Any
 
 from ...core.errors import wrap_dims
-from ...tensor.reshaping import reshape
 from ...tensor.tensor import Tensor
-from ...tensor.views import permute
 from ..arguments import tensor_argument
 from ..invoke import apply
+from ..view_calls import permute, reshape
 
 
 def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:

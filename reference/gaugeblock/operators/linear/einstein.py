@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ...tensor.reshaping import reshape
 from ...tensor.tensor import Tensor
-from ...tensor.views import diagonal, expand, permute, squeeze, unsqueeze
 from ..arguments import tensors_argument
 from ..invoke import apply
+from ..view_calls import diagonal, expand, permute, reshape, squeeze, unsqueeze
 
 Labels = tuple[str, ...]
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

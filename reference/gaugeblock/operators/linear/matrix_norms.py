@@ -5,21 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from ...core.dtype import DType
 from ...core.errors import wrap_dim
 from ...iteration.types import UPSTREAM_NAMES
-from ...tensor.reshaping import reshape
 from ...tensor.tensor import Tensor
 from ..arguments import dtype_argument
-from ..arrays import Array, outline, values
-from ..conversion import converted
-from ..invoke import apply
+from ..arrays import outline
+from ..invoke import apply, invoke
 from ..reduce_call import reduced_sizes
+from ..view_calls import reshape
 from .checks import FULL, check_float, check_matrix, check_square, store
-from .equations import inverse_and_info
-from .singular_values import singular_values
 
 Order = float | str | None
 NAMES = ("fro", "nuc")
@@ -48,7 +43,7 @@ def matrix_norm(
         )
     if ord not in NAMES if isinstance(ord, str) else abs(ord) not in NUMBERS:
         raise RuntimeError(f"{operator}: Order {ord} not supported.")
-    source = converted(self, chosen)
+    source = apply("to.dtype", self, chosen)
     if ord == "fro":
         return apply("linalg_vector_norm", source, 2, (rows, columns), keepdim)
     spectral = ord == "nuc" or abs(float(ord)) == 2
@@ -79,12 +74,12 @@ def _spectral(operator: str, source: Tensor, ord: float | str, rows: int, column
     if ord != "nuc" and not min(sizes[rows], sizes[columns]) and source.geometry.device.type == "cpu":
         raise RuntimeError(f"{operator}: the norm of order {ord} has no identity, so matrices must not be empty")
     kept = reduced_sizes(sizes, tuple(sorted((rows, columns))), keepdim)
-    result, target = outline(kept, dtype.to_real(), source.geometry.device)
-    if target is not None:
-        found = singular_values("linalg.svd", np.moveaxis(values(source), (rows, columns), (-2, -1)))
-        chosen = found.sum(-1) if ord == "nuc" else found.max(-1) if float(ord) > 0 else found.min(-1)
-        store(target, chosen.reshape(kept))
-    return result
+    found = apply("linalg_svdvals", apply("movedim.intlist", source, (rows, columns), (-2, -1)))
+    if ord == "nuc":
+        return reshape(apply("sum.dim_IntList", found, (-1,)), kept)
+    if not found.geometry.sizes[-1]:
+        return zeros(kept, dtype.to_real(), source)
+    return reshape(apply("amax" if float(ord) > 0 else "amin", found, (-1,)), kept)
 
 
 def linalg_matrix_norm(
@@ -152,28 +147,17 @@ def linalg_cond(self: Tensor, p: Order = None) -> Tensor:
         return zeros(sizes[:-2], dtype.to_real(), self)
     if p is None or p in (2, -2):
         check_float("linalg.cond", self, refuse=NotImplementedError)
-        result, target = outline(sizes[:-2], dtype.to_real(), self.geometry.device)
-        if target is not None:
-            found = singular_values("linalg.svd", values(self))
-            with np.errstate(all="ignore"):
-                store(target, found[..., -1] / found[..., 0] if p == -2 else found[..., 0] / found[..., -1])
-        return result
+        found = apply("linalg_svdvals", self)
+        largest, smallest = apply("select.int", found, -1, 0), apply("select.int", found, -1, -1)
+        return apply("div.Tensor", smallest, largest) if p == -2 else apply("div.Tensor", largest, smallest)
     check_square(f"linalg.cond(ord={p})", self)
-    inverse, info = inverse_and_info("linalg.inv_ex", self, False)
-    norm = matrix_norm("linalg.matrix_norm", self, p, (-2, -1), False, None)
-    back = matrix_norm("linalg.matrix_norm", inverse, p, (-2, -1), False, None) if p != "nuc" else None
-    result, target = outline(sizes[:-2], norm.geometry.dtype, self.geometry.device)
-    if target is not None:
-        with np.errstate(all="ignore"):
-            good = values(info) == 0
-            other = values(back) if back is not None else _nuclear_of_finite(inverse)
-            store(target, np.where(good, values(norm) * other, np.inf))
-    return result
-
-
-def _nuclear_of_finite(inverse: Tensor) -> Array:
-    array = values(inverse)
-    return np.asarray(singular_values("linalg.svd", np.where(np.isfinite(array), array, 0)).sum(-1))
+    inverse, info = invoke("linalg_inv_ex", self)
+    if p == "nuc":
+        lost = apply("logical_not", apply("isfinite", inverse))
+        inverse = apply("masked_fill.Scalar", inverse, lost, 0)
+    norms = [matrix_norm("linalg.matrix_norm", one, p, (-2, -1), False, None) for one in (self, inverse)]
+    singular = apply("ne.Scalar", info, 0)
+    return apply("masked_fill.Scalar", apply("mul.Tensor", *norms), singular, math.inf)
 
 
 linalg_cond_p_str = linalg_cond

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from math import prod
 
 from ...core.errors import wrap_dims
-from ...tensor.reshaping import reshape
 from ...tensor.tensor import Tensor
-from ...tensor.views import permute
 from ..invoke import apply
+from ..view_calls import permute, reshape
 
 
 def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:

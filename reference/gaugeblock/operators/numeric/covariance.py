@@ -6,12 +6,11 @@ import warnings
 
 from ...core.device import cpu
 from ...core.dtype import bool_
-from ...tensor.reshaping import reshape
 from ...tensor.scalars import item
 from ...tensor.tensor import Tensor
-from ...tensor.views import squeeze, unsqueeze
 from ..arrays import values
 from ..invoke import apply
+from ..view_calls import reshape, unsqueeze
 
 
 def _check_weights(name: str, weights: Tensor, count: int, *, integral: bool) -> None:
@@ -64,7 +63,7 @@ def cov(
         mean = apply("div.Scalar", apply("sum.dim_IntList", rows, (1,)), count)
         centred = apply("sub.Tensor", rows, unsqueeze(mean, 1))
         product = apply("mm", centred, apply("conj", apply("t", centred)))
-        return squeeze(apply("div.Scalar", product, freedom))
+        return apply("squeeze", apply("div.Scalar", product, freedom))
     total = apply("sum", weights)
     mean = apply("div.Tensor", apply("sum.dim_IntList", apply("mul.Tensor", rows, weights), (1,)), total)
     centred = apply("sub.Tensor", rows, unsqueeze(mean, 1))
@@ -76,7 +75,7 @@ def cov(
     remaining = apply("sub.Tensor", total, less)
     if remaining.geometry.device is cpu:
         _warn(item(remaining))
-    return squeeze(apply("div.Tensor", product, apply("clamp_min", remaining, 0)))
+    return apply("squeeze", apply("div.Tensor", product, apply("clamp_min", remaining, 0)))
 
 
 def _warn(freedom: float) -> None:

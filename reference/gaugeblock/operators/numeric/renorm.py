@@ -5,7 +5,6 @@ from __future__ import annotations
 from ...core.errors import wrap_dim
 from ...iteration.operand import Number
 from ...tensor.tensor import Tensor
-from ..conversion import converted
 from ..invoke import apply
 
 MARGIN = 1e-7
@@ -33,4 +32,4 @@ def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     norm = apply("linalg_vector_norm", self, order, rest, True)
     scale = apply("div.Tensor", apply("full_like", norm, largest), apply("add.Scalar", norm, MARGIN))
     kept = apply("where.ScalarOther", apply("gt.Scalar", norm, largest), scale, 1.0)
-    return apply("mul.Tensor", self, converted(kept, self.geometry.dtype.to_real()))
+    return apply("mul.Tensor", self, apply("to.dtype", kept, self.geometry.dtype.to_real()))
