@@ -9,9 +9,9 @@ from typing import Any
 
 from ..core.dtype import float32
 from ..dispatch.state import STATE
-from ..tensor.geometry import Geometry, unwatched
+from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor, empty_tensor
-from .autograd_meta import more_of, plain_of, requires_grad
+from .autograd_meta import MAKERS, more_of, plain_of, requires_grad
 from .node import FIRST, Node
 from .removable_handle import RemovableHandle
 
@@ -27,7 +27,11 @@ class AccumulateGrad(Node):
     label = "AccumulateGrad"
 
     def __init__(self, variable: Tensor) -> None:
-        super().__init__((), (unwatched(variable.geometry),))
+        geometry = variable.geometry
+        self.edges = ()
+        self.geometries = (geometry.twin if geometry.watched else geometry,)  # type: ignore[assignment]
+        self.hooks = self.notes = None
+        self.released = False
         self.variable = variable
         self.sequence = FIRST
 
@@ -50,6 +54,9 @@ class AccumulateGrad(Node):
                     if hook(self.variable) is not None:
                         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         return ()
+
+
+MAKERS.accumulator = AccumulateGrad
 
 
 def _references_of_one() -> tuple[int, int]:

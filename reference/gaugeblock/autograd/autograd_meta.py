@@ -8,6 +8,7 @@ that one too, so that no tensor is kept alive by the node that made it.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import type_error
@@ -27,7 +28,7 @@ Edge = tuple["Node", int]
 class GradientState:
     """The parts of a record that most tensors lack: .grad, accumulator, hooks, the tangent of forward mode."""
 
-    __slots__ = ("accumulator", "grad", "hooks", "post_hooks", "retains", "tangent")
+    __slots__ = ("accumulator", "epoch", "grad", "hooks", "post_hooks", "retains", "tangent")
 
     def __init__(self) -> None:
         self.accumulator: weakref.ref[Node] | None = None
@@ -36,6 +37,7 @@ class GradientState:
         self.post_hooks: dict[int, Any] | None = None
         self.retains = False
         self.tangent: Tensor | None = None
+        self.epoch = 0
 
 
 class ViewState:
@@ -189,14 +191,22 @@ def edge_of(tensor: Tensor) -> Edge | None:
     return None
 
 
+class _Makers:
+    """How accumulators are made; their module fills this in."""
+
+    accumulator: Callable[[Tensor], Node]
+
+
+MAKERS = _Makers()
+
+
 def accumulator_of(tensor: Tensor) -> Node:
     """The node that adds to the gradient of a leaf: one, shared by all uses."""
-    more = more_of(tensor)
+    meta = tensor.autograd
+    more = more_of(tensor) if meta is None or meta.more is None else meta.more
     node = None if more.accumulator is None else more.accumulator()
     if node is None:
-        from .accumulate_grad import AccumulateGrad
-
-        node = AccumulateGrad(tensor)
+        node = MAKERS.accumulator(tensor)
         more.accumulator = weakref.ref(node)
     return node
 

@@ -1,15 +1,328 @@
-"""Forward mode: dual numbers."""
+"""Forward mode: a dual number is a tensor with its tangent, and every call computes the tangent of its result.
+
+How depends on the row. A view of a dual is a view of its tangent. A pointwise operator applies its derivative to the
+tangents; a row may say what to do (`tangent` in the spec). Otherwise the derivative itself is transposed: the gradient,
+as a function of the gradient of the result, is linear, and its own gradient is what forward mode asks for.
+"""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..dispatch.operator import Operator
+from ..dispatch.state import STATE
+from ..operators.rows import rows
+from ..tensor.geometry import unwatched
+from ..tensor.tensor import Tensor
+from .autograd_meta import more_of, requires_grad
+from .below import below
+from .derivative_table import Derivative, derivatives
+from .expressions import expression, find_name
+from .formulas import result_names
+from .grad_mode import enable_grad
+
 
 class _Dual:
-    """How many levels of dual numbers are open."""
+    """How many levels of dual numbers are open; `epoch` tells the tangents of one level from those of earlier ones."""
 
-    __slots__ = ("level",)
+    __slots__ = ("epoch", "level")
 
     def __init__(self) -> None:
         self.level = 0
+        self.epoch = 0
+
+
+class _Paused(threading.local):
+    """Whether this thread is computing tangents, which themselves have none."""
+
+    value: bool = False
 
 
 DUAL = _Dual()
+PAUSED = _Paused()
+
+
+class Pause:
+    """While a tangent is computed calls do what they do outside forward mode."""
+
+    def __enter__(self) -> None:
+        self.before, PAUSED.value = PAUSED.value, True
+
+    def __exit__(self, *error: object) -> None:
+        PAUSED.value = self.before
+
+
+def tangent_of(value: Any) -> Tensor | None:
+    """The tangent of a dual number, None for anything else."""
+    if not isinstance(value, Tensor) or value.autograd is None or not DUAL.level:
+        return None
+    more = value.autograd.more
+    return None if more is None or more.tangent is None or more.epoch != DUAL.epoch else more.tangent
+
+
+def set_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
+    """Make a tensor a dual number."""
+    if tangent is not None:
+        from . import record
+
+        record.begin()
+        more = more_of(tensor)
+        more.tangent, more.epoch = tangent, DUAL.epoch
+
+
+def _tangents(values: Sequence[Any]) -> bool:
+    return any(
+        tangent_of(one) is not None for value in values for one in (value if isinstance(value, (list, tuple)) else (value,))
+    )
+
+
+def outside(
+    operator: Operator,
+    kind: str,
+    row_name: str,
+    recorded: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> Any:
+    """A call while nothing is recorded, or while dual numbers are about."""
+    run = recorded if STATE.grad else lambda *given, **options: below(operator, given, options)
+    if not DUAL.level or PAUSED.value or not _tangents((*args, *kwargs.values())):
+        return run(*args, **kwargs)
+    with Pause():
+        given = _by_name(operator, args, kwargs)
+        if kind == "inplace":
+            tangents: Any = _transposed(operator, given, inplace=True)
+            result = run(*args, **kwargs)
+            _write(result, tangents[0])
+            return result
+        result = run(*args, **kwargs)
+        tangents = _result_tangents(operator, kind, row_name, given, result)
+    for one, tangent in zip(_parts(result), tangents, strict=True):
+        if isinstance(one, Tensor) and tangent is not None:
+            set_tangent(one, tangent)
+    return result
+
+
+def _write(tensor: Tensor, tangent: Tensor | None) -> None:
+    """Put a tangent where an in-place write put the value: into the tangent there is, which views may share."""
+    held = tangent_of(tensor)
+    if tangent is None:
+        return
+    if held is not None:
+        held.copy_(tangent)  # type: ignore[attr-defined]
+        return
+    base = tensor.base
+    if base is not None:
+        import gaugeblock
+
+        whole: Any = gaugeblock.zeros_like(base)
+        set_tangent(base, whole)
+        geometry = unwatched(tensor.geometry)
+        part = whole.as_strided(geometry.sizes, geometry.strides, tensor.offset - base.offset + whole.storage_offset())
+        part.copy_(tangent)
+        tangent = part
+    set_tangent(tensor, tangent)
+
+
+def _by_name(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = operator.schema.arguments
+    given: dict[str, Any] = {}
+    for place, argument in enumerate(arguments):
+        if place < len(args) and not argument.kwarg_only:
+            given[argument.name] = args[place]
+        elif argument.name in kwargs:
+            given[argument.name] = kwargs[argument.name]
+        else:
+            given[argument.name] = argument.default_value if argument.default is not None else None
+    return given
+
+
+def _invoke(operator: Operator, given: Mapping[str, Any]) -> Any:
+    from ..dispatch.dispatcher import call
+
+    schema = operator.schema
+    positional = [given[argument.name] for argument in schema.positional]
+    return call(operator, *positional, **{argument.name: given[argument.name] for argument in schema.keyword_only})
+
+
+def _parts(result: Any) -> tuple[Any, ...]:
+    return tuple(result) if isinstance(result, (list, tuple)) else (result,)
+
+
+def _result_tangents(
+    operator: Operator, kind: str, row_name: str, given: dict[str, Any], result: Any
+) -> Sequence[Tensor | None]:
+    derivative = derivatives().get(row_name)
+    row = rows().get(row_name)
+    text = None if derivative is None else derivative.tangent
+    if text is not None and text != "linear":
+        return _expressed(operator, row_name, text, given, result)
+    if text == "linear" or kind == "view":
+        linear = {
+            name: _linear(value) if operator.schema.argument(name).base_type == "Tensor" else value
+            for name, value in given.items()
+        }
+        return _parts(_invoke(operator, linear))
+    if row is not None and row.family == "pointwise" and derivative is not None and len(_parts(result)) == 1:
+        return (_elementwise(operator, derivative, given, result),)
+    return _transposed(operator, given)
+
+
+def _linear(value: Any) -> Any:
+    """An argument's tangent, zeros where it has none; integers stay as they are."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_linear(one) for one in value)
+    if not isinstance(value, Tensor) or not _has_numbers(value):
+        return value
+    return _tangent_or_zeros(value)
+
+
+def _has_numbers(tensor: Tensor) -> bool:
+    dtype = tensor.geometry.dtype
+    return dtype.is_floating_point or dtype.is_complex
+
+
+def _tangent_or_zeros(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_tangent_or_zeros(one) for one in value]
+    if not isinstance(value, Tensor):
+        return None
+    found = tangent_of(value)
+    if found is not None:
+        return found
+    import gaugeblock
+
+    return gaugeblock.zeros_like(value)
+
+
+def _expressed(
+    operator: Operator, row_name: str, text: str, given: dict[str, Any], result: Any
+) -> Sequence[Tensor | None]:
+    """The tangents by the row's own expression: one, or ``RESULT=expression, ...``."""
+    schema = operator.schema
+    names = result_names(schema)
+    results = _parts(result)
+    values = {
+        **given,
+        **{f"{name}_t": _tangent_or_zeros(value) for name, value in given.items()},
+        **{name: results[place] for name, place in names.items() if place < len(results)},
+    }
+    found: list[Tensor | None] = [None] * len(results)
+    wanted = _named_parts(text, names)
+    for place, part in wanted.items():
+        one = expression(part, frozenset(), False)
+        space = {name: values[name] if name in values else find_name(name) for name in one.others}
+        found[place] = eval(compile(one.text, f"<tangent of {row_name}>", "eval"), space)
+    return found
+
+
+def _named_parts(text: str, names: Mapping[str, int]) -> dict[int, str]:
+    """``values=a, indices=b`` as expressions by place; a text that is one expression is that of the first result."""
+    import ast
+
+    try:
+        tree = ast.parse(f"f({text})", mode="eval").body
+    except SyntaxError:
+        return {0: text}
+    if isinstance(tree, ast.Call) and tree.keywords and not tree.args and all(k.arg in names for k in tree.keywords):
+        return {names[str(keyword.arg)]: ast.unparse(keyword.value) for keyword in tree.keywords}
+    return {0: text}
+
+
+def _elementwise(operator: Operator, derivative: Derivative, given: dict[str, Any], result: Tensor) -> Tensor | None:
+    """The sum over the inputs of the derivative at the input's tangent, for a function of single elements."""
+    total: Any = None
+    for names, text in derivative.formulas:
+        tangents = [tangent_of(given[name]) for name in names]
+        if all(one is None for one in tangents):
+            continue
+        one = expression(text, frozenset(), False)
+        for place, tangent in enumerate(tangents):
+            if tangent is None:
+                continue
+            conjugated: Any = tangent.expand(result.geometry.sizes).conj()  # type: ignore[attr-defined]
+            needed = tuple(at == place for at in range(len(names)))
+            space = {**given, "grad": conjugated, "result": result, "needed": needed}
+            space = {name: space[name] if name in space else find_name(name) for name in one.others}
+            part = eval(compile(one.text, f"<tangent of {operator.name}>", "eval"), space)
+            part = (part if len(names) == 1 else part[place]).conj()
+            total = part if total is None else total + part
+    if total is None:
+        return None
+    geometry = unwatched(result.geometry)
+    if total.geometry.dtype is not geometry.dtype:
+        total = total.real if total.geometry.dtype.is_complex and not geometry.dtype.is_complex else total
+        total = total.to(geometry.dtype)
+    expanded: Tensor = total.expand(geometry.sizes)
+    return expanded
+
+
+def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = False) -> Sequence[Tensor | None]:
+    """The tangents by differentiating the derivative with respect to the gradient that goes in."""
+    from .backward import grad
+
+    recording = STATE.grad
+    inputs: list[Tensor] = []
+    tangents: list[Tensor] = []
+
+    def alias(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return type(value)(alias(one) for one in value)
+        tangent = tangent_of(value)
+        if tangent is None:
+            return value
+        own = value.view_as(value) if recording and requires_grad(value) else value.detach().requires_grad_()
+        inputs.append(own)
+        tangents.append(tangent)
+        return own
+
+    with enable_grad():
+        aliased = {name: alias(value) for name, value in given.items()}
+        if inplace:
+            first = next(iter(aliased))
+            aliased[first] = aliased[first].clone()
+        results = [_primal_result(one) for one in _parts(_invoke(operator, aliased))]
+        outputs = [one for one in results if one is not None]
+        if not outputs:
+            return [None] * len(results)
+        probes = [_zeros_like(one).requires_grad_() for one in outputs]
+        gradients = grad(outputs, inputs, probes, create_graph=True, allow_unused=True)
+        pairs = [(g, t) for g, t in zip(gradients, tangents, strict=True) if g is not None and requires_grad(g)]
+        if not pairs:
+            found: Sequence[Any] = [_zeros_like(one) for one in outputs]
+        else:
+            found = grad(
+                [g for g, _ in pairs], probes, [_laid(t, g) for g, t in pairs], create_graph=recording,
+                allow_unused=True, materialize_grads=True,
+            )  # fmt: skip
+    order = iter(found)
+    return [None if one is None else next(order) for one in results]
+
+
+def _laid(tangent: Any, like: Tensor) -> Any:
+    return tangent if tangent.geometry.sizes == like.geometry.sizes else tangent.expand(like.geometry.sizes)
+
+
+def _primal_result(value: Any) -> Tensor | None:
+    return value if isinstance(value, Tensor) and requires_grad(value) else None
+
+
+def _zeros_like(tensor: Tensor) -> Any:
+    import gaugeblock
+
+    geometry = unwatched(tensor.geometry)
+    return gaugeblock.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+
+
+def function_tangents(function: Any, ctx: Any, args: tuple[Any, ...], results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The results of a custom function with the tangents that its jvp gives them."""
+    if PAUSED.value or not _tangents(args):
+        return results
+    with Pause():
+        found = function.jvp(ctx, *(tangent_of(one) for one in args))
+    for one, tangent in zip(results, _parts(found), strict=True):
+        if isinstance(one, Tensor):
+            set_tangent(one, tangent)
+    return results

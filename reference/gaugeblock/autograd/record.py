@@ -26,6 +26,7 @@ from .anomaly import ANOMALY, note_origin
 from .autograd_meta import accumulator_of, edge_of, plain_of, requires_grad, result_of, version
 from .below import below
 from .derivative_table import derivatives, row_of_form
+from .forward_mode import DUAL, outside
 from .formulas import Formulas, compiled, condition, node_class
 from .node import COUNTER
 from .saved_tensor import saved
@@ -60,6 +61,15 @@ def plain_list(tensors: Any) -> Any:
     return [one if one is None else plain_of(one) for one in tensors]
 
 
+def number_operand(number: Any, *others: Any) -> Tensor:
+    """A number that stands where a tensor may: a tensor without dims, of the dtype that the call computes in."""
+    import gaugeblock
+
+    tensor = next(one for one in others if isinstance(one, Tensor))
+    made: Tensor = gaugeblock.scalar_tensor(number, dtype=gaugeblock.result_type(tensor, number), device=tensor.device)
+    return made
+
+
 def _is_tensor(argument: Argument) -> bool:
     return argument.base_type == "Tensor"
 
@@ -86,12 +96,26 @@ def _passed(schema: Schema, plain: bool, replaced: Mapping[str, str]) -> str:
     return ", ".join(parts)
 
 
-def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | None) -> str:
-    """Source of ``record(...)`` for an operator that is "fresh", makes a "view" or writes "inplace"."""
+def recorder_source(
+    schema: Schema, formulas: Formulas, kind: str, quick: str | None, *, looking: bool = True
+) -> str:
+    """Source of ``record(...)`` for an operator that is "fresh", makes a "view" or writes "inplace".
+
+    With `looking` it first sees whether calls are recorded at all, and whether dual numbers are about.
+    """
     positional = ", ".join(a.name for a in schema.positional) + ("," if schema.positional else "")
     named = ", ".join(f"{a.name!r}: {a.name}" for a in schema.keyword_only)
     passing = f"below(operator, ({positional}), {{{named}}})"
-    lines = [f"def record({signature(schema)}):", "    if not STATE.grad or DUAL.level:", f"        return {passing}"]
+    lines = [f"def record({signature(schema)}):"]
+    if looking:
+        lines.append("    if not STATE.grad or DUAL.level:")
+        lines.append(f"        return outside(operator, kind, row_name, recorded, ({positional}), {{{named}}})")
+    singles = [a.name for a in schema.arguments if _is_tensor(a) and not a.is_list and not a.optional]
+    if len(singles) > 1 and kind != "view":
+        for name in singles:
+            others = ", ".join(other for other in singles if other != name)
+            lines.append(f"    if not isinstance({name}, Tensor):")
+            lines.append(f"        {name} = number_operand({name}, {others})")
     for argument in schema.arguments:
         if _is_tensor(argument):
             lines += [f"    {line}" for line in _unwrapping(argument, argument.name in formulas.inputs)]
@@ -232,10 +256,12 @@ def _quick(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
     import gaugeblock
 
     tests = ["not FAST_GLOBALS['OVERRIDING']"]
-    for argument in schema.keyword_only:
+    left_out = [a for a in schema.positional if a.name == "alpha"]
+    for argument in (*left_out, *schema.keyword_only):
         value = argument.default_value if argument.default is not None else None
         tests.append(f"{argument.name} is {value!r}" if value is None or isinstance(value, bool) else _is_default(argument))
-    given = ", ".join(f"p_{a.name}" if _is_tensor(a) else a.name for a in schema.positional)
+    shown = [a for a in schema.positional if a not in left_out]
+    given = ", ".join(f"p_{a.name}" if _is_tensor(a) else a.name for a in shown)
     return f"quick({given}) if {' and '.join(tests)} else {{run}}", getattr(gaugeblock, row.base)
 
 
@@ -255,20 +281,21 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
     real, formulas = node_class(row_name, row_schema, True)
     complex_, _ = node_class(row_name, row_schema, False)
     quick, function = _quick(operator, schema) if kind == "fresh" else (None, None)
-    source = recorder_source(schema, formulas, kind, quick)
     if kind == "inplace":
         writes = schema.arguments[0].name in formulas.inputs
         for one in (real, complex_):
             one.writes_self = writes  # type: ignore[attr-defined]
-    from .forward_mode import DUAL
-
     names: dict[str, Any] = {
         "ANOMALY": ANOMALY, "COUNTER": COUNTER, "Complex": complex_, "DUAL": DUAL, "FAST_GLOBALS": FAST_GLOBALS,
         "Real": real, "STATE": STATE, "below": below, "call": call, "check_inplace": check_inplace, "new": new_object,
         "note_origin": note_origin, "operator": operator, "plain_list": plain_list, "plain_of": plain_of,
         "quick": function, "rebase": rebase, "result_of": result_of, "results_of": results_of, "saved": saved,
         "unwrap": unwrap, "unwrap_list": unwrap_list, "version": version, "view_results": view_results,
+        "Tensor": Tensor, "kind": kind, "number_operand": number_operand, "outside": outside, "row_name": row_name,
     }  # fmt: skip
+    plainly = recorder_source(schema, formulas, kind, quick, looking=False)
+    names["recorded"] = compiled(f"recorder of {operator.name}, recording", plainly, names, "record")
+    source = recorder_source(schema, formulas, kind, quick)
     record: Callable[..., Any] = compiled(f"recorder of {operator.name}", source, names, "record")
     return record
 

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from gaugeblock_spec.schema import parse
 
 from ..dispatch.state import FAST_GLOBALS
+from ..dispatch.watching import any_watched
 from ..operators.pointwise_run import PointwiseNote
 from ..operators.prepared import with_runner
 from ..tensor.geometry import only_ints, remember
@@ -169,10 +170,14 @@ def slow_prepared(caller: Caller, name: str) -> Callable[..., Any]:
             key = _key(name, arguments, values)
         if key is None:
             return caller(*given, **named)
-        if more:
+        if FAST_GLOBALS["WATCHING"] and any_watched(values, more):
+            result = caller(*given, **named)
+            runner = None if more else kernel_runner(caller, arguments, given, named)
+        elif more:
             return into(key, values, given, named)
-        result, runner = with_runner(operator, caller, *given, **named)
-        runner = found_runner(runner, values, given, named)
+        else:
+            result, runner = with_runner(operator, caller, *given, **named)
+            runner = found_runner(runner, values, given, named)
         if runner is not None:
             remember(_first(values).plans, key, runner)
         return result
@@ -270,9 +275,11 @@ def _key(name: str, arguments: tuple[Argument, ...], values: tuple[Any, ...]) ->
             key.append(value)
         elif argument.kind != "-" or value is not None:
             return None
-    if not geometries or any(geometry.lazy or geometry.watched for geometry in geometries):
+    if not geometries or any(geometry.lazy for geometry in geometries):
         return None
     if arguments[0].kind == "L":
+        if any(geometry.watched for geometry in geometries):
+            return None
         key.append(tuple(geometries))
     else:
         del key[1]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from operator import is_
 from typing import Any
 
 from gaugeblock_spec.schema import parse
 
-from ..dispatch.dispatcher import call
+from ..dispatch.dispatcher import call, watched_recorder
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import FAST_GLOBALS
@@ -24,6 +25,7 @@ from .caller import Caller
 from .carry import carry
 from .converters import NO, number
 from .fast import learn
+from .source import SQUARES
 
 OPTION_DEFAULTS: dict[str, Any] = {
     "alpha": 1, "rounding_mode": None, "decimals": None, "out": None, "x": NO, "x1": NO, "x2": NO,
@@ -34,9 +36,14 @@ NUMBER_KEYS: dict[type, str] = {float: " float", int: " int"}
 
 def slow_unary(caller: Caller, row: str) -> Callable[..., Any]:
     """For ``exp(x)``."""
+    operator = REGISTRY.find(row)
 
     def run(self: Any, **options: Any) -> Any:
         options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
+        if self.__class__ is Tensor and not options and self.geometry.watched:
+            record = watched_recorder(operator, self.geometry.keys)
+            if record is not None:
+                return record(self)
         if self is NO or "x" in options:
             return caller(*(() if self is NO else (self,)), **options)
         if options and len(options) == 1 and "out" in options:
@@ -76,8 +83,15 @@ def slow_binary(
     """For ``add(x, y)`` and, with `inplace_keys` (one for tensors, one for numbers), ``x.add_(y)``."""
     tensor_key, number_key = inplace_keys or (tensor_row, number_row or "")
     inplace = inplace_keys is not None
+    record = None if inplace else recorded_binary((tensor_row, number_row))
 
     def run(self: Any, other: Any, **options: Any) -> Any:
+        if record is not None and self.__class__ is Tensor and FAST_GLOBALS["WATCHING"]:
+            watched = self.geometry.watched or (other.__class__ is Tensor and other.geometry.watched)
+            if watched and all(value is OPTION_DEFAULTS[name] for name, value in options.items()):
+                recorded = record(self, other)
+                if recorded is not NO:
+                    return recorded
         options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
         if self is NO or other is NO or "x1" in options or "x2" in options:
             operand = parse(caller.group.overloads[0].schema).positional[1].name
@@ -100,6 +114,11 @@ def slow_binary(
                 row = None
             else:
                 key = (tensor_key, other.geometry)
+        elif kind in NUMBER_KEYS and other == 2 and tensor_row.partition(".")[0] in SQUARES:
+            result = caller(self, other)
+            if not inplace and (kind is int or self.geometry.dtype.kind == 2):
+                learn("square", "square", self)
+            return result
         elif kind in NUMBER_KEYS:
             row = number_row
             key = number_key + NUMBER_KEYS[kind]
@@ -187,10 +206,37 @@ def operand_of(other: Any) -> Any:
     return other if isinstance(other, Tensor) else number(other)
 
 
-def slow_dunder(caller: Caller, run: Callable[..., Any]) -> Callable[..., Any]:
+def recorded_binary(rows: tuple[str, str | None]) -> Callable[[Any, Any], Any]:
+    """The call ``x + y`` with a watched tensor, by its recorder; NO when there is more to be done than recording."""
+    tensor_row, number_row = (None if row is None else REGISTRY.find(row) for row in rows)
+
+    def record(self: Any, other: Any) -> Any:
+        kind = other.__class__
+        if kind is Tensor:
+            mine, others = self.geometry.keys, other.geometry.keys
+            found = None if mine is None or others is None else watched_recorder(tensor_row, mine | others)
+        elif kind in NUMBER_KEYS and number_row is not None:
+            found = watched_recorder(number_row, self.geometry.keys)
+        else:
+            return NO
+        return NO if found is None else found(self, other)
+
+    return record
+
+
+def slow_dunder(
+    caller: Caller, run: Callable[..., Any], rows: tuple[str, str | None] | None = None
+) -> Callable[..., Any]:
     """The general path of ``x + y``: NotImplemented for what is neither tensor nor number."""
+    record = None if rows is None else recorded_binary(rows)
 
     def operator(self: Any, other: Any) -> Any:
+        if record is not None and self.__class__ is Tensor:
+            watched = self.geometry.watched or (other.__class__ is Tensor and other.geometry.watched)
+            if watched:
+                recorded = record(self, other)
+                if recorded is not NO:
+                    return recorded
         if other.__class__ not in PLAIN:
             taken = intercept(caller.public, (self, other), {})
             if taken is not NOT_OVERRIDDEN:
@@ -199,6 +245,15 @@ def slow_dunder(caller: Caller, run: Callable[..., Any]) -> Callable[..., Any]:
         return NotImplemented if found is NO else run(self, found)
 
     return operator
+
+
+REVERSED_METHODS: dict[str, Callable[[Any, Any], Any]] = {
+    "add.Tensor": lambda self, number: self.add(number),
+    "mul.Tensor": lambda self, number: self.mul(number),
+    "sub.Tensor": lambda self, number: sys.modules["gaugeblock"].rsub(self, number),
+    "div.Tensor": lambda self, number: self.reciprocal() * number,
+}
+"""``number + x`` and its like of a tensor that autograd watches, as calls with the tensor first."""
 
 
 def slow_reversed(row: str, dunder: str) -> Callable[..., Any]:
@@ -214,6 +269,8 @@ def slow_reversed(row: str, dunder: str) -> Callable[..., Any]:
         if found is NO:
             return NotImplemented
         kind = found.__class__
+        if self.geometry.watched and row in REVERSED_METHODS:
+            return REVERSED_METHODS[row](self, found)
         if kind not in NUMBER_KEYS or self.__class__ is not Tensor:
             return call(operator, found, self)
         key = f"{row} reversed{NUMBER_KEYS[kind]}"

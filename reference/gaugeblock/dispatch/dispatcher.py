@@ -100,6 +100,14 @@ def call(operator: Operator, *args: Any, **kwargs: Any) -> Any:
     return found.entry.function(*args, **kwargs)  # type: ignore[misc]
 
 
+def watched_recorder(operator: Operator, keys: int | None) -> Kernel | None:
+    """What records a call of tensors with these keys, one of them watched; None when more than that is to be done."""
+    if keys is None or FAST_GLOBALS["SPECIAL"] or FAST_GLOBALS["OVERRIDING"]:
+        return None
+    found = operator.resolved.get((keys | DEFAULT_INCLUDE) & ~DEFAULT_EXCLUDE)
+    return None if found is None else found.entry.function
+
+
 def plain_kernel(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Kernel | None:
     """The kernel that `call` runs on these arguments; None when it takes more than them."""
     found = operator.resolved.get(key_set(tuple(args), kwargs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -37,7 +38,7 @@ def angle_forward(tangent: Tensor, self: Tensor) -> Tensor:
 def over_squares(value: Tensor, self: Tensor, other: Tensor) -> Tensor:
     """``value / (self**2 + other**2)``, 0 where that is 0."""
     squares = self * self + other * other
-    return (value / squares).masked_fill(squares == 0, 0)
+    return value / squares.masked_fill(squares == 0, math.inf)
 
 
 HELPERS: dict[str, Callable[..., Any]] = {

@@ -38,7 +38,7 @@ def count(shape: tuple[int, ...], dim: Dims) -> int:
 
 def mean_back(grad: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
     """The gradient of a mean."""
-    return spread(grad / count(shape, dim), shape, dim, keepdim)
+    return spread(grad / max(count(shape, dim), 1), shape, dim, keepdim)
 
 
 def nanmean_back(grad: Tensor, self: Tensor, dim: Dims, keepdim: bool) -> Tensor:
@@ -63,7 +63,6 @@ def share_dim_back(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdi
 
 HELPERS: dict[str, Callable[..., Any]] = {
     "spread": spread,
-    "count": count,
     "mean_back": mean_back,
     "nanmean_back": nanmean_back,
     "share_back": share_back,

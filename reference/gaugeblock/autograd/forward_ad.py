@@ -1,0 +1,101 @@
+"""The public side of forward mode: levels, make_dual, unpack_dual."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+from ..core.errors import type_error
+from ..tensor.tensor import Tensor
+from .autograd_meta import handle, plain_of, requires_grad
+from .forward_mode import DUAL, Pause, set_tangent, tangent_of
+
+NESTED = "Nested forward mode AD is not supported at the moment"
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A dual number taken apart; `tangent` is None for a tensor that has none."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def enter_dual_level() -> int:
+    """Open the level at which dual numbers live, and return its number. RuntimeError for a second one."""
+    if DUAL.level:
+        raise RuntimeError(NESTED)
+    DUAL.level += 1
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the level: its dual numbers are ordinary tensors again. RuntimeError when none is open."""
+    if not DUAL.level:
+        raise RuntimeError("Trying to exit a forward AD level that was not entered: none is open")
+    if level not in (None, 0):
+        raise RuntimeError(f"Trying to exit a forward AD level that was not the last one that was created: {level}")
+    DUAL.level -= 1
+    DUAL.epoch += 1
+
+
+class dual_level:
+    """``with dual_level():`` opens a level for the block."""
+
+    def __enter__(self) -> Self:
+        enter_dual_level()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A view of the tensor that carries a tangent. RuntimeError outside a level, for other sizes or another dtype.
+
+    TypeError unless both are floating or complex tensors.
+    """
+    if not DUAL.level:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
+    for name, value in (("tensor", tensor), ("tangent", tangent)):
+        if not isinstance(value, Tensor):
+            type_error("make_dual", name, value, "Tensor")
+    dtype = tensor.geometry.dtype
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise ValueError(f"Expected primal to be floating point or complex, but got: {dtype}")
+    if not (tangent.geometry.dtype.is_floating_point or tangent.geometry.dtype.is_complex):
+        raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
+    if tangent.geometry.sizes != tensor.geometry.sizes:
+        raise RuntimeError(
+            f"Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+    if tangent.geometry.dtype is not dtype:
+        raise RuntimeError(f"Expected primal and tangent to have the same dtype, got {dtype} and {tangent.dtype}")
+    if tangent_of(tensor) is not None:
+        raise RuntimeError("make_dual(): the tensor has a tangent already; nested forward mode AD is not supported")
+    with Pause():
+        dual: Tensor
+        if requires_grad(tensor):
+            dual = tensor.view_as(tensor)  # type: ignore[attr-defined]
+        else:
+            dual = handle(plain_of(tensor))
+        set_tangent(dual, tangent)
+    return dual
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The primal, a view without tangent, and the tangent. TypeError unless it is a tensor."""
+    if not isinstance(tensor, Tensor):
+        type_error("unpack_dual", "tensor", tensor, "Tensor")
+    tangent = tangent_of(tensor)
+    if tangent is None:
+        return UnpackedDualTensor(tensor, None)
+    with Pause():
+        primal: Tensor
+        if requires_grad(tensor):
+            primal = tensor.view_as(tensor)  # type: ignore[attr-defined]
+        else:
+            primal = handle(plain_of(tensor))
+    return UnpackedDualTensor(primal, tangent)
