@@ -25,7 +25,7 @@ def pow_base(grad: Tensor, base: Tensor, exponent: Tensor | Number) -> Tensor:
 
 
 def pow_exponent(grad: Tensor, base: Tensor | Number, exponent: Tensor, result: Tensor) -> Tensor:
-    """The gradient of ``base ** exponent`` by the exponent: 0 where the base is 0 and that is a real number from 0 up."""
+    """The gradient of ``base ** exponent`` by the exponent; 0 where the base is 0 and that a real number from 0 up."""
     upward = (exponent.real >= 0) & (exponent.imag == 0) if exponent.is_complex() else exponent >= 0
     if isinstance(base, Tensor):
         return gb.where((base == 0) & upward, 0, grad * (result * base.to(result.dtype).log()).conj())
