@@ -50,6 +50,14 @@ def validate(session: nox.Session) -> None:
 
 
 @nox.session
+def gradcheck(session: nox.Session) -> None:
+    """``nox -s gradcheck -- BACKEND [options]``: derivatives against finite differences (default: reference)."""
+    arguments = session.posargs or ["reference", "--second-order", "--forward"]
+    session.install(".", *([TORCH] if arguments[0].startswith("torch") else []))
+    session.run("gaugeblock", "gradcheck", *arguments)
+
+
+@nox.session
 def report(session: nox.Session) -> None:
     """``nox -s report -- runs/reference/record.json [--format markdown]``: print a run again, or in another format."""
     session.install(".")

@@ -38,7 +38,7 @@ class Handle:
 
 @dataclass
 class Outcome:
-    """What a session did, summed over its examples."""
+    """What a session did, summed over its examples; ``figures`` are what a test measured, by name."""
 
     examples: int = 0
     calls: int = 0
@@ -46,6 +46,7 @@ class Outcome:
     noncontiguous: int = 0
     unsupported: dict[str, str] = field(default_factory=dict)
     operators: set[str] = field(default_factory=set)
+    figures: dict[str, float] = field(default_factory=dict)
 
 
 class Conversation:

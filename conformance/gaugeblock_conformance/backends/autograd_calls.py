@@ -214,6 +214,4 @@ class Differentiating:
 
     def unpack_dual(self, tensor: Any) -> tuple[Any, Any]:
         primal, tangent = self.module.autograd.forward_ad.unpack_dual(tensor)
-        # A tangent of zeros may be without memory of its own.
-        without_memory = tangent is not None and getattr(tangent, "_is_zerotensor", bool)()
-        return primal, tangent.clone() if without_memory else tangent
+        return primal, tangent

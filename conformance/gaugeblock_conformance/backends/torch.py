@@ -58,6 +58,10 @@ class TorchBackend(TorchStyleBackend):
     def _on_instruction_set(self, level: str, calls: Sequence[tuple[Any, ...]]) -> list[Array]:
         return instruction_sets.run(type(self), "ATEN_CPU_CAPABILITY", level, calls)
 
+    def to_numpy(self, tensor: Any) -> Array:
+        # Derivatives that are zero everywhere may have no memory.
+        return super().to_numpy(tensor.clone() if tensor._is_zerotensor() else tensor)
+
     def watch_storage(self, tensor: Any) -> Callable[[], bool]:
         """Capability ``refcount``: whether the storage under ``tensor`` is still there."""
         storage = tensor.untyped_storage()

@@ -20,6 +20,7 @@ from ..runner import suite as suites
 from ..runner.progress import reporter
 from ..runner.run import RECORD, Options, Record, exit_status, validate
 from ..runner.selection import Selection
+from .arguments import megabytes, positive, seconds, words
 
 SUITE = suites.STANDARD
 FORMATS_GROUP = "gaugeblock.reports"
@@ -42,17 +43,17 @@ class Validate:
         add("--requirement", nargs="+", action="extend", default=[], metavar="ID", help="only these requirements")
         add("--budget", default="standard", metavar="B", help=f"{', '.join(BUDGETS)} (standard)")
         add("--seed", type=int, default=0, metavar="N", help="seed of all drawn examples (0)")
-        add("--jobs", type=_positive, metavar="N", help="worker processes (the number of CPUs)")
+        add("--jobs", type=positive, metavar="N", help="worker processes (the number of CPUs)")
         add("--expect", metavar="FILE", help="expected failures; 'none' for none (the shipped file, if there is one)")
         add("--resume", action="store_true", help="continue the interrupted run in DIR")
         add("--out", type=Path, metavar="DIR", help="where journal, record and reports go (runs/BACKEND)")
         add("--format", nargs="+", action="extend", default=[], metavar="F", help=_formats_help())
-        add("--timeout", type=_seconds, metavar="S", help="seconds for one requirement (by budget)")
-        add("--memory", type=_megabytes, metavar="MIB", help="memory for one worker; 0 for no limit (by machine)")
+        add("--timeout", type=seconds, metavar="S", help="seconds for one requirement (by budget)")
+        add("--memory", type=megabytes, metavar="MIB", help="memory for one worker; 0 for no limit (by machine)")
         add("--no-snippet-check", action="store_true", help="do not execute the snippets of failures")
 
     def run(self, args: argparse.Namespace) -> int:
-        formats = _words(args.format) or ["terminal"]
+        formats = words(args.format) or ["terminal"]
         known = {"json": None, **_formats()}
         formats = list(known) if "all" in formats else formats
         for name in formats:
@@ -62,7 +63,7 @@ class Validate:
         options = Options(
             backend=args.backend,
             out=out,
-            selection=Selection(tuple(_words(args.area)), args.level.lower(), tuple(_words(args.requirement))),
+            selection=Selection(tuple(words(args.area)), args.level.lower(), tuple(words(args.requirement))),
             budget=args.budget,
             seed=args.seed,
             jobs=args.jobs,
@@ -109,38 +110,6 @@ def _lazily(point: Any) -> Render:
 def _formats_help() -> str:
     names = sorted({"json", *(point.name for point in entry_points(group=FORMATS_GROUP))})
     return f"{', '.join(names)} or all; terminal is printed, the others are written to DIR (terminal; json always)"
-
-
-def _words(given: Sequence[str]) -> list[str]:
-    return [word for item in given for word in item.split(",") if word]
-
-
-def _positive(text: str) -> int:
-    return _number(text, 1, "a whole number from 1")
-
-
-def _megabytes(text: str) -> int:
-    return _number(text, 0, "a whole number of MiB from 0") << 20
-
-
-def _number(text: str, least: int, allowed: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = least - 1
-    if value < least:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {allowed}")
-    return value
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
-    return value
 
 
 command = Validate()

@@ -160,6 +160,7 @@ def _count(row: Row, backend: Backend, result: CaseResult, again: bool) -> None:
     row["calls"] += outcome.calls
     row["tensors"] += outcome.tensors
     row["noncontiguous"] += outcome.noncontiguous
+    row["figures"].update(outcome.figures)
 
 
 def _support(backend: Backend, operators: set[str], before: str | None) -> str | None:

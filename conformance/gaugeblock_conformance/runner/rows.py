@@ -53,6 +53,7 @@ class Row(TypedDict):
     unsupported: dict[str, str]
     failure: Failure | None
     further_failures: list[Failure]
+    figures: dict[str, float]
 
 
 def new_row(requirement: Requirement, status: Status = "passed", reason: str | None = None) -> Row:
@@ -79,6 +80,7 @@ def new_row(requirement: Requirement, status: Status = "passed", reason: str | N
         unsupported={},
         failure=None,
         further_failures=[],
+        figures={},
     )
 
 

@@ -29,8 +29,9 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Options:
-    """What to run and how. ``expect`` is a file, ``"none"``, or None for the shipped one of the backend's version;
-    ``memory`` is in bytes for one worker, 0 for no limit, None for an even share of most of the machine's memory.
+    """What to run and how. ``expect`` is a file, ``"none"``, or None for the shipped one of the backend's version,
+    whose name begins with ``shipped``; ``memory`` is in bytes for one worker, 0 for no limit, None for an even share
+    of most of the machine's memory.
     """
 
     backend: str
@@ -45,6 +46,7 @@ class Options:
     memory: int | None = None
     check_snippets: bool = True
     suite: str = suites.STANDARD
+    shipped: str = ""
 
 
 class Reporter(Protocol):
@@ -83,7 +85,7 @@ def validate(options: Options, reporter: Reporter) -> Record:
     setup = {"backend": name.text, "suite": options.suite, "budget": budget.name, "seed": options.seed}
     with Pool(suite.requirements, jobs, limits, **setup) as pool:
         backend = pool.backend(reporter.note)
-        manifest = _manifest(options.expect, backend, set(suite.requirements))
+        manifest = _manifest(options, backend, set(suite.requirements))
         reporter.note(f"expected failures: {len(manifest.expected)} ({manifest.source})")
         configuration = {
             "backend": name.text,
@@ -155,12 +157,13 @@ def exit_status(record: Record) -> int:
     return 1 if bad else 0
 
 
-def _manifest(expect: str | None, backend: dict[str, Any], known: set[str]) -> Manifest:
+def _manifest(options: Options, backend: dict[str, Any], known: set[str]) -> Manifest:
+    expect = options.expect
     if expect == "none":
         return NOTHING
     if expect is not None:
         return expectations.read(Path(expect), known, backend["device"])
-    found = expectations.shipped(backend["name"], backend["version"])
+    found = expectations.shipped(options.shipped + backend["name"], backend["version"])
     if found is None:
         return NOTHING
     return replace(expectations.read(found, known, backend["device"]), source=f"{found.name}, shipped with the suite")

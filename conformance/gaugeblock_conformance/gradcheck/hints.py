@@ -1,0 +1,64 @@
+"""What the rows of some operators need so that they are differentiated where they are smooth: one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Hint:
+    """``prepare`` says what becomes of an argument before the operator gets it (a name of ``PREPARE``); ``finish`` what
+    of the results (a name of ``FINISH``), where several are right or they are not smooth. ``within`` narrows the range
+    of an argument's values; ``fixed`` are arguments that are not drawn; by those in ``constant`` nothing is derived.
+    ``seeded``: the same random numbers each time, as for all rows of family random. ``skip``: why it is not tested.
+    """
+
+    prepare: Mapping[str, str] = field(default_factory=dict)
+    finish: str = ""
+    within: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    constant: tuple[str, ...] = ()
+    seeded: bool = False
+    skip: str = ""
+
+
+_SEEDED = Hint(seeded=True)
+
+HINTS: dict[str, Hint] = {
+    # Matrices of which one triangle is read stand for symmetric ones.
+    "linalg_eigh": Hint(prepare={"self": "symmetric"}, finish="absolute"),
+    "linalg_eigvalsh": Hint(prepare={"self": "symmetric"}),
+    "linalg_cholesky": Hint(prepare={"self": "definite"}),
+    "linalg_cholesky_ex": Hint(prepare={"self": "definite"}),
+    "cholesky": Hint(prepare={"self": "definite"}),
+    "cholesky_inverse": Hint(prepare={"self": "triangle"}),
+    "cholesky_solve": Hint(prepare={"input2": "triangle"}),
+    # Vectors are right with any sign, or phase.
+    "linalg_eig": Hint(finish="absolute"),
+    "linalg_svd": Hint(fixed={"full_matrices": False}, finish="absolute"),
+    "svd": Hint(fixed={"some": True, "compute_uv": True}, finish="absolute"),
+    # Columns beyond the rank are not determined.
+    "linalg_qr": Hint(fixed={"mode": "reduced"}),
+    "qr": Hint(fixed={"some": True}),
+    # Ranges that no domain states.
+    "special_zeta": Hint(within={"self": (1.1, 4.0), "other": (0.3, 3.0)}),
+    "poisson": Hint(within={"self": (0.3, 3.0)}),
+    # A sample is taken for a constant, although it moves with mean and spread.
+    "normal": Hint(skip="what is drawn counts as constant"),
+    # Random numbers outside the family of that name.
+    "dropout": _SEEDED,
+    "native_dropout": _SEEDED,
+    "alpha_dropout": _SEEDED,
+    "feature_dropout": _SEEDED,
+    "feature_alpha_dropout": _SEEDED,
+    "rrelu": _SEEDED,
+    "rrelu_with_noise": Hint(seeded=True, constant=("noise",)),
+    "scaled_dot_product_attention": _SEEDED,
+}
+
+
+def hint_of(operator: str) -> Hint:
+    """The hint of a row, by its name or by its name without the overload."""
+    return HINTS.get(operator) or HINTS.get(operator.partition(".")[0]) or Hint()

@@ -1,0 +1,144 @@
+"""One operator of a backend: its derivatives of one order at several calls, and the verdict as the runner wants it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from gaugeblock_spec import operators
+
+from ..backend import Backend, MissingCapability, Unsupported
+from ..failure import ConformanceError
+from ..operators.drawing import drawable
+from ..problem import one_line
+from ..session import Session
+from .check import Options, check
+from .comparing import Tally
+from .error import GradcheckError
+from .hints import hint_of
+from .second import check_second
+from .subject import Subject
+from .telling import snippet
+from .trials import DTYPES, Trial, trials
+
+FIRST, SECOND, FORWARD = "first_order", "second_order", "forward_mode"
+ORDERS = (FIRST, SECOND, FORWARD)
+_WANTED = {"float64": 3, "complex128": 2}
+# Jacobians with more entries are checked by projections.
+_ENTRIES = 800
+
+
+def check_operator(session: Session, operator: str, order: str, fast: bool) -> None:
+    """Check the derivatives of ``order`` of an operator, and note examples and figures in the session's outcome.
+
+    Raises:
+        ConformanceError: a derivative is wrong, missing, or cannot be computed.
+        Unsupported: no call of the operator can be checked; says why.
+    """
+    hint, outcome, backend = hint_of(operator), session.outcome, session.backend
+    if hint.skip:
+        raise Unsupported(f"{operator}: {hint.skip}")
+    if not drawable(operator):
+        raise Unsupported(f"{operator}: its arguments cannot be drawn")
+    if "threads" in backend.capabilities:
+        backend.call("set_num_threads", 1)
+    reasons: list[str] = []
+    tally = Tally()
+    for trial in _all_trials(operator, session.seed):
+        if session.trace_sink is not None:
+            session.trace_sink(snippet(session.dialect, trial, order, fast, None))
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                run_trial(backend, trial, order, fast, tally)
+            except _NotChecked as reason:
+                reasons.append(str(reason))
+                continue
+            except (Unsupported, MissingCapability):
+                raise
+            except Exception as error:
+                raise _failure(session, trial, order, fast, error) from error
+        outcome.examples += 1
+        outcome.calls += 1
+        outcome.tensors += len(trial.inputs)
+    if tally.entries:
+        outcome.figures = {"worst": tally.worst, "entries": float(tally.entries)}
+    elif not outcome.examples:
+        raise Unsupported(f"{operator}: {reasons[0] if reasons else 'no call has operands to differentiate by'}")
+
+
+class _NotChecked(Exception):
+    """The call stands for nothing that can be checked."""
+
+
+def run_trial(backend: Backend, trial: Trial, order: str, fast: bool, tally: Tally) -> None:
+    """Check one call.
+
+    Raises:
+        GradcheckError: a derivative is wrong, or there is none.
+    """
+    function, leaves = trial.function(backend)
+    results = _results(backend, trial, function, leaves)
+    floating = [r for r in results if backend.dtype(r) in DTYPES]
+    if not floating:
+        raise _NotChecked("no result is a floating one")
+    if not any(backend.call("requires_grad", r) for r in floating):
+        raise GradcheckError("no result requires grad although an operand does")
+    if not all(np.isfinite(backend.to_numpy(r)).all() for r in floating):
+        raise _NotChecked("a result is not finite at the points drawn")
+    subject = Subject(backend, function, leaves)
+    size = sum(int(np.prod(backend.shape(r))) for r in floating)
+    large = trial.elements * (size + (trial.elements if order == SECOND else 0)) > _ENTRIES
+    options = Options(
+        check_backward_ad=order != FORWARD, check_forward_ad=order == FORWARD, fast_mode=fast or large
+    )  # fmt: skip
+    tally.add(check_second(subject, options) if order == SECOND else check(subject, options))
+
+
+def _results(backend: Backend, trial: Trial, function: Any, leaves: list[Any]) -> list[Any]:
+    """The tensors among the results; a call that the backend refuses is not checked."""
+    kind = type(leaves[0])
+    try:
+        result = function(*leaves)
+    except (Unsupported, MissingCapability):
+        raise
+    except Exception as error:
+        raise _NotChecked(f"the calls drawn are refused: {one_line(error)[:200]}") from error
+    return [r for r in (result if isinstance(result, list | tuple) else [result]) if isinstance(r, kind)]
+
+
+def _all_trials(operator: str, seed: int) -> Iterator[Trial]:
+    for dtype in DTYPES:
+        if dtype in operators.load()[operator].dtypes:
+            yield from trials(operator, dtype, seed, _WANTED[dtype])
+
+
+def _failure(session: Session, trial: Trial, order: str, fast: bool, error: Exception) -> ConformanceError:
+    name = trial.call.operator
+    example = {"call": repr(trial.call)}
+    found = error.entry if isinstance(error, GradcheckError) else None
+    text = snippet(session.dialect, trial, order, fast, found)
+    what = order.replace("_", " ")
+    if not isinstance(error, GradcheckError):
+        message = f"{name}, {what}: raised {one_line(error)[:300]}"
+        kind = type(error).__name__
+        return ConformanceError(message, "a derivative", kind, example, text, f"{name} raises {kind}")
+    expected, got = (f"{found.numerical:.9g}", f"{found.analytical:.9g}") if found else ("", "")
+    return ConformanceError(f"{name}, {what}: {error.message}", expected, got, example, text, f"derivative of {name}")
+
+
+def assert_derivative(
+    backend: Backend, operator: str, order: str, dtype: str, place: int, seed: int, fast: bool
+) -> None:
+    """Check the ``place``-th call of an operator with operands of ``dtype`` again: the last line of some snippets.
+
+    Raises:
+        AssertionError: a derivative is wrong.
+    """
+    trial = trials(operator, dtype, seed, _WANTED[dtype])[place]
+    try:
+        run_trial(backend, trial, order, fast, Tally())
+    except GradcheckError as error:
+        raise AssertionError(error.message) from None

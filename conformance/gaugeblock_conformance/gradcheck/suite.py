@@ -1,0 +1,82 @@
+"""The derivatives of every differentiable operator as a suite for the runner: one requirement for each order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+
+from gaugeblock_spec import operators
+from gaugeblock_spec.requirements import Requirement
+
+from ..requirement import TestCase
+from ..runner.suite import Suite
+from ..session import Session
+from .operators import FIRST, FORWARD, ORDERS, SECOND, check_operator
+from .rows import differentiable
+
+SLOW = f"{__name__}:slow"
+FAST = f"{__name__}:fast"
+_SENTENCES = {
+    FIRST: "The gradient of `{}` agrees with central differences of it.",
+    SECOND: "The gradient of the gradient of `{}` agrees with central differences of its gradient.",
+    FORWARD: "The forward derivative of `{}` agrees with central differences of it.",
+}
+_NEEDS = {FIRST: ("autograd",), SECOND: ("autograd", "autograd.double"), FORWARD: ("autograd", "autograd.fwd")}
+
+
+def identifier(operator: str, order: str) -> str:
+    """The requirement's id: ``first_order/add-tensor``."""
+    return f"{order}/{operator.replace('_', '-').replace('.', '--').lower().strip('-')}"
+
+
+@cache
+def operator_of() -> dict[str, str]:
+    """Requirement id -> operator."""
+    found: dict[str, str] = {}
+    for operator in differentiable():
+        for order in ORDERS:
+            name = identifier(operator, order)
+            while name in found:
+                name += "-0"
+            found[name] = operator
+    return found
+
+
+def slow() -> Suite:
+    """Full Jacobians."""
+    return _suite(fast=False)
+
+
+def fast() -> Suite:
+    """Random projections."""
+    return _suite(fast=True)
+
+
+def _suite(fast: bool) -> Suite:
+    found = {name: _requirement(name, operator) for name, operator in operator_of().items()}
+    in_order = sorted(found, key=lambda name: ORDERS.index(found[name].area))
+    requirements = {name: found[name] for name in in_order}
+
+    def tests() -> dict[str, list[TestCase]]:
+        return {name: [_test(requirement, fast)] for name, requirement in requirements.items()}
+
+    return Suite(requirements, tests)
+
+
+def _requirement(name: str, operator: str) -> Requirement:
+    order, _, slug = name.partition("/")
+    file = operators.load()[operator].file
+    return Requirement(
+        id=name, area=order, slug=slug, level="MUST", capabilities=_NEEDS[order], origin=("AUTOGRAD-045",),
+        source=f"derivatives/{file}", sentence=_SENTENCES[order].format(operator), examples=(), section="gradcheck",
+        line=0,
+    )  # fmt: skip
+
+
+def _test(requirement: Requirement, fast: bool) -> TestCase:
+    operator = operator_of()[requirement.id]
+    run: Callable[[Session], None] = partial(check_operator, operator=operator, order=requirement.area, fast=fast)
+    return TestCase(
+        name=f"{requirement.area} {operator}", function=run, module=__name__, line=0, ids=(requirement.id,),
+        needs=requirement.capabilities,
+    )  # fmt: skip
