@@ -72,6 +72,20 @@ def test_assignments(s: Session) -> None:
     s.expect_values(gradient(s, y, x), np.array([5.0, 6.0]))
 
 
+@requirement("autograd/view-follows-a-base-that-came-to-require-grad")
+@forall(place=PLACES, kind=KINDS, asked=hs.booleans())
+def test_writes_to_views_of_formerly_plain_bases(s: Session, place: int, kind: int, asked: bool) -> None:
+    x = leaf(s, X)
+    y = s.call("clone", s.tensor(X))
+    v, reached = view_of(s, y, place)
+    s.call("copy_", y, x)
+    if asked:
+        s.expect(s.call("requires_grad", v), True, "requires_grad of the view")
+        s.expect(s.call("is_leaf", v), False, "is_leaf of the view")
+    slope, _, _ = write_to(s, v, kind)
+    s.expect_values(gradient(s, y, x), np.where(reached, slope, 1.0), signed_zero=False)
+
+
 @requirement("autograd/leaf-cannot-be-written")
 @forall(place=PLACES, kind=KINDS, whole=hs.booleans())
 def test_writes_to_leaves(s: Session, place: int, kind: int, whole: bool) -> None:
