@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import gaugeblock as gb
 import pytest
@@ -84,3 +85,36 @@ def test_changes_in_place_are_not_counted() -> None:
         y.add_(1).exp_()
         y.mul_(0)
     assert y.tolist() == [0.0, 0.0] and y.is_inference()
+
+
+@pytest.mark.parametrize("learned", [False, True])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.add_(1),
+        lambda x: x.add_(gb.ones([3])),
+        lambda x: x.exp_(),
+        lambda x: gb.add(gb.ones([3]), 1, out=x),
+        lambda x: gb.cumsum(gb.ones([3]), 0, out=x),
+        lambda x: gb.mv(gb.ones([3, 3]), gb.ones([3]), out=x),
+        lambda x: x.copy_(gb.ones([3])),
+        lambda x: x.__setitem__(0, 5.0),
+        lambda x: x.__setitem__(gb.tensor([0, 1]), 5.0),
+        lambda x: x[1:].zero_(),
+        lambda x: x.uniform_(),
+        lambda x: x.scatter_(0, gb.tensor([0]), 7.0),
+        lambda x: x.index_add_(0, gb.tensor([0]), gb.ones([1])),
+        lambda x: x.masked_fill_(gb.tensor([True, False, True]), 1.0),
+        lambda x: x.unsqueeze_(0),
+    ],
+)
+def test_writes_outside_of_the_mode_are_refused(write: Callable[[gb.Tensor], object], learned: bool) -> None:
+    for _ in range(3 if learned else 0):
+        write(gb.zeros([3]))
+    with gb.inference_mode():
+        y = gb.ones([3]) + 0.25
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+        write(y)
+    assert y.tolist() == [1.25, 1.25, 1.25]
+    with gb.inference_mode():
+        write(y)

@@ -196,8 +196,8 @@ def _into(self: Tensor, entry: Any, *values: Any) -> Tensor:
     """Run an in-place entry on `self`."""
     kernel, count = entry
     pointer = self.pointer
-    kernel(pointer, pointer, *values, count)
     bump_version(self)
+    kernel(pointer, pointer, *values, count)
     return self
 
 

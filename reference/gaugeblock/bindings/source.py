@@ -105,16 +105,18 @@ def inplace_unary(name: str, function: str, row: str, *, options: tuple[str, ...
         f"        plan = self.geometry.plans.get({row!r})\n"
         f"        if plan:\n"
         f"            kernel, count = plan\n"
-        f"            pointer = self.pointer\n"
-        f"            kernel(pointer, pointer, count)\n" + indent(_BUMP, 3) + f"    return slow_{name}(self{rest})\n"
+        + indent(_COUNTED.format(call="kernel(pointer, pointer, count)"), 3)
+        + f"    return slow_{name}(self{rest})\n"
     )
 
 
-_BUMP = """\
+_COUNTED = """\
 if self.counter is None:
     self.storage.version += 1
 else:
     bump_version(self)
+pointer = self.pointer
+{call}
 return self
 """
 
@@ -224,8 +226,7 @@ def inplace_binary(
         f"                plan = geometry.plans.get({tensor_row!r})\n"
         f"                if plan:\n"
         f"                    kernel, count = plan\n"
-        f"                    pointer = self.pointer\n"
-        f"                    kernel(pointer, pointer, {other}.pointer, count)\n" + indent(_BUMP, 5)
+        + indent(_COUNTED.format(call=f"kernel(pointer, pointer, {other}.pointer, count)"), 5)
     )
     if number_row is not None:
         body += (
@@ -238,8 +239,7 @@ def inplace_binary(
             f"                plan = None\n"
             f"            if plan:\n"
             f"                kernel, count = plan\n"
-            f"                pointer = self.pointer\n"
-            f"                kernel(pointer, pointer, {other}, count)\n" + indent(_BUMP, 4)
+            + indent(_COUNTED.format(call=f"kernel(pointer, pointer, {other}, count)"), 4)
         )
     return body + f"    return {slow}(self, {other}{rest})\n"
 

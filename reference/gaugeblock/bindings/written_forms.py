@@ -37,8 +37,8 @@ def writing(runner: Any, geometry: Geometry) -> Callable[..., Tensor | None]:
         def run(out: Tensor, self: Tensor) -> Tensor | None:
             if out.storage is self.storage:
                 return None
-            kernel(out.pointer, self.pointer, *tail)
             bump_version(out)
+            kernel(out.pointer, self.pointer, *tail)
             return out
 
         return run
@@ -50,8 +50,8 @@ def writing(runner: Any, geometry: Geometry) -> Callable[..., Tensor | None]:
         result = runner(*values)
         if result is None or result.geometry is not geometry:
             return None
-        memmove(out.pointer, result.pointer, nbytes)
         bump_version(out)
+        memmove(out.pointer, result.pointer, nbytes)
         return out
 
     return copy

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from ..core.errors import type_error
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
+from ..tensor.versions import INFERENCE
 from ..tensor.versions import is_inference as _is_inference
 from .dispatcher import made_in_inference
 from .guards import Guard
@@ -75,3 +76,4 @@ def made(result: Tensor) -> Tensor:
 
 
 hooks.dispatched["made"] = made
+INFERENCE.enabled = is_inference_mode_enabled

@@ -18,7 +18,7 @@ from ..tensor.geometry import CONJUGATE, Geometry, contiguous_geometry, remember
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, empty_tensor, new_like
-from ..tensor.versions import bump_version
+from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import unsqueeze
 from .arrays import Array, filled, number_as, values
 from .copy import clone
@@ -219,6 +219,7 @@ def _put(view: Tensor, arrays: dict[int, Array], value: Any, accumulate: bool) -
             _check_source(value.geometry.sizes if isinstance(value, Tensor) else (), _result_shape(geometry.sizes, key))
         bump_version(view)
         return
+    check_written_in_inference(view)
     source = _source_array(view, value)
     if geometry.lazy:
         source = np.conjugate(source) if geometry.lazy & CONJUGATE else source

@@ -59,9 +59,9 @@ def overwrite(tensor: Tensor, array: Any) -> Tensor:
     if tensor.geometry.lazy:
         array = np.conjugate(array) if tensor.geometry.lazy & CONJUGATE else np.asarray(array)
         array = array if tensor.geometry.lazy <= CONJUGATE else np.negative(array)
+    bump_version(tensor)
     with np.errstate(all="ignore"):
         target[...] = array
-    bump_version(tensor)
     return tensor
 
 

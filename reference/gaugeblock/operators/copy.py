@@ -100,8 +100,8 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
             f"{list(broadcast_shapes((geometry.sizes, source.sizes)))}"
         )
     warn_of_lost_imaginary_part(source, geometry)
-    copy_values(self, src)
     bump_version(self)
+    copy_values(self, src)
     launch = geometry.plans.get(("copy", source))
     if launch is not None and not (source.dtype.is_complex and not geometry.dtype.is_complex):
         noted("copy_", self, _runner(launch))
@@ -115,8 +115,8 @@ def _runner(launch: Launch) -> Callable[[Tensor, Tensor], Tensor]:
     def run(self: Tensor, src: Tensor) -> Tensor:
         if self.storage is src.storage:
             return copy_(self, src)
-        builtin(self.pointer, src.pointer, *tail)
         bump_version(self)
+        builtin(self.pointer, src.pointer, *tail)
         return self
 
     return run

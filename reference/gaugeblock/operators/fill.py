@@ -15,7 +15,7 @@ from ..tensor.geometry import geometry_of, remember
 from ..tensor.scalars import item
 from ..tensor.strides import preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.versions import bump_version
+from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import clone, copy_values
 from .element_loop import element_launch
 from .extents import extent_of
@@ -58,6 +58,7 @@ def _write(self: Tensor, number: Number) -> None:
         except KeyError:
             launch = element_launch("identity", geometry, [Immediate(geometry.dtype)], geometry.dtype)
             remember(plans, "fill", launch)
+        check_written_in_inference(self)
         if launch is not None:
             launch.run([self.pointer, number])
     bump_version(self)
@@ -72,8 +73,8 @@ def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
         )
     if value.storage is self.storage:
         value = clone(value)
-    copy_values(self, value)
     bump_version(self)
+    copy_values(self, value)
     return self
 
 
@@ -152,8 +153,9 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
         )
     if mask.storage is self.storage:
         check_no_partial_overlap(extent_of(self), extent_of(mask))
-    _masked_into(self, self, mask, _masked_value("masked_fill_", self, value))
+    number = _masked_value("masked_fill_", self, value)
     bump_version(self)
+    _masked_into(self, self, mask, number)
     return self
 
 

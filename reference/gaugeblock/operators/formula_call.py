@@ -33,9 +33,9 @@ def map_into(out: Tensor, formula: Formula, *inputs: Tensor, compute: DType | No
     launch: Launch | None = plans.get(key)
     if launch is None:
         launch = remember(plans, key, _launch(out.geometry, formula, [t.geometry for t in inputs], compute))
+    bump_version(out)
     if out.geometry.numel:
         launch.run([out.pointer, *[tensor.pointer for tensor in inputs]])
-    bump_version(out)
     return out
 
 

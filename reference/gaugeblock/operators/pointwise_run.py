@@ -50,16 +50,16 @@ class PointwiseNote(NamedTuple):
         def run_one(out: Tensor, self: Tensor) -> Tensor | None:
             if self.storage is out.storage:
                 return None
-            builtin(out.pointer, self.pointer, *tail)
             bump_version(out)
+            builtin(out.pointer, self.pointer, *tail)
             return out
 
         def run_two(out: Tensor, self: Tensor, other: Tensor) -> Tensor | None:
             storage = out.storage
             if self.storage is storage or other.storage is storage:
                 return None
-            builtin(out.pointer, self.pointer, other.pointer, *tail)
             bump_version(out)
+            builtin(out.pointer, self.pointer, other.pointer, *tail)
             return out
 
         def run(out: Tensor, *given: Any) -> Tensor | None:
@@ -73,8 +73,8 @@ class PointwiseNote(NamedTuple):
                     values.append(one)
                 else:
                     return None
-            builtin(out.pointer, *values, *tail)
             bump_version(out)
+            builtin(out.pointer, *values, *tail)
             return out
 
         if all(isinstance(one, Tensor) for one in ordered.operands) and len(ordered.operands) < 3:
@@ -131,6 +131,7 @@ def run_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> 
     if plan.through_copy:
         _write_converted(rule, call, plan, out)
         return out
+    bump_version(out)
     if plan.resize:
         resize_output(out, plan.geometry, warn=warnings.warn)
         values = arguments(call)
@@ -138,7 +139,6 @@ def run_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> 
         plan.launch.run([out.pointer, *values])
         if not plan.resize:
             noted(rule.base, out, PointwiseNote(plan, given))
-    bump_version(out)
     return out
 
 
@@ -157,5 +157,5 @@ def _write_converted(rule: PointwiseRule, call: Call, plan: Plan, out: Tensor) -
     result = run_functional(rule, call)
     if plan.resize:
         resize_output(out, plan.geometry, warn=warnings.warn)
-    copy_values(out, result)
     bump_version(out)
+    copy_values(out, result)

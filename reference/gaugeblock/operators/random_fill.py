@@ -32,9 +32,9 @@ def _refuse(operator: str, dtype: DType) -> NotImplementedError:
 def store(self: Tensor, draw: Callable[[], Any]) -> Tensor:
     """Write the array that ``draw()`` gives into `self` and count the change; nothing is drawn without memory."""
     check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    bump_version(self)
     if self.geometry.device is cpu:
         array_of(real_parts(self))[...] = draw()
-    bump_version(self)
     return self
 
 

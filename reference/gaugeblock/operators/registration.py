@@ -240,8 +240,8 @@ def write_out(out: Tensor, result: Tensor) -> Tensor:
 def _store(out: Tensor, result: Tensor) -> Tensor:
     from .copy import copy_values
 
-    copy_values(out, result)
     bump_version(out)
+    copy_values(out, result)
     return out
 
 

@@ -17,7 +17,7 @@ from ..tensor.array_view import FEW, array_of
 from ..tensor.geometry import Geometry, remember
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor
-from ..tensor.versions import bump_version
+from ..tensor.versions import bump_version, check_written_in_inference
 from .arrays import Array, number_as, values
 from .copy import clone
 from .gathering import check_index_dtype, check_within, gather_dim, gather_places, index_values
@@ -58,6 +58,7 @@ def _noted(operator: str, result: Tensor, self: Tensor, args: tuple[Any, ...]) -
 
 def writable(self: Tensor) -> Array:
     """The memory of `self`, 1-D for a 0-dim tensor."""
+    check_written_in_inference(self)
     array = array_of(self)
     return array if array.ndim else array.reshape(1)
 
@@ -151,6 +152,7 @@ def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tenso
             )
     if index.geometry.numel and self.geometry.device is cpu:
         places = gather_places(operator, self, dim, index)
+        check_written_in_inference(self)
         if combine in (replace_at, add_at) and placed(operator, self, dim, index, source, add=combine is add_at):
             bump_version(self)
             return self

@@ -20,10 +20,10 @@ from .views import squeezed_geometry, strided_geometry, t, transpose, unsqueezed
 
 
 def _become(self: Tensor, geometry: Geometry, offset: int) -> Tensor:
+    bump_version(self)
     self.geometry = geometry
     self.offset = offset
     refresh_pointer(self)
-    bump_version(self)
     return self
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .geometry import unwatched
 from .make_view import view_at_same_place
 from .tensor import Tensor
@@ -19,9 +21,12 @@ class VersionCounter:
 
 
 class Untracked:
-    """The counter of tensors made in inference mode and their views: nothing is counted."""
+    """The counter of tensors made in inference mode and their views: nothing is counted, and they are written to in
+    that mode alone, of which `enabled` tells."""
 
-    __slots__ = ()
+    __slots__ = ("enabled",)
+
+    enabled: Callable[[], bool]
 
 
 INFERENCE = Untracked()
@@ -36,11 +41,22 @@ def version_of(tensor: Tensor) -> int:
 
 
 def bump_version(tensor: Tensor) -> None:
-    """Count one in-place change."""
+    """Count one in-place change. RuntimeError for one of a tensor made in inference mode, made outside of it."""
     if tensor.counter is None:
         tensor.storage.version += 1
     elif tensor.counter is not INFERENCE:
         tensor.counter.value += 1
+    else:
+        check_written_in_inference(tensor)
+
+
+def check_written_in_inference(tensor: Tensor) -> None:
+    """RuntimeError for a tensor made in inference mode where that mode is off."""
+    if tensor.counter is INFERENCE and not INFERENCE.enabled():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. Make a clone to get a normal "
+            "tensor before doing inplace update."
+        )
 
 
 def is_inference(tensor: Tensor) -> bool:
