@@ -16,18 +16,22 @@ from ..operators.rows import rows, store
 
 
 class Derivative(NamedTuple):
-    """`formulas` are pairs of the argument names and the expression of their gradients; `kind` as in the spec."""
+    """`formulas` are pairs of the argument names and the expression of their gradients; `kind` as in the spec.
+
+    `nothing` are arguments without a gradient and results that have none.
+    """
 
     kind: str
     formulas: list[tuple[list[str], str]]
     tangent: str | None
+    nothing: list[str]
 
 
 @functools.cache
 def derivatives() -> dict[str, Derivative]:
     """All entries by row name."""
     folder = Path(gaugeblock_spec.__file__).parent / "derivatives"
-    total = hashlib.blake2b(b"1", digest_size=16)
+    total = hashlib.blake2b(b"2", digest_size=16)
     for place in sorted(folder.glob("*.yaml")):
         total.update(place.name.encode() + b"\0" + place.read_bytes())
     kept = cache_folder() / f"derivatives-{total.hexdigest()}.json"
@@ -41,11 +45,12 @@ def derivatives() -> dict[str, Derivative]:
 def _read() -> dict[str, list[object]]:
     from gaugeblock_spec.derivatives import entries, table_files
 
+    found = {name: entry for file in table_files() for name, entry in entries(file).items()}
     return {
-        name: [entry.kind, [[list(names), text] for names, text in entry.formulas.items()], entry.tangent]
-        for file in table_files()
-        for name, entry in entries(file).items()
-    }
+        name: [entry.kind, [[list(names), text] for names, text in entry.formulas.items()], entry.tangent,
+               list(entry.nothing)]
+        for name, entry in found.items()
+    }  # fmt: skip
 
 
 @functools.cache

@@ -16,10 +16,10 @@ def differentiable(tensor: Tensor) -> bool:
     return dtype.is_floating_point or dtype.is_complex
 
 
-def results_of(results: Any, node: Node) -> Any:
-    """Several results: those of numbers are watched, the others stay as they are."""
+def results_of(results: Any, node: Node, constant: tuple[int, ...] = ()) -> Any:
+    """Several results: those of numbers are watched, the others, and those at the places `constant`, are not."""
     made = [
-        result_of(one, node, nr) if isinstance(one, Tensor) and differentiable(one) else one
+        result_of(one, node, nr) if isinstance(one, Tensor) and differentiable(one) and nr not in constant else one
         for nr, one in enumerate(results)
     ]
     kind = type(results)
