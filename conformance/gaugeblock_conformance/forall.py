@@ -1,4 +1,4 @@
-"""``@forall``: a property over drawn inputs, run by Hypothesis under a session's budget and seed."""
+"""``@forall``: a property over drawn inputs, searched with Hypothesis under a session's budget and seed."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, Verbosity, errors, given, seed, settings
+from hypothesis import Phase, errors
 from hypothesis.strategies import SearchStrategy
 
+from .backend import MissingCapability
+from .search import FLAKY, Found, GivenUp, drawn, each, explore, shrink
 from .session import ConformanceError, Session
-from .strategies.joined import Joined
+from .strategies.arguments import Arguments
+from .strategies.parts import Unreadable
 
 Body = Callable[..., None]
 
-_PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
 # A property whose first examples are all unsupported is given up: the backend does not offer its operator.
 _HOPELESS = 40
-
-
-class _GivenUp(BaseException):
-    """Ends a Hypothesis run without a verdict."""
 
 
 def forall(*, weight: float = 1.0, **strategies: SearchStrategy[Any]) -> Callable[[Body], Callable[[Session], None]]:
@@ -35,44 +33,49 @@ def forall(*, weight: float = 1.0, **strategies: SearchStrategy[Any]) -> Callabl
     def decorate(body: Body) -> Callable[[Session], None]:
         @functools.wraps(body)
         def test(s: Session) -> None:
-            before, tried = s.outcome.examples, 0
-            count = max(1, round(s.budget.examples * weight))
-            hopeless = min(_HOPELESS, max(10, count // 4))
-            joined = Joined(strategies, count)
-
-            def example(**drawn: Any) -> None:
-                nonlocal tried
-                s.run_example(body, joined.arguments(drawn))
-                tried += 1
-                if tried == hopeless and s.outcome.examples == before:
-                    raise _GivenUp
-
-            example.__name__ = body.__name__
-            run = settings(
-                max_examples=count,
-                deadline=None,
-                database=None,
-                phases=_PHASES if s.shrink else _PHASES[:-1],
-                suppress_health_check=list(HealthCheck),
-                verbosity=Verbosity.quiet,
-                report_multiple_bugs=False,
-                print_blob=False,
-            )(given(**joined.strategies)(example))
-            run = seed(zlib.crc32(f"{s.seed}/{body.__module__}/{body.__name__}".encode()))(run)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
-                    run()
-                except _GivenUp:
+                    _search(s, body, max(1, round(s.budget.examples * weight)), strategies)
+                except GivenUp:
                     return
                 except errors.FlakyFailure as flaky:
                     first = next((e for e in flaky.exceptions if isinstance(e, ConformanceError)), None)
                     if first is None:
                         raise
-                    raise first.note("passed when run again: the backend is not deterministic") from None
+                    raise first.note(FLAKY) from None
 
         del test.__wrapped__
         test.body = body  # type: ignore[attr-defined]
         return test
 
     return decorate
+
+
+def _search(s: Session, body: Body, count: int, strategies: dict[str, SearchStrategy[Any]]) -> None:
+    number = zlib.crc32(f"{s.seed}/{body.__module__}/{body.__name__}".encode())
+    before, tried, hopeless = s.outcome.examples, 0, min(_HOPELESS, max(10, count // 4))
+
+    def run(values: dict[str, Any]) -> None:
+        nonlocal tried
+        s.run_example(body, values)
+        tried += 1
+        if tried == hopeless and s.outcome.examples == before:
+            raise GivenUp
+
+    arguments = Arguments.of(strategies)
+    if arguments is not None:
+        try:
+            if arguments.values <= count:
+                each(run, arguments)
+            else:
+                explore(run, arguments, number, count)
+            return
+        except Found as found:
+            if isinstance(found.error, MissingCapability) or not s.shrink:
+                raise found.error from None
+            shrink(run, arguments, number, found)
+        except Unreadable:
+            before, tried = s.outcome.examples, 0
+    phases = (Phase.generate, Phase.shrink) if s.shrink else (Phase.generate,)
+    drawn(run, strategies, number, count, phases)()

@@ -1,6 +1,6 @@
-"""Many small choices in one drawn byte string.
+"""Many small choices in one byte string.
 
-A Hypothesis draw costs more than most calls of a backend, so a whole tensor is one byte string that is taken apart
+A Hypothesis draw costs more than most calls of a backend, so that what a strategy draws is read off a byte string,
 digit by digit. Zeros are the first choice of everything, and Hypothesis shrinks byte by byte towards them.
 """
 
@@ -17,28 +17,44 @@ from hypothesis import strategies as st
 T = TypeVar("T")
 
 _LENGTH = 24
-# A wider range of integers is left to Hypothesis, which prefers its bounds and small numbers.
-_WIDEST = 4096
 
 
 class Digits:
-    """Takes choices off a byte string from the front; behind its end every choice is the first."""
+    """Takes choices off a byte string from ``place`` on; behind its end every choice is the first.
 
-    __slots__ = ("_code", "_place")
+    ``taken`` holds the choices made, each in the smallest bytes that stand for it: a code that gives them again.
+    """
 
-    def __init__(self, code: bytes) -> None:
+    __slots__ = ("_code", "place", "taken")
+
+    def __init__(self, code: bytes, place: int = 0) -> None:
         self._code = code
-        self._place = 0
+        self.place = place
+        self.taken = bytearray()
 
     def below(self, count: int) -> int:
-        """A number from 0 to ``count`` - 1; takes one byte, or as many as ``count`` needs."""
-        place = self._place
+        """A number from 0 to ``count`` - 1; takes one byte, or as many as ``count`` needs, and none for 1."""
+        place = self.place
         if count <= 256:
-            self._place = place + 1
-            return self._code[place] % count if place < len(self._code) else 0
+            if count == 1:
+                return 0
+            self.place = place + 1
+            choice = self._code[place] % count if place < len(self._code) else 0
+            self.taken.append(choice)
+            return choice
         width = (count - 1).bit_length() + 7 >> 3
-        self._place = place + width
-        return int.from_bytes(self._code[place : place + width], "big") % count
+        self.place = place + width
+        choice = int.from_bytes(self._code[place : place + width].ljust(width, b"\0"), "big") % count
+        self.taken += choice.to_bytes(width, "big")
+        return choice
+
+    def mostly(self) -> bool:
+        """False once in eight times, and for a zero."""
+        place = self.place
+        self.place = place + 1
+        choice = place < len(self._code) and self._code[place] % 8 > 0
+        self.taken.append(choice)
+        return choice
 
     def pick(self, options: Sequence[T]) -> T:
         return options[self.below(len(options))]
@@ -48,64 +64,64 @@ class Digits:
         rest = list(range(count))
         return [rest.pop(self.below(len(rest))) for _ in range(count)]
 
+    @property
+    def beyond(self) -> bool:
+        """Whether choices were taken from behind the end."""
+        return self.place > len(self._code)
+
+
+class Odometer(Digits):
+    """Takes every combination of choices once, but nothing is left out of lists: what that gives are other lists.
+
+    After each reading :meth:`turn` goes on to the next combination.
+    """
+
+    __slots__ = ("_choices", "_counts")
+
+    def __init__(self) -> None:
+        super().__init__(b"")
+        self._choices: list[int] = []
+        self._counts: list[int] = []
+
+    def below(self, count: int) -> int:
+        place = self.place
+        self.place = place + 1
+        if place == len(self._choices):
+            self._choices.append(0)
+            self._counts.append(count)
+        return self._choices[place]
+
+    def mostly(self) -> bool:
+        return True
+
+    def turn(self) -> bool:
+        """Change the last choice that can be; False when there is none left."""
+        self.place = 0
+        while self._choices:
+            choice, count = self._choices.pop() + 1, self._counts.pop()
+            if choice < count:
+                self._choices.append(choice)
+                self._counts.append(count)
+                return True
+        return False
+
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a code: its length in bytes, how it is read, and how many different values it can give."""
+    """How something is read off digits, and how many different values that can give."""
 
-    length: int
     read: Callable[[Digits], Any]
     values: float = inf
 
 
-_parts: WeakKeyDictionary[st.SearchStrategy[Any], Part] = WeakKeyDictionary()
-
-
-def codes(tensors: int = 1) -> st.SearchStrategy[bytes]:
-    """Byte strings that hold the choices of ``tensors`` tensors."""
-    return st.binary(min_size=_LENGTH * tensors, max_size=_LENGTH * tensors)
+made: WeakKeyDictionary[Callable[[bytes], Any], Part] = WeakKeyDictionary()
 
 
 def coded(make: Callable[[Digits], T], tensors: int = 1) -> st.SearchStrategy[T]:
     """What ``make`` reads off a fresh code, long enough for ``tensors`` tensors."""
-    strategy = codes(tensors).map(lambda code: make(Digits(code)))
-    _parts[strategy] = Part(_LENGTH * tensors, make)
-    return strategy
 
+    def read(code: bytes) -> T:
+        return make(Digits(code))
 
-def part_of(strategy: st.SearchStrategy[Any]) -> Part | None:
-    """The strategy as a piece of a code, if it is one of :func:`coded` or a small choice of Hypothesis's own.
-
-    The bounds and elements of Hypothesis's strategies are no public API: where they are not found, there is no part.
-    """
-    known = _parts.get(strategy)
-    if known is not None:
-        return known
-    inner = getattr(strategy, "wrapped_strategy", strategy)
-    if getattr(inner, "_transformations", ()):
-        return None
-    kind = type(inner).__name__
-    if kind == "BooleansStrategy":
-        return Part(1, lambda digits: digits.below(2) == 1, 2)
-    elements = getattr(inner, "elements", None)
-    if kind in ("SampledFromStrategy", "JustStrategy") and isinstance(elements, tuple):
-        return Part(2, lambda digits: digits.pick(elements), len(elements))
-    low, high = getattr(inner, "start", None), getattr(inner, "end", None)
-    if kind == "IntegersStrategy" and low is not None and high is not None and high - low < _WIDEST:
-        return _integers(low, high)
-    return None
-
-
-def _integers(low: int, high: int) -> Part:
-    """Numbers from ``low`` to ``high``, in the order in which Hypothesis prefers them: from 0 or the nearest bound."""
-    count = high - low + 1
-    target = min(max(low, 0), high)
-
-    def read(digits: Digits) -> int:
-        number = target + digits.below(count)
-        return number if number <= high else high - number + target
-
-    return Part(2, read, count)
-
-
-CODES = codes()
+    made[read] = Part(make)
+    return st.binary(min_size=_LENGTH * tensors, max_size=_LENGTH * tensors).map(read)

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from ..case import TensorCase, default_strides, extent
-from .code import CODES, Digits, coded
+from .code import Digits, coded
 from .dtypes import ALL
+from .parts import part_of
 from .shapes import Sizes, narrowed, small_sizes, threshold
 
 LAYOUTS = ("contiguous", "permuted", "offset", "gapped", "mixed", "expanded", "overlapping")
@@ -35,6 +36,9 @@ def tensors(
 
     ``layouts=WRITABLE`` leaves out those in which two indices reach one element; ``kind`` is a kind of
     :mod:`gaugeblock_conformance.values`; ``long`` adds lengths beyond the parallel grain.
+
+    Raises:
+        ValueError: ``sizes`` is a strategy that cannot be read off a code.
     """
     names = (dtypes,) if isinstance(dtypes, str) else tuple(dtypes)
 
@@ -48,7 +52,10 @@ def tensors(
         return lay_out(name, dims, layout, kind, seed, digits)
 
     if isinstance(sizes, st.SearchStrategy):
-        return st.tuples(CODES, sizes).map(lambda drawn: read(Digits(drawn[0]), drawn[1]))
+        part = part_of(sizes)
+        if part is None:
+            raise ValueError(f"tensors: sizes cannot be read off a code: {sizes!r}")
+        return coded(lambda digits: read(digits, part.read(digits)), 2)
     return coded(lambda digits: read(digits, sizes))
 
 

@@ -22,7 +22,13 @@ def paired(
     cases: st.SearchStrategy[TensorCase], make: Callable[[Sizes], st.SearchStrategy[T]]
 ) -> st.SearchStrategy[tuple[TensorCase, T]]:
     """A tensor together with something drawn for its sizes."""
-    return cases.flatmap(lambda case: st.tuples(st.just(case), make(case.sizes)))
+
+    @st.composite
+    def pair(draw: st.DrawFn) -> tuple[TensorCase, T]:
+        case = draw(cases)
+        return case, draw(make(case.sizes))
+
+    return pair()
 
 
 @st.composite
