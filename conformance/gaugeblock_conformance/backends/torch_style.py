@@ -137,6 +137,10 @@ WRITERS: dict[str, Writer] = {
         f"{d.literal(a[0])}.unique({', '.join(d.arguments(tuple(a[2:]), {**k, 'dim': a[1]}))})"
     ),
     **{name: _unpacked(name) for name in _VARIADIC},
+    "tensordot": lambda d, a, k: (
+        f"{d.setup.split()[-1]}.tensordot({d.literal(a[0])}, {d.literal(a[1])}, "
+        f"dims={d.literal(k.get('dims', tuple(a[2:])))})"
+    ),
     "__getitem__": lambda d, a, k: f"{d.literal(a[0])}[{_index_text(d, a[1])}]",
     "__setitem__": lambda d, a, k: f"{d.literal(a[0])}[{_index_text(d, a[1])}] = {d.literal(a[2])}",
     "__index__": lambda d, a, k: f"{d.literal(a[0])}.__index__()",
@@ -251,6 +255,8 @@ class TorchStyleBackend:
             raise Unsupported(operator, f"{self.name} has neither a function nor a method {base!r}")
         if base in _VARIADIC:
             return lambda tensors: function(*tensors)
+        if base == "tensordot":
+            return lambda x, y, *lists, **named: function(x, y, **(named or {"dims": lists}))
         if base in FACTORIES and self.device != "cpu":
             device = self.device
             return lambda *args, **kwargs: function(*args, **{"device": device, **kwargs})

@@ -42,6 +42,7 @@ class Gradcheck:
         add("--expect", metavar="FILE", help="expected failures; 'none' for none (the shipped file, if there is one)")
         add("--resume", action="store_true", help="continue the interrupted run in DIR")
         add("--jobs", type=positive, metavar="N", help="worker processes (the number of CPUs)")
+        add("--no-snippet-check", action="store_true", help="do not execute the snippets of failures")
         add("--timeout", type=seconds, default=120.0, metavar="S", help="seconds for one operator and order (120)")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -57,6 +58,7 @@ class Gradcheck:
             expect=args.expect,
             resume=args.resume,
             timeout=args.timeout,
+            check_snippets=not args.no_snippet_check,
             suite=FAST if args.fast else SLOW,
             shipped="gradcheck-",
         )

@@ -25,6 +25,7 @@ class Hint:
 
 
 _SEEDED = Hint(seeded=True)
+_SMALL_BOUNDS = dict.fromkeys(("rcond", "atol", "rtol"), (0.0001, 0.001))
 
 HINTS: dict[str, Hint] = {
     # Matrices of which one triangle is read stand for symmetric ones.
@@ -43,10 +44,26 @@ HINTS: dict[str, Hint] = {
     "linalg_qr": Hint(fixed={"mode": "reduced"}),
     "qr": Hint(fixed={"some": True}),
     # Ranges that no domain states.
-    "special_zeta": Hint(within={"self": (1.1, 4.0), "other": (0.3, 3.0)}),
+    "special_zeta": Hint(within={"self": (2.0, 5.0), "other": (0.3, 3.0)}),
+    "special_bessel_y0": Hint(within={"self": (0.3, 3.0)}),
+    "special_bessel_y1": Hint(within={"self": (0.3, 3.0)}),
+    "poisson_nll_loss": Hint(within={"target": (1.0, 4.0)}),
+    # No singular value is cut off.
+    "linalg_pinv": Hint(prepare={"self": "hermitian"}, within=_SMALL_BOUNDS),
     "poisson": Hint(within={"self": (0.3, 3.0)}),
     # A sample is taken for a constant, although it moves with mean and spread.
     "normal": Hint(skip="what is drawn counts as constant"),
+    # What an operator that these are made of takes for constant.
+    "soft_margin_loss": Hint(constant=("target",)),
+    "nll_loss": Hint(constant=("weight",)),
+    "nll_loss_nd": Hint(constant=("weight",)),
+    "nll_loss2d": Hint(constant=("weight",)),
+    "nll_loss_forward": Hint(constant=("weight",)),
+    "nll_loss2d_forward": Hint(constant=("weight",)),
+    "cross_entropy_loss": Hint(constant=("weight",)),
+    "multi_margin_loss": Hint(constant=("weight",)),
+    "batch_norm": Hint(constant=("running_mean", "running_var")),
+    "native_batch_norm": Hint(constant=("running_mean", "running_var")),
     # Random numbers outside the family of that name.
     "dropout": _SEEDED,
     "native_dropout": _SEEDED,

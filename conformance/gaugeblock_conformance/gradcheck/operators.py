@@ -17,6 +17,7 @@ from ..session import Session
 from .check import Options, check
 from .comparing import Tally
 from .error import GradcheckError
+from .examples import EXAMPLES
 from .hints import hint_of
 from .second import check_second
 from .subject import Subject
@@ -40,7 +41,7 @@ def check_operator(session: Session, operator: str, order: str, fast: bool) -> N
     hint, outcome, backend = hint_of(operator), session.outcome, session.backend
     if hint.skip:
         raise Unsupported(f"{operator}: {hint.skip}")
-    if not drawable(operator):
+    if operator not in EXAMPLES and not drawable(operator):
         raise Unsupported(f"{operator}: its arguments cannot be drawn")
     if "threads" in backend.capabilities:
         backend.call("set_num_threads", 1)

@@ -38,10 +38,16 @@ def _triangle(call: Call, x: Any, arguments: Arguments) -> Any:
     return call("add.Tensor", triangle, call("diag_embed", call("abs", call("diagonal", x, 0, -2, -1))))
 
 
+def _hermitian(call: Call, x: Any, arguments: Arguments) -> Any:
+    """Half the sum with the adjoint, if the argument ``hermitian`` says that the operator takes it for that."""
+    return _symmetric(call, x, arguments) if arguments.get("hermitian") else x
+
+
 PREPARE: dict[str, Callable[[Call, Any, Arguments], Any]] = {
     "symmetric": _symmetric,
     "definite": _definite,
     "triangle": _triangle,
+    "hermitian": _hermitian,
 }
 """Of an operand, given all arguments of the call."""
 

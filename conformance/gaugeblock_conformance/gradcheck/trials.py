@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from gaugeblock_spec import derivatives
 from gaugeblock_spec.samples import TensorFact
 from gaugeblock_spec.samples import load as samples
 from gaugeblock_spec.schema import parse
@@ -18,8 +17,10 @@ from ..case import TensorCase, default_strides
 from ..operators.calls import OperatorCall, schema_arguments
 from ..operators.drawing import draw
 from ..values import COMPLEX, FLOATS, poison
+from .examples import EXAMPLES, calls
 from .hints import Hint, hint_of
 from .points import complex_points, points
+from .rows import undifferentiable
 from .shaping import FINISH, PREPARE
 
 DTYPES = ("float64", "complex128")
@@ -106,10 +107,14 @@ def trials(operator: str, dtype: str, seed: int, wanted: int) -> list[Trial]:
     """Up to ``wanted`` calls of an operator with operands of ``dtype``: small ones with elements in every tensor, or
     the smallest there is."""
     hint = hint_of(operator)
+    if operator in EXAMPLES:
+        given = [_trial(call, dtype, hint, seed, k) for k, call in enumerate(calls(operator, dtype))]
+        return [replace(trial, place=k) for k, trial in enumerate(trial for trial in given if trial is not None)]
     random = np.random.default_rng((seed, zlib.crc32(f"{operator}/{dtype}".encode())))
     found: dict[str, Trial] = {}
     for k in range(_TRIED):
-        trial = _trial(operator, dtype, bytes(_LENGTH) if k == 0 else random.bytes(_LENGTH), hint, seed, k)
+        call = draw(operator, bytes(_LENGTH) if k == 0 else random.bytes(_LENGTH), dtype)
+        trial = _trial(call, dtype, hint, seed, k)
         if trial is None:
             continue
         arguments = trial.call.arguments.items()
@@ -122,14 +127,12 @@ def trials(operator: str, dtype: str, seed: int, wanted: int) -> list[Trial]:
     return [replace(trial, place=k) for k, trial in enumerate(small[:wanted] or chosen[:1])]
 
 
-def _trial(operator: str, dtype: str, code: bytes, hint: Hint, seed: int, k: int) -> Trial | None:
-    call = draw(operator, code, dtype)
+def _trial(call: OperatorCall, dtype: str, hint: Hint, seed: int, k: int) -> Trial | None:
     for name, value in hint.fixed.items():
         call = call.with_argument(name, value)
     if not all(case.numel for case in call.tensors):
         return None
-    entry = derivatives.find(operator, call.row.file)
-    constant = (*hint.constant, *(entry.nothing if entry else ()))
+    constant = (*hint.constant, *undifferentiable(call.operator))
     trial = Trial(_placed(call, dtype, hint, np.random.default_rng((seed, k))), hint, constant, seed)
     return trial if trial.inputs else None
 
@@ -161,9 +164,9 @@ def _filled(
         return case
     array = case.array
     case = replace(case, dtype=_double(case.dtype))
-    if kind in _KEPT:
+    if name not in hint.within and kind in _KEPT:
         return _holding(case, array)
-    if kind in _MOVED:
+    if name not in hint.within and kind in _MOVED:
         return _holding(case, array + 0.05 * random.uniform(-1, 1, case.sizes))
     domain = call.row.domain.get(name)
     low, high = (domain.low, domain.high) if domain else (None, None)

@@ -1,0 +1,70 @@
+"""Calls of operators whose arguments no rule draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..case import TensorCase, default_strides
+from ..operators.calls import OperatorCall
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor of these sizes, of the dtype that is differentiated, or of int64 ``places``."""
+
+    sizes: tuple[int, ...]
+    places: tuple[int, ...] | None = None
+
+    def case(self, dtype: str) -> TensorCase:
+        dtype = dtype if self.places is None else "int64"
+        return TensorCase(dtype, self.sizes, default_strides(self.sizes), literal=self.places)
+
+
+_ROWS = Operand((2,), (2, 0))
+_REPEATED = Operand((3,), (1, 1, 3))
+
+EXAMPLES: dict[str, tuple[Mapping[str, Any], ...]] = {
+    "index.Tensor": (
+        {"self": Operand((3, 4)), "indices": [_ROWS]},
+        {"self": Operand((3, 4)), "indices": [None, _REPEATED]},
+        {"self": Operand((3, 4)), "indices": [Operand((2, 1), (2, 0)), _REPEATED]},
+    ),
+    "index_put": (
+        {"self": Operand((3, 4)), "indices": [_ROWS], "values": Operand((2, 4))},
+        {"self": Operand((3, 4)), "indices": [None, _REPEATED], "values": Operand((3, 1)), "accumulate": True},
+        {"self": Operand((3, 4)), "indices": [_ROWS, Operand((2,), (3, 1))], "values": Operand(())},
+    ),
+    "div.Tensor_mode": tuple(
+        {"self": Operand((2, 3)), "other": Operand((3,)), "rounding_mode": mode} for mode in (None, "trunc", "floor")
+    ),
+    "div.Scalar_mode": tuple(
+        {"self": Operand((2, 3)), "other": 1.75, "rounding_mode": mode} for mode in (None, "trunc", "floor")
+    ),
+    "as_strided_scatter": (
+        {"self": Operand((7,)), "src": Operand((2, 2)), "size": (2, 2), "stride": (3, 1), "storage_offset": 1},
+    ),
+    "round.decimals": ({"self": Operand((3,)), "decimals": 1},),
+    "stft": (
+        {"self": Operand((8,)), "n_fft": 4, "hop_length": 2, "return_complex": True},
+        {"self": Operand((2, 6)), "n_fft": 4, "window": Operand((4,)), "onesided": False, "return_complex": True},
+    ),
+    "tensordot": (
+        {"self": Operand((2, 3)), "other": Operand((3, 2)), "dims_self": (1,), "dims_other": (0,)},
+        {"self": Operand((2, 3)), "other": Operand((2, 3)), "dims_self": (0, 1), "dims_other": (0, 1)},
+    ),
+    "gradient.scalarrayint": ({"self": Operand((4, 3)), "spacing": (0.5,), "dim": 0},),
+}
+
+
+def calls(operator: str, dtype: str) -> list[OperatorCall]:
+    """The calls of the table with operands of ``dtype``; none for an operator that is not in it."""
+
+    def made(value: Any) -> Any:
+        if isinstance(value, Operand):
+            return value.case(dtype)
+        return [made(v) for v in value] if isinstance(value, list) else value
+
+    arguments = [{name: made(value) for name, value in given.items()} for given in EXAMPLES.get(operator, ())]
+    return [OperatorCall(operator, given, dtype) for given in arguments]
