@@ -60,7 +60,7 @@ def oracle_of(operator: str) -> tuple[Oracle, bool] | None:
     return None
 
 
-# Arguments with which a row refuses half floats that it takes otherwise: as a rule, there are no decompositions of them.
+# Arguments with which a row refuses half floats that it takes otherwise: as a rule for want of a decomposition.
 _NOT_HALF: dict[str, tuple[str, tuple[Any, ...]]] = {
     "linalg_norm": ("ord", (2, -2)),
     "linalg_norm.ord_str": ("ord", ("nuc",)),

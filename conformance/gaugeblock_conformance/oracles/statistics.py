@@ -115,7 +115,7 @@ def histogram_of_range(x: Array, bins: int, limits: Any, weight: Array | None, d
 def covariance(x: Array, correction: int, counts: Array | None, weights: Array | None) -> Near:
     """Of rows as variables; ``counts`` repeat the columns, ``weights`` weigh them."""
     rows = x.reshape(1, -1) if x.ndim < 2 else x
-    share = np.ones(rows.shape[1], np.longdouble) if counts is None else counts.astype(np.longdouble)
+    share = np.ones(rows.shape[1], np.longdouble) if counts is None else np.real(counts).astype(np.longdouble)
     total = share.sum()
     if weights is not None:
         total, share = (share * weights).sum(), share * weights

@@ -117,18 +117,22 @@ def _y(order: int) -> Callable[[float], float]:
 _J0, _J1, _Y0, _Y1 = _j(0), _j(1), _y(0), _y(1)
 
 
+@cache
+def _airy_at_zero() -> tuple[Decimal, Decimal]:
+    """Airy's function and its slope at 0, the latter with its sign changed."""
+    third, three = Decimal(1) / 3, Decimal(3).ln()
+    return (-2 * third * three - lgamma_positive(2 * third)).exp(), (-third * three - lgamma_positive(third)).exp()
+
+
 def _airy(x: float) -> float:
     """By the two power series of its equation; far out it is below every number in single."""
     if x > 40:
         return 0.0
     wide = Decimal(x)
     cube = wide**3
-    third = Decimal(1) / 3
     even = _series(Decimal(1), lambda k: cube / ((3 * k - 1) * 3 * k))
     odd = _series(wide, lambda k: cube / (3 * k * (3 * k + 1)))
-    three = Decimal(3).ln()
-    at_zero = (-2 * third * three - lgamma_positive(2 * third)).exp()
-    slope = (-third * three - lgamma_positive(third)).exp()
+    at_zero, slope = _airy_at_zero()
     return float(at_zero * even - slope * odd)
 
 

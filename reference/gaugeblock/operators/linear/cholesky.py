@@ -12,7 +12,7 @@ from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..named_results import result_type
 from .checks import adjoint, check_float, check_one_dtype, check_square, matrices, store
-from .errors import NOT_POSITIVE, fail
+from .errors import NOT_POSITIVE, SINGULAR, fail
 from .triangles import substitute
 
 
@@ -83,11 +83,17 @@ def _solved(factors: Array, right: Array, upper: bool) -> Array:
 
 
 def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of the matrix whose Cholesky factor is given. Raises RuntimeError for other shapes."""
+    """The inverse of the matrix whose Cholesky factor is given.
+
+    Raises RuntimeError for other shapes, LinAlgError for a zero on the diagonal of the factor.
+    """
     dtype = check_float("cholesky_inverse", self, refuse=NotImplementedError)
     sizes = check_square("cholesky_inverse", self)
     result, target = matrices(sizes, dtype, self.geometry.device)
     if target is not None:
+        zero = np.diagonal(values(self), 0, -2, -1) == 0
+        if zero.any():
+            fail("cholesky_inverse", np.where(zero.any(axis=-1), zero.argmax(axis=-1) + 1, 0), SINGULAR)
         store(target, _solved(values(self), np.eye(sizes[-1], dtype=dtype.numpy), upper))
     return result
 

@@ -13,7 +13,6 @@ from ..arrays import Array, outline, values
 from ..named_results import result_type
 from .checks import FULL, adjoint, check_matrix, check_one_dtype, check_square, matrices, store
 from .equations import solved_sizes
-from .errors import LinAlgError
 from .triangles import factor, permutation, solve_factored
 
 
@@ -45,7 +44,7 @@ def factors_and_info(operator: str, matrix: Tensor, pivot: bool) -> tuple[Tensor
 
 
 def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """(LU, pivots, info) of each matrix. Raises LinAlgError for a zero pivot if `check_errors`."""
+    """(LU, pivots, info) of each matrix. Raises RuntimeError for a zero pivot if `check_errors`."""
     found = factors_and_info("torch.linalg.lu_factor_ex", A, pivot)
     if check_errors:
         check_pivots("torch.linalg.lu_factor_ex", found[2])
@@ -60,7 +59,7 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 
 
 def check_pivots(operator: str, info: Tensor) -> None:
-    """Raise LinAlgError for the first matrix with a zero pivot."""
+    """Raise RuntimeError for the first matrix with a zero pivot."""
     if info.geometry.device.type != "cpu":
         return
     flat = values(info).reshape(-1)
@@ -68,7 +67,7 @@ def check_pivots(operator: str, info: Tensor) -> None:
         place = int(np.flatnonzero(flat)[0])
         where = f"(Batch element {place}): " if info.geometry.ndim else ""
         k = int(flat[place])
-        raise LinAlgError(
+        raise RuntimeError(
             f"{operator}: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If "
             f"you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
             f"linalg.lu_factor_ex(A, pivot)"

@@ -54,7 +54,13 @@ def triangular_solve(
             )
     check_float(operator, A, refuse=NotImplementedError)
     dtype, device = check_one_dtype(operator, self, A, ("b", "A"))
-    sizes = solved_sizes(operator, check_square(operator, A), self.geometry.sizes, True)
+    square, b = check_square(operator, A), self.geometry.sizes
+    if square[-1] != b[-2]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for {operator}: each A matrix is {square[-2]} by {square[-1]} but each b matrix "
+            f"is {b[-2]} by {b[-1]}"
+        )
+    sizes = solved_sizes(operator, square, b, True)
     batch = broadcast_shapes((sizes[:-2], A.geometry.sizes[:-2]))
     solution, target = matrices(sizes, dtype, device)
     clone, copied = matrices(batch + A.geometry.sizes[-2:], dtype, device)
