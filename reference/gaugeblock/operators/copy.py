@@ -90,6 +90,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         return fill_scalar(self, src)
     geometry, source = self.geometry, src.geometry
     if self is src:
+        bump_version(self)
         return self
     check_no_internal_overlap(geometry.sizes, geometry.strides)
     if self.storage is src.storage:
