@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from ..dispatch.inference import inference_mode
 from ..tensor.tensor import Tensor as Variable
+from . import forward_ad, functional, graph
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .backward import backward, grad
-from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .function import Function
+from .grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 
 __all__ = [
-    "Variable", "backward", "detect_anomaly", "enable_grad", "grad", "inference_mode", "no_grad", "set_detect_anomaly",
-    "set_grad_enabled",
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional", "grad", "graph",
+    "inference_mode", "is_grad_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip

@@ -33,6 +33,9 @@ class AccumulateGrad(Node):
         self.hooks = self.notes = None
         self.released = False
         self.variable = variable
+        meta = variable.autograd
+        if meta is not None and meta.more is not None and meta.more.hooks is not None:
+            self.hooked().tensors[0] = meta.more.hooks
         self.sequence = FIRST
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
@@ -90,9 +93,7 @@ def laid_out(grad: Tensor, wanted: Geometry) -> Tensor:
     if strides is None:
         made = gb.empty(plain.geometry.sizes, dtype=plain.geometry.dtype, device=plain.geometry.device)
     else:
-        made = gb.empty_strided(
-            plain.geometry.sizes, strides, dtype=plain.geometry.dtype, device=plain.geometry.device
-        )
+        made = gb.empty_strided(plain.geometry.sizes, strides, dtype=plain.geometry.dtype, device=plain.geometry.device)
     made.copy_(plain)  # type: ignore[attr-defined]
     return made
 

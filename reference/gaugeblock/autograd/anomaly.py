@@ -23,9 +23,10 @@ PARENT = "parent_"
 class _Anomaly:
     """Whether the mode is on, and whether NaN are looked for."""
 
-    enabled = False
-    check_nan = True
-    running: list[Node] = []
+    def __init__(self) -> None:
+        self.enabled = False
+        self.check_nan = True
+        self.running: list[Node] = []
 
 
 ANOMALY = _Anomaly()
@@ -135,5 +136,3 @@ def is_anomaly_enabled() -> bool:
 def is_anomaly_check_nan_enabled() -> bool:
     """Whether anomaly mode looks for NaN."""
     return ANOMALY.check_nan
-
-

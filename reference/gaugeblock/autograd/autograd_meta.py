@@ -143,8 +143,7 @@ def plain_of(tensor: Tensor) -> Tensor:
         plain = handle(tensor)
         plain.geometry = tensor.geometry.twin  # type: ignore[assignment]
         return plain
-    plain = meta.plain
-    return plain  # type: ignore[no-any-return]
+    return meta.plain  # type: ignore[no-any-return]
 
 
 def more_of(tensor: Tensor) -> GradientState:

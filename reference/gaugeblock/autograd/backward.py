@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.errors import type_error
+from ..operators.fresh_fill import fill_ones
 from ..tensor.geometry import unwatched
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import Tensor, new_like
 from .autograd_meta import Edge, edge_of, requires_grad
 from .engine import Targets, run_backward
 
@@ -25,8 +26,6 @@ def _tuple(function: str, argument: str, value: Any) -> tuple[Any, ...]:
 
 def seed_of(output: Tensor, grad: Tensor | None) -> Tensor:
     """The gradient to begin with: what was given, of exactly the output's sizes, or 1 for one real number."""
-    import gaugeblock
-
     geometry = unwatched(output.geometry)
     if grad is not None:
         if not isinstance(grad, Tensor):
@@ -47,7 +46,8 @@ def seed_of(output: Tensor, grad: Tensor | None) -> Tensor:
     if not geometry.dtype.is_floating_point:
         kind = "real scalar outputs" if geometry.dtype.is_complex else "real scalar outputs of a floating dtype"
         raise RuntimeError(f"grad can be implicitly created only for {kind} but got {geometry.dtype}")
-    made: Tensor = gaugeblock.ones(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+    made = new_like(geometry)
+    fill_ones(made)
     return made
 
 

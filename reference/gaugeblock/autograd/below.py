@@ -46,9 +46,7 @@ def _given_back(operator: Operator, result: Any, originals: dict[int, Tensor], a
         return type(result)(*[_one(operator, one, originals, nr) for nr, one in enumerate(result)])
     if isinstance(result, (list, tuple)):
         many = len(result) > 1
-        return type(result)(
-            [_one(operator, one, originals, nr, many=many) if isinstance(one, Tensor) else one for nr, one in enumerate(result)]
-        )
+        return type(result)([_one(operator, one, originals, nr, many=many) for nr, one in enumerate(result)])
     return result
 
 

@@ -29,9 +29,11 @@ _ORDER = itertools.count()
 
 
 class _Depth(threading.local):
-    """How many passes run within one another on this thread."""
+    """How many passes run within one another on this thread; the number of the innermost and the nodes it reaches."""
 
     value: int = 0
+    number: int = 0
+    reached: frozenset[Node] | dict[Node, int] = frozenset()
 
 
 _DEPTH = _Depth()
@@ -129,45 +131,79 @@ def _on_a_thread(roots: Any, keep: bool, create: bool, targets: Targets | None) 
         raise failed[0]
 
 
+def pass_number() -> tuple[int, frozenset[Node] | dict[Node, int]]:
+    """A number of the pass that runs on this thread, and the nodes that it reaches beside its roots."""
+    return _DEPTH.number, _DEPTH.reached
+
+
 def _run(roots: Sequence[tuple[Edge, Tensor | None]], keep: bool, targets: Targets | None) -> None:
     waiting = _dependencies([edge[0] for edge, _ in roots])
+    before = _DEPTH.number, _DEPTH.reached
+    _DEPTH.number, _DEPTH.reached = next(_ORDER), waiting
+    try:
+        _loop(roots, waiting, keep, targets)
+    finally:
+        _DEPTH.number, _DEPTH.reached = before
+
+
+def _loop(
+    roots: Sequence[tuple[Edge, Tensor | None]], waiting: dict[Node, int], keep: bool, targets: Targets | None
+) -> None:
     buffers: dict[Node, Grads] = {}
-    for (node, nr), grad in roots:
-        _add(buffers, node, nr, grad)
-    ready: list[tuple[int, int, Node]] = []
-    for node in buffers:
-        if not waiting.get(node):
-            heapq.heappush(ready, (-node.sequence, next(_ORDER), node))
-    del node
+    for (root, nr), seed in roots:
+        _add(buffers, root, nr, seed)
+    ready = [(-node.sequence, next(_ORDER), node) for node in buffers if not waiting.get(node)]
+    heapq.heapify(ready)
+    plain = targets is None
     grads: Any
-    while ready:
-        node = heapq.heappop(ready)[2]
-        results = _step(node, buffers.pop(node), keep, targets)
-        if results is None:
-            continue
+    following: Node | None = None
+    while ready or following is not None:
+        if following is None:
+            node = heapq.heappop(ready)[2]
+        else:
+            node, following = following, None
+        if plain and node.hooks is None and not ANOMALY.enabled:
+            grads = buffers.pop(node)
+            if grads[0] is None and not node.runs_undefined and all(grad is None for grad in grads):
+                results: Any = (None,) * len(node.edges)
+            else:
+                results = node.apply(grads)
+            if not keep:
+                node.release()
+        else:
+            results = _step(node, buffers.pop(node), keep, targets)
+            if results is None:
+                continue
+        grads = None
         for edge, grad in zip(node.edges, results, strict=True):
             if edge is None:
                 continue
-            following, nr = edge
+            onward, nr = edge
+            buffer = buffers.get(onward)
             if grad is not None:
-                expected = following.geometries[nr]
+                expected = onward.geometries[nr]
                 if grad.geometry is not expected:
                     grad = fitted(grad, expected, node)
-                buffer = buffers.get(following)
                 if buffer is None:
-                    if len(following.geometries) == 1:
-                        buffers[following] = [grad]
+                    if len(onward.geometries) == 1:
+                        buffers[onward] = [grad]
                     else:
-                        _add(buffers, following, nr, grad)
+                        _add(buffers, onward, nr, grad)
                 else:
                     held = buffer[nr]
-                    buffer[nr] = grad if held is None else held + grad  # type: ignore[operator]
-                    del held
-            elif following not in buffers:
-                buffers[following] = [None] * len(following.geometries)
-            left = waiting[following] = waiting[following] - 1
+                    buffer[nr] = grad if held is None else held + grad
+                    held = None
+            elif buffer is None:
+                buffers[onward] = [None] * len(onward.geometries)
+            left = waiting[onward] = waiting[onward] - 1
             if not left:
-                heapq.heappush(ready, (-following.sequence, next(_ORDER), following))
+                if following is None and not ready:
+                    following = onward
+                else:
+                    heapq.heappush(ready, (-onward.sequence, next(_ORDER), onward))
+        if following is not None and ready:
+            heapq.heappush(ready, (-following.sequence, next(_ORDER), following))
+            following = None
         results = grad = buffer = None
 
 

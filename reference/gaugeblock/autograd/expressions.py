@@ -13,7 +13,7 @@ METADATA = frozenset(
     element_size is_contiguous storage_offset is_conj is_neg""".split()
 )
 """Attributes of a tensor that say nothing of its elements: for them alone it is not saved."""
-BUILTINS: dict[str, Any] = {"len": len, "tuple": tuple, "range": range, "min": min, "max": max, "int": int, "float": float}
+BUILTINS: dict[str, Any] = {one.__name__: one for one in (len, tuple, range, min, max, int, float)}
 DESCRIBED = "_described"
 """Ends the name that stands for the metadata of a tensor."""
 
@@ -166,4 +166,4 @@ def find_name(name: str) -> Any:
     try:
         return getattr(gaugeblock, name)
     except AttributeError:
-        raise NameError(f"{name!r} in a derivative is neither an argument, a helper nor a function of the engine") from None
+        raise NameError(f"{name!r} in a derivative is neither argument, helper nor function of the engine") from None

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import Schema
 
+from ..dispatch.state import STATE
+from ..tensor.tensor import Tensor
 from .derivative_table import Derivative, derivatives, node_names
 from .expressions import DESCRIBED, DescribedList, Expression, described, expression, find_name
 from .node import Node
@@ -35,6 +37,7 @@ class Formulas:
         tensors = {n for n, a in arguments.items() if a.base_type == "Tensor"}
         self.lists = {n for n, a in arguments.items() if a.base_type == "Tensor" and a.is_list}
         self.results = result_names(schema)
+        self.constant = tuple([place for one, place in self.results.items() if one in derivative.nothing])
         known = frozenset(tensors | self.results.keys())
         self.groups: list[tuple[tuple[str, ...], Expression]] = [
             (tuple(names), expression(text, known, real)) for names, text in derivative.formulas
@@ -83,8 +86,10 @@ def apply_source(formulas: Formulas) -> str:
     if formulas.all_grads:
         lines.append("    grads = filled(node, grads)")
     lines.append("    grad = grads[0]")
+    if formulas.values:
+        lines.append("    recording = STATE.grad")
     for use in formulas.values:
-        lines.append(f"    {use.name} = {_value(formulas, use.name)} if {condition(use.wanted_by)} else None")
+        lines += [f"    {line}" for line in _loading(formulas, use)]
     lines += [f"    {use.name}{DESCRIBED} = {_metadata(formulas, use.name)}" for use in formulas.described]
     lines += [f"    {use.name} = node.a_{use.name}" for use in formulas.plain]
     for names, one in formulas.groups:
@@ -114,12 +119,25 @@ def _unpacked_edges(formulas: Formulas) -> list[str]:
     return lines
 
 
+def _loading(formulas: Formulas, use: Use) -> list[str]:
+    """The saved tensor into a local name: as it is when nothing is to be checked closer."""
+    name = use.name
+    if name in formulas.lists:
+        return [f"{name} = {_value(formulas, name)} if {condition(use.wanted_by)} else None"]
+    return [
+        f"{name} = node.v_{name}",
+        f"if {name} is not None and (",
+        f"    recording or {name}.__class__ is not Tensor or {name}.counter is not None",
+        f"    or {name}.storage.version != node.w_{name}",
+        "):",
+        f"    {name} = {_value(formulas, name)}",
+    ]
+
+
 def _value(formulas: Formulas, name: str) -> str:
     if name in formulas.lists:
         edges = f"l_{name}" if name in formulas.inputs else f"(None,) * len(node.v_{name})"
-        return (
-            f"[used(node, one, version, edge) for one, version, edge in zip(node.v_{name}, node.w_{name}, {edges})]"
-        )
+        return f"[used(node, one, version, edge) for one, version, edge in zip(node.v_{name}, node.w_{name}, {edges})]"
     if name in formulas.results:
         edge = f"(node, {formulas.results[name]})"
     else:
@@ -180,7 +198,8 @@ def node_class(name: str, schema: Schema, real: bool) -> tuple[type[Node], Formu
     """The class of the nodes of a row, for real or for complex numbers, and what it was made from."""
     formulas = Formulas(name, schema, derivatives()[name], real=real)
     names: dict[str, Any] = {
-        "DescribedList": DescribedList, "FREED": FREED, "used": used, "described": described, "filled": filled,
+        "DescribedList": DescribedList, "FREED": FREED, "STATE": STATE, "Tensor": Tensor, "described": described,
+        "filled": filled, "used": used,
         **{one: find_name(one) for one in formulas.globals},
     }  # fmt: skip
     apply = compiled(f"derivative of {name}", apply_source(formulas), names, "apply")
@@ -188,6 +207,7 @@ def node_class(name: str, schema: Schema, real: bool) -> tuple[type[Node], Formu
     if formulas.values:
         members["release"] = _releasing([f"v_{use.name}" for use in formulas.values])
     members["__getattr__"] = _saved_attribute
+    members["__dir__"] = _listed
     members["__module__"] = __name__
     members["formulas"] = formulas
     return type(formulas.label, (Node,), members), formulas
@@ -226,6 +246,12 @@ def _saved_attribute(self: Any, name: str) -> Any:
                 edge = self.edges[formulas.inputs.index(wanted)]
             return _shown(self, kept, edge)
     raise AttributeError(f"{self.label!r} object has no attribute {name!r}")
+
+
+def _listed(self: Any) -> list[str]:
+    """What dir() tells: the saved names too."""
+    names = [f"_saved_{use.name}" for use in (*self.formulas.plain, *self.formulas.values)]
+    return sorted({*object.__dir__(self), *names})
 
 
 def _shown(node: Node, kept: Any, edge: Any) -> Any:

@@ -73,9 +73,8 @@ def set_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
 
 
 def _tangents(values: Sequence[Any]) -> bool:
-    return any(
-        tangent_of(one) is not None for value in values for one in (value if isinstance(value, (list, tuple)) else (value,))
-    )
+    members = (one for value in values for one in (value if isinstance(value, (list, tuple)) else (value,)))
+    return any(tangent_of(one) is not None for one in members)
 
 
 def outside(

@@ -51,7 +51,8 @@ class BackwardFunction(Node):
         """Keep inputs and outputs for backward. TypeError for anything but tensors and None."""
         for one in tensors:
             if one is not None and not isinstance(one, Tensor):
-                raise TypeError(f"save_for_backward can only save variables, but argument is of type {type(one).__name__}")
+                kind = type(one).__name__
+                raise TypeError(f"save_for_backward can only save variables, but argument is of type {kind}")
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
@@ -120,7 +121,8 @@ class BackwardFunction(Node):
             results = results[:count]
         if len(results) != count:
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {count}, got {len(results)})"
+                f"function {self.name()} returned an incorrect number of gradients (expected {count}, got "
+                f"{len(results)})"
             )
         found = []
         for place, (grad, is_tensor) in enumerate(zip(results, self._is_tensor, strict=True)):
@@ -349,11 +351,9 @@ def registered_recorder(operator: Operator) -> Callable[..., Any]:
         if not STATE.grad or not needed:
             return result
         ctx: Any = node_type()
-        ctx.edges = tuple(
-            edge_of(one) if isinstance(one, Tensor) and one.geometry.watched else None for one in tensors
-        )
+        ctx.edges = tuple(edge_of(one) if isinstance(one, Tensor) and one.geometry.watched else None for one in tensors)
         ctx.counts = _counts(schema, values)
-        positional = [value for argument, value in zip(schema.arguments, values, strict=True) if not argument.kwarg_only]
+        positional = values[: len(schema.positional)]
         ctx.needs_input_grad = tuple(_needs(value) for value in positional)
         outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
         if derivative.setup_context is not None:

@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..core.errors import type_error
-from ..dispatch.inference import inference_mode
 from ..dispatch.state import STATE
 
 F = TypeVar("F", bound=Callable[..., Any])

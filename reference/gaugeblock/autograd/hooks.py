@@ -23,9 +23,8 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
     node, nr = edge
     if grad_fn_of(self) is None:
         more = more_of(self)
-        node = accumulator_of(self)
         if more.hooks is None:
-            more.hooks = node.hooked().tensors.setdefault(0, {})
+            more.hooks = accumulator_of(self).hooked().tensors.setdefault(0, {})
         return RemovableHandle(more.hooks, checked(hook))
     return RemovableHandle(node.hooked().tensors.setdefault(nr, {}), checked(hook))
 

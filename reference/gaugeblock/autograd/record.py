@@ -26,8 +26,8 @@ from .anomaly import ANOMALY, note_origin
 from .autograd_meta import accumulator_of, edge_of, plain_of, requires_grad, result_of, version
 from .below import below
 from .derivative_table import derivatives, row_of_form
-from .forward_mode import DUAL, outside
 from .formulas import Formulas, compiled, condition, node_class
+from .forward_mode import DUAL, outside
 from .node import COUNTER
 from .saved_tensor import saved
 from .undifferentiable import MISSING, refusing
@@ -96,9 +96,7 @@ def _passed(schema: Schema, plain: bool, replaced: Mapping[str, str]) -> str:
     return ", ".join(parts)
 
 
-def recorder_source(
-    schema: Schema, formulas: Formulas, kind: str, quick: str | None, *, looking: bool = True
-) -> str:
+def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | None, *, looking: bool = True) -> str:
     """Source of ``record(...)`` for an operator that is "fresh", makes a "view" or writes "inplace".
 
     With `looking` it first sees whether calls are recorded at all, and whether dual numbers are about.
@@ -142,6 +140,8 @@ def recorder_source(
     first = "result[0]" if several else "result"
     if several:
         lines += ["    if not result:", "        return result"]
+    if not several:
+        lines += ["    if result.geometry.dtype.kind < 2:", f"        return {passing if kind == 'view' else 'result'}"]
     lines += [f"    {line}" for line in _node(schema, formulas, first)]
     lines += [f"    {line}" for line in _saving(schema, formulas, "")]
     geometries = "tuple([one.geometry for one in result])" if several else "(result.geometry,)"
@@ -151,7 +151,10 @@ def recorder_source(
     if kind == "view":
         lines.append(f"    return view_results({schema.arguments[0].name}, result, node)")
     else:
-        lines.append("    return results_of(result, node)" if several else "    return result_of(result, node, 0)")
+        constant = f", {formulas.constant}" if formulas.constant else ""
+        lines.append(
+            f"    return results_of(result, node{constant})" if several else "    return result_of(result, node, 0)"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -243,7 +246,7 @@ def _saving_results(formulas: Formulas, written: str) -> list[str]:
 
 
 def _result(formulas: Formulas, name: str) -> str:
-    return "result" if name == "result" else f"result[{formulas.results[name]}]"
+    return "result" if "result0" not in formulas.results else f"result[{formulas.results[name]}]"
 
 
 def _quick(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
@@ -259,7 +262,8 @@ def _quick(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
     left_out = [a for a in schema.positional if a.name == "alpha"]
     for argument in (*left_out, *schema.keyword_only):
         value = argument.default_value if argument.default is not None else None
-        tests.append(f"{argument.name} is {value!r}" if value is None or isinstance(value, bool) else _is_default(argument))
+        same = value is None or isinstance(value, bool)
+        tests.append(f"{argument.name} is {value!r}" if same else _is_default(argument))
     shown = [a for a in schema.positional if a not in left_out]
     given = ", ".join(f"p_{a.name}" if _is_tensor(a) else a.name for a in shown)
     return f"quick({given}) if {' and '.join(tests)} else {{run}}", getattr(gaugeblock, row.base)
@@ -301,7 +305,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
 
 
 def kind_of(schema: Schema) -> str:
-    """"out", "inplace", "view" or "fresh"."""
+    """ "out", "inplace", "view" or "fresh"."""
     if schema.is_out:
         return "out"
     if any(argument.written for argument in schema.arguments):

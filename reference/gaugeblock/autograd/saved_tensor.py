@@ -72,7 +72,7 @@ def used(node: Node, kept: Any, version: int, edge: Edge | None) -> Any:
         kept = unpacked(kept)
     elif (kept.storage.version if kept.counter is None else version_of(kept)) != version:
         raise _changed(kept, version, edge)
-    return kept if edge is None or not STATE.grad else rejoined(kept, edge)
+    return kept if edge is None or not STATE.grad or kept.geometry.dtype.kind < 2 else rejoined(kept, edge)
 
 
 def unpacked(packed: Packed) -> Tensor:

@@ -10,10 +10,11 @@ from ..tensor.tensor import Tensor
 from . import hooks
 from .accumulate_grad import register_post_accumulate_grad_hook
 from .autograd_meta import grad_fn_of, more_of, requires_grad, set_requires_grad
+from .backward import backward as run_from
 
 NOT_A_LEAF = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed: autograd.backward() does not fill it. "
-    "Call .retain_grad() on the tensor to have it filled, or use .grad of the leaf that was meant."
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed; autograd.backward() does not fill "
+    "it. Call .retain_grad() on the tensor to have it filled, or use .grad of the leaf that was meant."
 )
 
 
@@ -41,9 +42,7 @@ def set_grad(self: Tensor, grad: Tensor | None) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     mine, other = self.geometry, grad.geometry
     if other.dtype is not mine.dtype:
-        raise RuntimeError(
-            f"assigned grad has data of a different type: expected {mine.dtype}, got {other.dtype}"
-        )
+        raise RuntimeError(f"assigned grad has data of a different type: expected {mine.dtype}, got {other.dtype}")
     if other.device is not mine.device:
         raise RuntimeError(f"assigned grad has data located on a different device: {other.device}, not {mine.device}")
     if other.sizes != mine.sizes:
@@ -80,17 +79,13 @@ def backward(
     inputs: Any = None,
 ) -> None:
     """Add the gradients of this tensor to .grad of the leaves that it was computed from; see autograd.backward."""
-    from .backward import backward as run
-
-    run(self, gradient, retain_graph, create_graph, inputs=inputs)
+    run_from(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 def detach_(self: Tensor) -> Tensor:
     """Forget the recorded history, in place. RuntimeError for a view."""
     if self.base is not None and self.autograd is not None:
-        raise RuntimeError(
-            "Can't detach views in-place. Use detach() instead."
-        )
+        raise RuntimeError("Can't detach views in-place. Use detach() instead.")
     self.autograd = None
     self.requires_grad_flag = False
     self.geometry = unwatched(self.geometry)

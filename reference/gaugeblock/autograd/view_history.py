@@ -38,6 +38,9 @@ def view_of(base: Tensor, plain: Tensor, node: Node | None, nr: int, creation: s
     """The watched view of a tensor over what a view kernel has just made of its plain handle."""
     root = base if base.base is None else base.base
     plain.base = None
+    meta = base.autograd
+    if meta is not None and meta.view is not None and meta.view.creation != DEFAULT:
+        creation = meta.view.creation
     view = result_of(plain, node, nr)
     view.base = root
     view.autograd.view = ViewState(version(view), creation, maker, nr)
@@ -80,9 +83,7 @@ def check_inplace(tensor: Tensor) -> None:
         if meta is not None and meta.view is not None and meta.view.creation != DEFAULT:
             raise RuntimeError(_refusal(meta.view, indirect=False))
         if requires_grad(tensor) and grad_fn_of(base) is None:
-            raise RuntimeError(
-                "a view of a leaf Variable that requires grad is being used in an in-place operation."
-            )
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if meta is not None and requires_grad(tensor) and grad_fn_of(tensor) is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
@@ -130,7 +131,7 @@ def _move_retained(tensor: Tensor, before: Node | None, after: Node | None) -> N
 
 
 def _watch_views(base: Tensor) -> None:
-    """Watch the views that were made of `base` while nobody watched it; they are found among the collector's objects."""
+    """Watch the views that were made of `base` while nobody watched it, found among the collector's objects."""
     storage = base.storage
     if getrefcount(storage) <= KNOWN_HANDLES:
         return

@@ -20,6 +20,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.views import alias
 
 SELECT, SLICE, UNSQUEEZE = (REGISTRY.find(name) for name in ("select.int", "slice.Tensor", "unsqueeze"))
+VIEW = REGISTRY.find("view")
 LAST = (1 << 63) - 1
 """The end of a slice that has none."""
 INDEX, INDEX_PUT, COPY, FILL, FULL = (
@@ -32,7 +33,9 @@ def getitem(self: Tensor, index: Any) -> Any:
     view, indices = _taken_apart(self, index)
     if indices:
         return call(INDEX, view, indices)
-    return alias(self) if view is self else view
+    if view is not self:
+        return view
+    return call(VIEW, self, self.geometry.sizes) if self.geometry.watched else alias(self)
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:

@@ -29,7 +29,7 @@ def slopes_back(
             total = mine if total is None else total + mine
         if len(needed) > 1:
             wanted = needed[1] and isinstance(step, Tensor)
-            places.append(_points_back(back, moved, distances, edge_order) if wanted else None)
+            places.append(_points_back(back, moved, distances.conj(), edge_order) if wanted else None)
     return total, tuple(places)
 
 

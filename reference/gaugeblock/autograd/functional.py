@@ -1,0 +1,294 @@
+"""Products with Jacobians and Hessians of functions of tensors: vjp, jvp, vhp, hvp, jacobian, hessian."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.errors import type_error
+from ..tensor.tensor import Tensor
+from . import forward_ad
+from .autograd_meta import requires_grad
+from .backward import grad
+from .grad_mode import enable_grad
+
+Tensors = tuple[Tensor, ...]
+
+
+def _tuple(function: str, what: str, value: Any) -> tuple[Tensors, bool]:
+    """The tensors, and whether there was a tuple. TypeError for anything else."""
+    if isinstance(value, Tensor):
+        return (value,), False
+    if isinstance(value, (tuple, list)) and all(isinstance(one, Tensor) for one in value):
+        return tuple(value), True
+    wrong = value
+    if isinstance(value, (tuple, list)):
+        wrong = next(one for one in value if not isinstance(one, Tensor))
+    type_error(function, what, wrong, "Tensor or tuple of Tensors")
+
+
+def _unpack(values: Any, several: bool) -> Any:
+    return tuple(values) if several else values[0]
+
+
+def _prepared(inputs: Tensors, *, create: bool) -> Tensors:
+    """Fresh handles that require gradients, part of the caller's graph when that is to be extended."""
+    if create:
+        made = [one.view_as(one) if requires_grad(one) else one.detach().requires_grad_() for one in inputs]  # type: ignore[attr-defined]
+    else:
+        made = [one.detach().requires_grad_() for one in inputs]  # type: ignore[attr-defined]
+    return tuple(made)
+
+
+def _cotangents(function: str, outputs: Tensors, v: Any) -> Tensors:
+    import gaugeblock
+
+    if v is None:
+        if len(outputs) != 1 or outputs[0].geometry.numel != 1:
+            raise RuntimeError(
+                f"{function}(): the vector v can only be None if the user-provided function returns a single Tensor "
+                "with a single element."
+            )
+        return (gaugeblock.ones_like(outputs[0]),)
+    given, _ = _tuple(function, "v", v)
+    if len(given) != len(outputs):
+        raise RuntimeError(
+            f"{function}(): v is a tuple of invalid length: should be {len(outputs)} but got {len(given)}"
+        )
+    for place, (one, output) in enumerate(zip(given, outputs, strict=True)):
+        if one.geometry.sizes != output.geometry.sizes:
+            raise RuntimeError(
+                f"{function}(): v has invalid size at place {place}: should be {list(output.shape)} but got "
+                f"{list(one.shape)}"
+            )
+    return given
+
+
+def _filled(found: Any, like: Tensors, *, strict: bool, function: str) -> list[Tensor]:
+    import gaugeblock
+
+    results = []
+    for place, (one, tensor) in enumerate(zip(found, like, strict=True)):
+        if one is None and strict:
+            raise RuntimeError(
+                f"{function}(): the output of the user-provided function is independent of input {place}. This is not "
+                "allowed in strict mode."
+            )
+        results.append(gaugeblock.zeros_like(tensor) if one is None else one)
+    return results
+
+
+def _finished(values: Any, *, create: bool) -> list[Tensor]:
+    return list(values) if create else [one.detach() for one in values]
+
+
+def vjp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """``(func(*inputs), v^T J)``. RuntimeError for a v of other sizes; TypeError for what are no tensors."""
+    given, several = _tuple("vjp", "inputs", inputs)
+    with enable_grad():
+        ins = _prepared(given, create=create_graph)
+        outs, many = _tuple("vjp", "outputs of the user-provided function", func(*ins))
+        vectors = _cotangents("vjp", outs, v)
+        found = _grad(outs, ins, vectors, create=create_graph)
+        found = _filled(found, ins, strict=strict, function="vjp")
+    return _unpack(_finished(outs, create=create_graph), many), _unpack(_finished(found, create=create_graph), several)
+
+
+def _grad(outputs: Tensors, inputs: Tensors, vectors: Tensors, *, create: bool) -> Any:
+    pairs = [(one, vector) for one, vector in zip(outputs, vectors, strict=True) if requires_grad(one)]
+    if not pairs:
+        return [None] * len(inputs)
+    roots, weights = [one for one, _ in pairs], [vector for _, vector in pairs]
+    return grad(roots, inputs, weights, create_graph=create, retain_graph=True, allow_unused=True)
+
+
+def jvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """``(func(*inputs), J v)``, in one pass of forward mode. Raises as vjp."""
+    import gaugeblock
+
+    given, _ = _tuple("jvp", "inputs", inputs)
+    vectors = _cotangents("jvp", given, v)
+    ins = tuple(given) if create_graph else tuple(one.detach() for one in given)  # type: ignore[attr-defined]
+    with forward_ad.dual_level():
+        duals = [forward_ad.make_dual(one, vector) for one, vector in zip(ins, vectors, strict=True)]
+        outs, many = _tuple("jvp", "outputs of the user-provided function", func(*duals))
+        parts = [forward_ad.unpack_dual(one) for one in outs]
+    tangents = []
+    for place, part in enumerate(parts):
+        if part.tangent is None and strict:
+            raise RuntimeError(
+                f"jvp(): output {place} of the user-provided function is independent of the inputs. This is not "
+                "allowed in strict mode."
+            )
+        tangents.append(gaugeblock.zeros_like(part.primal) if part.tangent is None else part.tangent)
+    values = [part.primal for part in parts]
+    return _unpack(_finished(values, create=create_graph), many), _unpack(
+        _finished(tangents, create=create_graph), many
+    )
+
+
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """All derivatives of all outputs by all inputs: tensors of the output's sizes followed by the input's.
+
+    A tuple for several inputs, of tuples for several outputs. `strategy` is "reverse-mode", a pass for each element of
+    the outputs, or "forward-mode", one for each element of the inputs. ValueError for another strategy.
+    """
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise ValueError(f'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: got {strategy!r}.')
+    given, several = _tuple("jacobian", "inputs", inputs)
+    rows = (
+        _forward(func, given, create_graph)
+        if strategy == "forward-mode"
+        else _reverse(func, given, create_graph, strict)
+    )
+    parts, many = rows
+    return _unpack([_unpack(part, several) for part in parts], many)
+
+
+def _reverse(func: Any, given: Tensors, create: bool, strict: bool) -> tuple[list[list[Tensor]], bool]:
+    import gaugeblock
+
+    with enable_grad():
+        ins = _prepared(given, create=create)
+        outs, many = _tuple("jacobian", "outputs of the user-provided function", func(*ins))
+        parts = []
+        for out in outs:
+            if strict and not requires_grad(out):
+                raise RuntimeError(
+                    "jacobian(): the output of the user-provided function is independent of the inputs. This is not "
+                    "allowed in strict mode."
+                )
+            columns: list[list[Tensor]] = [[] for _ in ins]
+            for place in range(out.geometry.numel):
+                unit = gaugeblock.zeros(out.geometry.numel, dtype=out.dtype, device=out.device)
+                unit[place] = 1
+                found = _grad((out,), ins, (unit.reshape(tuple(out.shape)),), create=create)
+                for column, one in zip(columns, _filled(found, ins, strict=strict, function="jacobian"), strict=True):
+                    column.append(one)
+            parts.append([_stacked(column, out, one) for column, one in zip(columns, ins, strict=True)])
+    return [_finished(part, create=create) for part in parts], many
+
+
+def _stacked(rows: list[Tensor], out: Tensor, into: Tensor) -> Any:
+    import gaugeblock
+
+    sizes = (*out.shape, *into.shape)
+    if not rows:
+        return gaugeblock.zeros(sizes, dtype=into.dtype, device=into.device)
+    return gaugeblock.stack(rows).reshape(sizes)
+
+
+def _forward(func: Any, given: Tensors, create: bool) -> tuple[list[list[Tensor]], bool]:
+    import gaugeblock
+
+    columns: list[list[list[Tensor]]] = []
+    many = False
+    outs: Tensors = ()
+    for place, into in enumerate(given):
+        found: list[list[Tensor]] = []
+        for element in range(into.geometry.numel):
+            vectors = [gaugeblock.zeros_like(one) for one in given]
+            unit = gaugeblock.zeros(into.geometry.numel, dtype=into.dtype, device=into.device)
+            unit[element] = 1
+            vectors[place] = unit.reshape(tuple(into.shape))
+            values, tangents = jvp(func, given, tuple(vectors), create_graph=create)
+            outs, many = _tuple("jacobian", "outputs of the user-provided function", values)
+            found.append(list(_tuple("jacobian", "outputs of the user-provided function", tangents)[0]))
+        columns.append(found)
+    if not outs:
+        outs, many = _tuple("jacobian", "outputs of the user-provided function", func(*given))
+    parts = []
+    for number, out in enumerate(outs):
+        part = []
+        for into, found in zip(given, columns, strict=True):
+            ndim = out.geometry.ndim
+            sizes = (*out.shape, *into.shape)
+            if not found:
+                part.append(gaugeblock.zeros(sizes, dtype=out.dtype, device=out.device))
+            else:
+                part.append(gaugeblock.stack([row[number] for row in found], ndim).reshape(sizes))
+        parts.append(part)
+    return parts, many
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """All second derivatives of a function with one result: the Jacobian of its gradient.
+
+    A tuple of tuples for several inputs. RuntimeError unless the result is one tensor with one element.
+    """
+    given, several = _tuple("hessian", "inputs", inputs)
+
+    def gradient(*ins: Tensor) -> Any:
+        with enable_grad():
+            own = tuple(one if requires_grad(one) else one.detach().requires_grad_() for one in ins)  # type: ignore[attr-defined]
+            if outer_jacobian_strategy == "forward-mode":
+                own = tuple(one.view_as(one) for one in ins)  # type: ignore[attr-defined]
+                own = tuple(one if requires_grad(one) else one.requires_grad_() for one in own)  # type: ignore[attr-defined]
+            out = _single("hessian", func(*own))
+            found = _grad((out,), own, (_one(out),), create=True)
+            return tuple(_filled(found, own, strict=strict, function="hessian"))
+
+    found = jacobian(gradient, given, create_graph=create_graph, strict=strict, strategy=outer_jacobian_strategy)
+    return found if several else found[0][0]
+
+
+def _single(function: str, value: Any) -> Tensor:
+    outs, many = _tuple(function, "outputs of the user-provided function", value)
+    if many or outs[0].geometry.numel != 1:
+        raise RuntimeError(
+            f"{function}(): the Tensor returned by the function given to {function} should contain a single element"
+        )
+    return outs[0]
+
+
+def _one(out: Tensor) -> Tensor:
+    import gaugeblock
+
+    made: Tensor = gaugeblock.ones_like(out.detach())  # type: ignore[attr-defined]
+    return made
+
+
+def vhp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """``(func(*inputs), v^T H)`` for a function with one result. Raises as vjp."""
+    return _hessian_product("vhp", func, inputs, v, create_graph, strict)
+
+
+def hvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """``(func(*inputs), H v)`` for a function with one result, whose Hessian is symmetric. Raises as vjp."""
+    return _hessian_product("hvp", func, inputs, v, create_graph, strict)
+
+
+def _hessian_product(
+    name: str, func: Callable[..., Any], inputs: Any, v: Any, create: bool, strict: bool
+) -> tuple[Any, Any]:
+    given, several = _tuple(name, "inputs", inputs)
+    with enable_grad():
+        ins = _prepared(given, create=create)
+        out = _single(name, func(*ins))
+        first = _filled(_grad((out,), ins, (_one(out),), create=True), ins, strict=strict, function=name)
+        vectors = _cotangents(name, tuple(first), v)
+        found = _filled(_grad(tuple(first), ins, vectors, create=create), ins, strict=strict, function=name)
+    value = out if create else out.detach()  # type: ignore[attr-defined]
+    return value, _unpack(_finished(found, create=create), several)
