@@ -57,8 +57,8 @@ def triangular_solve(
     square, b = check_square(operator, A), self.geometry.sizes
     if square[-1] != b[-2]:
         raise RuntimeError(
-            f"Incompatible matrix sizes for {operator}: each A matrix is {square[-2]} by {square[-1]} but each b matrix "
-            f"is {b[-2]} by {b[-1]}"
+            f"Incompatible matrix sizes for {operator}: each A matrix is {square[-2]} by {square[-1]} but each b "
+            f"matrix is {b[-2]} by {b[-1]}"
         )
     sizes = solved_sizes(operator, square, b, True)
     batch = broadcast_shapes((sizes[:-2], A.geometry.sizes[:-2]))
