@@ -23,11 +23,25 @@ def logcumsumexp_back(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> T
         return grad
     if grad.is_complex():
         return (_later(grad.conj().log() - result, dim) + self).exp().conj()
-    least = gb.finfo(grad.dtype).min
-    size = grad.abs().log()
-    above = (_later(gb.where(grad > 0, size, least) - result, dim) + self).exp()
-    below = (_later(gb.where(grad < 0, size, least) - result, dim) + self).exp()
+    above, below = ((_later(part - result, dim) + self).exp() for part in _logarithms(grad))
     return above - below
+
+
+def logcumsumexp_forward(tangent: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """``sum over j <= i of tangent[j] exp(x[j] - y[i])``, kept from overflow by adding up logarithms."""
+    if not self.ndim or not self.numel():
+        return tangent
+    if tangent.is_complex():
+        return ((tangent.log() + self).logcumsumexp(dim) - result).exp()
+    above, below = (((part + self).logcumsumexp(dim) - result).exp() for part in _logarithms(tangent))
+    return above - below
+
+
+def _logarithms(value: Tensor) -> tuple[Tensor, Tensor]:
+    """The logarithms of the positive and of the negative numbers, for all others the lowest number there is."""
+    least = gb.finfo(value.dtype).min
+    size = value.abs().log()
+    return gb.where(value > 0, size, least), gb.where(value < 0, size, least)
 
 
 def _later(value: Tensor, dim: int) -> Tensor:
@@ -37,4 +51,5 @@ def _later(value: Tensor, dim: int) -> Tensor:
 HELPERS: dict[str, Callable[..., Any]] = {
     "logsumexp_back": logsumexp_back,
     "logcumsumexp_back": logcumsumexp_back,
+    "logcumsumexp_forward": logcumsumexp_forward,
 }
