@@ -80,7 +80,9 @@ __all__ = [
     "show_binding", "strided", "tensor", "unique", "use_deterministic_algorithms", "zeros", "zeros_like",
 ]  # fmt: skip
 
-_MODULES = frozenset({"autograd", "fft", "kernel_tools", "library", "linalg", "nn", "ops", "overrides", "special", "utils"})
+_MODULES = frozenset(
+    {"autograd", "fft", "kernel_tools", "library", "linalg", "nn", "ops", "overrides", "special", "utils"}
+)
 """Modules that are imported when they are first asked for."""
 
 _GRAD_MODES = frozenset({"enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"})

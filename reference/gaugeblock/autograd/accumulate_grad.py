@@ -13,6 +13,7 @@ from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor, empty_tensor
 from .autograd_meta import MAKERS, more_of, plain_of, requires_grad
 from .node import FIRST, Node
+from .public import gb
 from .removable_handle import RemovableHandle
 
 LOCK = threading.RLock()
@@ -81,8 +82,6 @@ def _lies_as(geometry: Geometry, wanted: Geometry) -> bool:
 
 def laid_out(grad: Tensor, wanted: Geometry) -> Tensor:
     """A copy of a gradient with the strides of its leaf where those are dense, else row-major."""
-    import gaugeblock as gb
-
     if STATE.grad and requires_grad(grad):
         copy: Tensor = grad.clone()  # type: ignore[attr-defined]
         return copy

@@ -11,6 +11,7 @@ from ..tensor.geometry import unwatched
 from ..tensor.tensor import Tensor, new_like
 from .autograd_meta import Edge, edge_of, requires_grad
 from .engine import Targets, run_backward
+from .public import gb
 
 Tensors = Tensor | Sequence[Tensor]
 Gradients = Tensor | Sequence[Tensor | None] | None
@@ -142,8 +143,6 @@ def _once(
     allow: bool,
     zeros: bool,
 ) -> tuple[Any, ...]:
-    import gaugeblock
-
     roots = _roots(outs, gradients)
     edges = []
     for one in ins:
@@ -162,7 +161,7 @@ def _once(
                 "if this is the desired behavior."
             )
         if found is None and zeros:
-            found = gaugeblock.zeros_like(one, requires_grad=create)
+            found = gb.zeros_like(one, requires_grad=create)
         results.append(found)
     return tuple(results)
 
@@ -171,8 +170,6 @@ def _batched(
     outs: tuple[Tensor, ...], ins: tuple[Tensor, ...], gradients: Any, *, keep: bool, **options: bool
 ) -> tuple[Any, ...]:
     """One pass for each part of the leading dim, stacked."""
-    import gaugeblock
-
     given = (gradients,) if isinstance(gradients, Tensor) else tuple(gradients)
     for place, one in enumerate(given):
         if one is not None and one.geometry.sizes[1:] != outs[place].geometry.sizes:
@@ -187,4 +184,4 @@ def _batched(
         _once(outs, ins, [None if one is None else one[row] for one in given], keep=keep or row + 1 < count, **options)
         for row in range(count)
     ]
-    return tuple(None if parts[0] is None else gaugeblock.stack(parts) for parts in zip(*rows, strict=True))
+    return tuple(None if parts[0] is None else gb.stack(parts) for parts in zip(*rows, strict=True))

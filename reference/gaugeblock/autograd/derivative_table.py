@@ -7,7 +7,7 @@ import functools
 import hashlib
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import gaugeblock_spec
 
@@ -42,7 +42,7 @@ def derivatives() -> dict[str, Derivative]:
     return {name: Derivative(*values) for name, values in plain.items()}
 
 
-def _read() -> dict[str, list[object]]:
+def _read() -> dict[str, list[Any]]:
     from gaugeblock_spec.derivatives import entries, table_files
 
     found = {name: entry for file in table_files() for name, entry in entries(file).items()}

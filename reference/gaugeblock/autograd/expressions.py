@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 from ..tensor.geometry import remember
+from .public import gb
 
 METADATA = frozenset(
     """shape dtype device ndim is_complex is_floating_point numel dim size stride itemsize layout is_cuda is_cpu is_meta
@@ -161,9 +162,7 @@ def find_name(name: str) -> Any:
         return helpers()[name]
     if name in BUILTINS:
         return BUILTINS[name]
-    import gaugeblock
-
     try:
-        return getattr(gaugeblock, name)
+        return getattr(gb, name)
     except AttributeError:
         raise NameError(f"{name!r} in a derivative is neither argument, helper nor function of the engine") from None

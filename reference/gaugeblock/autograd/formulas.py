@@ -13,6 +13,7 @@ from ..tensor.tensor import Tensor
 from .derivative_table import Derivative, derivatives, node_names
 from .expressions import DESCRIBED, DescribedList, Expression, described, expression, find_name
 from .node import Node
+from .public import gb
 from .saved_tensor import FREED, saved, used, versions_of
 
 
@@ -166,10 +167,8 @@ def filled(node: Node, grads: list[Any]) -> list[Any]:
     """The gradients of all results, zeros for those that nothing flows into."""
     if None not in grads:
         return grads
-    import gaugeblock
-
     return [
-        gaugeblock.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+        gb.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
         if grad is None and (geometry.dtype.is_floating_point or geometry.dtype.is_complex)
         else grad
         for grad, geometry in zip(grads, node.geometries, strict=True)

@@ -22,6 +22,7 @@ from .derivative_table import Derivative, derivatives
 from .expressions import expression, find_name
 from .formulas import result_names
 from .grad_mode import enable_grad
+from .public import gb
 
 
 class _Dual:
@@ -114,9 +115,7 @@ def _write(tensor: Tensor, tangent: Tensor | None) -> None:
         return
     base = tensor.base
     if base is not None:
-        import gaugeblock
-
-        whole: Any = gaugeblock.zeros_like(base)
+        whole: Any = gb.zeros_like(base)
         set_tangent(base, whole)
         geometry = unwatched(tensor.geometry)
         part = whole.as_strided(geometry.sizes, geometry.strides, tensor.offset - base.offset + whole.storage_offset())
@@ -191,9 +190,7 @@ def _tangent_or_zeros(value: Any) -> Any:
     found = tangent_of(value)
     if found is not None:
         return found
-    import gaugeblock
-
-    return gaugeblock.zeros_like(value)
+    return gb.zeros_like(value)
 
 
 def _expressed(
@@ -309,10 +306,8 @@ def _primal_result(value: Any) -> Tensor | None:
 
 
 def _zeros_like(tensor: Tensor) -> Any:
-    import gaugeblock
-
     geometry = unwatched(tensor.geometry)
-    return gaugeblock.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+    return gb.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
 
 
 def function_tangents(function: Any, ctx: Any, args: tuple[Any, ...], results: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -11,20 +11,19 @@ from . import forward_ad
 from .autograd_meta import requires_grad
 from .backward import grad
 from .grad_mode import enable_grad
+from .public import gb
 
 Tensors = tuple[Tensor, ...]
 
 
 def _tuple(function: str, what: str, value: Any) -> tuple[Tensors, bool]:
     """The tensors, and whether there was a tuple. TypeError for anything else."""
-    if isinstance(value, Tensor):
-        return (value,), False
-    if isinstance(value, (tuple, list)) and all(isinstance(one, Tensor) for one in value):
-        return tuple(value), True
-    wrong = value
-    if isinstance(value, (tuple, list)):
-        wrong = next(one for one in value if not isinstance(one, Tensor))
-    type_error(function, what, wrong, "Tensor or tuple of Tensors")
+    several = isinstance(value, (tuple, list))
+    members = tuple(value) if several else (value,)
+    for one in members:
+        if not isinstance(one, Tensor):
+            type_error(function, what, one, "Tensor or tuple of Tensors")
+    return members, several
 
 
 def _unpack(values: Any, several: bool) -> Any:
@@ -41,15 +40,13 @@ def _prepared(inputs: Tensors, *, create: bool) -> Tensors:
 
 
 def _cotangents(function: str, outputs: Tensors, v: Any) -> Tensors:
-    import gaugeblock
-
     if v is None:
         if len(outputs) != 1 or outputs[0].geometry.numel != 1:
             raise RuntimeError(
                 f"{function}(): the vector v can only be None if the user-provided function returns a single Tensor "
                 "with a single element."
             )
-        return (gaugeblock.ones_like(outputs[0]),)
+        return (gb.ones_like(outputs[0]),)
     given, _ = _tuple(function, "v", v)
     if len(given) != len(outputs):
         raise RuntimeError(
@@ -65,8 +62,6 @@ def _cotangents(function: str, outputs: Tensors, v: Any) -> Tensors:
 
 
 def _filled(found: Any, like: Tensors, *, strict: bool, function: str) -> list[Tensor]:
-    import gaugeblock
-
     results = []
     for place, (one, tensor) in enumerate(zip(found, like, strict=True)):
         if one is None and strict:
@@ -74,7 +69,7 @@ def _filled(found: Any, like: Tensors, *, strict: bool, function: str) -> list[T
                 f"{function}(): the output of the user-provided function is independent of input {place}. This is not "
                 "allowed in strict mode."
             )
-        results.append(gaugeblock.zeros_like(tensor) if one is None else one)
+        results.append(gb.zeros_like(tensor) if one is None else one)
     return results
 
 
@@ -108,8 +103,6 @@ def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """``(func(*inputs), J v)``, in one pass of forward mode. Raises as vjp."""
-    import gaugeblock
-
     given, _ = _tuple("jvp", "inputs", inputs)
     vectors = _cotangents("jvp", given, v)
     ins = tuple(given) if create_graph else tuple(one.detach() for one in given)  # type: ignore[attr-defined]
@@ -124,7 +117,7 @@ def jvp(
                 f"jvp(): output {place} of the user-provided function is independent of the inputs. This is not "
                 "allowed in strict mode."
             )
-        tangents.append(gaugeblock.zeros_like(part.primal) if part.tangent is None else part.tangent)
+        tangents.append(gb.zeros_like(part.primal) if part.tangent is None else part.tangent)
     values = [part.primal for part in parts]
     return _unpack(_finished(values, create=create_graph), many), _unpack(
         _finished(tangents, create=create_graph), many
@@ -157,8 +150,6 @@ def jacobian(
 
 
 def _reverse(func: Any, given: Tensors, create: bool, strict: bool) -> tuple[list[list[Tensor]], bool]:
-    import gaugeblock
-
     with enable_grad():
         ins = _prepared(given, create=create)
         outs, many = _tuple("jacobian", "outputs of the user-provided function", func(*ins))
@@ -171,7 +162,7 @@ def _reverse(func: Any, given: Tensors, create: bool, strict: bool) -> tuple[lis
                 )
             columns: list[list[Tensor]] = [[] for _ in ins]
             for place in range(out.geometry.numel):
-                unit = gaugeblock.zeros(out.geometry.numel, dtype=out.dtype, device=out.device)
+                unit = gb.zeros(out.geometry.numel, dtype=out.dtype, device=out.device)
                 unit[place] = 1
                 found = _grad((out,), ins, (unit.reshape(tuple(out.shape)),), create=create)
                 for column, one in zip(columns, _filled(found, ins, strict=strict, function="jacobian"), strict=True):
@@ -181,25 +172,21 @@ def _reverse(func: Any, given: Tensors, create: bool, strict: bool) -> tuple[lis
 
 
 def _stacked(rows: list[Tensor], out: Tensor, into: Tensor) -> Any:
-    import gaugeblock
-
     sizes = (*out.shape, *into.shape)
     if not rows:
-        return gaugeblock.zeros(sizes, dtype=into.dtype, device=into.device)
-    return gaugeblock.stack(rows).reshape(sizes)
+        return gb.zeros(sizes, dtype=into.dtype, device=into.device)
+    return gb.stack(rows).reshape(sizes)
 
 
 def _forward(func: Any, given: Tensors, create: bool) -> tuple[list[list[Tensor]], bool]:
-    import gaugeblock
-
     columns: list[list[list[Tensor]]] = []
     many = False
     outs: Tensors = ()
     for place, into in enumerate(given):
         found: list[list[Tensor]] = []
         for element in range(into.geometry.numel):
-            vectors = [gaugeblock.zeros_like(one) for one in given]
-            unit = gaugeblock.zeros(into.geometry.numel, dtype=into.dtype, device=into.device)
+            vectors = [gb.zeros_like(one) for one in given]
+            unit = gb.zeros(into.geometry.numel, dtype=into.dtype, device=into.device)
             unit[element] = 1
             vectors[place] = unit.reshape(tuple(into.shape))
             values, tangents = jvp(func, given, tuple(vectors), create_graph=create)
@@ -215,9 +202,9 @@ def _forward(func: Any, given: Tensors, create: bool) -> tuple[list[list[Tensor]
             ndim = out.geometry.ndim
             sizes = (*out.shape, *into.shape)
             if not found:
-                part.append(gaugeblock.zeros(sizes, dtype=out.dtype, device=out.device))
+                part.append(gb.zeros(sizes, dtype=out.dtype, device=out.device))
             else:
-                part.append(gaugeblock.stack([row[number] for row in found], ndim).reshape(sizes))
+                part.append(gb.stack([row[number] for row in found], ndim).reshape(sizes))
         parts.append(part)
     return parts, many
 
@@ -241,7 +228,7 @@ def hessian(
             own = tuple(one if requires_grad(one) else one.detach().requires_grad_() for one in ins)  # type: ignore[attr-defined]
             if outer_jacobian_strategy == "forward-mode":
                 own = tuple(one.view_as(one) for one in ins)  # type: ignore[attr-defined]
-                own = tuple(one if requires_grad(one) else one.requires_grad_() for one in own)  # type: ignore[attr-defined]
+                own = tuple(one if requires_grad(one) else one.requires_grad_() for one in own)  # type: ignore[union-attr]
             out = _single("hessian", func(*own))
             found = _grad((out,), own, (_one(out),), create=True)
             return tuple(_filled(found, own, strict=strict, function="hessian"))
@@ -260,9 +247,7 @@ def _single(function: str, value: Any) -> Tensor:
 
 
 def _one(out: Tensor) -> Tensor:
-    import gaugeblock
-
-    made: Tensor = gaugeblock.ones_like(out.detach())  # type: ignore[attr-defined]
+    made: Tensor = gb.ones_like(out.detach())  # type: ignore[attr-defined]
     return made
 
 

@@ -42,7 +42,7 @@ class GradMode:
 
             @functools.wraps(function)
             def steps(*args: Any, **kwargs: Any) -> Iterator[Any]:
-                return _in_mode(self, function(*args, **kwargs))
+                return _in_mode(self, function(*args, **kwargs))  # type: ignore[no-any-return]
 
             return steps  # type: ignore[return-value]
 

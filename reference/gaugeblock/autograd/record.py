@@ -29,6 +29,7 @@ from .derivative_table import derivatives, row_of_form
 from .formulas import Formulas, compiled, condition, node_class
 from .forward_mode import DUAL, outside
 from .node import COUNTER
+from .public import gb
 from .saved_tensor import saved
 from .undifferentiable import MISSING, refusing
 from .view_history import check_inplace, rebase
@@ -63,10 +64,8 @@ def plain_list(tensors: Any) -> Any:
 
 def number_operand(number: Any, *others: Any) -> Tensor:
     """A number that stands where a tensor may: a tensor without dims, of the dtype that the call computes in."""
-    import gaugeblock
-
     tensor = next(one for one in others if isinstance(one, Tensor))
-    made: Tensor = gaugeblock.scalar_tensor(number, dtype=gaugeblock.result_type(tensor, number), device=tensor.device)
+    made: Tensor = gb.scalar_tensor(number, dtype=gb.result_type(tensor, number), device=tensor.device)
     return made
 
 
@@ -256,8 +255,6 @@ def _quick(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
         return None, None
     if any(a.is_list and _is_tensor(a) for a in schema.arguments):
         return None, None
-    import gaugeblock
-
     tests = ["not FAST_GLOBALS['OVERRIDING']"]
     left_out = [a for a in schema.positional if a.name == "alpha"]
     for argument in (*left_out, *schema.keyword_only):
@@ -266,7 +263,7 @@ def _quick(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
         tests.append(f"{argument.name} is {value!r}" if same else _is_default(argument))
     shown = [a for a in schema.positional if a not in left_out]
     given = ", ".join(f"p_{a.name}" if _is_tensor(a) else a.name for a in shown)
-    return f"quick({given}) if {' and '.join(tests)} else {{run}}", getattr(gaugeblock, row.base)
+    return f"quick({given}) if {' and '.join(tests)} else {{run}}", getattr(gb, row.base)
 
 
 def _is_default(argument: Argument) -> str:

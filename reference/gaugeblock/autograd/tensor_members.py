@@ -104,7 +104,7 @@ METHODS = {
     "backward": backward, "detach_": detach_, "register_hook": hooks.register_hook, "retain_grad": hooks.retain_grad,
     "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook, "requires_grad_": set_requires_grad,
 }  # fmt: skip
-PROPERTIES = {
+PROPERTIES: dict[str, tuple[Any, Any]] = {
     "grad": (get_grad, set_grad), "grad_fn": (grad_fn_of, None), "is_leaf": (is_leaf, None),
     "output_nr": (output_nr, None), "requires_grad": (requires_grad, set_requires_grad),
     "retains_grad": (retains_grad, None),

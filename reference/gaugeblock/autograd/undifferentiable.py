@@ -24,7 +24,7 @@ class NotImplementedNode(Node):
 
     def __init__(self, label: str, message: str, edges: tuple[Edge | None, ...], results: Sequence[Tensor]) -> None:
         super().__init__(edges, tuple(one.geometry for one in results))
-        self.label = label  # type: ignore[misc]
+        self.label = label
         self.message = message
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:

@@ -208,7 +208,8 @@ def operand_of(other: Any) -> Any:
 
 def recorded_binary(rows: tuple[str, str | None]) -> Callable[[Any, Any], Any]:
     """The call ``x + y`` with a watched tensor, by its recorder; NO when there is more to be done than recording."""
-    tensor_row, number_row = (None if row is None else REGISTRY.find(row) for row in rows)
+    tensor_row = REGISTRY.find(rows[0])
+    number_row = None if rows[1] is None else REGISTRY.find(rows[1])
 
     def record(self: Any, other: Any) -> Any:
         kind = other.__class__

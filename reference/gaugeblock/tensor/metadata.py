@@ -67,7 +67,7 @@ def detach(self: Tensor) -> Tensor:
 
 def detach_(self: Tensor) -> Tensor:
     """Forget the recorded history, in place. Raises RuntimeError for a view that has one."""
-    return self if self.autograd is None else hooks.dispatched["detach_"](self)  # type: ignore[no-any-return]
+    return self if self.autograd is None else hooks.dispatched["detach_"](self)
 
 
 def resize_(self: Tensor, size: Sequence[int], memory_format: MemoryFormat | None = None) -> Tensor:
