@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gaugeblock_spec.schema import Argument, Schema
@@ -277,8 +278,8 @@ QUICK_FAMILIES = frozenset({"pointwise", "reduction", "linalg"})
 
 def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any]:
     """The recorder of an operator with a derivative."""
-    schema = operator.schema
-    row_schema = schema if row_name == operator.name else REGISTRY.find(row_name).schema
+    schema = without_keywords(operator.schema)
+    row_schema = schema if row_name == operator.name else without_keywords(REGISTRY.find(row_name).schema)
     real, formulas = node_class(row_name, row_schema, True)
     complex_, _ = node_class(row_name, row_schema, False)
     quick, function = _quick(operator, schema) if kind == "fresh" else (None, None)
@@ -320,10 +321,10 @@ def recorder_of(operator: Operator) -> Callable[..., Any]:
     if found is None and name in row_of_form():
         row_name = row_of_form()[name]
         found = derivatives().get(row_name)
-    if any(keyword.iskeyword(argument.name) for argument in schema.arguments):
-        return passing(operator)
     if kind == "out":
         return refusing_out(operator)
+    if name in VIEW_OF_INPLACE:
+        return metadata_inplace(operator, REGISTRY.find(VIEW_OF_INPLACE[name]))
     if operator.derivative is not None:
         from .function import registered_recorder
 
@@ -341,6 +342,40 @@ def _gives_numbers(operator: Operator) -> bool:
     """Whether results may have gradients: they are tensors, and not always of integers or bools."""
     row = rows().get(row_of_form().get(operator.name, operator.name))
     return row is None or row.result not in ("bool", "int64", "truth", "number")
+
+
+def without_keywords(schema: Schema) -> Schema:
+    """The schema with an underscore behind names that Python keeps for itself (``from``)."""
+    if not any(keyword.iskeyword(argument.name) for argument in schema.arguments):
+        return schema
+    named = [replace(a, name=f"{a.name}_") if keyword.iskeyword(a.name) else a for a in schema.arguments]
+    return replace(schema, arguments=tuple(named))
+
+
+def metadata_inplace(operator: Operator, view: Operator) -> Callable[..., Any]:
+    """An operator such as t_, which makes of the tensor the view that `view` returns."""
+
+    def record(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if not STATE.grad or not requires_grad(self):
+            return below(operator, (self, *args), kwargs)
+        check_inplace(self)
+        seen = call(view, self, *args, **kwargs)
+        below(operator, (self, *args), kwargs)
+        meta = self.autograd
+        meta.grad_fn, meta.output_nr = seen.autograd.grad_fn, 0
+        if meta.view is not None:
+            meta.view.version = version(self)
+        return self
+
+    return record
+
+
+VIEW_OF_INPLACE = {
+    "t_": "t", "transpose_": "transpose.int", "swapaxes_": "swapaxes", "swapdims_": "swapdims", "squeeze_": "squeeze",
+    "squeeze_.dim": "squeeze.dim", "squeeze_.dims": "squeeze.dims", "unsqueeze_": "unsqueeze",
+    "as_strided_": "as_strided",
+}  # fmt: skip
+"""Operator that changes a tensor's own sizes and strides -> the view that it becomes."""
 
 
 def passing(operator: Operator) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from .groups import Group
 from .prepared_forms import prepared, slow_prepared
 from .prepared_table import PARAMETERS
 from .shapes import Shape, shape_of
-from .slow import slow_binary, slow_dunder, slow_inplace_unary, slow_reversed, slow_set, slow_to, slow_unary
+from .slow import slow_binary, slow_dunder, slow_inplace_unary, slow_reversed, slow_set, slow_spread, slow_to, slow_unary
 
 
 @functools.cache
@@ -121,7 +121,9 @@ def make_reversed(dunder: str, group: Group) -> Any:
 
 OWN_FORMS = {**copies.BINDINGS, **view_forms.FORMS, **random_forms.FORMS}
 """Public names with a form of their own."""
-GENERAL: dict[str, Callable[[Caller], Callable[..., Any]]] = {"to": slow_to, "set_": slow_set}
+GENERAL: dict[str, Callable[[Caller], Callable[..., Any]]] = {
+    "to": slow_to, "set_": slow_set, "broadcast_tensors": slow_spread, "meshgrid": slow_spread,
+}  # fmt: skip
 """General paths of names with more forms than the table has schemas."""
 IN_VIEW_TABLES = frozenset(name.partition(".")[0] for name in (*VIEWS, *METADATA))
 """Operators on metadata alone, which are the same on every device."""

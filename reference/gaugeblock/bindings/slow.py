@@ -295,6 +295,17 @@ def slow_to(caller: Caller) -> Callable[..., Any]:
     return run
 
 
+def slow_spread(caller: Caller) -> Callable[..., Any]:
+    """For functions that take their tensors one by one or in one list."""
+
+    def run(*tensors: Any, **options: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+            return caller(*tensors, **options)
+        return caller(list(tensors), **options) if tensors else caller(**options)
+
+    return run
+
+
 def slow_set(caller: Caller) -> Callable[..., Any]:
     """For ``x.set_(...)``: only the form with a tensor is an operator of the table."""
 
