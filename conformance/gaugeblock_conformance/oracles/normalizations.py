@@ -75,7 +75,9 @@ def instance_norm(
 def rms_norm(x: Array, shape: Numbers, weight: Array | None, eps: float | None) -> tuple[Array, Array]:
     if eps is None:
         raise Undefined("the default depends on the dtype")
-    squares = (np.abs(x) ** 2).mean(axis=trailing(x, shape), keepdims=True)
+    squares = (x**2).mean(axis=trailing(x, shape), keepdims=True)
+    if np.any(np.abs(squares) < (np.abs(x) ** 2).mean(axis=trailing(x, shape), keepdims=True) / 8):
+        raise Undefined("complex squares that cancel")
     factor = 1 / np.sqrt(squares + np.longdouble(eps))
     return scaled(x * factor, weight, None), factor
 
