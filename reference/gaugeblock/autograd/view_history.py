@@ -56,11 +56,14 @@ def refreshed(view: Tensor, base: Tensor) -> Node | None:
     if state is not None and state.version != version(view) and requires_grad(base):
         if state.creation != DEFAULT:
             raise RuntimeError(_refusal(state, indirect=True))
-        meta.grad_fn = AsStridedBackward0(edge_of(base), base, view)
+        node = AsStridedBackward0(edge_of(base), base, view)
+        if meta.more is not None:
+            _move_retained(view, meta.grad_fn, node)
+        meta.grad_fn = node
         meta.output_nr = 0
         state.version = version(view)
-    node: Node | None = meta.grad_fn
-    return node
+    found: Node | None = meta.grad_fn
+    return found
 
 
 def _refusal(state: ViewState, *, indirect: bool) -> str:
@@ -115,10 +118,7 @@ def rebase(tensor: Tensor, node: Any) -> None:
     if meta.view is None:
         meta.view = ViewState(-2, DEFAULT, "View", 0)
     meta.view.version = -2
-    before = meta.grad_fn
     refreshed(tensor, base)
-    if meta.more is not None:
-        _move_retained(tensor, before, meta.grad_fn)
 
 
 def _move_retained(tensor: Tensor, before: Node | None, after: Node | None) -> None:
