@@ -43,10 +43,13 @@ class AccumulateGrad(Node):
         """Nothing flows on."""
         grad = grads.pop()
         if grad is not None:
-            more = more_of(self.variable)
+            meta = self.variable.autograd
+            more = more_of(self.variable) if meta.more is None else meta.more
             with LOCK:
                 held = more.grad
-                if STATE.grad:
+                if held is not None and not STATE.grad and not held.geometry.watched and not grad.geometry.watched:
+                    held.add_(grad)  # type: ignore[attr-defined]
+                elif STATE.grad:
                     more.grad = laid_out(grad, self.geometries[0]) if held is None else held + grad  # type: ignore[operator]
                 elif held is None:
                     alone = getrefcount(grad) <= ALONE[0] and getrefcount(grad.storage) <= ALONE[1]

@@ -22,16 +22,17 @@ from ..dispatch.state import FAST_GLOBALS, STATE
 from ..dispatch.watching import any_watched
 from ..memory.storage import new_object
 from ..operators.rows import rows
+from ..tensor.geometry import watched_twin
 from ..tensor.tensor import Tensor
 from .anomaly import ANOMALY, note_origin
-from .autograd_meta import accumulator_of, edge_of, plain_of, requires_grad, result_of, version
+from .autograd_meta import AutogradMeta, accumulator_of, edge_of, plain_of, requires_grad, result_of, version
 from .below import below
 from .derivative_table import derivatives, row_of_form
 from .formulas import Formulas, compiled, condition, node_class
 from .forward_mode import DUAL, outside
 from .node import COUNTER
 from .public import gb
-from .saved_tensor import saved
+from .saved_tensor import PACKING, saved
 from .undifferentiable import MISSING, refusing
 from .view_history import check_inplace, rebase
 from .wrapped_results import results_of, view_results
@@ -110,10 +111,11 @@ def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | 
         lines.append(f"        return outside(operator, kind, row_name, recorded, ({positional}), {{{named}}})")
     singles = [a.name for a in schema.arguments if _is_tensor(a) and not a.is_list and not a.optional]
     if len(singles) > 1 and kind != "view":
+        lines.append(f"    if {' or '.join(f'{name}.__class__ is not Tensor' for name in singles)}:")
         for name in singles:
             others = ", ".join(other for other in singles if other != name)
-            lines.append(f"    if not isinstance({name}, Tensor):")
-            lines.append(f"        {name} = number_operand({name}, {others})")
+            lines.append(f"        if not isinstance({name}, Tensor):")
+            lines.append(f"            {name} = number_operand({name}, {others})")
     for argument in schema.arguments:
         if _is_tensor(argument):
             lines += [f"    {line}" for line in _unwrapping(argument, argument.name in formulas.inputs)]
@@ -152,10 +154,35 @@ def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | 
         lines.append(f"    return view_results({schema.arguments[0].name}, result, node)")
     else:
         constant = f", {formulas.constant}" if formulas.constant else ""
-        lines.append(
-            f"    return results_of(result, node{constant})" if several else "    return result_of(result, node, 0)"
-        )
+        lines.append(f"    return results_of(result, node{constant})" if several else indent(RESULT, 1).rstrip("\n"))
     return "\n".join(lines) + "\n"
+
+
+RESULT = """\
+if result.__class__ is not Tensor:
+    return result_of(result, node, 0)
+geometry = result.geometry
+made = new(Tensor)
+made.geometry = geometry.twin if geometry.twin is not None else watched_twin(geometry)
+made.storage = result.storage
+made.offset = result.offset
+made.pointer = result.pointer
+made.counter = result.counter
+made.base = None
+made.requires_grad_flag = False
+meta = made.autograd = new(AutogradMeta)
+meta.plain = result
+meta.grad_fn = node
+meta.output_nr = 0
+meta.view = meta.more = None
+return made
+"""
+"""The watched tensor over a fresh result: `result_of`, without the call."""
+
+
+def indent(text: str, levels: int) -> str:
+    """`text` moved right by `levels` steps of four."""
+    return "".join("    " * levels + line for line in text.splitlines(keepends=True))
 
 
 def _unwrapping(argument: Argument, wanted: bool) -> list[str]:
@@ -196,8 +223,8 @@ def _node(schema: Schema, formulas: Formulas, result: str) -> list[str]:
 
 def _saving(schema: Schema, formulas: Formulas, written: str) -> list[str]:
     """What the node keeps of the arguments. Of one that is about to be written to, a copy is kept."""
-    lines = []
     names = {argument.name for argument in schema.arguments}
+    lines = ["packed = PACKING.pairs"] if any(use.name in names for use in formulas.values) else []
     for use in formulas.values:
         name = use.name
         if name not in names:
@@ -211,8 +238,14 @@ def _saving(schema: Schema, formulas: Formulas, written: str) -> list[str]:
             lines.append(f"    node.v_{name} = saved(p_{name}.clone())")
             lines.append(f"    node.w_{name} = 0")
         else:
-            lines.append(f"    node.v_{name} = saved(p_{name}, {name})")
-            lines.append(f"    node.w_{name} = {_version(f'p_{name}', schema.argument(name).optional)}")
+            optional = schema.argument(name).optional
+            quickly = f"p_{name} is not None and " if optional else ""
+            lines.append(f"    if {quickly}p_{name}.counter is None and not packed:")
+            lines.append(f"        node.v_{name} = p_{name}")
+            lines.append(f"        node.w_{name} = p_{name}.storage.version")
+            lines.append("    else:")
+            lines.append(f"        node.v_{name} = saved(p_{name}, {name})")
+            lines.append(f"        node.w_{name} = {_version(f'p_{name}', optional)}")
         lines += ["else:", f"    node.v_{name} = None", f"    node.w_{name} = 0"]
     for use in formulas.described:
         name = use.name
@@ -288,7 +321,8 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         for one in (real, complex_):
             one.writes_self = writes  # type: ignore[attr-defined]
     names: dict[str, Any] = {
-        "ANOMALY": ANOMALY, "COUNTER": COUNTER, "Complex": complex_, "DUAL": DUAL, "FAST_GLOBALS": FAST_GLOBALS,
+        "ANOMALY": ANOMALY, "AutogradMeta": AutogradMeta, "PACKING": PACKING, "watched_twin": watched_twin,
+        "COUNTER": COUNTER, "Complex": complex_, "DUAL": DUAL, "FAST_GLOBALS": FAST_GLOBALS,
         "Real": real, "STATE": STATE, "below": below, "call": call, "check_inplace": check_inplace, "new": new_object,
         "note_origin": note_origin, "operator": operator, "plain_list": plain_list, "plain_of": plain_of,
         "quick": function, "rebase": rebase, "result_of": result_of, "results_of": results_of, "saved": saved,

@@ -172,7 +172,7 @@ def slow_prepared(caller: Caller, name: str) -> Callable[..., Any]:
             return caller(*given, **named)
         if FAST_GLOBALS["WATCHING"] and any_watched(values, more):
             result = caller(*given, **named)
-            runner = None if more else kernel_runner(caller, arguments, given, named)
+            runner = None if more else recorder_runner(caller, arguments, values, given, named)
         elif more:
             return into(key, values, given, named)
         else:
@@ -319,6 +319,26 @@ def kernel_runner(
     if len(places) == 1:
         return lambda one: function(one, *rest)
     return lambda *some: function(*some, *rest)
+
+
+def recorder_runner(
+    caller: Caller, arguments: tuple[Argument, ...], values: tuple[Any, ...], given: list[Any], named: dict[str, Any]
+) -> Callable[..., Any] | None:
+    """The recorder of a call with watched tensors as a function of its tensors and numbers, the rest as given now."""
+    found = caller.found(tuple(given), named)
+    if found is None:
+        return None
+    record: Callable[..., Any]
+    record, passed, options = found
+    operands = [value for argument, value in zip(arguments, values, strict=True) if argument.kind in "TMN"]
+    shown = [value for value in operands if value is not None]
+    if len(passed) < len(shown) or not all(map(is_, passed, shown)) or len(shown) != len(operands):
+        return None
+    count = len(operands)
+    rest = tuple(passed[count:])
+    if not rest and not options:
+        return record
+    return lambda *some: record(*some, *rest, **options)
 
 
 def _scattered(function: Callable[..., Any], values: list[Any], places: list[int]) -> Callable[..., Any]:

@@ -9,6 +9,8 @@ from typing import Any
 import gaugeblock as gb
 from gaugeblock import Tensor
 
+from .view_parts import slice_back
+
 Sizes = Sequence[int]
 Parts = tuple[Tensor, ...]
 
@@ -24,6 +26,19 @@ def cat_back(grad: Tensor, shapes: Sequence[Sizes], dim: int) -> Parts:
         parts.append(grad.narrow(dim, start, length))
         start += length
     return tuple(parts)
+
+
+def split_back(grads: Sequence[Tensor], shape: Sizes, indices: Tensor | Sizes | int, dim: int) -> Tensor:
+    """The sum of the gradients of parts that begin and end at `indices`, or that are so many of equal sizes."""
+    if isinstance(indices, Tensor):
+        indices = indices.tolist()
+    if isinstance(indices, int):
+        return gb.cat(tuple(grads), dim)
+    ends = [*indices, shape[dim]]
+    total = grads[0].new_zeros(shape)
+    for grad, start, end in zip(grads, [0, *indices], ends, strict=True):
+        total = total + slice_back(grad, shape, dim, start, end, 1)
+    return total
 
 
 def stacked_back(grad: Tensor, shapes: Sequence[Sizes], dim: int, ndim: int) -> Parts:
@@ -129,6 +144,7 @@ def kron_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, boo
 
 HELPERS: dict[str, Any] = {
     "cat_back": cat_back,
+    "split_back": split_back,
     "stacked_back": stacked_back,
     "block_diag_back": block_diag_back,
     "meshgrid_back": meshgrid_back,
