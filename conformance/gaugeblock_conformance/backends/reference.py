@@ -21,7 +21,8 @@ class ReferenceBackend(TorchStyleBackend):
 
     capabilities = CAPABILITIES | frozenset(
         """refcount alloc.pluggable blob iter.introspect dispatch.keyset dispatch.registry dispatch.mode
-        wrapper inference accessor vec.introspect isa""".split()
+        wrapper inference accessor vec.introspect isa
+        autograd autograd.graph autograd.hooks autograd.func autograd.fwd autograd.double autograd.anomaly""".split()
     )
 
     def __init__(self, device: str = "cpu") -> None:

@@ -143,6 +143,8 @@ def _placed(call: OperatorCall, dtype: str, hint: Hint, random: np.random.Genera
 
     def place(name: str, value: Any) -> Any:
         if isinstance(value, TensorCase):
+            if name in hint.packed:
+                value = TensorCase(value.dtype, value.sizes, default_strides(value.sizes))
             fact = facts.get(name)
             return _filled(call, name, value, fact.kind if isinstance(fact, TensorFact) else "", hint, random)
         if isinstance(value, list):
