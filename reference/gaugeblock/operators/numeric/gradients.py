@@ -45,11 +45,13 @@ def _slopes(self: Tensor, spacing: Sequence[Any], dims: Sequence[int] | None, ed
                 f"torch.gradient expected each tensor of spacing to have as many elements as the dim, {size}, got "
                 f"sizes {list(step.geometry.sizes)}"
             )
-        result, target = outline(geometry.sizes, dtype, geometry.device)
+        turned = isinstance(step, Tensor) and step.geometry.dtype.is_complex
+        kind = dtype.to_complex() if turned else dtype
+        result, target = outline(geometry.sizes, kind, geometry.device)
         if target is not None:
-            wide = np.complex128 if dtype.is_complex else np.float64
-            array = np.moveaxis(values(self).astype(wide), place, -1)
-            points = values(step).astype(np.float64) if isinstance(step, Tensor) else np.arange(size) * step
+            array = np.moveaxis(values(self).astype(np.complex128 if dtype.is_complex else np.float64), place, -1)
+            wide = np.complex128 if turned else np.float64
+            points = values(step).astype(wide) if isinstance(step, Tensor) else np.arange(size) * step
             with np.errstate(all="ignore"):
                 target[...] = np.moveaxis(_differences(array, points, edge_order), -1, place)
         results.append(result)
@@ -59,7 +61,7 @@ def _slopes(self: Tensor, spacing: Sequence[Any], dims: Sequence[int] | None, ed
 def _differences(f: Array, x: Array, edge_order: int) -> Array:
     """The slopes along the last dim: second order inside, of `edge_order` at both ends."""
     h = np.diff(x)
-    found = np.empty_like(f)
+    found = np.empty(f.shape, np.result_type(f, x))
     if f.shape[-1] > 2:
         a, b = h[:-1], h[1:]
         found[..., 1:-1] = (
