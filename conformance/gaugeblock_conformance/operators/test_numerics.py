@@ -83,6 +83,31 @@ def test_sign(s: Session, x: TensorCase) -> None:
         s.expect_values(s.call(operator, s.build(x)), want, signed_zero=False)
 
 
+@requirement("operators/matrix-exponential-of-any-matrix")
+def test_matrix_exponential(s: Session) -> None:
+    for dtype in ("float16", "bfloat16", "float32", "float64"):
+        found = s.call("linalg_matrix_exp", s.tensor([[0.0, 1.0], [0.0, 0.0]], dtype))
+        s.expect_values(found, [[1.0, 1.0], [0.0, 1.0]], ulp=4, signed_zero=False, dtype=dtype)
+    turned = s.call("transpose.int", s.tensor(np.zeros((2, 3, 2, 2), np.float32)), 0, 1)
+    want = np.broadcast_to(np.eye(2, dtype=np.float32), (3, 2, 2, 2))
+    s.expect_values(s.call("linalg_matrix_exp", turned), want, signed_zero=False)
+
+
+@requirement("operators/kron-takes-any-strides")
+def test_kron(s: Session) -> None:
+    x = s.call("t", s.tensor([[1, 2], [3, 4]], "int64"))
+    s.expect_values(s.call("kron", x, s.tensor([[1, 10]], "int64")), [[1, 10, 3, 30], [2, 20, 4, 40]], dtype="int64")
+    s.expect_values(s.call("kron", x, x), np.kron([[1, 3], [2, 4]], [[1, 3], [2, 4]]))
+
+
+@requirement("operators/covariance-leaves-its-input")
+def test_covariance(s: Session) -> None:
+    for dtype in ("float32", "float64", "int64"):
+        x = s.tensor([[5], [7]], dtype)
+        s.call("cov", x, correction=0, fweights=s.tensor([2], "int64"))
+        s.expect_values(x, [[5], [7]], dtype=dtype)
+
+
 @requirement("operators/sign-of-zero-and-nan-is-zero")
 def test_sign_goldens(s: Session) -> None:
     for operator in ("sign", "sgn"):
