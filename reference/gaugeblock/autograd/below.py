@@ -8,6 +8,7 @@ from typing import Any
 from ..dispatch.dispatcher import call, redispatch
 from ..dispatch.operator import Operator
 from ..dispatch.state import STATE
+from ..tensor.geometry import unwatched
 from ..tensor.tensor import Tensor
 from .autograd_meta import plain_of, refresh_plain
 from .view_history import MULTIPLE, NO_GRAD, view_of
@@ -81,7 +82,10 @@ def _changed(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any
     self = args[0]
     entry = REGISTRY.lookup(operator, "CPU" if self.geometry.device.type == "cpu" else "Meta")
     assert entry.function is not None
-    result = entry.function(*args, **kwargs)
-    if self.autograd is not None:
+    if self.autograd is None:
+        return entry.function(*args, **kwargs)
+    self.geometry = unwatched(self.geometry)
+    try:
+        return entry.function(*args, **kwargs)
+    finally:
         refresh_plain(self)
-    return result
