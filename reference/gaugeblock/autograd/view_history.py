@@ -185,10 +185,13 @@ class CopySlices(Node):
         self.node = node
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
-        """The gradient of the base as it was, and those of the other inputs of the write."""
+        """The gradient of the base as it was, and those of the other inputs of the write. RuntimeError when freed."""
         from .accumulate_grad import laid_out
         from .gradient_shape import fitted
+        from .saved_tensor import FREED
 
+        if self.released:
+            raise RuntimeError(FREED)
         given: Any = grads[0]
         result: Any = laid_out(given, self.base_geometry)
         view = self.view_geometry
@@ -205,6 +208,7 @@ class CopySlices(Node):
 
     def release(self) -> None:
         """Let go of what the write saved."""
+        self.released = True
         self.node.release()
 
 
