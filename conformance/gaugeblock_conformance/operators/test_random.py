@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import strategies as hs
 
@@ -96,3 +98,54 @@ def test_distributions(s: Session) -> None:
     chance = s.call("bernoulli_.float", s.tensor(np.zeros(count, np.float32)), 0.25)
     share = float(_values(s, chance).mean())
     s.expect(abs(share - 0.25) <= 6 * (0.1875 / count) ** 0.5, True, "share of ones of bernoulli_(0.25)", "None")
+
+
+# Call, mean and variance of one draw, and the least and largest draw.
+_LAWS: tuple[tuple[str, tuple[Any, ...], float, float, float, float], ...] = (
+    ("geometric_", (0.0, 0.25), 4.0, 12.0, 1.0, np.inf),
+    ("poisson", (3.0,), 3.0, 3.0, 0.0, np.inf),
+    ("poisson", (0.0,), 0.0, 0.0, 0.0, 0.0),
+    ("binomial", (10.0, 0.25), 2.5, 1.875, 0.0, 10.0),
+    ("binomial", (7.0, 1.0), 7.0, 0.0, 7.0, 7.0),
+    ("exponential_", (0.0, 2.0), 0.5, 0.25, 0.0, np.inf),
+    ("normal.Tensor_float", (2.0, 0.5), 2.0, 0.25, -np.inf, np.inf),
+    ("normal.float_Tensor", (2.0, 0.5), 2.0, 0.25, -np.inf, np.inf),
+    ("normal.Tensor_Tensor", (-1.0, 3.0), -1.0, 9.0, -np.inf, np.inf),
+    ("normal.float_float", (-1.0, 3.0), -1.0, 9.0, -np.inf, np.inf),
+)
+# Which of the arguments are tensors; the others are numbers.
+_FILLED = {"binomial": (0, 1), "normal.float_Tensor": (1,), "normal.Tensor_Tensor": (0, 1), "normal.float_float": ()}
+
+
+@requirement("operators/draws-follow-their-distribution")
+def test_laws(s: Session) -> None:
+    """Means within six standard errors, and variances within a tenth; the draws are many."""
+    count = 20000
+
+    def body(
+        s: Session, name: str, values: tuple[float, ...], mean: float, spread: float, low: float, high: float
+    ) -> None:
+        s.call("manual_seed", 5)
+        filled = _FILLED.get(name, (0,))
+        given = [s.tensor(np.full(count, v, np.float32)) if k in filled else v for k, v in enumerate(values)]
+        size = [(count,)] if name == "normal.float_float" else []
+        got = _values(s, s.call(name, *given, *size)).astype(np.float64)
+        s.expect(bool(abs(got.mean() - mean) <= 6 * (spread / count) ** 0.5), True, f"mean of {name}", "None")
+        s.expect(bool(abs(got.var() - spread) <= 0.1 * spread), True, f"variance of {name}", "None")
+        s.expect(bool((got >= low).all() and (got <= high).all()), True, f"range of {name}", "None")
+
+    s.table(_LAWS, body)
+
+
+@requirement("operators/draws-follow-their-distribution")
+def test_quartiles(s: Session) -> None:
+    """Shares below the quartiles, where there is no mean, or none that is soon reached."""
+    count = 20000
+    cauchy = [1.5, 2.0, 2.5]
+    log_normal = np.exp(1 + 0.5 * np.array([-0.6744897501960817, 0.0, 0.6744897501960817])).tolist()
+    for name, numbers, quartiles in (("cauchy_", (2.0, 0.5), cauchy), ("log_normal_", (1.0, 0.5), log_normal)):
+        s.call("manual_seed", 5)
+        got = _values(s, s.call(name, s.tensor(np.zeros(count, np.float32)), *numbers)).astype(np.float64)
+        for share, quartile in zip((0.25, 0.5, 0.75), quartiles, strict=True):
+            off = abs((got < quartile).mean() - share)
+            s.expect(bool(off <= 6 * (share * (1 - share) / count) ** 0.5), True, f"quartile {share} of {name}", "None")
