@@ -20,7 +20,7 @@ from ..tensor.tensor import Tensor
 from .anomaly import ANOMALY, check_results, explain_failure
 from .autograd_meta import Edge
 from .gradient_shape import fitted
-from .node import Node
+from .node import FIRST, Node
 
 DEPTH = 60
 """Nested passes on one thread."""
@@ -154,15 +154,18 @@ def _loop(
         _add(buffers, root, nr, seed)
     ready = [(-node.sequence, next(_ORDER), node) for node in buffers if not waiting.get(node)]
     heapq.heapify(ready)
-    plain = targets is None
+    plain = targets is None and not ANOMALY.enabled
     grads: Any
+    held: Any
     following: Node | None = None
-    while ready or following is not None:
-        if following is None:
+    while True:
+        if following is not None:
+            node, following = following, None
+        elif ready:
             node = heapq.heappop(ready)[2]
         else:
-            node, following = following, None
-        if plain and node.hooks is None and not ANOMALY.enabled:
+            return
+        if plain and node.hooks is None:
             grads = buffers.pop(node)
             if grads[0] is None and not node.runs_undefined and all(grad is None for grad in grads):
                 results: Any = (None,) * len(node.edges)
@@ -175,16 +178,26 @@ def _loop(
             if results is None:
                 continue
         grads = None
-        for edge, grad in zip(node.edges, results, strict=True):
+        slot = 0
+        for edge in node.edges:
+            grad = results[slot]
+            slot += 1
             if edge is None:
                 continue
             onward, nr = edge
-            buffer = buffers.get(onward)
+            left = waiting[onward] = waiting[onward] - 1
             if grad is not None:
                 expected = onward.geometries[nr]
                 if grad.geometry is not expected:
                     grad = fitted(grad, expected, node)
+                buffer = buffers.get(onward)
                 if buffer is None:
+                    if not left and plain and onward.sequence == FIRST and onward.hooks is None:
+                        results = None if slot == len(node.edges) else _without(results, slot - 1)
+                        grads = [grad]
+                        grad = None
+                        onward.apply(grads)
+                        continue
                     if len(onward.geometries) == 1:
                         buffers[onward] = [grad]
                     else:
@@ -192,10 +205,9 @@ def _loop(
                 else:
                     held = buffer[nr]
                     buffer[nr] = grad if held is None else held + grad
-                    held = None
-            elif buffer is None:
+                    held = buffer = None
+            elif onward not in buffers:
                 buffers[onward] = [None] * len(onward.geometries)
-            left = waiting[onward] = waiting[onward] - 1
             if not left:
                 if following is None and not ready:
                     following = onward
@@ -204,7 +216,14 @@ def _loop(
         if following is not None and ready:
             heapq.heappush(ready, (-following.sequence, next(_ORDER), following))
             following = None
-        results = grad = buffer = None
+        results = grad = None
+
+
+def _without(results: Sequence[Tensor | None], slot: int) -> list[Tensor | None]:
+    """The results but one, so that an accumulator may take that over."""
+    kept = list(results)
+    kept[slot] = None
+    return kept
 
 
 def _step(node: Node, grads: Grads, keep: bool, targets: Targets | None) -> Sequence[Tensor | None] | None:
@@ -274,7 +293,7 @@ def _dependencies(roots: Sequence[Node]) -> dict[Node, int]:
                     counts[node] += 1
                 else:
                     counts[node] = 1
-                    if node not in seen:
+                    if node.edges and node not in seen:
                         stack.append(node)
     return counts
 

@@ -20,10 +20,10 @@ def summed_to(grad: Any, sizes: tuple[int, ...]) -> Any:
     """The gradient summed over the dims along which something of `sizes` was broadcast."""
     given = grad.geometry.sizes
     lead = len(given) - len(sizes)
-    dims = [*range(lead), *(lead + dim for dim, size in enumerate(sizes) if size == 1 and given[lead + dim] != 1)]
-    if dims:
-        grad = grad.sum(dims, keepdim=True)
-    return grad.reshape(sizes) if grad.geometry.sizes != sizes else grad
+    inner = [lead + dim for dim, size in enumerate(sizes) if size == 1 and given[lead + dim] != 1]
+    if inner:
+        grad = grad.sum(inner, keepdim=True)
+    return grad.sum(tuple(range(lead))) if lead else grad
 
 
 def fitted(grad: Tensor, wanted: Geometry, node: Node) -> Tensor:

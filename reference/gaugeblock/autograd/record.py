@@ -482,7 +482,8 @@ class Recorders:
         if not mask & AUTOGRAD_MASK:
             return _plain(lambda *args, **kwargs: below(operator, args, kwargs, mask))
         found = REGISTRY.resolve(operator, mask)
-        if runtime_key(found.mask) in AUTOGRAD_KEYS and found.entry.function is not None:
+        composed = found.entry.label == "math kernel" and _has_formulas(operator)
+        if runtime_key(found.mask) in AUTOGRAD_KEYS and found.entry.function is not None and not composed:
             return _plain(lambda *args, **kwargs: run_entry(operator, found, args, kwargs))
         if mask > HIGHEST_AUTOGRAD and runtime_key(found.mask) not in AUTOGRAD_KEYS and found.mask > HIGHEST_AUTOGRAD:
             return _plain(lambda *args, **kwargs: redispatch(operator, mask, *args, **kwargs))
@@ -496,6 +497,12 @@ class Recorders:
             return found
         mask = found.mask
         return _plain(lambda *given, **options: below(operator, given, options, mask))
+
+
+def _has_formulas(operator: Operator) -> bool:
+    """Whether the spec has derivatives for an operator, which go before the operators that it is composed of."""
+    found = derivatives().get(operator.name) or derivatives().get(row_of_form().get(operator.name, ""))
+    return found is not None and found.kind == "formulas"
 
 
 HIGHEST_AUTOGRAD = (1 << (AUTOGRAD_MASK.bit_length())) - 1
