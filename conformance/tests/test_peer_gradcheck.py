@@ -108,10 +108,11 @@ NAMES = [name for name, _, _ in CASES]
 
 
 def _both(mine: Function, theirs: Function) -> tuple[Any, Any]:
-    return tuple(_verdict(check) for check in (mine, theirs))  # type: ignore[return-value]
+    return _verdict(mine), _verdict(theirs)
 
 
 def _verdict(check: Function) -> Any:
+    torch.manual_seed(0)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
