@@ -14,9 +14,9 @@ from ..tensor.tensor import Tensor
 from .autograd_meta import Edge, edge_of, handle, plain_of, requires_grad, result_of, version, watch
 from .below import below
 from .derivative_table import camel
-from .formulas import filled
 from .grad_mode import enable_grad, no_grad
 from .node import COUNTER, Node
+from .public import gb
 from .saved_tensor import FREED, Packed, rejoined, saved, unpacked, used
 from .undifferentiable import NotImplementedNode
 from .view_history import DEFAULT, check_inplace, rebase, view_of
@@ -110,9 +110,18 @@ class BackwardFunction(Node):
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
         """The gradients that the function's backward returns, of its tensor inputs."""
-        given = filled(self, grads) if self.materialize_grads else grads
+        given = self.materialized(grads) if self.materialize_grads else grads
         results = self.function.backward(self, *given)
         return self.checked(results if isinstance(results, tuple) else (results,))
+
+    def materialized(self, grads: list[Tensor | None]) -> list[Any]:
+        """The gradients of all outputs that are tensors, zeros for those that nothing flows into."""
+        return [
+            gb.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+            if grad is None and geometry is not None
+            else grad
+            for grad, geometry in zip(grads, self.geometries, strict=True)
+        ]
 
     def checked(self, results: tuple[Any, ...]) -> Sequence[Tensor | None]:
         """The gradients of the tensor inputs. RuntimeError when there are too few, or one for something else."""
@@ -301,7 +310,7 @@ class RegisteredNode(BackwardFunction):
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
         """The gradients that the registered backward returns, lists spread out."""
-        results = self.backward(self, *(filled(self, grads) if self.materialize_grads else grads))
+        results = self.backward(self, *(self.materialized(grads) if self.materialize_grads else grads))
         parts = results if isinstance(results, tuple) else (results,)
         if len(parts) != len(self.counts):
             raise RuntimeError(

@@ -14,6 +14,7 @@ from typing import Any
 
 from gaugeblock_spec.schema import Argument, Schema
 
+from ..core.memory_format import contiguous_format
 from ..dispatch.dispatcher import call, redispatch, run_entry
 from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, runtime_key
 from ..dispatch.operator import Operator, Registration, Resolved
@@ -83,7 +84,10 @@ def signature(schema: Schema) -> str:
         if argument.kwarg_only and not starred:
             starred = True
             parts.append("*")
-        parts.append(argument.name if argument.default is None else f"{argument.name}={argument.default_value!r}")
+        default = "" if argument.default is None else f"={argument.default_value!r}"
+        if default and argument.base_type == "MemoryFormat":
+            default = "=contiguous_format"
+        parts.append(argument.name + default)
     return ", ".join(parts)
 
 
@@ -327,7 +331,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         "note_origin": note_origin, "operator": operator, "plain_list": plain_list, "plain_of": plain_of,
         "quick": function, "rebase": rebase, "result_of": result_of, "results_of": results_of, "saved": saved,
         "unwrap": unwrap, "unwrap_list": unwrap_list, "version": version, "view_results": view_results,
-        "Tensor": Tensor, "kind": kind, "number_operand": number_operand, "outside": outside, "row_name": row_name,
+        "Tensor": Tensor, "contiguous_format": contiguous_format, "kind": kind, "number_operand": number_operand, "outside": outside, "row_name": row_name,
     }  # fmt: skip
     plainly = recorder_source(schema, formulas, kind, quick, looking=False)
     names["recorded"] = compiled(f"recorder of {operator.name}, recording", plainly, names, "record")

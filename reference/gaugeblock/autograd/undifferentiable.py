@@ -11,6 +11,7 @@ from ..tensor.tensor import Tensor
 from .autograd_meta import Edge, edge_of, plain_of, requires_grad, result_of
 from .below import below
 from .derivative_table import camel
+from .forward_mode import DUAL, PAUSED, tangent_of
 from .node import Node
 from .wrapped_results import differentiable
 
@@ -49,7 +50,13 @@ def refusing(operator: Operator, kind: str, message: str | None = None) -> Calla
     label = f"{camel(name.rpartition('::')[2])}Backward0" if message else "NotImplemented"
 
     def record(*args: Any, **kwargs: Any) -> Any:
-        given = [one for one in _tensors((*args, *kwargs.values())) if one.geometry.watched and requires_grad(one)]
+        tensors = _tensors((*args, *kwargs.values()))
+        if DUAL.level and not PAUSED.value and any(tangent_of(one) is not None for one in tensors):
+            raise NotImplementedError(
+                f"Trying to use forward AD with {name} that does not support it because it has not been implemented "
+                "yet."
+            )
+        given = [one for one in tensors if one.geometry.watched and requires_grad(one)]
         result = below(operator, args, kwargs)
         if not STATE.grad or not given:
             return result
