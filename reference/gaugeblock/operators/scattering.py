@@ -262,6 +262,9 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     if self.geometry.device is cpu:
         target = writable(self)
         places = _vector_places("index_add_", target, dim, index)
+        if alpha == 1 and places.size and placed("index_add_", self, dim, index, source, add=True):
+            bump_version(self)
+            return self
         added = values(source).reshape(source.geometry.sizes or (1,))
         with np.errstate(all="ignore"):
             scaled = added if alpha == 1 else added * number_as("index_add_", self.geometry.dtype, alpha)
@@ -281,6 +284,9 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     if self.geometry.device is cpu:
         target = writable(self)
         places = _vector_places("index_copy_", target, dim, index)
+        if places.size and placed("index_copy_", self, dim, index, source, add=False):
+            bump_version(self)
+            return self
         given = values(source).reshape(source.geometry.sizes or (1,))
         target[_part(dim, places)] = given.copy() if source.storage is self.storage else given
     bump_version(self)

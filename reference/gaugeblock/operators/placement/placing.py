@@ -39,15 +39,18 @@ class Placing(NamedTuple):
 
 def placing(target: Geometry, source: Geometry | None, index: Geometry, dim: int, *, add: bool) -> Placing | None:
     """The placing of ``target[..index[..i..]..] = source[..i..]``, the index along `dim`, for a target whose elements
-    lie apart; without a source geometry one element is written everywhere. None where there is no kernel for it."""
+    lie apart; a vector of places serves every line of the source along `dim`, and without a source geometry one
+    element is written everywhere. None where there is no kernel for it."""
     dtype = target.dtype
     if add and not (dtype in (float32, float64) or (dtype.kind == 1 and dtype.itemsize <= 8)):
         return None
-    shape, itemsize = index.sizes or (1,), dtype.itemsize
-    steps = target.strides or (1,)
+    steps, itemsize = target.strides or (1,), dtype.itemsize
+    shape, places = index.sizes or (1,), index.strides or (1,)
+    if len(shape) < len(steps) and source is not None:
+        shape, places = source.sizes, tuple([places[0] if d == dim else 0 for d in range(len(steps))])
     walked = tuple([0 if d == dim or shape[d] == 1 else step * itemsize for d, step in enumerate(steps)])
     given = (0,) * len(shape) if source is None else tuple([step * itemsize for step in source.strides or (1,)])
-    strides = [walked, given, iteration_strides(shape, index.strides or (1,), shape, index.dtype.itemsize)]
+    strides = [walked, given, iteration_strides(shape, places, shape, index.dtype.itemsize)]
     order = reorder_dimensions(shape, strides)
     merged, moved = coalesce_dimensions(permute(shape, order), [permute(operand, order) for operand in strides])
     first = 1 + max((d for d, size in enumerate(merged) if size > 1 and not moved[0][d]), default=-1)
