@@ -19,7 +19,7 @@ def _argument(c: Intercepted, place: int, name: str, default: Any = None) -> Any
     return c.args[place] if len(c.args) > place else c.kwargs.get(name, default)
 
 
-def _part(place: int, change: Change) -> Patch:
+def part(place: int, change: Change) -> Patch:
     """The right results with the one at ``place`` passed through ``change``; a refusal of it leaves them alone."""
 
     def patch(c: Intercepted) -> Any:
@@ -238,7 +238,7 @@ def _floats_summed(c: Intercepted) -> Any:
     return c.do(c.operator, x, *c.args[1:], **c.kwargs)
 
 
-def _with_data(patch: Patch) -> Patch:
+def with_data(patch: Patch) -> Patch:
     """``patch`` where the operands have elements; the right answer for those of the meta device."""
 
     def guarded(c: Intercepted) -> Any:
@@ -250,7 +250,7 @@ def _with_data(patch: Patch) -> Patch:
 
 
 def _row(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, "operators", "operators", operators, _with_data(patch))
+    return Mutant(name, "operators", "operators", operators, with_data(patch))
 
 
 MUTANTS = (
@@ -258,12 +258,12 @@ MUTANTS = (
     _row("scatter-add-loses-duplicates", ("scatter_add",), values(_loses_duplicates)),
     _row("index-add-loses-duplicates", ("index_add",), values(_loses_duplicates)),
     _row("index-add-forgets-alpha", ("index_add",), _forgets("alpha")),
-    _row("topk-comes-out-backwards", ("topk",), _part(0, _reversed_rows)),
+    _row("topk-comes-out-backwards", ("topk",), part(0, _reversed_rows)),
     _row("kthvalue-counts-from-two", ("kthvalue",), _next_lower),
     _row("median-is-the-upper-one", ("median",), values(_upper_median)),
     _row("sort-is-not-stable", ("sort",), _unstable),
-    _row("running-extremes-name-the-first", ("cummax", "cummin"), _part(1, _first_places)),
-    _row("unique-counts-ones", ("_unique2",), _part(2, _ones)),
+    _row("running-extremes-name-the-first", ("cummax", "cummin"), part(1, _first_places)),
+    _row("unique-counts-ones", ("_unique2",), part(2, _ones)),
     _row("searchsorted-takes-the-other-side", ("searchsorted", "bucketize"), _flag("right", False)),
     _row("isin-never-inverts", ("isin",), _forgets("invert")),
     _row("cat-skips-a-part", ("cat",), _without_last),

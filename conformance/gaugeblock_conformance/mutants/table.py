@@ -15,11 +15,13 @@ from . import (
     forms,
     interposers,
     kernels,
+    matrices,
     numerics,
     operators,
     products,
     purity,
     specials,
+    spectra,
     storages,
     strides,
     thresholds,
@@ -30,7 +32,7 @@ from .mutant import Mutant
 
 MODULES = (
     values, specials, dtypes, conversions, empties, errors, numerics, thresholds, aliasing, purity, storages, strides,
-    views, dispatch, interposers, kernels, products, operators, forms,
+    views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra,
 )  # fmt: skip
 
 

@@ -60,6 +60,15 @@ def test_copies_of_views(s: Session) -> None:
 
 
 @requirement("operators/every-operator-gives-what-its-row-says")
+def test_quantiles_of_nan(s: Session) -> None:
+    x, nan = s.tensor([1.0, float("nan"), 3.0]), float("nan")
+    s.expect_values(s.call("quantile.scalar", x, 0.5), nan)
+    s.expect_values(s.call("quantile", x, s.tensor([0.0, 1.0])), [nan, nan])
+    s.expect_values(s.call("nanquantile.scalar", x, 0.5), 2.0)
+    s.expect_values(s.call("nanquantile", x, s.tensor([0.0, 1.0])), [1.0, 3.0])
+
+
+@requirement("operators/every-operator-gives-what-its-row-says")
 def test_tensordot(s: Session) -> None:
     x = s.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
     y = s.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
