@@ -325,13 +325,14 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         for one in (real, complex_):
             one.writes_self = writes  # type: ignore[attr-defined]
     names: dict[str, Any] = {
-        "ANOMALY": ANOMALY, "AutogradMeta": AutogradMeta, "PACKING": PACKING, "watched_twin": watched_twin,
-        "COUNTER": COUNTER, "Complex": complex_, "DUAL": DUAL, "FAST_GLOBALS": FAST_GLOBALS,
-        "Real": real, "STATE": STATE, "below": below, "call": call, "check_inplace": check_inplace, "new": new_object,
-        "note_origin": note_origin, "operator": operator, "plain_list": plain_list, "plain_of": plain_of,
-        "quick": function, "rebase": rebase, "result_of": result_of, "results_of": results_of, "saved": saved,
-        "unwrap": unwrap, "unwrap_list": unwrap_list, "version": version, "view_results": view_results,
-        "Tensor": Tensor, "contiguous_format": contiguous_format, "kind": kind, "number_operand": number_operand, "outside": outside, "row_name": row_name,
+        "ANOMALY": ANOMALY, "AutogradMeta": AutogradMeta, "below": below, "call": call,
+        "check_inplace": check_inplace, "Complex": complex_, "contiguous_format": contiguous_format,
+        "COUNTER": COUNTER, "DUAL": DUAL, "FAST_GLOBALS": FAST_GLOBALS, "kind": kind, "new": new_object,
+        "note_origin": note_origin, "number_operand": number_operand, "operator": operator, "outside": outside,
+        "PACKING": PACKING, "plain_list": plain_list, "plain_of": plain_of, "quick": function, "Real": real,
+        "rebase": rebase, "result_of": result_of, "results_of": results_of, "row_name": row_name, "saved": saved,
+        "STATE": STATE, "Tensor": Tensor, "unwrap": unwrap, "unwrap_list": unwrap_list, "version": version,
+        "view_results": view_results, "watched_twin": watched_twin,
     }  # fmt: skip
     plainly = recorder_source(schema, formulas, kind, quick, looking=False)
     names["recorded"] = compiled(f"recorder of {operator.name}, recording", plainly, names, "record")
