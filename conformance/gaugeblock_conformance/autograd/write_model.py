@@ -144,7 +144,7 @@ class WriteModel:
             return False
         for x in tensors:
             if x.needs and x.stale:
-                raise Refused if x.made_at[1] != x.base.writes else Open
+                raise Refused if x.made_at[1] != x.base.writes and not x.early else Open
             if x.needs and x.way == "unrecorded":
                 raise Open
         return any(x.needs for x in tensors)

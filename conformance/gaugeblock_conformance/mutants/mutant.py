@@ -14,7 +14,7 @@ Patch = Callable[["Intercepted"], Any]
 
 CLASSES = (
     "values", "dtypes", "empties and errors", "numerics", "thresholds", "aliasing and purity", "strides and layout",
-    "dispatcher", "kernels", "operators",
+    "dispatcher", "kernels", "operators", "autograd",
 )  # fmt: skip
 OBSERVERS = frozenset(
     "from_numpy to_numpy shape strides storage_offset dtype storage_id storage_nbytes data_ptr version_of".split()

@@ -7,6 +7,10 @@ from functools import cache
 from ..problem import unknown
 from . import (
     aliasing,
+    autograd_gradients,
+    autograd_graphs,
+    autograd_passes,
+    autograd_writes,
     conversions,
     dispatch,
     dtypes,
@@ -33,6 +37,7 @@ from .mutant import Mutant
 MODULES = (
     values, specials, dtypes, conversions, empties, errors, numerics, thresholds, aliasing, purity, storages, strides,
     views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra,
+    autograd_gradients, autograd_passes, autograd_graphs, autograd_writes,
 )  # fmt: skip
 
 

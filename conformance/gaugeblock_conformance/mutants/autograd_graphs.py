@@ -1,0 +1,238 @@
+"""Wrong records: graphs, saved tensors, recording switches, hooks, functions of the user, anomaly mode."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..backend_autograd import Anomaly, EnableGrad, NoGrad, Rule, SavedTensorsHooks, SetGrad
+from .autograd_passes import accepts_text
+from .mutant import Intercepted, Mutant, Patch
+
+_FACTORIES = ("zeros", "ones", "full", "tensor", "eye", "arange", "linspace", "rand", "randn", "empty")
+
+
+def _entered(changes: dict[type, Any]) -> Patch:
+    """Contexts of these classes are replaced by others: context -> context."""
+    return lambda c: c.do("enter", changes.get(type(c.args[0]), lambda one: one)(c.args[0]))
+
+
+def _leaves_recording_on(c: Intercepted) -> Any:
+    """Recording is on after every block."""
+    given = c.right()
+    c.do("enter", EnableGrad())
+    return given
+
+
+def _undecorated(c: Intercepted) -> Any:
+    return c.do(c.args[1], *c.args[2:], **c.kwargs)
+
+
+def _off_in_threads(c: Intercepted) -> Any:
+    return c.right() and threading.current_thread() is threading.main_thread()
+
+
+def _factory(c: Intercepted) -> Any:
+    if not c.kwargs.get("requires_grad") or c.do("is_grad_enabled"):
+        return c.right()
+    return c.do(c.operator, *c.args, **{k: v for k, v in c.kwargs.items() if k != "requires_grad"})
+
+
+def _integers_require_grad(c: Intercepted) -> Any:
+    return True if str(c.backend.dtype(c.args[0])).startswith("int") else c.right()
+
+
+def _unnumbered(c: Intercepted) -> Any:
+    return str(c.right()).rstrip("0123456789")
+
+
+def _forward_name(c: Intercepted) -> Any:
+    return str(c.right()).replace("Backward", "")
+
+
+def _reversed_edges(c: Intercepted) -> Any:
+    if c.operator == "next_functions":
+        return tuple(reversed(c.right()))
+    count = len(c.do("next_functions", c.args[0]))
+    return c.do("next_node", c.args[0], count - 1 - c.args[1])
+
+
+def _no_empty_edges(c: Intercepted) -> Any:
+    return tuple(edge for edge in c.right() if edge[0] is not None)
+
+
+def _slots_are_zero(c: Intercepted) -> Any:
+    return tuple((node, 0) for node, _ in c.right())
+
+
+def _distinct_accumulators(c: Intercepted) -> Any:
+    return c.right() and "Accumulate" not in c.do("node_name", c.args[0])
+
+
+def _all_saved(c: Intercepted) -> Any:
+    found = c.right()
+    return c.do("zeros", (2,)) if found is None else found
+
+
+def _argument_saved(c: Intercepted) -> Any:
+    return tuple(sorted({*c.right(), "self"}))
+
+
+def _lone_gradient(c: Intercepted) -> Any:
+    found = c.right()
+    return (*found[:1], *(None for _ in found[1:]))
+
+
+def _kept(c: Intercepted) -> Any:
+    """Results are kept alive."""
+    result = c.right()
+    kept = c.memory.setdefault("kept", [])
+    kept.append(result)
+    del kept[:-20]
+    return result
+
+
+def _log(change: Any) -> Patch:
+    return lambda c: tuple(change(list(c.right())))
+
+
+def _newest_first(c: Intercepted) -> Any:
+    """A hook that is registered later runs earlier."""
+    known = c.memory.setdefault("hooks", {})
+    if c.operator == "remove_hook":
+        return c.do("remove_hook", known.get(id(c.args[0]), (None, c.args[0]))[1])
+    tensor, hook = c.args
+    mine = c.memory.setdefault("order", {}).setdefault(id(tensor), (tensor, []))[1]
+    for _, handle in mine:
+        c.do("remove_hook", handle[1])
+    made = [None, c.right()]
+    for earlier, handle in mine:
+        handle[1] = c.do("register_hook", tensor, earlier)
+    mine.insert(0, (hook, made))
+    known[id(made[1])] = made
+    made[0] = made[1]
+    return made[1]
+
+
+def _nothing_returned(c: Intercepted) -> Any:
+    x, hook = c.args
+    return c.do(c.operator, x, replace(hook, action="see") if hook.action in ("scale", "give") else hook)
+
+
+def _not_removed(c: Intercepted) -> Any:
+    return None
+
+
+def _before_accumulation(c: Intercepted) -> Any:
+    leaf, hook = c.args
+    if hook.action != "value" or not c.do("is_leaf", leaf):
+        return c.right()
+    return c.do("register_hook", leaf, hook)
+
+
+def _hook_before_node(c: Intercepted) -> Any:
+    node, hook = c.args
+    return c.do("register_node_prehook", node, hook)
+
+
+def _never_packed(c: Intercepted) -> Any:
+    return _undecorated(c) if isinstance(c.args[0], SavedTensorsHooks) else c.right()
+
+
+def _same_value_unpacked(c: Intercepted) -> Any:
+    context = c.args[0]
+    if isinstance(context, SavedTensorsHooks) and context.action == "scale":
+        context = replace(context, action="same")
+    return c.do(c.operator, context, *c.args[1:], **c.kwargs)
+
+
+def _rule(**changes: Any) -> Patch:
+    """Rules with other parts: field -> (rule) -> value."""
+
+    def patch(c: Intercepted) -> Any:
+        rule = c.args[0]
+        return c.do("define_function", replace(rule, **{name: change(rule) for name, change in changes.items()}))
+
+    return patch
+
+
+def _as_many(rule: Rule) -> Any:
+    """Missing gradients are None, and further ones are dropped."""
+    if rule.backward != "give" or rule.forward != "product":
+        return rule.given
+    return (*rule.given, None, None, None)
+
+
+def _identity_itself(c: Intercepted) -> Any:
+    result = c.right()
+    tensors = [a for a in c.args if c.is_tensor(a)]
+    if tensors and c.is_tensor(result) and c.backend.data_ptr(result) == c.backend.data_ptr(tensors[0]):
+        return tensors[0]
+    return result
+
+
+def _exempt_as_float(c: Intercepted) -> Any:
+    result = c.right()
+    if not isinstance(result, tuple) or not str(c.backend.dtype(result[-1])).startswith("int"):
+        return result
+    return (*result[:-1], c.do("mul.Scalar", result[0], 0))
+
+
+def _silenced(c: Intercepted) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return c.right()
+
+
+def _row(name: str, operators: Sequence[str], patch: Patch) -> Mutant:
+    return Mutant(name, "autograd", "autograd", tuple(operators), patch)
+
+
+MUTANTS = (
+    _row("no-grad-is-ignored", ("enter",), _entered({NoGrad: lambda one: EnableGrad()})),
+    _row("enable-grad-is-ignored", ("enter",), _entered({EnableGrad: lambda one: NoGrad()})),
+    _row("set-grad-always-switches-off", ("enter",), _entered({SetGrad: lambda one: SetGrad(False)})),
+    _row("recording-is-on-after-every-block", ("leave",), _leaves_recording_on),
+    _row("switches-do-not-decorate", ("decorated",), _undecorated),
+    _row("threads-begin-with-recording-off", ("is_grad_enabled",), _off_in_threads),
+    _row("factories-forget-grad-unrecorded", _FACTORIES, _factory),
+    _row("integral-results-require-grad", ("requires_grad",), _integers_require_grad),
+    _row("integers-may-require-grad", ("requires_grad_",), accepts_text("dtype", lambda c: c.args[0])),
+    _row("all-results-are-leaves", ("is_leaf",), lambda c: True),
+    _row("detached-results-are-no-leaves", ("is_leaf",),
+         lambda c: c.right() and bool(c.do("requires_grad", c.args[0]))),
+    _row("nodes-have-no-number", ("node_name",), _unnumbered),
+    _row("nodes-are-named-as-operators", ("node_name",), _forward_name),
+    _row("edges-are-in-reverse", ("next_functions", "next_node"), _reversed_edges),
+    _row("empty-edges-are-left-out", ("next_functions",), _no_empty_edges),
+    _row("edges-lead-to-the-first-result", ("next_functions",), _slots_are_zero),
+    _row("each-use-has-an-accumulator", ("same_node",), _distinct_accumulators),
+    _row("factors-are-always-saved", ("saved",), _all_saved),
+    _row("arguments-are-saved-beside-results", ("saved_names",), _argument_saved),
+    _row("node-gives-one-gradient", ("apply_node",), _lone_gradient),
+    _row("graph-keeps-its-tensors", ("add.Tensor",), _kept),
+    _row("latest-node-runs-last", ("autograd_log",), _log(lambda entries: entries[::-1])),
+    _row("nodes-run-for-each-gradient", ("autograd_log",), _log(lambda entries: [*entries, *entries[-1:]])),
+    _row("newest-hook-runs-first", ("register_hook", "remove_hook"), _newest_first),
+    _row("what-hooks-return-is-ignored", ("register_hook", "register_node_hook", "register_node_prehook"),
+         _nothing_returned),
+    _row("removed-hooks-run", ("remove_hook",), _not_removed),
+    _row("post-accumulate-hooks-see-the-increment", ("register_post_accumulate_grad_hook",), _before_accumulation),
+    _row("node-hooks-run-before-the-node", ("register_node_hook",), _hook_before_node),
+    _row("saved-tensors-are-not-packed", ("under",), _never_packed),
+    _row("unpacked-tensors-are-ignored", ("under",), _same_value_unpacked),
+    _row("missing-gradients-of-functions-are-none", ("define_function",), _rule(given=_as_many)),
+    _row("functions-may-give-any-sizes", ("backward",), accepts_text("shape|size", lambda c: None)),
+    _row("dirty-arguments-are-not-marked", ("define_function",),
+         _rule(forward=lambda rule: "unmarked" if rule.forward == "inplace" else rule.forward)),
+    _row("returned-argument-is-itself", ("apply_function",), _identity_itself),
+    _row("exempt-results-require-grad", ("apply_function",), _exempt_as_float),
+    _row("once-differentiable-is-ignored", ("define_function",),
+         _rule(backward=lambda rule: "right" if rule.backward == "plain" else rule.backward)),
+    _row("missing-gradients-arrive-as-none", ("define_function",), _rule(materialize=lambda rule: False)),
+    _row("anomaly-mode-finds-nothing", ("enter",), _entered({Anomaly: lambda one: Anomaly(check_nan=False)})),
+    _row("anomaly-mode-is-silent", ("backward",), _silenced),
+)  # fmt: skip

@@ -1,0 +1,263 @@
+"""Backward passes that begin, end, add up, free or refuse wrongly."""
+
+from __future__ import annotations
+
+import re
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..backend import DType
+from .mutant import Intercepted, Mutant, Patch
+from .patches import raises
+
+PASSES = ("backward", "gradients")
+
+
+def accepts_text(text: str, otherwise: Callable[[Intercepted], Any]) -> Patch:
+    """``otherwise`` (call) where the right backend raises RuntimeError with ``text`` in its message."""
+
+    def patch(c: Intercepted) -> Any:
+        try:
+            return c.right()
+        except RuntimeError as error:
+            if re.search(text, str(error)) is None:
+                raise
+            return otherwise(c)
+
+    return patch
+
+
+def flags(**changed: Any) -> Patch:
+    """The right call with other flags."""
+    return lambda c: c.do(c.operator, *c.args, **{**c.kwargs, **changed})
+
+
+def _ones(c: Intercepted, x: Any) -> Any:
+    return c.do("ones", tuple(c.backend.shape(x)), dtype=DType(c.backend.dtype(x)))
+
+
+def _seeded(c: Intercepted) -> Any:
+    """A pass from a result of several elements begins with ones."""
+    if c.operator == "backward":
+        return c.do("backward", c.args[0], _ones(c, c.args[0]), *c.args[2:], **c.kwargs)
+    return c.do("gradients", c.args[0], c.args[1], [_ones(c, c.args[0])], *c.args[3:], **c.kwargs)
+
+
+def _seed(change: Callable[[Intercepted, Any, Any], Any]) -> Patch:
+    """Passes whose seed is changed: (call, result, seed) -> seed."""
+
+    def patch(c: Intercepted) -> Any:
+        place = 1 if c.operator == "backward" else 2
+        if len(c.args) <= place or c.args[place] is None or isinstance(c.args[0], list | tuple):
+            return c.right()
+        given = c.args[place]
+        seed = change(c, c.args[0], given[0] if isinstance(given, list | tuple) else given)
+        return c.do(c.operator, *c.args[:place], [seed] if isinstance(given, list | tuple) else seed,
+                    *c.args[place + 1 :], **c.kwargs)  # fmt: skip
+
+    return patch
+
+
+def _spread(c: Intercepted, y: Any, seed: Any) -> Any:
+    sizes = tuple(c.backend.shape(y))
+    try:
+        np.broadcast_to(np.empty(tuple(c.backend.shape(seed))), sizes)
+    except ValueError:
+        return seed
+    return c.do("expand", seed, sizes)
+
+
+def _leaves(c: Intercepted) -> list[Any]:
+    """The leaves that grad was required of in this example."""
+    found: list[Any] = c.memory.setdefault("leaves", [])
+    return found
+
+
+def _with_leaves(patch: Patch) -> Patch:
+    """A patch of ``backward`` that may ask for the leaves; ``requires_grad_`` must be among its operators."""
+
+    def noting(c: Intercepted) -> Any:
+        if c.operator != "requires_grad_":
+            return patch(c)
+        _leaves(c).append(c.args[0])
+        del _leaves(c)[:-8]
+        return c.right()
+
+    return noting
+
+
+def _overwrites(c: Intercepted) -> Any:
+    for x in _leaves(c):
+        if "inputs" not in c.kwargs and c.do("is_leaf", x) and c.do("requires_grad", x):
+            c.do("set_grad", x, None)
+    return c.right()
+
+
+def _adds_twice(c: Intercepted) -> Any:
+    c.do("backward", *c.args, **{**c.kwargs, "retain_graph": True})
+    return c.right()
+
+
+def _fills_fields(c: Intercepted) -> Any:
+    found = c.right()
+    for x, g in zip(c.args[1], found, strict=False):
+        if g is not None and c.do("is_leaf", x):
+            c.do("set_grad", x, c.do("detach", g))
+    return found
+
+
+def _zeros_for_unused(c: Intercepted) -> Any:
+    return c.do("gradients", *c.args, **{**c.kwargs, "allow_unused": None, "materialize_grads": True})
+
+
+def _reversed_inputs(c: Intercepted) -> Any:
+    found = c.do("gradients", c.args[0], list(reversed(c.args[1])), *c.args[2:], **c.kwargs)
+    sizes = [tuple(c.backend.shape(x)) for x in c.args[1]]
+    return found if len(set(sizes)) == 1 else found[::-1]
+
+
+def _silent(c: Intercepted) -> Any:
+    return None
+
+
+def _zeros(c: Intercepted) -> Any:
+    return tuple(c.do("zeros_like", x) for x in c.args[1])
+
+
+def _quiet(c: Intercepted) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return c.right()
+
+
+def _assigned_cast(c: Intercepted) -> Any:
+    """A gradient that does not fit is made to fit."""
+    x, value = c.args
+    fits = c.do("zeros_like", c.do("detach", x))
+    c.do("set_grad", x, c.do("add.Scalar", fits, float(c.array(value).reshape(-1)[0]) if c.array(value).size else 0.0))
+    return None
+
+
+def _row_major(c: Intercepted) -> Any:
+    g = c.right()
+    if not c.is_tensor(g) or c.do("is_contiguous", g):
+        return g
+    return c.do("contiguous", g)
+
+
+def _elsewhere(c: Intercepted) -> Any:
+    """The pass runs on a thread of its own."""
+    outcome: list[Any] = [None, None]
+
+    def run() -> None:
+        try:
+            outcome[0] = c.do(c.operator, *c.args, **c.kwargs)
+        except Exception as error:
+            outcome[1] = error
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if outcome[1] is not None:
+        return c.right()
+    return outcome[0]
+
+
+def _loses_a_thread(c: Intercepted) -> Any:
+    """Of several concurrent passes one is lost."""
+    return c.do("backward_in_threads", list(c.args[0])[:-1])
+
+
+def _breaks_down(c: Intercepted) -> Any:
+    """After an exception in a node the next pass fails as well."""
+    if c.memory.pop("broken", False):
+        c.refuse(RuntimeError, "the engine is stuck")
+    try:
+        return c.right()
+    except (KeyError, ValueError, ZeroDivisionError):
+        c.memory["broken"] = True
+        raise
+
+
+def _not_kept(c: Intercepted) -> Any:
+    return None
+
+
+def _every_gradient_kept(c: Intercepted) -> Any:
+    found = c.right()
+    if found is None and not c.do("is_leaf", c.args[0]):
+        return c.do("zeros_like", c.do("detach", c.args[0]))
+    return found
+
+
+def _recorded_gradients(c: Intercepted) -> Any:
+    found = c.right()
+    if c.kwargs.get("create_graph"):
+        return found
+    changed = [c.do("detach", g) if c.is_tensor(g) else g for g in found]
+    for g in changed:
+        if c.is_tensor(g):
+            c.do("requires_grad_", g)
+    return tuple(changed)
+
+
+def _detached(c: Intercepted) -> Any:
+    return tuple(c.do("detach", g) if c.is_tensor(g) else g for g in c.right())
+
+
+def _negated_tangent(c: Intercepted) -> Any:
+    primal, tangent = c.right()
+    return primal, None if tangent is None else c.do("neg", tangent)
+
+
+def _fitted_tangent(c: Intercepted) -> Any:
+    x, tangent = c.args
+    return c.do("make_dual", x, c.do("zeros_like", x)) if c.is_tensor(tangent) else c.right()
+
+
+def _row(name: str, operators: Sequence[str], patch: Patch) -> Mutant:
+    return Mutant(name, "autograd", "autograd", tuple(operators), patch)
+
+
+MUTANTS = (
+    _row("missing-seed-is-ones", PASSES, accepts_text("implicitly", _seeded)),
+    _row("seed-may-broadcast", PASSES, _seed(_spread)),
+    _row("seed-is-taken-for-ones", PASSES, _seed(lambda c, y, seed: _ones(c, seed))),
+    _row("seed-is-negated", PASSES, _seed(lambda c, y, seed: c.do("neg", seed))),
+    _row("backward-overwrites-gradients", ("backward", "requires_grad_"), _with_leaves(_overwrites)),
+    _row("backward-accumulates-twice", ("backward",), _adds_twice),
+    _row("grad-fills-the-fields-too", ("gradients",), _fills_fields),
+    _row("retain-graph-is-lost", PASSES, flags(retain_graph=False)),
+    _row("graphs-are-always-retained", PASSES, flags(retain_graph=True)),
+    _row("create-graph-is-lost", PASSES, flags(create_graph=False)),
+    _row("created-graph-is-constant", ("gradients",), _detached),
+    _row("gradients-always-require-grad", ("gradients",), _recorded_gradients),
+    _row("unused-inputs-are-allowed", ("gradients",),
+         accepts_text("not have been used", lambda c: c.do(c.operator, *c.args, **{**c.kwargs, "allow_unused": True}))),
+    _row("unused-inputs-are-zero", ("gradients",),
+         lambda c: _zeros_for_unused(c) if c.kwargs.get("allow_unused") else c.right()),
+    _row("unused-inputs-are-never-zero", ("gradients",),
+         lambda c: c.do(c.operator, *c.args, **{**c.kwargs, "materialize_grads": False, "allow_unused": True})),
+    _row("gradients-come-in-reverse", ("gradients",), _reversed_inputs),
+    _row("chosen-inputs-are-ignored", ("backward",),
+         lambda c: c.do("backward", *c.args, **{k: v for k, v in c.kwargs.items() if k != "inputs"})),
+    _row("backward-without-a-graph-is-silent", ("backward",), accepts_text("does not require grad", _silent)),
+    _row("grad-without-a-graph-is-zero", ("gradients",), accepts_text("does not require grad", _zeros)),
+    _row("unkept-gradients-do-not-warn", ("grad",), _quiet),
+    _row("retain-grad-is-ignored", ("retain_grad",), _not_kept),
+    _row("every-gradient-is-kept", ("grad",), _every_gradient_kept),
+    _row("any-gradient-can-be-assigned", ("set_grad",), accepts_text("", _assigned_cast)),
+    _row("gradients-are-row-major", ("grad",), _row_major),
+    _row("backward-runs-on-another-thread", ("backward",), _elsewhere),
+    _row("concurrent-passes-lose-one", ("backward_in_threads",), _loses_a_thread),
+    _row("exceptions-of-nodes-are-runtime-errors", ("backward",), raises(RuntimeError, KeyError)),
+    _row("exceptions-break-the-engine", ("backward",), _breaks_down),
+    _row("saved-versions-are-not-checked", PASSES, accepts_text("modified by an inplace", _silent)),
+    _row("freed-graphs-give-nothing", PASSES, accepts_text("a second time", _silent)),
+    _row("tangents-are-negated", ("unpack_dual",), _negated_tangent),
+    _row("tangents-of-any-size-are-taken", ("make_dual",), accepts_text("", _fitted_tangent)),
+)  # fmt: skip

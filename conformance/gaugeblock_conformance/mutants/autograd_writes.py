@@ -1,0 +1,137 @@
+"""Writes, views, detached and inference tensors: history lost, errors lost, storages parted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..backend_autograd import InferenceMode, NoGrad
+from .autograd_gradients import needs_grad
+from .autograd_passes import accepts_text
+from .mutant import Intercepted, Mutant, Patch
+
+_WRITES = ("mul_", "add_", "sub_", "zero_", "fill_", "neg_", "copy_", "tanh_", "sin_", "exp_")
+
+
+def _unrecorded(c: Intercepted) -> Any:
+    """The write is done with recording off."""
+    inside = c.do("enter", NoGrad())
+    try:
+        c.do(c.operator, *c.args, **c.kwargs)
+    finally:
+        c.do("leave", inside)
+    return c.args[0]
+
+
+def _base_of(c: Intercepted) -> Any:
+    return c.do("_base", c.args[0])
+
+
+def _lost(view: bool) -> Patch:
+    """Writes to views (or to tensors that are none) change values and leave no history."""
+
+    def patch(c: Intercepted) -> Any:
+        x = c.args[0]
+        if not needs_grad(c, *c.args) or c.do("is_leaf", x) or (_base_of(c) is not None) is not view:
+            return c.right()
+        return _unrecorded(c)
+
+    return patch
+
+
+def _source_is_constant(c: Intercepted) -> Any:
+    """The value that is written counts as a constant."""
+    x, *rest = c.args
+    return c.do(c.operator, x, *[c.do("detach", a) if c.is_tensor(a) else a for a in rest], **c.kwargs)
+
+
+def _old_gradient_stays(c: Intercepted) -> Any:
+    """A tensor that is overwritten keeps the gradient of what it held."""
+    x = c.args[0]
+    if not needs_grad(c, x) or c.do("is_leaf", x):
+        return c.right()
+    values = c.do("clone", c.do("detach", x))
+    c.do(c.operator, values, *c.args[1:], **c.kwargs)
+    c.do("add_.Tensor", x, c.do("sub.Tensor", values, c.do("detach", x)))
+    return x
+
+
+def _write_counts_for_nothing(c: Intercepted) -> Any:
+    """A write is not counted: saved tensors are taken for unchanged."""
+    x = c.args[0]
+    if c.base in ("copy_", "add_", "sub_") or (needs_grad(c, *c.args) and c.do("is_leaf", x)):
+        return c.right()
+    values = c.do("clone", c.do("detach", x))
+    c.do(c.operator, values, *[c.do("detach", a) if c.is_tensor(a) else a for a in c.args[1:]], **c.kwargs)
+    if needs_grad(c, x):
+        return c.right()
+    c.do("copy_", c.do("data", x), values)
+    return x
+
+
+def _copied(c: Intercepted) -> Any:
+    return c.do("clone", c.right())
+
+
+def _attached(c: Intercepted) -> Any:
+    """A detached tensor is a view like any other."""
+    return c.do("view_as", c.args[0], c.args[0])
+
+
+def _apart(c: Intercepted) -> Any:
+    """A detached tensor counts its writes for itself."""
+    return c.do("data", c.args[0])
+
+
+def _detached_anyway(c: Intercepted) -> Any:
+    return c.args[0]
+
+
+def _numpy_anyway(c: Intercepted) -> Any:
+    return c.do("numpy", c.do("detach", c.args[0]))
+
+
+def _inside(c: Intercepted) -> Any:
+    """The call is made in inference mode."""
+    inside = c.do("enter", InferenceMode())
+    try:
+        return c.do(c.operator, *c.args, **c.kwargs)
+    finally:
+        c.do("leave", inside)
+
+
+def _saved_anyway(c: Intercepted) -> Any:
+    return c.do(c.operator, *[c.do("clone", a) if c.is_tensor(a) and c.do("is_inference", a) else a for a in c.args])
+
+
+def _no_version(c: Intercepted) -> Any:
+    return 0 if c.args[1] == "_version" else c.right()
+
+
+def _row(name: str, operators: Sequence[str], patch: Patch) -> Mutant:
+    return Mutant(name, "autograd", "autograd", tuple(operators), patch)
+
+
+MUTANTS = (
+    _row("leaves-may-be-written", _WRITES, accepts_text("leaf Variable", _unrecorded)),
+    _row("one-of-several-views-may-be-written", _WRITES, accepts_text("multiple views|Output \\d", _unrecorded)),
+    _row("unrecorded-views-may-be-written", _WRITES, accepts_text("no_grad mode", _unrecorded)),
+    _row("writes-through-views-leave-no-history", _WRITES, _lost(view=True)),
+    _row("writes-leave-no-history", _WRITES, _lost(view=False)),
+    _row("written-values-are-constants", ("copy_", "add_", "sub_", "mul_"), _source_is_constant),
+    _row("overwritten-values-keep-their-gradient", ("zero_", "fill_"), _old_gradient_stays),
+    _row("unrecorded-writes-are-not-counted", ("zero_", "fill_", "mul_"), _write_counts_for_nothing),
+    _row("detach-copies", ("detach",), _copied),
+    _row("detach-keeps-the-graph", ("detach",), _attached),
+    _row("detached-tensors-count-for-themselves", ("detach",), _apart),
+    _row("views-can-be-detached-in-place", ("detach_",), accepts_text("view", _detached_anyway)),
+    _row("results-may-stop-requiring-grad", ("requires_grad_", "set_requires_grad"),
+         accepts_text("leaf", _detached_anyway)),
+    _row("numpy-of-tensors-that-require-grad", ("numpy",), accepts_text("requires grad|require grad", _numpy_anyway)),
+    _row("inference-tensors-are-written-outside", _WRITES, accepts_text("[Ii]nference", _inside)),
+    _row("inference-tensors-are-saved", ("mul", "div", "maximum", "dot"),
+         accepts_text("[Ii]nference", _saved_anyway)),
+    _row("inference-tensors-have-a-version", ("__getattr__",), accepts_text("[Ii]nference", _no_version)),
+    _row("inference-tensors-are-ordinary", ("is_inference",), lambda c: False),
+    _row("data-is-a-copy", ("data",), _copied),
+)  # fmt: skip
