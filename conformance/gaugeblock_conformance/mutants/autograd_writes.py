@@ -121,7 +121,7 @@ MUTANTS = (
     _row("written-values-are-constants", ("copy_", "add_", "sub_", "mul_"), _source_is_constant),
     _row("overwritten-values-keep-their-gradient", ("zero_", "fill_"), _old_gradient_stays),
     _row("unrecorded-writes-are-not-counted", ("zero_", "fill_", "mul_"), _write_counts_for_nothing),
-    _row("detach-copies", ("detach",), _copied),
+    _row("detached-tensors-are-copies", ("detach",), _copied),
     _row("detach-keeps-the-graph", ("detach",), _attached),
     _row("detached-tensors-count-for-themselves", ("detach",), _apart),
     _row("views-can-be-detached-in-place", ("detach_",), accepts_text("view", _detached_anyway)),
