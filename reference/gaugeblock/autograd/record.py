@@ -85,7 +85,7 @@ def signature(schema: Schema) -> str:
             starred = True
             parts.append("*")
         default = "" if argument.default is None else f"={argument.default_value!r}"
-        if default and argument.base_type == "MemoryFormat":
+        if default and argument.base_type == "MemoryFormat" and argument.default_value is not None:
             default = "=contiguous_format"
         parts.append(argument.name + default)
     return ", ".join(parts)
