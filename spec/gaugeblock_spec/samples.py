@@ -22,7 +22,7 @@ from .operator_rows import dtype_classes
 
 KINDS = (
     "hard", "finite", "small", "positive", "unit", "distinct", "sorted", "counts", "chance", "signs", "labels",
-    "rising", "spaced", "dominant", "regular", "definite", "pivots",
+    "rising", "around", "spaced", "dominant", "regular", "definite", "pivots",
 )  # fmt: skip
 NUMBER_RULES = ("dim", "given_dim", "new_dim", "dims", "size")
 

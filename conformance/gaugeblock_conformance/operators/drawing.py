@@ -36,6 +36,7 @@ PATTERNS: dict[str, Callable[[Array], Array]] = {
     "signs": lambda k: k % 2 * 2 - 1,
     "labels": lambda k: k % 4 - 1,
     "rising": lambda k: np.cumsum((k - k[:1]) % 3),
+    "around": lambda k: (k % 9 - 4) * 0.375,
     "spaced": lambda k: np.cumsum(k % 3 + 1),
 }
 # Kinds that are made element by element.

@@ -6,12 +6,14 @@ from functools import cache
 from typing import Any
 
 from ..oracles.activations import ACTIVATIONS
+from ..oracles.alignment import ALIGNMENT
 from ..oracles.attention import ATTENTION
 from ..oracles.components import COMPONENTS
 from ..oracles.decompositions import DECOMPOSITIONS
 from ..oracles.distances import DISTANCES
 from ..oracles.equations import EQUATIONS
 from ..oracles.fourier import FOURIER, SHIFTS
+from ..oracles.grids import GRIDS
 from ..oracles.lookups import LOOKUPS
 from ..oracles.losses import LOSS_UNITS, LOSSES
 from ..oracles.making import MAKING
@@ -38,7 +40,7 @@ WIDE: tuple[dict[str, Oracle], ...] = (
 )  # fmt: skip
 # Steps of neural networks.
 STEPS: tuple[dict[str, Oracle], ...] = (
-    ATTENTION, DISTANCES, LOOKUPS, LOSSES, NORMALIZATIONS, POOLING, RESAMPLING,
+    ALIGNMENT, ATTENTION, DISTANCES, GRIDS, LOOKUPS, LOSSES, NORMALIZATIONS, POOLING, RESAMPLING,
 )  # fmt: skip
 # What errors of sums are measured by, from the operands, where it is not the operator on absolute values.
 UNITS: dict[str, Oracle] = {**LOSS_UNITS, **RESAMPLING_UNITS}

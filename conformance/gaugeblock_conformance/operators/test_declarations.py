@@ -117,6 +117,10 @@ def _same(s: Session, got: object, like: object) -> None:
         s.expect(got, like, "the answer of a method")
 
 
+# Their second result has elements that nothing is written to.
+_PARTLY_OPEN = ("_ctc_loss",)
+
+
 @requirement("operators/defaults-are-those-of-the-schema", slow=True)
 def test_defaults(s: Session) -> None:
     def body(s: Session, call: OperatorCall) -> None:
@@ -129,6 +133,7 @@ def test_defaults(s: Session) -> None:
 
     rows = operators.load()
     kept = [n for n in swept() if rows[n].family not in ("random", "factory") and not n.partition(".")[0].endswith("_")]
+    kept = [n for n in kept if rows[n].base_name not in _PARTLY_OPEN]
     sweep(s, kept, lambda name, code: draw(name, code).packed(), body, weight=0.03)
 
 

@@ -50,7 +50,7 @@ def leaked(x: Array, lower: Any, upper: Any, training: bool) -> Array:
 
 ATTENTION: dict[str, Oracle] = {
     "scaled_dot_product_attention": attention,
-    **{name: undropped for name in ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout")},
+    **dict.fromkeys(("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"), undropped),
     "native_dropout": with_mask,
     "rrelu": lambda x, lower, upper, training, generator: leaked(x, lower, upper, training),
     "rrelu_with_noise": lambda x, noise, lower, upper, training, generator: leaked(x, lower, upper, training),

@@ -77,6 +77,22 @@ def cubic(size: int, wanted: int, align: bool, scale: float | None) -> Array:
     return y
 
 
+def triangle(x: Fraction) -> np.longdouble:
+    return wide(max(1 - abs(x), Fraction(0)))
+
+
+def blurred(
+    shape: Callable[[Fraction], np.longdouble], size: int, wanted: int, align: bool, scale: float | None
+) -> Array:
+    """Every element by where its middle lies under a bump over the middle of the place, stretched to places that are
+    wider than elements."""
+    far = Fraction(size - 1, max(wanted - 1, 1)) if align else step(size, wanted, scale)
+    wider = max(far, Fraction(1))
+    middles = [far * (k + Fraction(1, 2)) for k in range(wanted)]
+    y = np.array([[shape((n + Fraction(1, 2) - m) / wider) for n in range(size)] for m in middles])
+    return np.asarray(y / y.sum(axis=1, keepdims=True))
+
+
 def mixed(x: Array, matrices: Sequence[Array]) -> Array:
     """The last dims of ``x`` through a matrix each; numbers that are whole come out whole, a half going up."""
     y = x.astype(np.longdouble) if x.dtype.kind in "iu" else x
@@ -122,6 +138,8 @@ RESAMPLING: dict[str, Oracle] = {
     **_rows("upsample_bilinear2d", linear),
     **_rows("upsample_trilinear3d", linear),
     **_rows("upsample_bicubic2d", cubic),
+    **_rows("_upsample_bilinear2d_aa", partial(blurred, triangle)),
+    **_rows("_upsample_bicubic2d_aa", partial(blurred, partial(bump, a=Fraction(-1, 2)))),
 }
 
 # What the errors of the places are measured by: the elements that they fall between, whatever their shares.

@@ -125,6 +125,15 @@ def cross_entropy(
     return operator("cross_entropy_loss")(input, target, weight, kind, ignore_index, label_smoothing)
 
 
+def ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
+    reduction: str = "mean", zero_infinity: bool = False,
+) -> Any:  # fmt: skip
+    """The loss of labels whose places in time are not known."""
+    given = (log_probs, targets, input_lengths, target_lengths, blank)
+    return operator("ctc_loss")(*given, number(reduction), zero_infinity)
+
+
 def kl_div(
     input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
     log_target: bool = False,

@@ -19,6 +19,8 @@ UPSAMPLING = {
     ("bicubic", 4): "upsample_bicubic2d",
 }  # fmt: skip
 """(mode, number of dims) -> operator."""
+ANTIALIASED = {("bilinear", 4): "_upsample_bilinear2d_aa", ("bicubic", 4): "_upsample_bicubic2d_aa"}
+"""The same where every element counts."""
 SMOOTH = ("linear", "bilinear", "bicubic", "trilinear")
 
 
@@ -84,8 +86,11 @@ def interpolate(
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
         )
-    if antialias:
-        raise NotImplementedError("interpolate(): argument 'antialias' must be False, got True")
+    if antialias and (mode, input.ndim) not in ANTIALIASED:
+        raise ValueError(
+            f"Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input, got "
+            f"{mode} and {input.ndim} dims"
+        )
     dims = input.ndim - 2
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -114,7 +119,7 @@ def interpolate(
             assert scales is not None
             sizes = tuple(math.floor(n * scale) for n, scale in zip(input.shape[2:], scales, strict=True))
         return operator(f"adaptive_avg_pool{dims}d")(input, sizes)
-    name = UPSAMPLING.get((mode, input.ndim), "")
+    name = (ANTIALIASED if antialias else UPSAMPLING).get((mode, input.ndim), "")
     if not name:
         raise NotImplementedError(
             f"interpolate(): Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "

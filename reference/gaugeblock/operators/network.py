@@ -10,6 +10,8 @@ from .deferred import register_deferred
 KERNELS = {
     "adaptive_pooling": """adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d
     adaptive_max_pool3d""",
+    "alignment_loss": "_ctc_loss _ctc_loss.Tensor",
+    "antialiasing": "_upsample_bilinear2d_aa _upsample_bicubic2d_aa",
     "avg_pooling": "avg_pool1d avg_pool2d avg_pool3d",
     "class_losses": "nll_loss_forward nll_loss2d_forward",
     "class_margin_losses": "multi_margin_loss multilabel_margin_loss_forward",
@@ -27,6 +29,7 @@ KERNELS = {
     upsample_bicubic2d""",
     "activation": "glu rrelu_with_noise",
     "batch_normalization": "native_batch_norm",
+    "grids": "grid_sampler_2d grid_sampler_3d",
     "group_normalization": "native_group_norm",
     "convolution": "convolution",
     "layer_normalization": "native_layer_norm",
@@ -36,6 +39,8 @@ KERNELS = {
 """Operators with a kernel for CPU and Meta."""
 COMPOSITES = {
     "adaptive_pooling": "adaptive_max_pool1d",
+    "alignment_loss": "ctc_loss.IntList ctc_loss.Tensor",
+    "antialiasing": "_upsample_bilinear2d_aa.vec _upsample_bicubic2d_aa.vec",
     "attention": "scaled_dot_product_attention",
     "class_losses": "nll_loss nll_loss2d nll_loss_nd cross_entropy_loss",
     "class_margin_losses": "multilabel_margin_loss",
@@ -52,6 +57,7 @@ COMPOSITES = {
     upsample_bilinear2d.vec upsample_trilinear3d.vec upsample_bicubic2d.vec""",
     "activation": "prelu rrelu",
     "batch_normalization": "batch_norm instance_norm",
+    "grids": "grid_sampler affine_grid_generator",
     "group_normalization": "group_norm",
     "convolution_forms": """conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding conv_transpose1d
     conv_transpose2d.input conv_transpose3d.input""",

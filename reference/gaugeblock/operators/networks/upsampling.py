@@ -54,8 +54,14 @@ def cubic_taps(size: int, wanted: int, align: bool, scale: float | None, kind: A
     """Four neighbours of each place, those outside replaced by the outermost, with their weights."""
     real = _real_places(size, wanted, align, scale, kind)
     low = np.floor(real)
-    share = real - low
-    a = kind.type(CUBIC)
+    weights = cubic_weights(real - low)
+    start = low.astype(np.int64) - 1
+    return [(np.clip(start + k, 0, size - 1), weight) for k, weight in enumerate(weights)]
+
+
+def cubic_weights(share: Any) -> tuple[Any, Any, Any, Any]:
+    """What the four neighbours count of a place that lies `share` behind the second."""
+    a = share.dtype.type(CUBIC)
 
     def near(x: Any) -> Any:
         return ((a + 2) * x - (a + 3)) * x * x + 1
@@ -63,12 +69,10 @@ def cubic_taps(size: int, wanted: int, align: bool, scale: float | None, kind: A
     def far(x: Any) -> Any:
         return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
-    weights = (far(share + 1), near(share), near(1 - share), far(2 - share))
-    start = low.astype(np.int64) - 1
-    return [(np.clip(start + k, 0, size - 1), weight) for k, weight in enumerate(weights)]
+    return far(share + 1), near(share), near(1 - share), far(2 - share)
 
 
-def _checked(operator: str, self: Tensor, output_size: Sizes, dims: int) -> Tensor:
+def checked(operator: str, self: Tensor, output_size: Sizes, dims: int) -> Tensor:
     own = self.geometry.sizes
     if len(output_size) != dims:
         raise RuntimeError(
@@ -106,7 +110,7 @@ def _repeat(target: Array, array: Array) -> None:
 
 def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
     def upsample(self: Tensor, output_size: Sizes, *scales: float | None) -> Tensor:
-        result = _checked(operator, self, output_size, dims)
+        result = checked(operator, self, output_size, dims)
         if result.geometry.device is cpu and result.geometry.numel:
             array = values(self)
             given = scales or (None,) * dims
@@ -126,7 +130,7 @@ def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
 
 def _weighted(operator: str, dims: int, taps_of: Callable[..., Taps]) -> Callable[..., Tensor]:
     def upsample(self: Tensor, output_size: Sizes, align_corners: bool, *scales: float | None) -> Tensor:
-        result = _checked(operator, self, output_size, dims)
+        result = checked(operator, self, output_size, dims)
         if result.geometry.device is cpu and result.geometry.numel:
             dtype = self.geometry.dtype
             array = widened(values(self), dtype) if dtype.kind == 2 else values(self).astype(np.float32)
@@ -166,7 +170,7 @@ upsample_trilinear3d = _weighted("upsample_trilinear3d", 3, linear_taps)
 upsample_bicubic2d = _weighted("upsample_bicubic2d", 2, cubic_taps)
 
 
-def _by_scales(operator: str) -> Callable[..., Tensor]:
+def by_scales(operator: str) -> Callable[..., Tensor]:
     def upsample(input: Tensor, output_size: Sizes | None, *options: object) -> Tensor:
         factors = options[-1]
         own = input.geometry.sizes[2:]
@@ -183,12 +187,12 @@ def _by_scales(operator: str) -> Callable[..., Tensor]:
 
 
 upsample_nearest1d_vec, upsample_nearest2d_vec, upsample_nearest3d_vec = (
-    _by_scales(f"upsample_nearest{dims}d") for dims in (1, 2, 3)
+    by_scales(f"upsample_nearest{dims}d") for dims in (1, 2, 3)
 )
 _upsample_nearest_exact1d_vec, _upsample_nearest_exact2d_vec, _upsample_nearest_exact3d_vec = (
-    _by_scales(f"_upsample_nearest_exact{dims}d") for dims in (1, 2, 3)
+    by_scales(f"_upsample_nearest_exact{dims}d") for dims in (1, 2, 3)
 )
-upsample_linear1d_vec = _by_scales("upsample_linear1d")
-upsample_bilinear2d_vec = _by_scales("upsample_bilinear2d")
-upsample_trilinear3d_vec = _by_scales("upsample_trilinear3d")
-upsample_bicubic2d_vec = _by_scales("upsample_bicubic2d")
+upsample_linear1d_vec = by_scales("upsample_linear1d")
+upsample_bilinear2d_vec = by_scales("upsample_bilinear2d")
+upsample_trilinear3d_vec = by_scales("upsample_trilinear3d")
+upsample_bicubic2d_vec = by_scales("upsample_bicubic2d")
