@@ -69,6 +69,9 @@ HINTS: dict[str, Hint] = {
     # PyTorch 2.13 reads other memory where running statistics are not contiguous: now right, now wrong.
     "batch_norm": Hint(constant=_RUNNING, packed=_RUNNING),
     "native_batch_norm": Hint(constant=_RUNNING, packed=_RUNNING),
+    # Its gradient is that of normalized probabilities; the second result has logarithms of what cannot be reached.
+    "_ctc_loss": Hint(prepare={"log_probs": "normalized"}, finish="first"),
+    "ctc_loss": Hint(prepare={"log_probs": "normalized"}),
     # Random numbers outside the family of that name.
     "dropout": _SEEDED,
     "native_dropout": _SEEDED,

@@ -48,6 +48,7 @@ PREPARE: dict[str, Callable[[Call, Any, Arguments], Any]] = {
     "definite": _definite,
     "triangle": _triangle,
     "hermitian": _hermitian,
+    "normalized": lambda call, x, arguments: call("log_softmax.int", x, -1),
 }
 """Of an operand, given all arguments of the call."""
 

@@ -144,7 +144,7 @@ def _placed(call: OperatorCall, dtype: str, hint: Hint, random: np.random.Genera
     def place(name: str, value: Any) -> Any:
         if isinstance(value, TensorCase):
             if name in hint.packed:
-                value = TensorCase(value.dtype, value.sizes, default_strides(value.sizes))
+                value = _packed(value)
             fact = facts.get(name)
             return _filled(call, name, value, fact.kind if isinstance(fact, TensorFact) else "", hint, random)
         if isinstance(value, list):
@@ -188,6 +188,11 @@ def _holding(case: TensorCase, elements: Array) -> TensorCase:
     contents = np.full(case.storage, poison(case.dtype))
     case.view_of(contents)[...] = elements
     return replace(case, literal=tuple(contents.tolist()))
+
+
+def _packed(case: TensorCase) -> TensorCase:
+    elements = tuple(case.array.reshape(-1).tolist())
+    return TensorCase(case.dtype, case.sizes, default_strides(case.sizes), literal=elements)
 
 
 def _made(backend: Backend, case: TensorCase) -> Any:
