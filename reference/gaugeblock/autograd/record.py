@@ -30,7 +30,7 @@ from .autograd_meta import AutogradMeta, accumulator_of, edge_of, plain_of, requ
 from .below import below
 from .derivative_table import derivatives, row_of_form
 from .formulas import Formulas, compiled, condition, node_class
-from .forward_mode import DUAL, outside
+from .forward_mode import DUAL, outside, set_tangent, tangent_of
 from .node import COUNTER
 from .public import gb
 from .saved_tensor import PACKING, saved
@@ -395,15 +395,19 @@ def metadata_inplace(operator: Operator, view: Operator) -> Callable[..., Any]:
     """An operator such as t_, which makes of the tensor the view that `view` returns."""
 
     def record(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if not STATE.grad or not requires_grad(self):
-            return below(operator, (self, *args), kwargs)
-        check_inplace(self)
-        seen = call(view, self, *args, **kwargs)
-        below(operator, (self, *args), kwargs)
-        meta = self.autograd
-        meta.grad_fn, meta.output_nr = seen.autograd.grad_fn, 0
-        if meta.view is not None:
-            meta.view.version = version(self)
+        held = tangent_of(self) if DUAL.level else None
+        if STATE.grad and requires_grad(self):
+            check_inplace(self)
+            seen = call(view, self, *args, **kwargs)
+            below(operator, (self, *args), kwargs)
+            meta = self.autograd
+            meta.grad_fn, meta.output_nr = seen.autograd.grad_fn, 0
+            if meta.view is not None:
+                meta.view.version = version(self)
+        else:
+            below(operator, (self, *args), kwargs)
+        if held is not None:
+            set_tangent(self, call(view, held, *args, **kwargs))
         return self
 
     return record
