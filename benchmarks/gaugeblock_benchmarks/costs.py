@@ -23,19 +23,34 @@ _IMPORT = "import time; t = time.thread_time(); import {module}; print(time.thre
 _FIRST_CALLS = """
 import json, time, gaugeblock as gb
 gb.arange(4) // gb.arange(1, 5)
+calls = {
+    **{name: lambda f, a, b: f(a, b) for name in ("add", "mul", "div", "maximum", "pow")},
+    **{name: lambda f, a, b: f(a, 0) for name in ("cumsum", "softmax", "log_softmax")},
+    "where": lambda f, a, b: f(m, a, b),
+    "layer_norm": lambda f, a, b: f(a, (40,)),
+    "cat": lambda f, a, b: f((a, b)),
+    "gather": lambda f, a, b: f(a, 0, i),
+    "transpose": lambda f, a, b: f(a.reshape(8, 5), 0, 1) + b.reshape(5, 8),
+}
+i, m = gb.arange(40), gb.ones(40, dtype=gb.bool)
 def first(names, dtypes):
     times = {}
     for dtype in dtypes:
         a, b = gb.ones(40, dtype=dtype), gb.ones(40, dtype=dtype)
         for name in names:
-            arguments = (a, b) if name in ("add", "mul", "maximum") else (a, 0) if name == "cumsum" else (a,)
+            function = getattr(gb.nn.functional if name == "gelu" else gb, name)
+            call = calls.get(name, lambda f, a, b: f(a))
             start = time.thread_time()
-            getattr(gb, name)(*arguments)
+            try:
+                call(function, a, b)
+            except (NotImplementedError, RuntimeError):
+                continue
             times[f"{name} {dtype}"] = time.thread_time() - start
     return times
-families = first(("add", "neg", "sum", "cumsum"), (gb.int16,))
-names = ("add", "mul", "maximum", "neg", "exp", "tanh", "log", "erf", "sin", "sum", "amax", "cumsum")
-kernels = first(names, (gb.float32, gb.float64, gb.int32, gb.bfloat16))
+families = first(("add", "neg", "where", "sum", "cumsum", "gather", "transpose"), (gb.int16,))
+names = "add mul div maximum neg exp log tanh sigmoid gelu where sum mean amax cumsum softmax log_softmax layer_norm cat"
+names += " transpose gather sin tan atan erf erfinv expm1 log1p sqrt pow digamma lgamma"
+kernels = first(names.split(), (gb.float32, gb.float64, gb.int32, gb.bfloat16))
 print(json.dumps([families, kernels]))
 """
 _MEMORY = """

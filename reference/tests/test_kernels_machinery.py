@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from gaugeblock.kernels import parallel
+from gaugeblock.kernels.code import NAME, PLAIN
+from gaugeblock.kernels.compiler import compiler, joined, parted
 from gaugeblock.kernels.isa import known_levels, supported_levels
 from gaugeblock.kernels.object_cache import ObjectCache
 
@@ -138,8 +141,11 @@ def test_set_num_threads_rejects(number: object, error: type[Exception]) -> None
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_the_pool_survives_a_fork() -> None:
     code = """
+import ctypes
 import os
 from gaugeblock.kernels import parallel
+from gaugeblock.kernels.code import NAME, PLAIN
+from gaugeblock.kernels.compiler import compiler, joined, parted
 parallel.set_num_threads(2)
 parallel.parallel_for(100, 10, lambda a, b: None)
 child = os.fork()
@@ -149,3 +155,27 @@ if child == 0:
 assert os.waitpid(child, 0)[1] == 0
 """
     run(code)
+
+
+def test_the_parts_of_a_module_call_each_other() -> None:
+    text = f"""declare i64 @{NAME}_second(i64)
+define i64 @{NAME}(i64 %x) {{
+  %y = call i64 @{NAME}_second(i64 %x)
+  ret i64 %y
+}}
+define i64 @{NAME}_third(i64 %x) {{
+  %y = mul i64 %x, 3
+  ret i64 %y
+}}
+{PLAIN}
+declare i64 @{NAME}_third(i64)
+define i64 @{NAME}_second(i64 %x) {{
+  %y = add i64 %x, 1
+  %z = call i64 @{NAME}_third(i64 %y)
+  ret i64 %z
+}}
+"""
+    first, third = compiler().load_all(text, ("", "_third"))
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+    assert (call(first)(4), call(third)(4)) == (15, 12)
+    assert parted(joined([b"one", b"", b"three"])) == [b"one", b"", b"three"]
