@@ -9,7 +9,7 @@ import gaugeblock
 import pytest
 from gaugeblock_spec import examples, requirements
 
-ABSENT = {"autograd", "quantized", "sparse_coo"}
+ABSENT = {"quantized", "shm", "sparse_coo"}
 SHOWN = [requirement for requirement in requirements.load().values() if requirement.examples]
 
 
