@@ -137,8 +137,8 @@ def kron_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, boo
     split = tuple(n for pair in zip(a, b, strict=True) for n in pair)
     even, odd = tuple(range(0, 2 * ndim, 2)), tuple(range(1, 2 * ndim, 2))
     blocks = grad.reshape(split).permute(even + odd).reshape((prod(a), prod(b)))
-    mine = blocks.mv(other.reshape((-1,)).conj()).reshape(self.shape) if needed[0] else None
-    theirs = blocks.t().mv(self.reshape((-1,)).conj()).reshape(other.shape) if needed[1] else None
+    mine = blocks.mv(other.reshape((-1,)).to(grad.dtype).conj()).reshape(self.shape) if needed[0] else None
+    theirs = blocks.t().mv(self.reshape((-1,)).to(grad.dtype).conj()).reshape(other.shape) if needed[1] else None
     return mine, theirs
 
 

@@ -49,7 +49,8 @@ def quantile_back(
         mine = found.reshape(self.shape) if flat else found.movedim(-1, dim or 0)
     if isinstance(q, Tensor) and needed[1]:
         slope = ordered.gather(-1, high) - ordered.gather(-1, low)
-        theirs = (back * slope * most).reshape((-1, shares.numel())).sum(0).reshape(shares.shape)
+        theirs = back * slope * most
+        theirs = (theirs.sum(tuple(range(theirs.ndim - 1))) if theirs.ndim > 1 else theirs).reshape(shares.shape)
         if interpolation != "linear":
             theirs = gb.zeros_like(theirs)
     return mine, theirs
