@@ -67,7 +67,7 @@ def _one(operator: Operator, result: Any, originals: dict[int, Tensor], nr: int,
     return result
 
 
-UNRELATED = frozenset({"detach", "alias_copy"})
+UNRELATED = frozenset({"detach", "alias_copy", "view.dtype"})
 """Operators whose results share elements, but no history."""
 METADATA_INPLACE = frozenset(
     """t_ transpose_ swapaxes_ swapdims_ squeeze_ squeeze_.dim squeeze_.dims unsqueeze_ as_strided_ resize_ resize_as_
