@@ -25,21 +25,17 @@ _NEEDS = {FIRST: ("autograd",), SECOND: ("autograd", "autograd.double"), FORWARD
 
 
 def identifier(operator: str, order: str) -> str:
-    """The requirement's id: ``first_order/add-tensor``."""
-    return f"{order}/{operator.replace('_', '-').replace('.', '--').lower().strip('-')}"
+    """The requirement's id: ``first_order/add--tensor``; outer underscores are told by words."""
+    base, _, overload = operator.partition(".")
+    words = ["internal" * base.startswith("_"), base.strip("_"), "in-place" * base.endswith("_")]
+    slug = "-".join(word for word in words if word) + f"--{overload}" * bool(overload)
+    return f"{order}/{slug.replace('_', '-').lower()}"
 
 
 @cache
 def operator_of() -> dict[str, str]:
     """Requirement id -> operator."""
-    found: dict[str, str] = {}
-    for operator in differentiable():
-        for order in ORDERS:
-            name = identifier(operator, order)
-            while name in found:
-                name += "-0"
-            found[name] = operator
-    return found
+    return {identifier(operator, order): operator for operator in differentiable() for order in ORDERS}
 
 
 def slow() -> Suite:
