@@ -14,6 +14,7 @@ from ..backend_declarations import CALLS as DECLARATION_CALLS
 from ..backend_dispatch import is_dispatch_call
 from ..dialect import METHODS, Dialect, TorchDialect, at_path, public_paths
 from .autograd_calls import Differentiating
+from .autograd_writers import AUTOGRAD_WRITERS
 from .declaration_calls import Declaring
 from .dispatch_calls import Dispatching
 from .storage_calls import STORAGE_CALLS, STORAGE_WRITERS, save_and_load
@@ -153,6 +154,7 @@ WRITERS: dict[str, Writer] = {
     **{name: _infix(symbol) for name, symbol in _SYMBOLS.items()},
     **{name: _prefix(call) for name, call in _CALLS.items()},
     **STORAGE_WRITERS,
+    **AUTOGRAD_WRITERS,
 }
 
 
@@ -256,7 +258,9 @@ class TorchStyleBackend:
         if base in _VARIADIC:
             return lambda tensors: function(*tensors)
         if base == "tensordot":
-            return lambda x, y, *lists, **named: function(x, y, **(named or {"dims": lists}))
+            return lambda x, y, *lists, **named: function(
+                x, y, **(named or {"dims": lists if len(lists) > 1 else lists[0]})
+            )
         if base in FACTORIES and self.device != "cpu":
             device = self.device
             return lambda *args, **kwargs: function(*args, **{"device": device, **kwargs})
