@@ -24,7 +24,7 @@ _WITH_STATISTICS = frozenset({"batch_norm", "native_batch_norm", "instance_norm"
 _MAY_ALIAS = frozenset("""reshape contiguous to flatten real conj conj_physical resolve_conj ravel expand_as type_as
     meshgrid broadcast_tensors channel_shuffle native_channel_shuffle cartesian_prod pixel_shuffle
     pixel_unshuffle chain_matmul dropout alpha_dropout feature_dropout feature_alpha_dropout atleast_1d atleast_2d
-    atleast_3d unsafe_chunk unsafe_split unsafe_split_with_sizes""".split())
+    atleast_3d einsum unsafe_chunk unsafe_split unsafe_split_with_sizes""".split())
 
 
 @cache

@@ -117,8 +117,8 @@ def _same(s: Session, got: object, like: object) -> None:
         s.expect(got, like, "the answer of a method")
 
 
-# Their second result has elements that nothing is written to.
-_PARTLY_OPEN = ("_ctc_loss",)
+# Results with elements that nothing is written to, or whose last bits follow where the memory lies.
+_PARTLY_OPEN = ("_ctc_loss", "linalg_lstsq")
 
 
 @requirement("operators/defaults-are-those-of-the-schema", slow=True)

@@ -26,11 +26,12 @@ _NEED_ELEMENTS = frozenset(
 )
 # Which PyTorch has no kernels of, or of whose steps.
 _NOT_ON_META = frozenset(
-    """binomial corrcoef cov geqrf histogram.bin_ct histogram.bins_tensor istft linalg_lstsq""".split()
+    """binomial corrcoef cov geqrf histogram.bin_ct histogram.bins_tensor istft linalg_lstsq
+    normal.Tensor_float""".split()
 )
 
 # Their results have the strides of the inputs or row-major ones (erratum S-33).
-_FREE_STRIDES = frozenset({"log_sigmoid", "floor_divide", "pow.Scalar", "linalg_eig", "linalg_svd", "svd"})
+_FREE_STRIDES = frozenset("log_sigmoid floor_divide pow.Scalar linalg_eig linalg_svd svd nonzero_static".split())
 
 
 def _on_meta(s: Session, case: TensorCase) -> Handle:

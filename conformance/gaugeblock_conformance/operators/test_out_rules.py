@@ -24,7 +24,7 @@ from .test_forms import rows_with
 
 # Whose rules for out= depend on the arguments: means write early, the others take more or fewer dtypes for some.
 _LATE = ("mean", "nanmean", "lerp", "var", "std", "pow", "logsumexp", "nansum", "linalg_matrix_power", "matrix_power",
-         "linalg_solve_triangular", "conj_physical")  # fmt: skip
+         "linalg_solve_triangular", "conj_physical", "linalg_eigvals")  # fmt: skip
 # Which resize without a warning.
 _SILENT = ("narrow_copy",)
 

@@ -17,6 +17,8 @@ from .moves import Oracle, Undefined
 from .near import Claim, Near, Such, exactly
 from .totals import axes, norm
 
+_SMALL = 0.05
+
 
 def near(value: Array, rows: int, *factors: Array) -> Near:
     """A matrix whose elements are as far off as its norm, or the product of ``factors``, makes them."""
@@ -112,6 +114,12 @@ def pseudo_inverse(x: Array, hermitian: bool) -> Near:
     if x.shape[-2] >= x.shape[-1]:
         return near(inverse(adjoint(x) @ x) @ adjoint(x), x.shape[-2])
     return near(adjoint(x) @ inverse(x @ adjoint(x)), x.shape[-1])
+
+
+def with_tolerance(x: Array, rcond: Array, hermitian: bool) -> Near:
+    if np.any(rcond > _SMALL):
+        raise Undefined("singular values that count as zero")
+    return pseudo_inverse(x, hermitian)
 
 
 def rank(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
@@ -248,6 +256,7 @@ EQUATIONS: dict[str, Oracle] = {
     "lu_solve": lambda b, x, pivots: solved(of_lu(x, pivots), b),
     "linalg_lstsq": lambda x, b, rcond, driver: least_squares(x, b, driver),
     "linalg_pinv": lambda x, rcond, hermitian: pseudo_inverse(x, hermitian),
+    "linalg_pinv.rcond_tensor": with_tolerance,
     "linalg_pinv.atol_rtol_tensor": lambda x, atol, rtol, hermitian: pseudo_inverse(x, hermitian),
     "linalg_pinv.atol_rtol_float": lambda x, atol, rtol, hermitian: pseudo_inverse(x, hermitian),
     "pinverse": lambda x, rcond: pseudo_inverse(x, False),

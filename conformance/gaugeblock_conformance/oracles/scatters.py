@@ -46,6 +46,8 @@ def fill_diagonal(x: Array, value: Any, wrap: bool) -> Array:
     """The diagonal of a matrix; of a tall one again below, a row left out, if it shall ``wrap``."""
     y = x.copy()
     rows, columns = x.shape
+    if wrap and columns < 2:
+        raise Undefined("the stride of a single column is free, and PyTorch counts by it")
     for row in range(rows):
         column = row % (columns + 1) if wrap else row
         if column < columns:

@@ -86,7 +86,7 @@ def cumulative_trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
     """The running integrals of `y` along `dim`, one fewer than points. Raises as trapezoid."""
     place = _checked("cumulative_trapezoid", y, dim, x)
     if not y.geometry.sizes[place]:
-        return y
+        return apply("clone", y)
     widths = _widths("cumulative_trapezoid", y, x, place) if x.geometry.ndim else apply("sub.Tensor", x, x)
     right, left = _neighbours(y, place)
     areas = apply("mul.Tensor", apply("add.Tensor", left, right), widths)
@@ -97,6 +97,6 @@ def cumulative_trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tens
     """The running integrals of `y` along `dim` with points `dx` apart. Raises as trapezoid."""
     place = _checked("cumulative_trapezoid", y, dim)
     if not y.geometry.sizes[place]:
-        return y
+        return apply("clone", y)
     right, left = _neighbours(y, place)
     return apply("mul.Scalar", apply("cumsum", apply("add.Tensor", left, right), place), dx * 0.5)
