@@ -26,7 +26,7 @@ def _tuple(function: str, argument: str, value: Any) -> tuple[Any, ...]:
 
 
 def seed_of(output: Tensor, grad: Tensor | None) -> Tensor:
-    """The gradient to begin with: what was given, of exactly the output's sizes, or 1 for one real number."""
+    """The gradient to begin with: what was given, which must have the output's sizes, or 1 for one real number."""
     geometry = unwatched(output.geometry)
     if grad is not None:
         if not isinstance(grad, Tensor):
@@ -41,7 +41,7 @@ def seed_of(output: Tensor, grad: Tensor | None) -> Tensor:
                 "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
                 f"dtype: grad_output[0] has a dtype of {grad.dtype} and output[0] has a dtype of {output.dtype}."
             )
-        return grad
+        return grad if grad.geometry.dtype is geometry.dtype else grad.to(geometry.dtype)
     if geometry.numel != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not geometry.dtype.is_floating_point:
