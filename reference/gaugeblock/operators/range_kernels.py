@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.device import Device, as_device, cpu
-from ..core.dtype import DEFAULTS, DType, dtype_of_number, int64
+from ..core.dtype import DEFAULTS, DType, dtype_of_number, float32, float64, int64
 from ..core.layout import Layout
 from ..dispatch.dispatcher import call
 from ..iteration.operand import Number
@@ -34,20 +34,31 @@ SHORT = 32
 
 
 def _line_of(
-    count: int, kind: DType, device: Device, values: Callable[[], Array], few: Callable[[], list[Any]]
-) -> Tensor:
-    """A vector of `count` values, which are asked for on the CPU only; few of them as Python numbers."""
+    count: int, kind: DType, device: Device, values: Callable[[], Array], few: Callable[[], list[Any]],
+    steps: tuple[Number, ...] | None = None,
+) -> Tensor:  # fmt: skip
+    """A vector of `count` values, which are asked for on the CPU only; few of them as Python numbers, and those that a
+    compiled loop can count by `steps` that way."""
 
     def make(place: Device) -> Tensor:
         result = empty_tensor((count,), kind, place)
         if 0 < count <= SHORT and place is cpu and kind in PACKED and _packed(result, few()):
             return result
-        if count and place is cpu:
+        if count and place is cpu and steps is not None:
+            count_by(result, steps)
+        elif count and place is cpu:
             with np.errstate(all="ignore"):
                 array_of(result)[...] = values().astype(kind.numpy)
         return result
 
     return on_device(device, make)
+
+
+def count_by(result: Tensor, steps: tuple[Number, ...]) -> None:
+    """Fill a contiguous tensor by the compiled loop of its dtype; `steps` are the numbers that it takes."""
+    from ..kernels.steps import steps_kernel
+
+    steps_kernel(result.geometry.dtype)(result.pointer, result.pointer, *steps, result.geometry.numel)
 
 
 def _packed(result: Tensor, numbers: list[Any]) -> bool:
@@ -125,12 +136,18 @@ def arange_start_step(
     count = -((first - last) // by) if exact else math.ceil((last - first) / by)
     if kind.kind == 1:
         first, by = int(first), int(by)
+    steps: tuple[Number, ...] | None = None
+    if kind in (float32, float64):
+        steps = (float(first), float(by), 0.0, math.inf, 0.0)
+    elif kind is int64 and max(abs(first), abs(by), abs(first + count * by)) < 1 << 63:
+        steps = (first, by)
     return _line_of(
         count,
         kind,
         as_device(device),
         lambda: _steps(first, by, count, kind),
         lambda: [first + place * by for place in range(count)] if kind.kind == 1 else _fractions(first, by, count),
+        steps,
     )
 
 
@@ -184,12 +201,14 @@ def linspace_kernel(
     """`steps` values from start to end, both included. Raises RuntimeError for negative `steps`."""
     check_layout("linspace", layout)
     first, last, kind = _spread("linspace", start, end, steps, dtype)
+    real = kind in (float32, float64) and not isinstance(first, complex) and not isinstance(last, complex)
     return _line_of(
         steps,
         kind,
         as_device(device),
         lambda: _line(first, last, steps),
         lambda: _few_of_line(first, last, steps, kind),
+        _halves(float(first), float(last), steps) if real and steps > 1 else None,  # type: ignore[arg-type]
     )
 
 
@@ -246,6 +265,13 @@ def _real_line(first: float, last: float, count: int, step: Any) -> Array:
     end *= step
     np.subtract(last, end, out=end)
     return line
+
+
+def _halves(first: float, last: float, count: int) -> tuple[float, ...]:
+    """What the compiled loop takes for the values of `_real_line`."""
+    with np.errstate(all="ignore"):
+        step = float((np.float64(last) - np.float64(first)) / (count - 1))
+    return first, step, last, float((count + 1) // 2), float(count - 1)
 
 
 def _few_of_line(first: Any, last: Any, count: int, kind: DType) -> list[Any]:

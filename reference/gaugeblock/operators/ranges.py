@@ -18,7 +18,7 @@ from ..tensor.tensor import Tensor, new_like
 from .arguments import dtype_argument
 from .factories import AnyDevice, finished, out_of, plain, tensor_options
 from .fresh_fill import FEW_BYTES, number_of
-from .range_kernels import arange_start_step, eye_m, few_between, few_steps, linspace_kernel, logspace_kernel
+from .range_kernels import arange_start_step, count_by, eye_m, few_between, few_steps, linspace_kernel, logspace_kernel
 
 ARANGE = REGISTRY.find("arange")
 ARANGE_START = REGISTRY.find("arange.start")
@@ -88,9 +88,11 @@ def _counting(count: int) -> Tensor:
     result = new_like(geometry)
     pattern = geometry.plans.get("arange")
     if pattern is None:
+        if geometry.nbytes > FEW_BYTES:
+            count_by(result, (0, 1))
+            return result
         array_of(result)[...] = np.arange(count, dtype=np.int64)
-        if geometry.nbytes <= FEW_BYTES:
-            remember(geometry.plans, "arange", read_bytes(result.pointer, geometry.nbytes))
+        remember(geometry.plans, "arange", read_bytes(result.pointer, geometry.nbytes))
     else:
         store_bytes(result.pointer, pattern)
     return result
