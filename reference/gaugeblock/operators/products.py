@@ -35,9 +35,11 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...], operator: str =
     result = empty_tensor(sizes, dtype, self.geometry.device)
     if self.geometry.device is not cpu:
         return result
-    multiply = _matrix_runner(self.geometry, other.geometry, result.geometry)
+    geometries = (self.geometry, other.geometry, result.geometry)
+    multiply = _matrix_runner(*geometries) or _runner(*geometries)
     if multiply is not None:
-        return noted(operator, multiply(self, other), multiply)
+        with np.errstate(all="ignore"):
+            return noted(operator, multiply(self, other), multiply)
     target = array_of(result)
     with np.errstate(all="ignore"):
         if dtype in HALF:
@@ -46,8 +48,7 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...], operator: str =
             np.matmul(values(self), values(other), out=target)
         else:
             target[...] = np.matmul(values(self), values(other))
-    runner = _runner(self.geometry, other.geometry, result.geometry)
-    return result if runner is None else noted(operator, result, runner)
+    return result
 
 
 def _matrix_runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[Tensor, Tensor], Tensor] | None:
@@ -100,9 +101,10 @@ def _batch_runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[T
 
 
 def _runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[Tensor, Tensor], Tensor] | None:
-    """What multiplies small vectors, matrices and short batches of matrices; None for anything else."""
+    """What multiplies small vectors, matrices and short batches of matrices; None for anything else, and for complex
+    numbers, of which NumPy's dot skips zeros times NaN."""
     sizes = (left.numel, right.numel, out.numel)
-    if left.dtype in HALF or not 0 < min(sizes) <= max(sizes) <= FEW:
+    if left.dtype in HALF or left.dtype.is_complex or not 0 < min(sizes) <= max(sizes) <= FEW:
         return None
     batch = _batch_runner(left, right, out)
     if batch is not None:
