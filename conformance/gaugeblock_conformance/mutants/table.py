@@ -20,6 +20,7 @@ from . import (
     interposers,
     kernels,
     matrices,
+    networks,
     numerics,
     operators,
     products,
@@ -36,7 +37,7 @@ from .mutant import Mutant
 
 MODULES = (
     values, specials, dtypes, conversions, empties, errors, numerics, thresholds, aliasing, purity, storages, strides,
-    views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra,
+    views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra, networks,
     autograd_gradients, autograd_passes, autograd_graphs, autograd_writes,
 )  # fmt: skip
 

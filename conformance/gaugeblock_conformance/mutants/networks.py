@@ -1,0 +1,188 @@
+"""Steps of neural networks that forget an argument, take another operator for theirs, or differ at a border."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gaugeblock_spec import operators
+from gaugeblock_spec.schema import parse
+
+from ..backend import Array
+from .mutant import Intercepted, Mutant, Patch
+from .patches import values
+
+_DROPOUTS = ("dropout", "native_dropout")
+_SMOOTH = ("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d", "upsample_bicubic2d")
+
+
+def _changed(argument: str, change: Callable[[Any], Any]) -> Patch:
+    """The right answer with another value of one argument, if it is given."""
+
+    def patch(c: Intercepted) -> Any:
+        row = operators.load().get(c.operator)
+        if row is None:
+            return c.right()
+        names = [a.name for a in parse(row.schema).arguments]
+        if argument in c.kwargs:
+            return c.instead(*c.args, **{**c.kwargs, argument: change(c.kwargs[argument])})
+        place = names.index(argument) if argument in names else len(c.args)
+        if place >= len(c.args):
+            return c.right()
+        return c.instead(*c.args[:place], change(c.args[place]), *c.args[place + 1 :], **c.kwargs)
+
+    return patch
+
+
+def _always(argument: str, value: Any) -> Patch:
+    return _changed(argument, lambda given: value)
+
+
+def _instead_of(old: str, new: str) -> Patch:
+    """Another operator of the same arguments."""
+
+    def patch(c: Intercepted) -> Any:
+        try:
+            return c.do(c.operator.replace(old, new), *c.args, **c.kwargs)
+        except Exception:
+            return c.right()
+
+    return patch
+
+
+def _part(place: int, change: Callable[[Array, Intercepted], Array | None]) -> Patch:
+    def patch(c: Intercepted) -> Any:
+        result = c.right()
+        if isinstance(result, tuple | list) and len(result) > place and c.has_data:
+            with np.errstate(all="ignore"):
+                changed = change(c.array(result[place]), c)
+            if changed is not None and changed.size:
+                c.put(result[place], changed)
+        return result
+
+    return patch
+
+
+def _centred(c: Intercepted) -> Any:
+    """The mean is taken off before the root of the mean square is taken."""
+    x = c.array(c.args[0])
+    if not x.size or not x.ndim or c.base != "rms_norm":
+        return c.right()
+    return c.instead(c.tensor((x - x.mean(axis=-1, keepdims=True)).astype(x.dtype)), *c.args[1:], **c.kwargs)
+
+
+def _unscaled(array: Array, c: Intercepted) -> Array | None:
+    rate, train = c.args[1], c.args[2]
+    return (array * (1 - rate)).astype(array.dtype) if train is not False and 0 < rate < 1 else None
+
+
+def _halves(array: Array, c: Intercepted) -> Array | None:
+    """Each second element is dropped or kept with the one before it."""
+    if array.ndim != 1 or len(array) < 100 or not 0 < c.args[1] < 1:
+        return None
+    kept = np.repeat(array[::2] != 0, 2)[: len(array)]
+    full = c.array(c.args[0]).astype(np.float64) / (1 - c.args[1])
+    return np.where(kept, full, 0).astype(array.dtype)
+
+
+def _undilated(c: Intercepted) -> Any:
+    return _changed("dilation", lambda given: [1] * len(given))(c)
+
+
+def _without_eps(c: Intercepted) -> Any:
+    return _always("eps", 0.0)(c)
+
+
+def _transposed_grid(c: Intercepted) -> Any:
+    """Rows are taken for columns."""
+    grid = c.array(c.args[1])
+    return c.instead(c.args[0], c.tensor(np.ascontiguousarray(grid[..., ::-1])), *c.args[2:], **c.kwargs)
+
+
+def _mean_of_all(c: Intercepted) -> Any:
+    """The mean of the losses themselves, whatever the lengths of their targets."""
+    if len(c.args) < 6 or c.args[5] != 1:
+        return c.right()
+    loss = c.do(c.operator, *c.args[:5], 0, *c.args[6:], **c.kwargs)
+    return c.do("mean", loss)
+
+
+def _next_column(array: Array, c: Intercepted) -> Array | None:
+    return np.roll(array, 1, axis=-1) if array.ndim and array.shape[-1] > 1 else None
+
+
+def _within_lines(array: Array, c: Intercepted) -> Array | None:
+    """Places are counted within a line of the image."""
+    return array % c.backend.shape(c.args[0])[-1]
+
+
+_FAULTS: dict[str, tuple[tuple[str, ...], Patch]] = {
+    "ignored-class-counts": (("nll_loss", "nll_loss_forward", "cross_entropy_loss"), _always("ignore_index", -100)),
+    "class-weights-are-forgotten": (("nll_loss2d", "nll_loss_nd"), _always("weight", None)),
+    "label-smoothing-is-forgotten": (("cross_entropy_loss",), _always("label_smoothing", 0.0)),
+    "positive-weight-is-forgotten": (("binary_cross_entropy_with_logits",), _always("pos_weight", None)),
+    "mean-of-loss-is-its-sum": (("l1_loss", "soft_margin_loss"), _changed("reduction", lambda kind: kind and 2)),
+    "huber-delta-is-one": (("huber_loss",), _always("delta", 1.0)),
+    "smooth-beta-is-one": (("smooth_l1_loss",), _always("beta", 1.0)),
+    "hinge-margin-is-one": (("hinge_embedding_loss",), _always("margin", 1.0)),
+    "cosine-margin-is-zero": (("cosine_embedding_loss",), _always("margin", 0.0)),
+    "triplet-never-swaps": (("triplet_margin_loss",), _always("swap", False)),
+    "multi-margin-is-linear": (("multi_margin_loss",), _always("p", 1)),
+    "divergence-of-logs-is-of-shares": (("kl_div",), _always("log_target", False)),
+    "poisson-is-never-full": (("poisson_nll_loss",), _always("full", False)),
+    "alignment-mean-ignores-lengths": (("ctc_loss",), _mean_of_all),
+    "impossible-alignments-stay-infinite": (("ctc_loss",), _always("zero_infinity", False)),
+    "windows-never-hang-over": (("max_pool2d_with_indices", "avg_pool1d"), _always("ceil_mode", False)),
+    "average-counts-its-border": (("avg_pool2d",), _always("count_include_pad", True)),
+    "divisor-is-forgotten": (("avg_pool3d",), _always("divisor_override", None)),
+    "pooled-places-count-lines": (("adaptive_max_pool2d", "max_pool3d_with_indices"), _part(1, _within_lines)),
+    "exact-nearest-is-nearest": (
+        tuple(f"_upsample_nearest_exact{k}d" for k in (1, 2, 3)),
+        _instead_of("_upsample_nearest_exact", "upsample_nearest"),
+    ),
+    "corners-are-never-aligned": (_SMOOTH, _always("align_corners", False)),
+    "scale-of-linear-is-forgotten": (("upsample_linear1d",), _always("scales", None)),
+    "cubic-is-linear": (("upsample_bicubic2d",), _instead_of("bicubic", "bilinear")),
+    "antialiasing-is-interpolation": (
+        ("_upsample_bilinear2d_aa",), _instead_of("_upsample_bilinear2d_aa", "upsample_bilinear2d")
+    ),
+    "antialiased-cubic-has-the-other-parameter": (
+        ("_upsample_bicubic2d_aa",), _instead_of("_upsample_bicubic2d_aa", "upsample_bicubic2d")
+    ),
+    "grid-reflects-as-border": (
+        ("grid_sampler", "grid_sampler_2d"), _changed("padding_mode", lambda mode: min(mode, 1))
+    ),
+    "grid-rows-are-columns": (("grid_sampler_3d",), _transposed_grid),
+    "affine-grid-aligns-corners": (("affine_grid_generator",), _always("align_corners", True)),
+    "reciprocal-deviation-is-deviation": (("native_layer_norm", "native_batch_norm"), _part(2, lambda a, c: 1 / a)),
+    "norm-forgets-eps": (("batch_norm", "instance_norm", "_fused_rms_norm"), _without_eps),
+    "group-norm-has-one-group": (("group_norm",), _always("num_groups", 1)),
+    "running-statistics-move-twice": (("batch_norm", "instance_norm"), _changed("momentum", lambda m: min(2 * m, 0.9))),
+    "root-mean-square-is-deviation": (("rms_norm",), _centred),
+    "bag-mean-is-sum": (("embedding_bag",), _changed("mode", lambda mode: mode if mode == 2 else 0)),
+    "padding-index-counts": (("embedding_bag",), _always("padding_idx", None)),
+    "last-offset-is-a-bag": (("embedding_bag",), _changed("include_last_offset", lambda last: False)),
+    "renorm-of-rows-is-euclidean": (("embedding_renorm_",), _always("norm_type", 2.0)),
+    "distance-is-squared": (("cdist", "pdist"), values(lambda a, c: a * a)),
+    "distance-forgets-eps": (("pairwise_distance",), _always("eps", 1e-6)),
+    "short-rows-have-a-cosine": (("cosine_similarity",), _always("eps", 1e-8)),
+    "attention-mask-is-forgotten": (("scaled_dot_product_attention",), _always("attn_mask", None)),
+    "attention-scale-is-its-own": (("scaled_dot_product_attention",), _always("scale", None)),
+    "attention-looks-ahead": (("scaled_dot_product_attention",), _always("is_causal", False)),
+    "dropout-does-not-scale": (_DROPOUTS, values(_unscaled)),
+    "dropout-goes-by-pairs": (("dropout",), values(_halves)),
+    "dropout-keeps-its-rate": (_DROPOUTS, _changed("p", lambda rate: 1 - rate if 0 < rate < 1 else rate)),
+    "feature-dropout-drops-elements": (("feature_dropout",), _instead_of("feature_dropout", "dropout")),
+    "alpha-dropout-gives-zeros": (("alpha_dropout",), _instead_of("alpha_dropout", "dropout")),
+    "rrelu-leaks-by-one-slope": (("rrelu",), _changed("upper", lambda upper: upper * 0.9)),
+    "transposed-convolution-forgets-dilation": (("conv_transpose1d", "conv_transpose3d"), _undilated),
+    "transposed-groups-change-places": (
+        ("conv_transpose2d",), values(lambda a, c: a[:, ::-1] if a.ndim > 3 and a.shape[1] > 1 else None)
+    ),
+    "columns-begin-at-the-second": (("im2col", "col2im"), values(_next_column)),
+    "replication-reflects": (("replication_pad1d", "replication_pad2d"), _instead_of("replication", "reflection")),
+    "circular-padding-turns": (("_pad_circular",), values(_next_column)),
+}
+
+MUTANTS = tuple(Mutant(name, "operators", "operators", *fault) for name, fault in _FAULTS.items())
