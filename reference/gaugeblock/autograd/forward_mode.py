@@ -69,8 +69,19 @@ def set_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
         from . import record
 
         record.begin()
+        tangent = _like_primal(tensor, tangent)
         more = more_of(tensor)
         more.tangent, more.epoch = tangent, DUAL.epoch
+
+
+def _like_primal(tensor: Tensor, tangent: Tensor) -> Tensor:
+    """The tangent in the strides of its tensor, so that what is a view of the one may be a view of the other."""
+    geometry = unwatched(tensor.geometry)
+    if tangent.geometry.strides == geometry.strides or not geometry.dense or geometry.numel < 2:
+        return tangent
+    made: Any = gb.empty_strided(geometry.sizes, geometry.strides, dtype=geometry.dtype, device=geometry.device)
+    laid: Tensor = made.copy_(tangent)
+    return laid
 
 
 def _tangents(values: Sequence[Any]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import gaugeblock as gb
 from gaugeblock import Tensor
 
+from .places import collected
 from .view_parts import slice_back
 
 Sizes = Sequence[int]
@@ -97,7 +98,7 @@ def repeat_interleave_back(grad: Tensor, shape: Sizes, repeats: int | Tensor, di
     if isinstance(repeats, Tensor):
         counts = repeats.expand((sizes[place],)) if repeats.numel() == 1 else repeats
         index = gb.repeat_interleave(gb.arange(sizes[place]), counts.reshape((-1,)))
-        return grad.new_zeros(sizes).index_add(place, index, grad).reshape(tuple(shape))
+        return collected(sizes, place, index, grad).reshape(tuple(shape))
     split = (*sizes[:place], sizes[place], repeats, *sizes[place + 1 :])
     return grad.reshape(split).sum(place + 1).reshape(tuple(shape))
 
@@ -126,7 +127,7 @@ def diff_back(
 def combinations_back(grad: Tensor, shape: Sizes, r: int, with_replacement: bool) -> Tensor:
     """The sum for each element over the places at which it was chosen."""
     chosen = gb.combinations(gb.arange(shape[0]), r, with_replacement)
-    return grad.new_zeros(shape).index_add(0, chosen.reshape((-1,)), grad.reshape((-1,)))
+    return collected(shape, 0, chosen.reshape((-1,)), grad.reshape((-1,)))
 
 
 def kron_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, bool]) -> tuple[Tensor | None, ...]:

@@ -8,6 +8,8 @@ from typing import Any
 import gaugeblock as gb
 from gaugeblock import Tensor
 
+from .places import collected
+
 Sizes = Sequence[int]
 
 
@@ -24,7 +26,7 @@ def padded_back(grad: Tensor, shape: Sizes, pad: Sizes, mode: str) -> Tensor:
         if before or after:
             index = sources(shape[dim], before, after, mode)
             sizes = (*grad.shape[:dim], shape[dim], *grad.shape[dim + 1 :])
-            grad = grad.new_zeros(sizes).index_add(dim, index.to(grad.device), grad)
+            grad = collected(sizes, dim, index.to(grad.device), grad)
     return grad
 
 

@@ -9,14 +9,29 @@ from typing import Any
 import gaugeblock as gb
 from gaugeblock import Tensor
 
+from ...dispatch.watching import any_watched
 from ...operators.invoke import invoke
 
 Sizes = Sequence[int]
 Indices = Sequence[Tensor | None]
 
 
+def collected(shape: Sizes, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Zeros of `shape` with the parts of `source` added at `index` along `dim`; in place where nothing is recorded."""
+    zeros = source.new_zeros(shape)
+    if any_watched((source,), {}):
+        return zeros.index_add(dim, index, source)
+    return zeros.index_add_(dim, index, source)
+
+
 def index_back(grad: Tensor, shape: Sizes, indices: Indices) -> Tensor:
     """Zeros of `shape` with `grad` added at the indexed places; places that repeat get the sum."""
+    chosen = [index for index in indices if index is not None]
+    if len(chosen) == 1 and chosen[0].dtype in (gb.int64, gb.int32):
+        dim = next(place for place, index in enumerate(indices) if index is not None)
+        places = chosen[0].reshape((-1,)).remainder(max(shape[dim], 1))
+        source = grad.reshape((*shape[:dim], places.numel(), *shape[dim + 1 :]))
+        return collected(shape, dim, places, source)
     found: Tensor = invoke("index_put", grad.new_zeros(shape), indices, grad, True)
     return found
 
@@ -92,6 +107,7 @@ def zeroed_at(grad: Tensor, index: Tensor) -> Tensor:
 
 
 HELPERS: dict[str, Any] = {
+    "collected": collected,
     "index_back": index_back,
     "index_zeroed": index_zeroed,
     "index_at": index_at,

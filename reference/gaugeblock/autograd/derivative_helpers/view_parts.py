@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gaugeblock as gb
 from gaugeblock import Tensor
 
+from ...dispatch.watching import any_watched
+from ...operators.invoke import invoke
+from .places import collected
+
 Sizes = Sequence[int]
+
+
+def _written(grad: Tensor, shape: Sizes, part: Callable[[Tensor], Tensor]) -> Tensor:
+    """Zeros of `shape` with `grad`, which nothing is recorded for, written through a view of them."""
+    zeros = grad.new_zeros(shape)
+    part(zeros).copy_(grad)
+    return zeros
 
 
 def select_back(grad: Tensor, shape: Sizes, dim: int, index: int) -> Tensor:
     """Zeros of `shape` with `grad` at `index` along `dim`."""
+    if not any_watched((grad,), {}):
+        return _written(grad, shape, lambda zeros: zeros.select(dim, index))
     return slice_back(grad.unsqueeze(dim), shape, dim, index, index + 1 or None, 1)
 
 
 def slice_back(grad: Tensor, shape: Sizes, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
     """Zeros of `shape` with `grad` at every `step`-th place from `start` to before `end` along `dim`."""
-    if step != 1:
-        return grad.new_zeros(shape).slice_scatter(grad, dim, start, end, step)
     place = dim % len(shape)
     size, length = shape[place], grad.shape[place]
     if length == size:
         return grad
     before = slice(start, end).indices(size)[0] if length else 0
+    if not any_watched((grad,), {}):
+        key = (slice(None),) * place + (slice(start, end, step),)
+        return _written(grad, shape, lambda zeros: zeros[key])
+    if step != 1:
+        return grad.new_zeros(shape).slice_scatter(grad, dim, start, end, step)
     pad = (0, 0) * (len(shape) - 1 - place) + (before, size - before - length)
-    return gb.constant_pad_nd(grad, pad)
+    found: Tensor = invoke("constant_pad_nd", grad, pad)
+    return found
 
 
 def narrow_back(grad: Tensor, shape: Sizes, dim: int, start: Any) -> Tensor:
@@ -39,6 +56,8 @@ def narrow_back(grad: Tensor, shape: Sizes, dim: int, start: Any) -> Tensor:
 
 def diagonal_back(grad: Tensor, shape: Sizes, offset: int, dim1: int, dim2: int) -> Tensor:
     """Zeros of `shape` with `grad`, whose last dim runs along it, on a diagonal."""
+    if not any_watched((grad,), {}):
+        return _written(grad, shape, lambda zeros: zeros.diagonal(offset, dim1, dim2))
     return grad.new_zeros(shape).diagonal_scatter(grad, offset, dim1, dim2)
 
 
@@ -64,7 +83,7 @@ def unfold_back(grad: Tensor, shape: Sizes, dimension: int, size: int, step: int
     windows = grad.shape[place]
     places = (gb.arange(windows).unsqueeze(1) * step + gb.arange(size)).reshape((-1,))
     source = grad.movedim(-1, place + 1).flatten(place, place + 1)
-    return grad.new_zeros(shape).index_add(place, places.to(grad.device), source)
+    return collected(shape, place, places.to(grad.device), source)
 
 
 def as_strided_back(
@@ -79,7 +98,7 @@ def as_strided_back(
     seen = _places(size, stride, offset - lowest)
     own = _places(shape, strides, start - lowest)
     count = max(_extent(size, stride) + offset, _extent(shape, strides) + start) - lowest
-    flat = grad.new_zeros((count,)).index_add(0, seen, grad.reshape((-1,)))
+    flat = collected((count,), 0, seen, grad.reshape((-1,)))
     if gb.unique(own).numel() != own.numel():
         times = gb.zeros((count,), dtype=gb.int64).index_add(0, own, gb.ones_like(own))
         flat = flat / times.clamp_min(1)

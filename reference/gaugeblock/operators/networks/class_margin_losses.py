@@ -11,7 +11,7 @@ from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, values
-from .calls import check_dtype
+from .calls import apply_for_many, check_dtype
 from .reduction import MEAN, NONE
 
 
@@ -88,7 +88,7 @@ def multi_margin_loss(
 
 def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = MEAN) -> Tensor:
     """The first result of multilabel_margin_loss_forward."""
-    return multilabel_margin_loss_forward(self, target, reduction)[0]
+    return apply_for_many("multilabel_margin_loss_forward", self, target, reduction)[0]
 
 
 def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:

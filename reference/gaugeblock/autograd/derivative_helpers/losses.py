@@ -1,0 +1,147 @@
+"""Gradients of losses; `reduction` is 0 for none, 1 for the mean, 2 for the sum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..public import gb
+
+Tensor = Any
+
+
+def unreduced(grad: Tensor, count: int, reduction: int) -> Tensor:
+    """What reaches each of `count` elements that were reduced."""
+    return grad / count if reduction == 1 else grad
+
+
+def mse_back(grad: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    """Twice the difference, times what reaches each element."""
+    difference = self - target
+    return unreduced(grad, difference.numel(), reduction) * difference * 2
+
+
+def smooth_l1_back(grad: Tensor, difference: Tensor, beta: float, reduction: int) -> Tensor:
+    """The difference divided by beta where that is smaller than 1, else its sign."""
+    slope = difference.sign()
+    if beta:
+        slope = gb.where(difference.abs() < beta, difference / beta, slope)
+    return unreduced(grad, difference.numel(), reduction) * slope
+
+
+def huber_back(grad: Tensor, difference: Tensor, delta: float, reduction: int) -> Tensor:
+    """The difference, limited to delta on both sides."""
+    slope = gb.where(difference.abs() <= delta, difference, difference.sign() * delta)
+    return unreduced(grad, difference.numel(), reduction) * slope
+
+
+def _weighted(grad: Tensor, weight: Tensor | None) -> Tensor:
+    return grad if weight is None else grad * weight
+
+
+def binary_cross_entropy_back(
+    grad: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
+) -> Tensor:
+    """(x - y) / (x (1 - x)), the denominator at least 1e-12."""
+    slope = (self - target) / ((1 - self) * self).clamp_min(1e-12)
+    return _weighted(unreduced(grad, self.numel(), reduction) * slope, weight)
+
+
+def binary_cross_entropy_target_back(grad: Tensor, self: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
+    """log(1 - x) - log(x), both at least -100."""
+    slope = (1 - self).log().clamp_min(-100) - self.log().clamp_min(-100)
+    return _weighted(unreduced(grad, self.numel(), reduction) * slope, weight)
+
+
+def logits_back(
+    grad: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
+) -> Tensor:
+    """sigmoid(x) - y, the positive part weighted by `pos_weight`."""
+    share = self.sigmoid()
+    if pos_weight is None:
+        slope = share - target
+    else:
+        positive = pos_weight * target
+        slope = (positive + 1 - target) * share - positive
+    return _weighted(unreduced(grad, self.numel(), reduction) * slope, weight)
+
+
+def logits_target_back(
+    grad: Tensor, self: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
+) -> Tensor:
+    """-x, and (pos_weight - 1) softplus(-x) where there is a weight."""
+    slope = -self
+    if pos_weight is not None:
+        slope = slope + (pos_weight - 1) * gb.nn.functional.softplus(-self)
+    return _weighted(unreduced(grad, self.numel(), reduction) * slope, weight)
+
+
+def nll_back(
+    grad: Tensor,
+    shape: tuple[int, ...],
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+) -> Tensor:
+    """Minus the weight of the class at the class of each target; nothing for the class that is ignored."""
+    dim = 1 if len(shape) > 1 else 0
+    classes = target.to(gb.int64)
+    if len(shape) == 1:
+        classes = classes.reshape((1,))
+        grad = grad.reshape((1,)) if reduction == 0 else grad
+    ignored = classes == ignore_index
+    places = classes.masked_fill(ignored, 0)
+    share = grad / total_weight if reduction == 1 else grad
+    if weight is not None:
+        share = share * weight.index_select(0, places.reshape((-1,))).reshape(tuple(places.shape))
+    share = share.expand(tuple(places.shape)).masked_fill(ignored, 0)
+    if len(shape) > 1:
+        places, share = places.unsqueeze(dim), share.unsqueeze(dim)
+    return share.new_zeros(tuple(shape)).scatter(dim, places, -share)
+
+
+def multi_margin_back(
+    grad: Tensor, self: Tensor, target: Tensor, p: float, margin: float, weight: Tensor | None, reduction: int
+) -> Tensor:
+    """For each class but the target's the slope of its margin, and minus their sum at the target's."""
+    rows = self.reshape((-1, self.shape[-1]))
+    places = target.reshape((-1, 1))
+    distance = margin - rows.gather(1, places) + rows
+    slope = (distance > 0).to(rows.dtype) if p == 1 else distance.clamp_min(0) * 2
+    slope = slope.scatter(1, places, 0.0) / rows.shape[1]
+    if weight is not None:
+        slope = slope * weight.index_select(0, places.reshape((-1,))).unsqueeze(1)
+    slope = slope.scatter(1, places, -slope.sum(1, keepdim=True))
+    share = unreduced(grad, rows.shape[0], reduction)
+    share = share.reshape((-1, 1)) if reduction == 0 else share
+    return (share * slope).reshape(tuple(self.shape))
+
+
+def multilabel_margin_back(grad: Tensor, self: Tensor, target: Tensor, is_target: Tensor, reduction: int) -> Tensor:
+    """For each pair of a target and another class that are less than 1 apart: -1 and 1, divided by the classes."""
+    rows, labels = self.reshape((-1, self.shape[-1])), target.reshape((-1, self.shape[-1]))
+    valid = ((labels < 0).to(gb.int64).cumsum(1) == 0).unsqueeze(2)
+    places = labels.clamp_min(0)
+    close = 1 - rows.gather(1, places).unsqueeze(2) + rows.unsqueeze(1) > 0
+    others = (is_target.reshape(tuple(rows.shape)) == 0).unsqueeze(1)
+    pairs = (close & valid & others).to(rows.dtype)
+    slope = pairs.sum(1).scatter_add(1, places, -pairs.sum(2)) / rows.shape[1]
+    share = unreduced(grad, rows.shape[0], reduction)
+    share = share.reshape((-1, 1)) if reduction == 0 else share
+    return (share * slope).reshape(tuple(self.shape))
+
+
+HELPERS: dict[str, Any] = {
+    "unreduced": unreduced,
+    "mse_back": mse_back,
+    "smooth_l1_back": smooth_l1_back,
+    "huber_back": huber_back,
+    "binary_cross_entropy_back": binary_cross_entropy_back,
+    "binary_cross_entropy_target_back": binary_cross_entropy_target_back,
+    "logits_back": logits_back,
+    "logits_target_back": logits_target_back,
+    "nll_back": nll_back,
+    "multi_margin_back": multi_margin_back,
+    "multilabel_margin_back": multilabel_margin_back,
+}
