@@ -41,7 +41,9 @@ def seed_of(output: Tensor, grad: Tensor | None) -> Tensor:
                 "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
                 f"dtype: grad_output[0] has a dtype of {grad.dtype} and output[0] has a dtype of {output.dtype}."
             )
-        return grad if grad.geometry.dtype is geometry.dtype else grad.to(geometry.dtype)
+        if grad.geometry.dtype is not geometry.dtype:
+            grad = grad.to(geometry.dtype)  # type: ignore[attr-defined]
+        return grad
     if geometry.numel != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not geometry.dtype.is_floating_point:
