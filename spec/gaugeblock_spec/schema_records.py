@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
 DefaultValue = int | float | bool | str | None | tuple["DefaultValue", ...]
 
 
-@dataclass(frozen=True)
-class Alias:
+class Alias(NamedTuple):
     """An annotation ``(a)``, ``(a!)``, ``(a|b)``, ``(a -> *)``; `place` counts the type suffixes written before it."""
 
     before: tuple[str, ...]
@@ -24,8 +24,7 @@ class Alias:
         return f"({'|'.join(self.before)}{'!' if self.mutable else ''}{arrow})"
 
 
-@dataclass(frozen=True)
-class Return:
+class Return(NamedTuple):
     """One returned value: its type without annotation, an optional name, an optional alias."""
 
     type: str
@@ -37,8 +36,7 @@ class Return:
         return shown if self.name is None else f"{shown} {self.name}"
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """One declared argument; `default` is the literal's text, or None where the argument is required."""
 
     name: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import Schema, parse
@@ -30,8 +29,7 @@ MISSING = Registration(None, "missing")
 AMBIGUOUS = Registration(None, "ambiguous autogradother")
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(NamedTuple):
     """The answer for one key set: the kernel, the keys left after fallthroughs, whether it takes plain arguments."""
 
     entry: Registration
@@ -39,7 +37,6 @@ class Resolved:
     plain: bool
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Operator:
     """One declared operator overload and its kernels by key.
 
@@ -48,14 +45,17 @@ class Operator:
     do with it instead of asking their ``__torch_dispatch__``.
     """
 
-    name: str
-    text: str
-    sealed: bool = False
-    public: Any = None
-    derivative: Any = None
-    rules: dict[type, Kernel] = field(default_factory=dict)
-    kernels: dict[str, list[Registration]] = field(default_factory=dict)
-    resolved: dict[int, Resolved] = field(default_factory=dict)
+    __slots__ = ("derivative", "kernels", "name", "public", "resolved", "rules", "sealed", "text")
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self.sealed = False
+        self.public: Any = None
+        self.derivative: Any = None
+        self.rules: dict[type, Kernel] = {}
+        self.kernels: dict[str, list[Registration]] = {}
+        self.resolved: dict[int, Resolved] = {}
 
     def __repr__(self) -> str:
         return f"Operator({self.text!r})"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from gaugeblock_spec.schema import parse
 
@@ -78,6 +78,15 @@ class Registry:
             self.generation += 1
         return operator
 
+    def define_missing(self, texts: Iterable[str]) -> None:
+        """Declare, by their schemas, the operators of the implied namespace that are not declared yet."""
+        with self._lock:
+            for text in texts:
+                name = text[: text.index("(")]
+                if name not in self.operators:
+                    self.operators[name] = Operator(name, text)
+                    self.generation += 1
+
     def undefine(self, name: str) -> None:
         """Take a declaration away, with its kernels; nothing happens when there is none."""
         with self._lock:
@@ -140,6 +149,16 @@ class Registry:
                 operator.forget_resolved()
 
         return remove
+
+    def put(self, name: str, keys: Iterable[str], kernel: Kernel) -> None:
+        """Register one of the engine's own kernels under keys, for good."""
+        operator = self.operators.get(name) or self.find(name)
+        entry = Registration(kernel, "kernel")
+        for key in keys:
+            if self.sealed or key in operator.kernels or key not in KEYS:
+                self.register(name, key, entry, depth=4)
+            else:
+                operator.kernels[key] = [entry]
 
     @staticmethod
     def _leave(operator: Operator, key: str) -> None:

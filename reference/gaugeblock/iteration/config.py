@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..core.device import Device
 from ..core.dtype import DType
 
 
-@dataclass(frozen=True, slots=True)
-class IteratorConfig:
+class IteratorConfig(NamedTuple):
     """Switches of the build steps. The bare default demands one dtype and one device and promotes nothing."""
 
     check_mem_overlap: bool = True

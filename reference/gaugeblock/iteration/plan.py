@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from ..tensor.tensor import Tensor
@@ -21,4 +20,4 @@ def plan(
 
     `switches` are fields of IteratorConfig; TypeError names an unknown one. Raises what the operator would raise.
     """
-    return TensorIterator(outputs, inputs, replace(config, **switches)).build(allocate=False)
+    return TensorIterator(outputs, inputs, IteratorConfig(**{**config._asdict(), **switches})).build(allocate=False)

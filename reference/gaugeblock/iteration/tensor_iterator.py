@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.device import Device, cpu
 from ..core.dtype import DType
@@ -33,8 +32,7 @@ from .types import check_castable, common_dtype, floating
 Ints = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """The iterator after one step, for `explain`."""
 
     step: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.dtype import DType
 from .complex_lanes import Complex, Value
@@ -17,8 +16,7 @@ from .operand import Immediate, Memory, Raw, immediate_value, memory, raw_types
 Formula = Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A number that stays the same in the loop: dtype, raw C values, lanes computed from them once, their stand-ins."""
 
     dtype: DType
@@ -27,8 +25,7 @@ class Parameter:
     lanes: tuple[Lane, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """Outputs and inputs in memory, parameters, argument lanes of each input, stored lanes of each output.
 
     `order` lists the call-time operands after the outputs: a Memory or a Parameter each. `width` is the number of

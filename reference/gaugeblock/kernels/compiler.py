@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import array
 import ctypes
-import hashlib
 import struct
 import threading
 from collections.abc import Callable, Sequence
 
 from . import common
 from .code import NAME, PLAIN
+from .digest import digest
 from .object_cache import ObjectCache
 from .parallel import attach
 from .pool import pool_of
@@ -88,7 +88,7 @@ class Compiler:
         return self._key(text)[1]
 
     def _key(self, text: str) -> tuple[str, str]:
-        key = hashlib.sha256(f"{self._salt}\n{text}".encode()).hexdigest()
+        key = digest(f"{self._salt}\n{text}".encode()).hex()
         return key, f"gb_{key[:32]}"
 
     def _compiled(self, text: str) -> list[bytes]:

@@ -10,7 +10,7 @@ fitted again each time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .double_word import Pair, ordered_sum
 from .expression import F32, F64, Lane, select
@@ -61,8 +61,7 @@ _FLAT = {F32: 10.0, F64: 20.0}
 _LINEAR = {F32: 2.0**-13, F64: 2.0**-27}
 
 
-@dataclass(frozen=True, slots=True)
-class Reduced:
+class Reduced(NamedTuple):
     """x = k ln 2 + start + k * rest: `bits` holds k, r is start + k * rest rounded."""
 
     format: Format

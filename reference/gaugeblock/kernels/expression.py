@@ -6,14 +6,12 @@ the other operand's type. Both operands of an operator must have the same lane t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 Number = Union[bool, int, float]  # noqa: UP007
 
 
-@dataclass(frozen=True, slots=True)
-class LaneType:
+class LaneType(NamedTuple):
     """Type of a lane: kind "bool", "int" (signed), "uint" or "float", width in bits, name in LLVM IR."""
 
     kind: str

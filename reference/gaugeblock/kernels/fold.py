@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..core.dtype import DType
 from .body import components
@@ -30,8 +31,7 @@ class Context:
     earlier: State
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(NamedTuple):
     """`identity` gives the neutral state for the compute dtype's lane types of one element."""
 
     identity: Callable[[Value], State]
@@ -40,8 +40,7 @@ class Phase:
     finish: Callable[[State, Context], tuple[Value, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(NamedTuple):
     """Phases in order, and how many Python floats the call takes."""
 
     phases: tuple[Phase, ...]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .expression import F32, F64, Lane, LaneType, constant
 from .functions import bits_of, float_of_bits, mul_add
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """A float lane type: mantissa bits, exponent bias, and the number (with its bits) whose addition rounds."""
 
     type: LaneType

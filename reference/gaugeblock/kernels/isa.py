@@ -7,13 +7,12 @@ import os
 import platform
 import sys
 import warnings
-from dataclasses import dataclass
+from typing import NamedTuple
 
 VARIABLE = "GAUGEBLOCK_CPU_CAPABILITY"
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(NamedTuple):
     """One instruction-set level: vector width in bytes and the attributes of functions compiled for it.
 
     `half_hardware` says whether float16 conversions are single instructions there.

@@ -1,61 +1,75 @@
 """Compiled objects on disk, keyed by content hash: bounded, safe among processes, optional.
 
-Files hold a SHA-256 digest and the object; a file that does not match its digest is removed and compiled again. The
+Files hold a digest and the object; a file that does not match its digest is removed and compiled again. The
 folder is GAUGEBLOCK_CACHE_DIR, else the user's cache folder; where it cannot be written the engine works without.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .digest import DIGEST_SIZE, digest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 VARIABLE = "GAUGEBLOCK_CACHE_DIR"
 MAX_BYTES = 256 * 1024 * 1024
 _CHECK_EVERY = 256
-_DIGEST = 32
 
 
 def cache_folder() -> Path:
     """The folder for compiled objects."""
+    from pathlib import Path
+
+    return Path(cache_place())
+
+
+def cache_place() -> str:
+    """The same as text: importing `pathlib` takes longer than looking into the folder."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
-        return Path(chosen)
+        return chosen
+    home = os.path.expanduser("~")
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "gaugeblock" / "kernels"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "gaugeblock" / "kernels"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gaugeblock" / "kernels"
+        above = os.path.join(home, "Library", "Caches")
+    elif sys.platform == "win32":
+        above = os.environ.get("LOCALAPPDATA", home)
+    else:
+        above = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
+    return os.path.join(above, "gaugeblock", "kernels")
 
 
 class ObjectCache:
     """Reads and writes objects by key; every file operation that fails counts as a miss."""
 
-    def __init__(self, folder: Path | None = None, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, folder: str | os.PathLike[str] | None = None, max_bytes: int = MAX_BYTES) -> None:
         self.max_bytes = max_bytes
         self._writes = 0
+        self.folder: str | None = cache_place() if folder is None else os.fspath(folder)
         try:
-            self.folder: Path | None = folder if folder is not None else cache_folder()
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except (OSError, RuntimeError):
+            os.makedirs(self.folder, exist_ok=True)
+        except OSError:
             self.folder = None
 
     def read(self, key: str) -> bytes | None:
         """The object stored for `key`, or None."""
         if self.folder is None:
             return None
-        place = self.folder / f"{key}.o"
+        place = os.path.join(self.folder, f"{key}.o")
         try:
-            data = place.read_bytes()
+            with open(place, "rb") as file:
+                data = file.read()
         except OSError:
             return None
-        content = data[_DIGEST:]
-        if hashlib.sha256(content).digest() == data[:_DIGEST]:
+        content = data[DIGEST_SIZE:]
+        if digest(content) == data[:DIGEST_SIZE]:
             return content
         with contextlib.suppress(OSError):
-            place.unlink()
+            os.unlink(place)
         return None
 
     def write(self, key: str, content: bytes) -> None:
@@ -68,8 +82,8 @@ class ObjectCache:
         try:
             handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".part")
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(content).digest() + content)
-            os.replace(temporary, self.folder / f"{key}.o")
+                file.write(digest(content) + content)
+            os.replace(temporary, os.path.join(self.folder, f"{key}.o"))
         except OSError:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)

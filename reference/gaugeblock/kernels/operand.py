@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..core.dtype import DType, uint64
 from .complex_lanes import Complex, Value
@@ -25,8 +26,7 @@ class Raw:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(NamedTuple):
     """An operand in memory: name in the IR, dtype, storage lane type, components per element (2 for complex)."""
 
     name: str

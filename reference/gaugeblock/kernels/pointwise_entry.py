@@ -10,7 +10,7 @@ routines for tiles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .code import NAME, PLAIN
 from .common import SHARE_FLAT, SHARE_GRID, declaration
@@ -18,8 +18,7 @@ from .entry import PYTHON_API, EntryWriter
 from .sharing import MAX_DIMS
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """Number of outputs and the kinds of the other operands: "m" memory, else a number read as "i" int64,
     "u" uint64, "d" double, "c" two doubles, "b" truth value."""
 

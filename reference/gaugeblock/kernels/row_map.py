@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..core.dtype import DType
 from .code import NAME
@@ -27,8 +28,7 @@ from .pointwise_entry import Signature
 from .rows_driver import rows_driver
 
 
-@dataclass(frozen=True, slots=True)
-class RowProgram:
+class RowProgram(NamedTuple):
     """The folds in order, each seeing the results of all before it, and what becomes of an element.
 
     With `kept` the last fold and the map are not given the element itself but what `kept` makes of it, once where the

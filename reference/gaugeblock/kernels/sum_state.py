@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .complex_lanes import Complex, Value
 from .expression import F64, INT, Lane, LaneType, constant, select
@@ -17,8 +17,7 @@ def two_sum(total: Lane, error: Lane, x: Lane) -> tuple[Lane, Lane]:
     return new, error + ((total - (new - virtual)) + (x - virtual))
 
 
-@dataclass(frozen=True, slots=True)
-class SumState:
+class SumState(NamedTuple):
     """State of a sum of `parts` components (2 for complex) of a lane type."""
 
     type: LaneType

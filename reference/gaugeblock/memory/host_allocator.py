@@ -8,7 +8,7 @@ pages, kept by size, and count against the cache limit as they are freed; the sm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .pages import HUGE_PAGE, aligned_block, release_block
 
@@ -31,8 +31,7 @@ def large_size(nbytes: int) -> int:
     return (nbytes + step - 1) // step * step
 
 
-@dataclass(frozen=True)
-class HostStatistics:
+class HostStatistics(NamedTuple):
     """Bytes held from the system, of which cached (free); blocks asked of and returned to the system."""
 
     reserved_bytes: int

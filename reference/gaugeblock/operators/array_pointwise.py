@@ -7,7 +7,6 @@ arrays in `numeric`, which is loaded when it is first called.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,12 +29,12 @@ def evaluated(rule: PointwiseRule, function: Callable[..., Array], *operands: Te
 
     Raises as all pointwise operators: for sizes that do not broadcast, and dtypes that the row does not list.
     """
-    config = replace(rule.config, check_mem_overlap=True, resize_outputs=True)
+    config = rule.config._replace(check_mem_overlap=True, resize_outputs=True)
     iterator = TensorIterator((None,), operands, config)
     common = iterator.find_common_dtype()
     given = [operand.geometry.dtype for operand in operands if isinstance(operand, Tensor)]
     rule.check_inputs(common, given)
-    iterator.config = replace(config, static_dtype=rule.result_dtype(common, given[0]))
+    iterator.config = config._replace(static_dtype=rule.result_dtype(common, given[0]))
     iterator.build(allocate=False)
     result = new_like(planned_geometry(iterator))
     if result.geometry.device is cpu and result.geometry.numel:

@@ -7,8 +7,7 @@ raises by a number of its own. Everything else (operands, iteration, threads, in
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +33,7 @@ def vector_width(dtype: DType) -> int:
     return max(1, current_level().vector_bytes * 8 // max(lane_type(dtype).bits, 8))
 
 
-@dataclass(frozen=True)
-class PathTrace:
+class PathTrace(NamedTuple):
     """The result of a traced call, and how often each element was written by the vector and by the scalar body.
 
     `vector` and `scalar` have the result's shape; `width` is the number of lanes of the vector body (1: there is

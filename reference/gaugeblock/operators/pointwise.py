@@ -20,12 +20,11 @@ RULES: dict[str, PointwiseRule] = {}
 def register_row(row: Row) -> None:
     """Register the functional, in-place and out= kernels of one row."""
     rule = RULES[row.name] = PointwiseRule(row)
-    for key in ("CPU", "Meta"):
-        for name, make in ((row.name, functional), (row.inplace_name, inplace), (row.out_name, into)):
-            if name is not None:
-                function = make(rule)
-                function.__qualname__ = name
-                REGISTRY.register(name, key, function)
+    for name, make in ((row.name, functional), (row.inplace_name, inplace), (row.out_name, into)):
+        if name is not None:
+            function = make(rule)
+            function.__qualname__ = name
+            REGISTRY.put(name, ("CPU", "Meta"), function)
 
 
 def functional(rule: PointwiseRule) -> Callable[..., Tensor]:

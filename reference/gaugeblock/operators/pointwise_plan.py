@@ -7,7 +7,7 @@ output exists already, the check that it does not partly overlap an input.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..core.device import cpu
@@ -92,7 +92,7 @@ def fitted(rule: PointwiseRule, call: Call, common: DType) -> Call:
 
 
 def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Plan:
-    config = replace(rule.config, check_mem_overlap=True, resize_outputs=not inplace)
+    config = rule.config._replace(check_mem_overlap=True, resize_outputs=not inplace)
     conditions = () if call.condition is None else (call.condition,)
     iterator = TensorIterator((out,), (*conditions, *call.operands, *call.weights), config)
     for index in range(len(conditions)):
@@ -107,7 +107,7 @@ def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool
         check_alpha(rule.base, extra, common)
     result = rule.result_dtype(common, given[0] if given else common)
     compute = float64 if common.kind < 2 and takes_fractions(call.formula) else common
-    iterator.config = replace(config, static_dtype=result)
+    iterator.config = config._replace(static_dtype=result)
     iterator.build(allocate=False)
     if out is not None:
         rule.check_output(common, result, out.geometry.dtype, inplace=inplace)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from ..core.dtype import BY_NAME, DType, bool_
@@ -82,4 +81,4 @@ class PointwiseRule:
 
 
 PLAIN_RULES = COMPARISON
-FLOAT_RULES = replace(FLOAT, enforce_safe_casting_to_output=False)
+FLOAT_RULES = FLOAT._replace(enforce_safe_casting_to_output=False)

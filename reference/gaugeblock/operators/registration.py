@@ -50,10 +50,8 @@ ACROSS_DEVICES = frozenset(
 
 def declare() -> None:
     """Declare every operator form of the spec that is not declared yet."""
-    for row in rows().values():
-        for text in (row.schema, row.inplace, row.out):
-            if text is not None and text.partition("(")[0] not in REGISTRY.operators:
-                REGISTRY.define(text)
+    forms = (text for row in rows().values() for text in (row.schema, row.inplace, row.out))
+    REGISTRY.define_missing(text for text in forms if text is not None)
 
 
 def kernel(name: str, *keys: str, derive: bool = True) -> Callable[[F], F]:
@@ -65,7 +63,7 @@ def kernel(name: str, *keys: str, derive: bool = True) -> Callable[[F], F]:
     def register(function: F) -> F:
         used = keys or BACKENDS
         for key in used:
-            REGISTRY.register(name, key, _for_key(name, key, function))
+            REGISTRY.put(name, (key,), _for_key(name, key, function))
         row = rows().get(name)
         if derive and row is not None:
             _derive(row, function, used)
@@ -85,7 +83,7 @@ def _register_once(name: str, keys: tuple[str, ...], function: Callable[..., Any
     operator = REGISTRY.find(name)
     for key in keys:
         if not operator.has_kernel(key):
-            REGISTRY.register(name, key, _for_key(name, key, function))
+            REGISTRY.put(name, (key,), _for_key(name, key, function))
 
 
 def _for_key(name: str, key: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,22 +1,26 @@
-"""The spec's operator rows as the engine needs them, parsed once per content and kept in the user's cache folder.
+"""The spec's operator rows as the engine needs them, parsed once and kept in the user's cache folder.
 
-Reading the table takes a tenth of a second, which an import must not cost; the cache is keyed by a digest of the
-files, so an edited row is seen at the next import, and without a writable folder the rows are simply read each time.
+Reading the table takes a tenth of a second, which an import must not cost. What is kept names the files that it was
+made from, with their sizes and times, so an edited row is seen at the next import; without a writable folder the rows
+are simply read each time.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
-import json
+import marshal
 import os
-from pathlib import Path
-from typing import Any, NamedTuple
+import sys
+import zlib
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gaugeblock_spec
 
-from ..kernels.object_cache import cache_folder
+from ..kernels.object_cache import cache_place
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Row(NamedTuple):
@@ -54,14 +58,17 @@ class Row(NamedTuple):
 @functools.cache
 def rows() -> dict[str, Row]:
     """All rows by name such as "add.Tensor"."""
-    digest = _digest()
-    place = cache_folder() / f"operators-{digest}.json"
+    origin = _origin()
+    place = os.path.join(cache_place(), f"operators-{zlib.crc32(origin.encode()):08x}.rows")
     try:
-        plain = json.loads(place.read_bytes())
-    except (OSError, ValueError):
+        with open(place, "rb") as file:
+            made_from, plain = marshal.loads(file.read())
+    except (OSError, ValueError, EOFError, TypeError):
+        made_from = None
+    if made_from != origin:
         plain = _read()
-        store(place, plain)
-    return {row.name: row for row in (_row(values) for values in plain)}
+        _put(place, marshal.dumps((origin, plain)))
+    return {row.name: row for row in map(Row._make, plain)}
 
 
 @functools.cache
@@ -73,46 +80,50 @@ def rows_by_base() -> dict[str, list[Row]]:
     return groups
 
 
-def _row(values: list[Any]) -> Row:
-    return Row._make(tuple(value) if isinstance(value, list) else value for value in values)
+def _origin() -> str:
+    """The files of the table with their sizes and times, and what else the kept rows depend on."""
+    folder = os.path.dirname(gaugeblock_spec.__file__)
+    with os.scandir(os.path.join(folder, "operators")) as entries:
+        files = sorted((entry.name, entry.stat()) for entry in entries if entry.name.endswith(".yaml"))
+    files.append(("dtype_classes", os.stat(os.path.join(folder, "dtype_classes.yaml"))))
+    known = [f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in files]
+    return "\n".join([folder, sys.version, *Row._fields, *known])
 
 
-def _digest() -> str:
-    folder = Path(gaugeblock_spec.__file__).parent
-    total = hashlib.blake2b(repr(Row._fields).encode(), digest_size=16)
-    for place in [folder / "dtype_classes.yaml", *sorted((folder / "operators").glob("*.yaml"))]:
-        total.update(place.name.encode() + b"\0" + place.read_bytes())
-    return total.hexdigest()
-
-
-def _read() -> list[list[Any]]:
+def _read() -> list[tuple[Any, ...]]:
     from gaugeblock_spec.operators import load
 
     return [
-        [
+        (
             operator.name,
             operator.schema,
             operator.inplace,
             operator.out,
-            list(operator.aliases),
-            list(operator.variants),
+            tuple(operator.aliases),
+            tuple(operator.variants),
             operator.family,
-            list(operator.dtypes),
+            tuple(operator.dtypes),
             operator.promotion,
             operator.result,
             operator.out_cast,
-        ]
+        )
         for operator in load().values()
     ]
 
 
 def store(place: Path, plain: Any) -> None:
-    """Put plain data into the cache folder, all at once; without a writable folder nothing happens."""
+    """Put plain data into the cache folder as JSON, all at once; without a writable folder nothing happens."""
+    import json
+
+    _put(str(place), json.dumps(plain).encode())
+
+
+def _put(place: str, content: bytes) -> None:
     import tempfile
 
     with contextlib.suppress(OSError):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=place.parent, suffix=".part")
-        with os.fdopen(handle, "w") as file:
-            json.dump(plain, file)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(place), suffix=".part")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
         os.replace(temporary, place)

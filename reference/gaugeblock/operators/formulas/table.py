@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(NamedTuple):
     """A pointwise formula and its dtype rules.
 
     `function` takes one lane per operand. `compute`: "common" (promoted dtype of the operands) or "float" (the same,
