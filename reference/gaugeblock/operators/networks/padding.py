@@ -12,7 +12,10 @@ from ...core.dtype import int64
 from ...iteration.operand import Number
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor
+from ...tensor.views import sliced
 from ..arrays import Array, filled, number_as, values
+from ..copy import copy_values
+from ..fill import fill_scalar
 from .calls import apply, check_dtype
 from .layouts import empty_in_suggested_format
 
@@ -54,9 +57,15 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Number = 0) -> Tens
     sizes = tuple(size + before + after for size, (before, after) in zip(own, amounts, strict=True))
     result = empty_in_suggested_format(self.geometry, sizes)
     if result.geometry.device is cpu and result.geometry.numel:
-        target = array_of(result)
-        target[...] = number_as("constant_pad_nd", self.geometry.dtype, value)
-        target[_inside(sizes, amounts, 1)] = values(self)[_inside(own, amounts, -1)]
+        fill_scalar(result, number_as("constant_pad_nd", self.geometry.dtype, value).item())
+        inner, source = result, self
+        for d, (before, after) in enumerate(amounts):
+            kept = max(own[d] + min(before, 0) + min(after, 0), 0)
+            if before or after:
+                inner = sliced(inner, d, max(before, 0), min(kept, sizes[d]), 1)
+                source = sliced(source, d, max(-before, 0), min(kept, sizes[d]), 1)
+        if inner.geometry.numel:
+            copy_values(inner, source)
     return result
 
 
