@@ -1,4 +1,7 @@
-"""Programs of views, writes and backward passes: the reference engine does at every step what PyTorch does."""
+"""Programs of views, writes and backward passes: the reference engine does at every step what PyTorch does.
+
+The environment variable GAUGEBLOCK_PROGRAMS says how many are tried (10,000).
+"""
 
 from __future__ import annotations
 
