@@ -86,6 +86,7 @@ class Run:
     def flags(self, x: Any) -> tuple[Any, ...]:
         """Sizes, strides, flags and version of a tensor, and the name of its node."""
         call = self.call
+        found: tuple[Any, ...]
         try:
             node = call("grad_fn", x)
             name = None if node is None else re.sub(r".*::|s?\d*$", "", call("node_name", node))
