@@ -64,6 +64,7 @@ def check_operator(session: Session, operator: str, order: str, fast: bool) -> N
         outcome.examples += 1
         outcome.calls += 1
         outcome.tensors += len(trial.inputs)
+        outcome.noncontiguous += sum(not case.plain for case in trial.inputs)
     if tally.entries:
         outcome.figures = {"worst": tally.worst, "entries": float(tally.entries)}
     elif not outcome.examples:
