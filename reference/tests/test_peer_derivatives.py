@@ -28,8 +28,8 @@ FREE = ("hard", "finite", "small")
 """Kinds of values that mean no more than any number."""
 SMOOTH = ("linalg", "spectral")
 """Families whose operands are not made of few numbers, and whose results are not compared where they are not finite."""
-WITHOUT_TIES = ("gradient", "quantile", "nanquantile")
-"""Operators that are not smooth at ties, or share gradients by the order of equal elements."""
+WITHOUT_TIES = ("gradient", "quantile", "nanquantile", "scatter_reduce", "index_reduce")
+"""Not smooth at ties, or gradients go by the order of equal elements, or (in PyTorch) to some that are not included."""
 TOLERANCES = {"float64": 1e-6, "complex128": 1e-6, "float32": 1e-3, "complex64": 1e-3}
 CONSTANT_IN_TORCH = (
     "special_modified_bessel", "special_scaled_modified_bessel", "special_bessel", "special_spherical_bessel",
