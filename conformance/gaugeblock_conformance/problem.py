@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 USAGE = 2
 NOT_LOADABLE = 3
+_FEW = 20
 
 
 class UsageProblem(ValueError):
@@ -22,13 +23,16 @@ class BackendProblem(UsageProblem):
 
 
 def unknown(kind: str, given: str, known: Collection[str], see: str = "") -> UsageProblem:
-    """The problem of a name that is not among ``known``: near matches first, all names when they are few."""
+    """The problem of a name that is not among ``known``: near matches first, all names (or their areas, of names such
+    as ``area/name``) when they are few."""
     near = difflib.get_close_matches(given, known, n=3, cutoff=0.6) or [name for name in known if given in name][:3]
     text = f"unknown {kind} {given!r}"
     if near:
         text += f"; did you mean {' or '.join(near)}?"
-    if len(known) <= 20:
-        text += f"{' Known' if near else '; known'}: {', '.join(known) or 'none'}"
+    areas = dict.fromkeys(f"{name.partition('/')[0]}/..." for name in known if "/" in name)
+    allowed = known if len(known) <= _FEW else areas if not near and len(areas) <= _FEW else ()
+    if allowed or not known:
+        text += f"{' Known' if near else '; known'}: {', '.join(allowed) or 'none'}"
     if see:
         text += f" ({see})"
     return UsageProblem(text)

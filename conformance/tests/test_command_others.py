@@ -35,6 +35,8 @@ def test_list_of_requirements(capsys: pytest.CaptureFixture[str]) -> None:
 def test_unknown_requirement(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["requirements", KNOWN.id[:-1]]) == 2
     assert f"did you mean {KNOWN.id}" in capsys.readouterr().err
+    assert command.main(["requirements", "nope/x"]) == 2
+    assert f"unknown requirement 'nope/x'; known: {KNOWN.area}/..., " in capsys.readouterr().err
     assert command.main(["requirements", "--area", "nonesuch"]) == 2
     assert "unknown area 'nonesuch'; known: " in capsys.readouterr().err
 

@@ -34,7 +34,7 @@ class Requirements:
                 raise unknown("area", area, areas)
         for identifier in args.ids:
             if identifier not in known:
-                raise unknown("requirement", identifier, known)
+                raise unknown("requirement", identifier, known, "all: gaugeblock requirements")
         registry.load_tests()
         wanted = [
             requirement
