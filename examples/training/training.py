@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,7 +46,7 @@ def perceptron(width: int = 32) -> Net:
     """Two inputs, two hidden layers, three classes."""
     sizes = (2, width, width, 3)
     parameters: dict[str, Tensor] = {}
-    for layer, (into, out) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for layer, (into, out) in enumerate(pairwise(sizes)):
         parameters[f"weight{layer}"] = parameter(out, into, scale=(2 / into) ** 0.5)
         parameters[f"bias{layer}"] = gb.zeros(out, requires_grad=True)
 

@@ -20,7 +20,16 @@ from .groups import Group
 from .prepared_forms import prepared, slow_prepared
 from .prepared_table import PARAMETERS
 from .shapes import Shape, shape_of
-from .slow import slow_binary, slow_dunder, slow_inplace_unary, slow_reversed, slow_set, slow_spread, slow_to, slow_unary
+from .slow import (
+    slow_binary,
+    slow_dunder,
+    slow_inplace_unary,
+    slow_reversed,
+    slow_set,
+    slow_spread,
+    slow_to,
+    slow_unary,
+)
 
 
 @functools.cache

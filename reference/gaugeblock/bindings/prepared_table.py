@@ -32,6 +32,8 @@ PARAMETERS: dict[str, str] = {
     "clip": "self:T min:N=None max:N=None", "clamp_min": "self:T min:N", "clamp_max": "self:T max:N",
     "layer_norm": "input:T normalized_shape:D weight:N=None bias:N=None eps:N=1e-05 cudnn_enable:b=True",
     "rms_norm": "input:T normalized_shape:D weight:N=None eps:N=None",
+    **{f"conv{dims}d": "input:T weight:T bias:N=None stride:D=1 padding:D=0 dilation:D=1 groups:i=1"
+       for dims in (1, 2, 3)},
     "gelu": "self:T approximate:s='none'", "elu": "self:T alpha:N=1 scale:N=1 input_scale:N=1",
     "leaky_relu": "self:T negative_slope:N=0.01", "hardtanh": "self:T min_val:N=-1 max_val:N=1",
     "softplus": "self:T beta:N=1 threshold:N=20", "hardshrink": "self:T lambd:N=0.5",

@@ -15,6 +15,7 @@ from ..dispatch.registry import REGISTRY
 from ..dispatch.state import FAST_GLOBALS
 from ..memory.untyped import UntypedStorage
 from ..operators.conversion import to_dispatched
+from ..operators.number_limits import LARGEST_HALF
 from ..operators.pointwise_run import PointwiseNote
 from ..operators.prepared import with_runner
 from ..tensor.geometry import remember
@@ -25,13 +26,18 @@ from .caller import Caller
 from .carry import carry
 from .converters import NO, number
 from .fast import learn
-from .source import SQUARES
+from .source import BOUNDED, SQUARES
 
 OPTION_DEFAULTS: dict[str, Any] = {
     "alpha": 1, "rounding_mode": None, "decimals": None, "out": None, "x": NO, "x1": NO, "x2": NO,
 }  # fmt: skip
 """What the generated code passes for options that were not given."""
 NUMBER_KEYS: dict[type, str] = {float: " float", int: " int"}
+
+
+def in_bounds(row: str, number: Any) -> bool:
+    """Whether a number is one of those that the operator's fast entries take."""
+    return row.partition(".")[0] not in BOUNDED or -LARGEST_HALF <= number <= LARGEST_HALF
 
 
 def slow_unary(caller: Caller, row: str) -> Callable[..., Any]:
@@ -122,7 +128,7 @@ def slow_binary(
         elif kind in NUMBER_KEYS:
             row = number_row
             key = number_key + NUMBER_KEYS[kind]
-        if isinstance(key, str):
+        if isinstance(key, str) and (kind is Tensor or in_bounds(tensor_row, other)):
             entry = carry(key, self.geometry)
             value = other.pointer if kind is Tensor else other
             if entry is not None and not inplace:
@@ -275,7 +281,7 @@ def slow_reversed(row: str, dunder: str) -> Callable[..., Any]:
         if kind not in NUMBER_KEYS or self.__class__ is not Tensor:
             return call(operator, found, self)
         key = f"{row} reversed{NUMBER_KEYS[kind]}"
-        entry = carry(key, self.geometry)
+        entry = carry(key, self.geometry) if in_bounds(row, found) else None
         if entry is not None:
             return _fresh(entry, found, self.pointer)
         result = call(operator, found, self)

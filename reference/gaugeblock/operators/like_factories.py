@@ -74,7 +74,8 @@ def copy_of_kind(input: Any) -> Tensor | None:
     if input.__class__ is not Tensor or FAST_GLOBALS["SPECIAL"]:
         return None
     geometry = input.geometry
-    return new_like(geometry) if geometry.dense and geometry.device is cpu and not (geometry.lazy or geometry.watched) else None
+    plain = geometry.dense and geometry.device is cpu and not geometry.lazy and not geometry.watched
+    return new_like(geometry) if plain else None
 
 
 def _check_input(name: str, input: Any) -> None:
