@@ -83,7 +83,9 @@ def _det_regular(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
 def _det_singular(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
     u, s, vh = gb.linalg.svd(A)
     count = s.shape[-1]
-    others = s.unsqueeze(-2).expand((count, count)).masked_fill(gb.eye(count, dtype=gb.bool), 1).prod(-1)
+    others = (
+        s.unsqueeze(-2).expand((count, count)).masked_fill(gb.eye(count, dtype=gb.bool, device=s.device), 1).prod(-1)
+    )
     sign = gb.linalg.det(u) * gb.linalg.det(vh)
     found: Tensor = (u * (others * (grad * sign.conj())).unsqueeze(-2)).matmul(vh)
     return found

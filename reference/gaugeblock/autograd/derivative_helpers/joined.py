@@ -97,7 +97,7 @@ def repeat_interleave_back(grad: Tensor, shape: Sizes, repeats: int | Tensor, di
     sizes = (prod(shape),) if flat or not shape else tuple(shape)
     if isinstance(repeats, Tensor):
         counts = repeats.expand((sizes[place],)) if repeats.numel() == 1 else repeats
-        index = gb.repeat_interleave(gb.arange(sizes[place]), counts.reshape((-1,)))
+        index = gb.repeat_interleave(gb.arange(sizes[place], device=counts.device), counts.reshape((-1,)))
         return collected(sizes, place, index, grad).reshape(tuple(shape))
     split = (*sizes[:place], sizes[place], repeats, *sizes[place + 1 :])
     return grad.reshape(split).sum(place + 1).reshape(tuple(shape))
@@ -126,7 +126,7 @@ def diff_back(
 
 def combinations_back(grad: Tensor, shape: Sizes, r: int, with_replacement: bool) -> Tensor:
     """The sum for each element over the places at which it was chosen."""
-    chosen = gb.combinations(gb.arange(shape[0]), r, with_replacement)
+    chosen = gb.combinations(gb.arange(shape[0]), r, with_replacement).to(grad.device)
     return collected(shape, 0, chosen.reshape((-1,)), grad.reshape((-1,)))
 
 

@@ -21,7 +21,7 @@ def quantile_back(
     needed: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None]:
     """The gradients of the elements, and of the shares `q` where they are a tensor and the result is interpolated."""
-    shares = q if isinstance(q, Tensor) else gb.full((), q, dtype=self.dtype)
+    shares = q if isinstance(q, Tensor) else gb.full((), q, dtype=self.dtype, device=self.device)
     flat = dim is None or not self.ndim
     rows = self.reshape((-1,)) if flat else self.movedim(dim or 0, -1)
     back = grad if shares.ndim else grad.unsqueeze(0)

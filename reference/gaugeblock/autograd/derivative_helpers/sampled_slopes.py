@@ -22,7 +22,11 @@ def slopes_back(
     total, places = None, []
     for grad, place, step in zip(grads, dims, steps, strict=True):
         back, moved = grad.movedim(place, -1), self.movedim(place, -1)
-        points = step if isinstance(step, Tensor) else gb.arange(self.shape[place], dtype=grad.real.dtype) * step
+        points = (
+            step
+            if isinstance(step, Tensor)
+            else gb.arange(self.shape[place], dtype=grad.real.dtype, device=grad.device) * step
+        )
         distances = gb.diff(points)
         if needed[0]:
             mine = _transposed(back, distances, edge_order).movedim(-1, place)

@@ -95,12 +95,13 @@ def as_strided_back(
     """
     offset = start if storage_offset is None else storage_offset
     lowest = min(start, offset)
-    seen = _places(size, stride, offset - lowest)
-    own = _places(shape, strides, start - lowest)
+    seen, own = _places(size, stride, offset - lowest), _places(shape, strides, start - lowest)
+    repeated = gb.unique(own).numel() != own.numel()
+    seen, own = seen.to(grad.device), own.to(grad.device)
     count = max(_extent(size, stride) + offset, _extent(shape, strides) + start) - lowest
     flat = collected((count,), 0, seen, grad.reshape((-1,)))
-    if gb.unique(own).numel() != own.numel():
-        times = gb.zeros((count,), dtype=gb.int64).index_add(0, own, gb.ones_like(own))
+    if repeated:
+        times = collected((count,), 0, own, gb.ones_like(own))
         flat = flat / times.clamp_min(1)
     return flat.index_select(0, own).reshape(tuple(shape))
 
@@ -123,7 +124,7 @@ def as_strided_scatter_self_back(
 ) -> Tensor:
     """`grad` with zeros where a tensor of its sizes and of `strides` is seen through the view."""
     own, written = _places(grad.shape, strides, 0), _places(size, stride, storage_offset or 0)
-    return grad.masked_fill(gb.isin(own, written).reshape(grad.shape), 0)
+    return grad.masked_fill(gb.isin(own, written).reshape(grad.shape).to(grad.device), 0)
 
 
 def as_strided_scatter_src_back(
@@ -132,8 +133,8 @@ def as_strided_scatter_src_back(
     """What the view shows of `grad`, laid out in `strides`; zeros outside of it."""
     own, written = _places(grad.shape, strides, 0), _places(size, stride, storage_offset or 0)
     count = max(_extent(grad.shape, strides), _extent(size, stride) + (storage_offset or 0))
-    flat = grad.new_zeros((count,)).index_copy(0, own, grad.reshape((-1,)))
-    return flat.index_select(0, written).reshape(tuple(size))
+    flat = grad.new_zeros((count,)).index_copy(0, own.to(grad.device), grad.reshape((-1,)))
+    return flat.index_select(0, written.to(grad.device)).reshape(tuple(size))
 
 
 HELPERS: dict[str, Any] = {
