@@ -17,9 +17,11 @@ from ...tensor.strides import suggested_format
 from ...tensor.tensor import Tensor, new_like
 from ..arrays import Array, values, widened
 from ..copy import format_strides
+from ..prepared import noted
 from .calls import apply
 from .convolution_checks import Convolution, planned
 from .layouts import empty_row_major
+from .small_convolution import small_convolution
 from .window_loops import MOST_PLACES, run_over
 from .windows import Ints, at_offset, offsets, padded, trailing, windows
 
@@ -51,6 +53,10 @@ def convolution(
     result = _empty(input, weight, sizes)
     if result.geometry.device is not cpu or not result.geometry.numel:
         return result
+    added = None if bias is None else bias.geometry
+    small = small_convolution(input.geometry, weight.geometry, added, result.geometry, plan)
+    if small is not None:
+        return noted("convolution", small(input, weight, bias), small)
     dtype = input.geometry.dtype
     target = array_of(result)
     wide = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind == 2 else target.dtype
