@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ..core.resting import without_collecting
 from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.factories import legacy_tensor
 from ..operators.like_factories import NEW_METHODS
@@ -23,6 +24,7 @@ GENERATED: set[str] = set()
 """Methods whose code was generated: they look for overrides and modes themselves."""
 
 
+@without_collecting
 def install() -> None:
     """Add a stand-in for every operator method and dunder that Tensor does not define itself."""
     groups = methods()

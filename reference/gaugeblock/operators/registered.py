@@ -5,16 +5,16 @@ A module of this package registers its kernels when it is imported; adding one n
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Callable
 from importlib import import_module
 
+from ..core.resting import without_collecting
 from ..dispatch.registry import REGISTRY
 from ..tensor.view_table import METADATA, VIEWS
 from .pointwise import register_pointwise
 
 
+@without_collecting
 def register_all() -> None:
     """Register all kernels, then treat later registrations as overrides."""
     register_pointwise()
@@ -29,15 +29,4 @@ def register_all() -> None:
     REGISTRY.seal()
 
 
-def resting(work: Callable[[], None]) -> None:
-    """Do `work` without garbage collection: all that it makes stays, and would be looked through again and again."""
-    wanted = gc.isenabled()
-    gc.disable()
-    try:
-        work()
-    finally:
-        if wanted:
-            gc.enable()
-
-
-resting(register_all)
+register_all()

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, uint8
+from ..core.resting import without_collecting
 from ..dispatch.registry import REGISTRY
 from ..iteration.overlap import (
     PARTIAL_OVERLAP,
@@ -48,6 +49,7 @@ ACROSS_DEVICES = frozenset(
 """Operators whose tensors may be on different devices."""
 
 
+@without_collecting
 def declare() -> None:
     """Declare every operator form of the spec that is not declared yet."""
     forms = (text for row in rows().values() for text in (row.schema, row.inplace, row.out))
