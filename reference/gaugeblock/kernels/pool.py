@@ -41,13 +41,7 @@ _PAUSES = {
 _FAMILIES = {"x86_64": "x86", "amd64": "x86", "aarch64": "arm", "arm64": "arm"}
 
 
-_ALONE = """define void @NAME_set(i64 %wanted) {
-  ret void
-}
-define void @NAME_forget() {
-  ret void
-}
-define i1 @NAME_run(ptr %part, ptr %context, i64 %count) {
+_IN_TURN = """define internal i1 @in_turn(ptr %part, ptr %context, i64 %count) {
 entry:
   br label %test
 test:
@@ -64,15 +58,27 @@ done:
   ret i1 %any
 }
 """
+"""All parts, one after the other."""
+_ALONE = """define void @NAME_set(i64 %wanted) {
+  ret void
+}
+define void @NAME_forget() {
+  ret void
+}
+define i1 @NAME_run(ptr %part, ptr %context, i64 %count) {
+  %any = call i1 @in_turn(ptr %part, ptr %context, i64 %count)
+  ret i1 %any
+}
+"""
 
 
 def text(name: str) -> str:
     """LLVM IR of the pool; where there are no POSIX threads the caller does all parts."""
     if os.name != "posix":
-        return _ALONE.replace("NAME", name)
+        return _IN_TURN + _ALONE.replace("NAME", name)
     declaration, pause = _PAUSES[_FAMILIES.get(platform.machine().lower(), "other")]
     return f"""{declaration}
-@mutex = internal global [128 x i8] zeroinitializer, align 64
+{_IN_TURN}@mutex = internal global [128 x i8] zeroinitializer, align 64
 @wake = internal global [128 x i8] zeroinitializer, align 64
 @threads = internal global i64 1, align 64
 @workers = internal global i64 0, align 64
@@ -193,18 +199,7 @@ claim:
   %mine = extractvalue {{i64, i1}} %claimed, 1
   br i1 %mine, label %staff, label %alone
 alone:
-  br label %alone_test
-alone_test:
-  %k = phi i64 [0, %alone], [%k_next, %alone_part]
-  %any = phi i1 [false, %alone], [%any_next, %alone_part]
-  %k_more = icmp slt i64 %k, %count
-  br i1 %k_more, label %alone_part, label %alone_done
-alone_part:
-  %bad = call i1 %part(ptr %context, i64 %k)
-  %any_next = or i1 %any, %bad
-  %k_next = add i64 %k, 1
-  br label %alone_test
-alone_done:
+  %any = call i1 @in_turn(ptr %part, ptr %context, i64 %count)
   ret i1 %any
 staff:
   %there = load atomic i64, ptr @workers acquire, align 8
