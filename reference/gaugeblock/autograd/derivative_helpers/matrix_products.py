@@ -9,6 +9,8 @@ from typing import Any
 import gaugeblock as gb
 from gaugeblock import Tensor
 
+from .layouts import product_like
+
 Pair = tuple[Tensor | None, Tensor | None]
 
 
@@ -21,6 +23,11 @@ def matmul_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, b
     """The gradients of both factors of matmul, with the batch dims of the product where they were broadcast."""
     if self.ndim == 1 and other.ndim == 1:
         return (grad * other.conj() if needed[0] else None, grad * self.conj() if needed[1] else None)
+    if self.ndim == 2 and other.ndim == 2:
+        return (
+            product_like(grad, other.adjoint(), self.stride()) if needed[0] else None,
+            product_like(self.adjoint(), grad, other.stride()) if needed[1] else None,
+        )
     left = self.unsqueeze(0) if self.ndim == 1 else self
     right = other.unsqueeze(-1) if other.ndim == 1 else other
     if self.ndim == 1:
