@@ -44,6 +44,10 @@ UNLIKE = {
     "linalg_householder_product": "PyTorch divides by the determinant of reflections, which may be 0",
     "orgqr": "PyTorch divides by the determinant of reflections, which may be 0",
     "ormqr": "PyTorch divides by the determinant of reflections, which may be 0",
+    **dict.fromkeys(
+        ("_ctc_loss", "_ctc_loss.Tensor", "ctc_loss.IntList", "ctc_loss.Tensor"),
+        "PyTorch's gradient is right behind log_softmax alone",
+    ),
     "cholesky_inverse": "PyTorch's gradient reads the triangle that is not used",
     "cholesky_solve": "PyTorch's gradient reads the triangle that is not used",
 }
