@@ -70,7 +70,7 @@ def test_singular_matrices() -> None:
         gb.linalg.solve(SINGULAR, gb.ones(2))
     with pytest.raises(error, match="leading minor of order 2"):
         gb.linalg.cholesky(SINGULAR - gb.eye(2) * 0.5)
-    with pytest.raises(error, match=r"U\[2,2\] is zero"):
+    with pytest.raises(RuntimeError, match=r"U\[2,2\] is zero"):
         gb.linalg.lu_factor(SINGULAR)
     with pytest.raises(error, match="non-finite values"):
         gb.linalg.svd(A * math.nan)
