@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from gaugeblock.library import DeclaredOperator, derivative_of
 from gaugeblock_conformance.backends.reference import ReferenceBackend
-from gaugeblock_conformance.operators import judging
+from gaugeblock_conformance.operators import tables
 from gaugeblock_conformance.operators import test_aliasing as aliasing
 from gaugeblock_conformance.operators import test_dtypes as dtypes
 from gaugeblock_conformance.operators import test_forms as forms
@@ -120,7 +120,7 @@ def test_the_generic_tests_of_the_suite(
     (row,) = operators.parse_rows("scaled_abs.yaml", (HERE / "scaled_abs.yaml").read_bytes())
     table = {**operators.load(), "scaled_abs": operators.operator_from_row(row)}
     monkeypatch.setattr(operators, "load", lambda: table)
-    monkeypatch.setitem(judging.WIDE[0], "scaled_abs", lambda x, scale: np.abs(x) * np.longdouble(scale))
+    monkeypatch.setitem(tables.WIDE[0], "scaled_abs", lambda x, scale: np.abs(x) * np.longdouble(scale))
     for tests in (values, forms, aliasing, meta, dtypes):
         monkeypatch.setattr(tests, "swept", lambda: ("scaled_abs",))
         monkeypatch.setattr(tests, "shaped", lambda: (), raising=False)

@@ -48,7 +48,7 @@ class AccumulateGrad(Node):
             with LOCK:
                 held = more.grad
                 if held is not None and not STATE.grad and not held.geometry.watched and not grad.geometry.watched:
-                    held.add_(grad)  # type: ignore[attr-defined]
+                    held.add_(grad)  # type: ignore[union-attr]
                 elif STATE.grad:
                     more.grad = laid_out(grad, self.geometries[0]) if held is None else held + grad  # type: ignore[operator]
                 elif held is None:

@@ -1,4 +1,4 @@
-"""Functions with a derivative of their own: subclasses of Function, and operators that registered one."""
+"""Functions with a derivative of their own: subclasses of Function."""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gaugeblock_spec.schema import Schema
-
-from ..dispatch.operator import Operator
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from .autograd_meta import Edge, edge_of, handle, plain_of, requires_grad, result_of, version, watch
-from .below import below
-from .derivative_table import camel
-from .grad_mode import enable_grad, no_grad
+from .grad_mode import no_grad
 from .node import COUNTER, Node
 from .public import gb
 from .saved_tensor import FREED, Packed, rejoined, saved, unpacked, used
@@ -238,11 +233,12 @@ def _outputs(ctx: BackwardFunction, outputs: tuple[Any, ...], tensors: list[Tens
             )
     if not wanted:
         return [_alias(one) if _is_one_of(one, tensors) and not _is_one_of(one, ctx.dirty) else one for one in outputs]
-    ctx.geometries = tuple(_geometry(one) for one in outputs)
+    ctx.geometries = tuple(geometry_of(one) for one in outputs)
     return [_output(ctx, one, nr, tensors) for nr, one in enumerate(outputs)]
 
 
-def _geometry(output: Any) -> Any:
+def geometry_of(output: Any) -> Any:
+    """The geometry of an output that is a tensor, else None."""
     return plain_of(output).geometry if isinstance(output, Tensor) else None
 
 
@@ -300,92 +296,3 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         return found if isinstance(results, tuple) else found[0]
 
     return run
-
-
-class RegisteredNode(BackwardFunction):
-    """The node of an operator from outside: its arguments may be lists of tensors."""
-
-    backward: Callable[..., Any]
-    counts: tuple[int | None, ...] = ()
-
-    def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
-        """The gradients that the registered backward returns, lists spread out."""
-        results = self.backward(self, *(self.materialized(grads) if self.materialize_grads else grads))
-        parts = results if isinstance(results, tuple) else (results,)
-        if len(parts) != len(self.counts):
-            raise RuntimeError(
-                f"the backward of {self.label} returned {len(parts)} gradients for {len(self.counts)} arguments"
-            )
-        found: list[Tensor | None] = []
-        for part, count in zip(parts, self.counts, strict=True):
-            if count is None:
-                continue
-            members = [part] if count < 0 else [None] * count if part is None else list(part)
-            found += members
-        return found
-
-
-def _counts(schema: Schema, values: Sequence[Any]) -> tuple[int | None, ...]:
-    """For each argument None, -1 for a tensor, else the length of a list of tensors."""
-    found: list[int | None] = []
-    for argument, value in zip(schema.arguments, values, strict=True):
-        if argument.kwarg_only:
-            continue
-        if argument.base_type != "Tensor":
-            found.append(None)
-        else:
-            found.append(len(value or ()) if argument.is_list else -1)
-    return tuple(found)
-
-
-def registered_recorder(operator: Operator) -> Callable[..., Any]:
-    """Records calls of an operator from outside, by the derivative that was registered for it."""
-    schema = operator.schema
-    derivative = operator.derivative
-    label = f"{camel(operator.name.replace('::', '_').replace('.', '_'))}Backward"
-    node_type = type(label, (RegisteredNode,), {"label": label, "backward": staticmethod(derivative.backward)})
-    only_named = [argument.name for argument in schema.keyword_only]
-
-    def record(*args: Any, **kwargs: Any) -> Any:
-        values = [
-            args[place] if place < len(args) else kwargs.get(argument.name, argument.default and argument.default_value)
-            for place, argument in enumerate(schema.arguments)
-        ]
-        tensors: list[Any] = []
-        for argument, value in zip(schema.arguments, values, strict=True):
-            if argument.base_type == "Tensor" and not argument.kwarg_only:
-                tensors += list(value or ()) if argument.is_list else [value]
-        needed = any(isinstance(one, Tensor) and requires_grad(one) for one in tensors)
-        result = below(operator, args, kwargs)
-        if not STATE.grad or not needed:
-            return result
-        ctx: Any = node_type()
-        ctx.edges = tuple(edge_of(one) if isinstance(one, Tensor) and one.geometry.watched else None for one in tensors)
-        ctx.counts = _counts(schema, values)
-        positional = values[: len(schema.positional)]
-        ctx.needs_input_grad = tuple(_needs(value) for value in positional)
-        outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
-        if derivative.setup_context is not None:
-            options = {}
-            if only_named:
-                named = dict(zip((argument.name for argument in schema.arguments), values, strict=True))
-                options["keyword_only_inputs"] = {name: named[name] for name in only_named}
-            with enable_grad():
-                derivative.setup_context(ctx, tuple(positional), result, **options)
-        ctx.keep(outputs)
-        ctx.geometries = tuple(_geometry(one) for one in outputs)
-        made = [
-            result_of(plain_of(one), ctx, nr) if isinstance(one, Tensor) and differentiable(one) else one
-            for nr, one in enumerate(outputs)
-        ]
-        if isinstance(result, (tuple, list)):
-            return type(result)(made)
-        return made[0]
-
-    return record
-
-
-def _needs(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_needs(one) for one in value]
-    return isinstance(value, Tensor) and requires_grad(value)

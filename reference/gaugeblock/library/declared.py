@@ -207,6 +207,7 @@ def declare(
     declared = DeclaredOperator(made, namespace, formula, check)
     if found is not None:
         REGISTRY.find(declared.name).derivative = found
+        REGISTRY.find(declared.name).forget_resolved()
     return declared
 
 

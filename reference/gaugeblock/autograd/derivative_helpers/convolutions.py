@@ -11,8 +11,8 @@ Sizes = tuple[int, ...]
 
 
 def _spread(values: Any, count: int) -> list[int]:
-    values = list(values)
-    return values * count if len(values) == 1 else values
+    given: list[int] = list(values)
+    return given * count if len(given) == 1 else given
 
 
 def convolution_input_back(

@@ -11,8 +11,8 @@ Sizes = tuple[int, ...]
 
 
 def _spread(values: Any, count: int) -> list[int]:
-    values = [values] if isinstance(values, int) else list(values)
-    return values * count if len(values) == 1 else values
+    given: list[int] = [values] if isinstance(values, int) else list(values)
+    return given * count if len(given) == 1 else given
 
 
 def picked_back(grad: Tensor, shape: Sizes, indices: Tensor, n: int) -> Tensor:

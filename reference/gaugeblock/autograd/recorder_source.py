@@ -1,0 +1,254 @@
+"""The recorder of an operator as Python source, from its schema and what its derivative needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gaugeblock_spec.schema import Argument, Schema
+
+from ..dispatch.operator import Operator
+from ..operators.rows import rows
+from .formulas import Formulas, condition
+from .public import gb
+
+
+def _is_tensor(argument: Argument) -> bool:
+    return argument.base_type == "Tensor"
+
+
+def signature(schema: Schema) -> str:
+    """The parameters of a recorder: those of the schema."""
+    parts = []
+    starred = False
+    for argument in schema.arguments:
+        if argument.kwarg_only and not starred:
+            starred = True
+            parts.append("*")
+        default = "" if argument.default is None else f"={argument.default_value!r}"
+        if default and argument.base_type == "MemoryFormat" and argument.default_value is not None:
+            default = "=contiguous_format"
+        parts.append(argument.name + default)
+    return ", ".join(parts)
+
+
+def _passed(schema: Schema, plain: bool, replaced: Mapping[str, str]) -> str:
+    """The arguments of a call on the plain tensors, or as they came in."""
+    parts = []
+    for argument in schema.arguments:
+        value = f"p_{argument.name}" if plain and _is_tensor(argument) else argument.name
+        value = replaced.get(argument.name, value)
+        parts.append(f"{argument.name}={value}" if argument.kwarg_only else value)
+    return ", ".join(parts)
+
+
+def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | None, *, looking: bool = True) -> str:
+    """Source of ``record(...)`` for an operator that is "fresh", makes a "view" or writes "inplace".
+
+    With `looking` it first sees whether calls are recorded at all, and whether dual numbers are about.
+    """
+    positional = ", ".join(a.name for a in schema.positional) + ("," if schema.positional else "")
+    named = ", ".join(f"{a.name!r}: {a.name}" for a in schema.keyword_only)
+    passing = f"below(operator, ({positional}), {{{named}}})"
+    lines = [f"def record({signature(schema)}):"]
+    if looking:
+        lines.append("    if not STATE.grad or DUAL.level:")
+        lines.append(f"        return outside(operator, kind, row_name, recorded, ({positional}), {{{named}}})")
+    singles = [a.name for a in schema.arguments if _is_tensor(a) and not a.is_list and not a.optional]
+    if len(singles) > 1 and kind != "view":
+        lines.append(f"    if {' or '.join(f'{name}.__class__ is not Tensor' for name in singles)}:")
+        for name in singles:
+            others = ", ".join(other for other in singles if other != name)
+            lines.append(f"        if not isinstance({name}, Tensor):")
+            lines.append(f"            {name} = number_operand({name}, {others})")
+    for argument in schema.arguments:
+        if _is_tensor(argument):
+            lines += [f"    {line}" for line in _unwrapping(argument, argument.name in formulas.inputs)]
+    edges = [f"e_{name}" for name in formulas.inputs]
+    lines.append(f"    if {' and '.join(f'{edge} is None' for edge in edges)}:")
+    lines.append(f"        return {passing}")
+    if kind == "inplace":
+        written = schema.arguments[0].name
+        lines.append(f"    check_inplace({written})")
+        lines += [f"    {line}" for line in _node(schema, formulas, f"p_{written}")]
+        lines += [f"    {line}" for line in _saving(schema, formulas, written)]
+        lines.append(f"    call(operator, {_passed(schema, True, {})})")
+        lines.append(f"    node.geometries = (p_{written}.geometry,)")
+        lines += [f"    {line}" for line in _saving_results(formulas, written)]
+        lines += ["    if ANOMALY.enabled:", "        note_origin(node)"]
+        lines += [f"    rebase({written}, node)", f"    return {written}"]
+        return "\n".join(lines) + "\n"
+    run = f"call(operator, {_passed(schema, True, {})})"
+    lines.append(f"    result = {run if quick is None else quick.format(run=run)}")
+    several = len(schema.returns) != 1 or schema.returns[0].type != "Tensor"
+    for argument in schema.arguments:
+        if _is_tensor(argument) and not argument.is_list and not several:
+            lines += [f"    if result is p_{argument.name}:", f"        return {argument.name}"]
+    first = "result[0]" if several else "result"
+    if several:
+        lines += ["    if not result:", "        return result"]
+    if not several:
+        lines += ["    if result.geometry.dtype.kind < 2:", f"        return {passing if kind == 'view' else 'result'}"]
+    lines += [f"    {line}" for line in _node(schema, formulas, first)]
+    lines += [f"    {line}" for line in _saving(schema, formulas, "")]
+    geometries = "tuple([one.geometry for one in result])" if several else "(result.geometry,)"
+    lines.append(f"    node.geometries = {geometries}")
+    lines += [f"    {line}" for line in _saving_results(formulas, "")]
+    lines += ["    if ANOMALY.enabled:", "        note_origin(node)"]
+    if kind == "view":
+        lines.append(f"    return view_results({schema.arguments[0].name}, result, node)")
+    else:
+        constant = f", {formulas.constant}" if formulas.constant else ""
+        lines.append(f"    return results_of(result, node{constant})" if several else indent(RESULT, 1).rstrip("\n"))
+    return "\n".join(lines) + "\n"
+
+
+RESULT = """\
+if result.__class__ is not Tensor:
+    return result_of(result, node, 0)
+geometry = result.geometry
+made = new(Tensor)
+made.geometry = geometry.twin if geometry.twin is not None else watched_twin(geometry)
+made.storage = result.storage
+made.offset = result.offset
+made.pointer = result.pointer
+made.counter = result.counter
+made.base = None
+made.requires_grad_flag = False
+meta = made.autograd = new(AutogradMeta)
+meta.plain = result
+meta.grad_fn = node
+meta.output_nr = 0
+meta.view = meta.more = None
+return made
+"""
+"""The watched tensor over a fresh result: `result_of`, without the call."""
+
+
+def indent(text: str, levels: int) -> str:
+    """`text` moved right by `levels` steps of four."""
+    return "".join("    " * levels + line for line in text.splitlines(keepends=True))
+
+
+def _unwrapping(argument: Argument, wanted: bool) -> list[str]:
+    name = argument.name
+    given = f"{name} is not None and " if argument.optional else ""
+    if argument.is_list:
+        none = f" if {name} is not None else (None, None)" if argument.optional else ""
+        plain = f"p_{name} = plain_list({name}){' if ' + name + ' is not None else None' if argument.optional else ''}"
+        return [f"p_{name}, e_{name} = unwrap_list({name}){none}"] if wanted else [plain]
+    if wanted:
+        return [f"p_{name}, e_{name} = unwrap({name}) if {given}{name}.geometry.watched else ({name}, None)"]
+    return [f"p_{name} = plain_of({name}) if {given}{name}.geometry.watched else {name}"]
+
+
+def _node(schema: Schema, formulas: Formulas, result: str) -> list[str]:
+    """Making the node; the class for complex numbers is taken when the result or an input is complex."""
+    kinds = [f"{result}.geometry.dtype.is_complex"]
+    for name in formulas.inputs:
+        argument = schema.argument(name)
+        if not argument.is_list and not argument.optional:
+            kinds.append(f"p_{name}.geometry.dtype.is_complex")
+    if any(name in formulas.lists for name in formulas.inputs):
+        edges = " + ".join(
+            f"(e_{name} or (None,) * len({name} or ()))" if name in formulas.lists else f"(e_{name},)"
+            for name in formulas.inputs
+        )
+    else:
+        edges = f"({', '.join(f'e_{name}' for name in formulas.inputs)},)"
+    lines = [
+        f"node = new(Complex if {' or '.join(dict.fromkeys(kinds))} else Real)",
+        f"node.edges = {edges}",
+        "node.sequence = next(COUNTER)",
+        "node.hooks = node.notes = None",
+        "node.released = False",
+    ]
+    return lines + [f"node.n_{name} = len({name} or ())" for name in formulas.inputs if name in formulas.lists]
+
+
+def _saving(schema: Schema, formulas: Formulas, written: str) -> list[str]:
+    """What the node keeps of the arguments. Of one that is about to be written to, a copy is kept."""
+    names = {argument.name for argument in schema.arguments}
+    lines = ["packed = PACKING.pairs"] if any(use.name in names for use in formulas.values) else []
+    for use in formulas.values:
+        name = use.name
+        if name not in names:
+            continue
+        if name in formulas.lists:
+            lines.append(f"node.v_{name} = tuple([saved(one) for one in p_{name} or ()])")
+            lines.append(f"node.w_{name} = tuple([0 if one is None else version(one) for one in p_{name} or ()])")
+            continue
+        lines.append(f"if {condition(use.wanted_by)}:")
+        if name == written:
+            lines.append(f"    node.v_{name} = saved(p_{name}.clone())")
+            lines.append(f"    node.w_{name} = 0")
+        else:
+            optional = schema.argument(name).optional
+            quickly = f"p_{name} is not None and " if optional else ""
+            lines.append(f"    if {quickly}p_{name}.counter is None and not packed:")
+            lines.append(f"        node.v_{name} = p_{name}")
+            lines.append(f"        node.w_{name} = p_{name}.storage.version")
+            lines.append("    else:")
+            lines.append(f"        node.v_{name} = saved(p_{name}, {name})")
+            lines.append(f"        node.w_{name} = {_version(f'p_{name}', optional)}")
+        lines += ["else:", f"    node.v_{name} = None", f"    node.w_{name} = 0"]
+    for use in formulas.described:
+        name = use.name
+        if name in formulas.lists:
+            lines.append(f"node.m_{name} = [(one.geometry, one.offset) for one in p_{name}]")
+        elif name in names:
+            none = f"None if p_{name} is None else " if schema.argument(name).optional else ""
+            lines.append(f"node.m_{name} = {none}(p_{name}.geometry, p_{name}.offset)")
+    return lines + [f"node.a_{use.name} = {use.name}" for use in formulas.plain]
+
+
+def _version(plain: str, optional: bool) -> str:
+    text = f"{plain}.storage.version if {plain}.counter is None else version({plain})"
+    return f"0 if {plain} is None else {text}" if optional else text
+
+
+def _saving_results(formulas: Formulas, written: str) -> list[str]:
+    lines = []
+    for use in formulas.values:
+        if use.name in formulas.results:
+            result = f"p_{written}" if written else _result(formulas, use.name)
+            lines.append(f"if {condition(use.wanted_by)}:")
+            lines.append(f"    node.v_{use.name} = saved({result})")
+            lines.append(f"    node.w_{use.name} = {_version(result, False)}")
+            lines += ["else:", f"    node.v_{use.name} = None", f"    node.w_{use.name} = 0"]
+    for use in formulas.described:
+        if use.name in formulas.results:
+            result = f"p_{written}" if written else _result(formulas, use.name)
+            lines.append(f"node.m_{use.name} = ({result}.geometry, {result}.offset)")
+    return lines
+
+
+def _result(formulas: Formulas, name: str) -> str:
+    return "result" if "result0" not in formulas.results else f"result[{formulas.results[name]}]"
+
+
+def quick_call(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
+    """How the public function serves a call sooner than the dispatcher: its source around ``{run}``, the function."""
+    row = rows().get(operator.name)
+    if row is None or row.family not in QUICK_FAMILIES or "function" not in row.variants or schema.vararg:
+        return None, None
+    if any(a.is_list and _is_tensor(a) for a in schema.arguments):
+        return None, None
+    tests = ["not FAST_GLOBALS['OVERRIDING']"]
+    left_out = [a for a in schema.positional if a.name == "alpha"]
+    for argument in (*left_out, *schema.keyword_only):
+        value = argument.default_value if argument.default is not None else None
+        same = value is None or isinstance(value, bool)
+        tests.append(f"{argument.name} is {value!r}" if same else _is_default(argument))
+    shown = [a for a in schema.positional if a not in left_out]
+    given = ", ".join(f"p_{a.name}" if _is_tensor(a) else a.name for a in shown)
+    return f"quick({given}) if {' and '.join(tests)} else {{run}}", getattr(gb, row.base)
+
+
+def _is_default(argument: Argument) -> str:
+    value = argument.default_value
+    return f"({argument.name}.__class__ is {type(value).__name__} and {argument.name} == {value!r})"
+
+
+QUICK_FAMILIES = frozenset({"pointwise", "reduction", "linalg"})
+"""Families whose public functions have fast paths of their own."""
