@@ -5,19 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as hs
 
-from ..backend import DType
-from ..case import TensorCase
+from ..backend import Array, DType, dtype_name, numpy_dtype
+from ..case import TensorCase, default_strides
 from ..session import Handle, Session
 from ..strategies import WRITABLE, tensors
+from ..values import poison
 
 
 def leaf(s: Session, data: Any, dtype: str | None = None) -> Handle:
-    """A fresh tensor that requires grad."""
-    x = s.tensor(data, dtype)
+    """A fresh tensor that requires grad: by turns alone in its storage, or with poison before and behind it."""
+    array = np.asarray(data)
+    name = dtype or (dtype_name(array.dtype) if isinstance(data, np.ndarray | np.generic) else "float32")
+    if s.outcome.tensors % 2 and array.size and "as_strided" in s.capabilities:
+        x = s.build(_amid_poison(array.astype(numpy_dtype(name))))
+    else:
+        x = s.tensor(array, name)
     s.call("requires_grad_", x)
     return x
+
+
+def _amid_poison(array: Array) -> TensorCase:
+    """The elements of ``array`` in row-major order, three elements into a storage that ends two behind them."""
+    sizes, name = array.shape, dtype_name(array.dtype)
+    contents = np.full(array.size + 5, poison(name), dtype=array.dtype)
+    contents[3:-2] = array.reshape(-1)
+    return TensorCase(name, sizes, default_strides(sizes), 3, array.size + 5, literal=tuple(contents.tolist()))
 
 
 def leaf_of(s: Session, case: TensorCase) -> Handle:
