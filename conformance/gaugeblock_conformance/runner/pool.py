@@ -61,23 +61,28 @@ class Pool:
         self._selector.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def backend(self, note: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+    def backend(self, note: Callable[[str], None] = lambda text: None, wanted: int = 1) -> dict[str, Any]:
         """Facts about the backend: name, version, device, capabilities, packages. ``note`` is told if it takes long.
+
+        Starts as many workers as ``wanted`` requirements can keep busy, and waits for the first that is ready.
 
         Raises:
             BackendProblem: it cannot be loaded, dies or hangs while it loads.
         """
-        worker, told = self._start(), False
-        while worker.ready is None:
-            if not told and time.monotonic() > worker.deadline - self._patience + SLOW:
+        for _ in range(max(1, min(self._jobs, wanted))):
+            self._start()
+        told = False
+        while True:
+            if not told and time.monotonic() > self._workers[0].deadline - self._patience + SLOW:
                 told = True
                 note(f"still loading {self._setup['backend']} (for {self._patience:.0f} s at most)")
             self._selector.select(TICK)
-            for message in worker.read():
-                self._handle(worker, message)
-            if worker.ready is None:
+            for worker in self._workers:
+                for message in worker.read():
+                    self._handle(worker, message)
+                if worker.ready is not None:
+                    return worker.ready
                 self._check_loading(worker)
-        return worker.ready
 
     def decide(self, ids: Sequence[str]) -> Iterator[Row]:
         """Run requirements ``ids``, in this order as far as several workers allow."""

@@ -84,7 +84,7 @@ def validate(options: Options, reporter: Reporter) -> Record:
     _usable(options.out)
     setup = {"backend": name.text, "suite": options.suite, "budget": budget.name, "seed": options.seed}
     with Pool(suite.requirements, jobs, limits, **setup) as pool:
-        backend = pool.backend(reporter.note)
+        backend = pool.backend(reporter.note, len(ids))
         manifest = _manifest(options, backend, set(suite.requirements))
         reporter.note(f"expected failures: {len(manifest.expected)} ({manifest.source})")
         configuration = {
@@ -104,7 +104,7 @@ def validate(options: Options, reporter: Reporter) -> Record:
         with journal:
             decided = {row["id"] for row in journal.rows}
             before = len(journal.rows)
-            order = longest_first([i for i in ids if i not in decided], _timings(options.out / RECORD))
+            order = longest_first([i for i in ids if i not in decided], _timings(options.out / RECORD, backend))
             reporter.start(len(ids), before)
             try:
                 for row in pool.decide(order):
@@ -186,12 +186,13 @@ def _usable(folder: Path) -> None:
         raise unwritable(folder, error) from error
 
 
-def _timings(path: Path) -> dict[str, float]:
+def _timings(path: Path, backend: dict[str, Any]) -> dict[str, float]:
+    """Seconds of each requirement in an earlier run, or else what its tests are likely to take."""
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))["requirements"]
         return {row["id"]: float(row["seconds"]) for row in rows}
     except (OSError, ValueError, KeyError, TypeError):
-        return {}
+        return dict(backend["efforts"])
 
 
 def _totals(rows: list[Row], new: list[Row], seconds: float) -> dict[str, Any]:

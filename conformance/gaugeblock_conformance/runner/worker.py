@@ -29,6 +29,8 @@ from .execute import Memo, run_requirement
 from .trace import TraceWriter
 
 PR_SET_PDEATHSIG = 1
+# Seconds that a test of literals, a property and a long test usually take.
+_USUAL = (0.002, 0.1, 2.0)
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ def main() -> None:
             "capabilities": sorted(backend.capabilities),
             "packages": loaded_packages(),
             "families": families(tests),
+            "efforts": {name: sum(_USUAL[case.effort] for case in cases) for name, cases in tests.items()},
         }
     )
     effort = budget.named(setup.budget)
