@@ -14,6 +14,7 @@ from ..core.dtype import DEFAULTS, DType, dtype_of_number, float32, float64, int
 from ..core.layout import Layout
 from ..dispatch.dispatcher import call
 from ..iteration.operand import Number
+from ..kernels.compiler import Builtin
 from ..memory.elements import pack_elements, read_bytes, store_bytes
 from ..tensor.array_view import array_of
 from ..tensor.geometry import contiguous_geometry, remember
@@ -54,11 +55,20 @@ def _line_of(
     return on_device(device, make)
 
 
-def count_by(result: Tensor, steps: tuple[Number, ...]) -> None:
-    """Fill a contiguous tensor by the compiled loop of its dtype; `steps` are the numbers that it takes."""
-    from ..kernels.steps import steps_kernel
+_COUNTING: dict[DType, Builtin] = {}
+"""The compiled loops by dtype, of the instruction set of this process."""
 
-    steps_kernel(result.geometry.dtype)(result.pointer, result.pointer, *steps, result.geometry.numel)
+
+def count_by(result: Tensor, steps: tuple[Number, ...]) -> Tensor:
+    """Fill a contiguous tensor by the compiled loop of its dtype; `steps` are the numbers that it takes."""
+    geometry = result.geometry
+    kernel = _COUNTING.get(geometry.dtype)
+    if kernel is None:
+        from ..kernels.steps import steps_kernel
+
+        kernel = _COUNTING[geometry.dtype] = steps_kernel(geometry.dtype)
+    kernel(result.pointer, result.pointer, *steps, geometry.numel)
+    return result
 
 
 def _packed(result: Tensor, numbers: list[Any]) -> bool:
@@ -72,28 +82,39 @@ def _packed(result: Tensor, numbers: list[Any]) -> bool:
 
 
 NUMBERS = frozenset({int, float})
+MOST = 1 << 53
+"""Values beyond which their number is not known exactly."""
 
 
 def few_steps(bounds: tuple[Any, ...]) -> Tensor | None:
-    """arange of two or three bounds that gives a few values on the CPU; None for anything else."""
+    """arange of two or three bounds that gives a few values on the CPU, or floats; None for anything else."""
     kinds = set(map(type, bounds))
     if not 2 <= len(bounds) <= 3 or not kinds <= NUMBERS or (len(bounds) == 3 and not bounds[2]):
         return None
     first, last, by = bounds if len(bounds) == 3 else (*bounds, 1)
     length = (last - first) / by
+    whole, kind = float not in kinds, DEFAULTS.dtype
+    if not whole and 0 < length < MOST and kind in (float32, float64):
+        made = new_like(contiguous_geometry((math.ceil(length),), kind))
+        return count_by(made, (float(first), float(by), 0.0, math.inf, 0.0))
     if not 0 < length <= SHORT:
         return None
-    whole = float not in kinds
     numbers: list[Any] = list(range(first, last, by)) if whole else _fractions(first, by, math.ceil(length))
-    kind = int64 if whole else DEFAULTS.dtype
+    kind = int64 if whole else kind
     result = new_like(contiguous_geometry((len(numbers),), kind))
     return result if kind in PACKED and _packed(result, numbers) else None
 
 
 def few_between(first: Any, last: Any, count: int) -> Tensor | None:
-    """linspace of real numbers that gives a few values on the CPU; None for anything else."""
+    """linspace of real numbers that gives a few values on the CPU, or floats; None for anything else."""
     kind = DEFAULTS.dtype
-    if not 0 < count <= SHORT or first.__class__ not in NUMBERS or last.__class__ not in NUMBERS or kind not in PACKED:
+    if first.__class__ not in NUMBERS or last.__class__ not in NUMBERS or kind not in PACKED:
+        return None
+    if count > 1 and kind in (float32, float64):
+        begin, end = float(first), float(last)
+        steps = (begin, (end - begin) / (count - 1), end, float((count + 1) // 2), float(count - 1))
+        return count_by(new_like(contiguous_geometry((count,), kind)), steps)
+    if not 0 < count <= SHORT:
         return None
     result = new_like(contiguous_geometry((count,), kind))
     return result if _packed(result, _few_of_line(first, last, count, kind)) else None
