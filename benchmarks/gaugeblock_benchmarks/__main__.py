@@ -29,8 +29,10 @@ from .record import environment, record, write
 from .subject import statement_loop
 from .summary import GOAL, SLOW, duration, geometric_mean, means, ratio, slow_cells, table
 from .timing import Timed, measure
+from .training import CHAIN, LINEAR, chain_seconds, measure_training
+from .training import LIMIT as TRAINING_LIMIT
 
-PARTS = ("grid", "small", "products", "costs")
+PARTS = ("grid", "small", "products", "training", "costs")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -53,6 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
         set_threads(subject, 1)
         products = measure_products(getattr(subject, "module"))  # noqa: B009
         verdicts.append(_show_products(products))
+    if "training" in options.parts:
+        verdicts.append(_training(subject, peer))
     if "costs" in options.parts:
         costs = _costs()
         verdicts.append(_show_costs(costs))
@@ -132,6 +136,23 @@ def _show_products(products: list[Product]) -> bool:
     ]  # fmt: skip
     print(tabulate(rows, headers=("matrix product", "subject", "NumPy", "ratio", ""), disable_numparse=True) + "\n")
     return all(p.measurement.within(LIMIT) for p in products)
+
+
+def _training(subject: Backend, peer: Backend) -> bool:
+    for backend in (subject, peer):
+        set_threads(backend, 1)
+    modules = [getattr(backend, "module") for backend in (subject, peer)]  # noqa: B009
+    found = measure_training(*modules)
+    rows = [
+        (case.name, duration(one.subject), duration(one.peer), f"{one.ratio:.2f}", f"{one.low:.2f}-{one.high:.2f}",
+         "ok" if one.within(TRAINING_LIMIT) else "slow")
+        for case, one in found
+    ]  # fmt: skip
+    print(tabulate(rows, headers=("training", "subject", "peer", "ratio", "95 %", ""), disable_numparse=True))
+    short, long = chain_seconds(modules[0])
+    growth = long / short * CHAIN[0] / CHAIN[1]
+    print(f"\nbackward of {CHAIN[1]} nodes in a chain: {duration(long)}, {growth:.2f} of linear growth\n")
+    return all(one.within(TRAINING_LIMIT) for _, one in found) and growth <= LINEAR
 
 
 def _costs() -> dict[str, Any]:

@@ -78,6 +78,9 @@ def set_num_threads(n: int) -> None:
     _POOL.threads = n
     if _POOL.native is not None:
         _POOL.native.set_threads(n)
+    from .blas import set_threads
+
+    set_threads(n)
 
 
 def chunks(n: int, grain: int = GRAIN) -> list[tuple[int, int]]:
