@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import type_error
 from ..dispatch.dispatcher import call
@@ -13,6 +14,7 @@ from ..dispatch.registry import REGISTRY
 from ..dispatch.state import FAST_GLOBALS
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
+from .gathering import nonzero as places_of
 from .norms import norm_order, nuclear_norm, vector_norm, write_norm
 
 UNIQUE, UNIQUE_DIM = REGISTRY.find("_unique2"), REGISTRY.find("unique_dim")
@@ -58,6 +60,9 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
             raise TypeError("nonzero(): 'out' must be one Tensor, and is not taken with as_tuple=True")
         return call(NONZERO_OUT, input, out=out)
     if not as_tuple:
+        geometry = input.geometry
+        if input.__class__ is Tensor and geometry.device is cpu and not (FAST_GLOBALS["SPECIAL"] or geometry.watched):
+            return places_of(input)
         return call(NONZERO, input)
     found = call(NONZERO, input if input.geometry.ndim else call(UNSQUEEZE, input, 0))
     return call(UNBIND, found, 1)

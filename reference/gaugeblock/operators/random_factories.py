@@ -254,8 +254,9 @@ def quick_randint(given: tuple[Any, ...]) -> Tensor | None:
     if not -INT64_END <= low < high <= INT64_END:
         return None
     result = new_like(contiguous_geometry(given[-1], int64))
-    if result.geometry.numel:
-        _target(result)[...] = default_generator.draw.integers(low, high, given[-1], np.int64)
+    count = result.geometry.numel
+    if count:
+        _target(result)[...] = default_generator.draw.integers(low, high, count, np.int64).reshape(given[-1])
     return result
 
 
