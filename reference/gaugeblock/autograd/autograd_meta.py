@@ -64,6 +64,10 @@ class AutogradMeta:
     more: GradientState | None
 
 
+POINTER: Any = Tensor.__dict__["pointer"]
+"""The slot itself: subclasses look at it through a property that refuses an address of nothing."""
+
+
 def handle(tensor: Tensor) -> Tensor:
     """Another tensor object of the same class on the same storage, no view of it."""
     kind = tensor.__class__
@@ -75,8 +79,11 @@ def handle(tensor: Tensor) -> Tensor:
     made.counter = tensor.counter
     made.autograd = None
     made.requires_grad_flag = False
-    made.pointer = tensor.pointer
-    if kind is not Tensor and hasattr(tensor, "__dict__"):
+    if kind is Tensor:
+        made.pointer = tensor.pointer
+        return made
+    POINTER.__set__(made, POINTER.__get__(tensor))
+    if hasattr(tensor, "__dict__"):
         made.__dict__.update(tensor.__dict__)
     return made
 

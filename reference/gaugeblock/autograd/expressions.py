@@ -52,6 +52,14 @@ class Names(ast.NodeTransformer):
             return self.visit(function.value)  # type: ignore[no-any-return]
         return self.generic_visit(node)
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """``grad * alpha.conjugate()`` multiplies only when alpha is not 1, which it mostly is."""
+        whole = self.generic_visit(node)
+        if isinstance(node.op, ast.Mult) and ast.unparse(node.right) == "alpha.conjugate()":
+            is_one = ast.Compare(ast.Name("alpha", ast.Load()), [ast.Eq()], [ast.Constant(1)])
+            return ast.IfExp(is_one, node.left, whole)  # type: ignore[arg-type]
+        return whole
+
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """Note what the name stands for."""
         (self.values if node.id in self.tensors else self.others).add(node.id)

@@ -98,7 +98,7 @@ def rebase(tensor: Tensor, node: Any) -> None:
         meta = tensor.autograd
         if meta is None or not tensor.geometry.watched:
             meta = watch(tensor)
-            _watch_views(tensor)
+            _watch_views(tensor, 2)
         if meta.more is not None:
             _move_retained(tensor, meta.grad_fn, node)
         meta.grad_fn = node
@@ -107,7 +107,7 @@ def rebase(tensor: Tensor, node: Any) -> None:
         return
     if base.autograd is None or not base.geometry.watched:
         watch(base)
-        _watch_views(base)
+        _watch_views(base, 3)
     meta = watch(tensor)
     copied = CopySlices(edge_of(base), base, tensor, node)
     base_meta = base.autograd
@@ -130,19 +130,35 @@ def _move_retained(tensor: Tensor, before: Node | None, after: Node | None) -> N
             after.hooked().retained[0] = kept
 
 
-def _watch_views(base: Tensor) -> None:
-    """Watch the views that were made of `base` while nobody watched it, found among the collector's objects."""
+def _watch_views(base: Tensor, known: int) -> None:
+    """Watch the views that were made of `base` while nobody watched it, found among the collector's objects.
+
+    `known` tensors, the base among them, are on its storage and need not be looked for.
+    """
     storage = base.storage
-    if getrefcount(storage) <= KNOWN_HANDLES:
-        return
-    for one in gc.get_referrers(storage):
-        if isinstance(one, Tensor) and one.base is base and one is not base and one.autograd is None:
-            meta = watch(one)
-            meta.view = ViewState(-2, DEFAULT, "View", 0)
+    hidden = getrefcount(storage) - known - OWN_REFERENCES
+    for generation in YOUNG if hidden > 0 else ():
+        for one in gc.get_objects(generation):
+            if isinstance(one, Tensor) and one.storage is storage:
+                hidden -= _watch_view(one, base)
+    if hidden > 0:
+        for one in gc.get_referrers(storage):
+            if isinstance(one, Tensor):
+                _watch_view(one, base)
 
 
-KNOWN_HANDLES = 4
-"""References to the storage of a base of which no view is left: its own, its plain handle's, and two of the caller."""
+def _watch_view(one: Tensor, base: Tensor) -> int:
+    """Watch a tensor if it is a view that nobody watched yet; 1 then, else 0."""
+    if one.base is not base or one.autograd is not None:
+        return 0
+    watch(one).view = ViewState(-2, DEFAULT, "View", 0)
+    return 1
+
+
+OWN_REFERENCES = 2
+"""References to a storage from a name in a function and from the call that counts."""
+YOUNG = (0, 1)
+"""The collector's generations that are looked through before all objects are."""
 
 
 class AsStridedBackward0(Node):
