@@ -46,17 +46,29 @@ def test_affine_grid(size: tuple[int, ...], align: bool) -> None:
 
 @pytest.mark.parametrize("case", range(60))
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
-def test_antialiased_interpolation(mode: str, case: int) -> None:
+@pytest.mark.parametrize("antialias", [True, False])
+def test_interpolation_of_floats_and_bytes(antialias: bool, mode: str, case: int) -> None:
     draw, rng = random.Random(case), np.random.default_rng(case)
     own = [draw.choice((1, 2, 3, 5, 8, 13)) for _ in range(2)]
     sizes = [draw.choice((1, 2, 3, 5, 8, 13)), draw.choice((2, 3, 5, 8, 13))]
-    align = draw.random() < 0.5
+    options = {"mode": mode, "antialias": antialias, "align_corners": draw.random() < 0.5}
 
     def resized(module: Any, x: Any) -> Any:
-        return module.nn.functional.interpolate(x, size=sizes, mode=mode, align_corners=align, antialias=True)
+        return module.nn.functional.interpolate(x, size=sizes, **options)
 
     _agree(resized, rng.standard_normal((2, 3, *own)), off=1e-12)
     _agree(resized, rng.integers(0, 256, (2, 3, *own)).astype(np.uint8), off=0)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("antialias", [True, False])
+def test_interpolation_by_factors_that_keep_a_size(antialias: bool, mode: str) -> None:
+    image = np.random.default_rng(1).standard_normal((1, 2, 3, 4))
+    for factors in ((1.3, 1.2), (1.3, 2.0), (2.0, 1.2), (0.7, 1.2)):
+        _agree(
+            lambda m, x, by=factors: m.nn.functional.interpolate(x, scale_factor=by, mode=mode, antialias=antialias),
+            image, off=1e-12,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("case", range(60))

@@ -40,7 +40,9 @@ def nearest(size: int, wanted: int, exact: bool, scale: float | None) -> Array:
 
 
 def linear(size: int, wanted: int, align: bool, scale: float | None) -> Array:
-    """The two elements beside a place, each by how near it is."""
+    """The two elements beside a place, each by how near it is; a dim that keeps its size is left alone."""
+    if size == wanted:
+        return np.eye(size, dtype=np.longdouble)
     y = np.zeros((wanted, size), np.longdouble)
     for k in range(wanted):
         at = min(max(centre(k, size, wanted, align, scale), Fraction(0)), Fraction(size - 1))
@@ -85,20 +87,34 @@ def blurred(
     shape: Callable[[Fraction], np.longdouble], size: int, wanted: int, align: bool, scale: float | None
 ) -> Array:
     """Every element by where its middle lies under a bump over the middle of the place, stretched to places that are
-    wider than elements."""
+    wider than elements; a dim that keeps its size is left alone."""
+    if size == wanted:
+        return np.eye(size, dtype=np.longdouble)
     far = Fraction(size - 1, max(wanted - 1, 1)) if align else step(size, wanted, scale)
     wider = max(far, Fraction(1))
     middles = [far * (k + Fraction(1, 2)) for k in range(wanted)]
     y = np.array([[shape((n + Fraction(1, 2) - m) / wider) for n in range(size)] for m in middles])
-    return np.asarray(y / y.sum(axis=1, keepdims=True))
+    total = y.sum(axis=1, keepdims=True)
+    return np.asarray(y / np.where(total == 0, 1, total))
 
 
 def mixed(x: Array, matrices: Sequence[Array]) -> Array:
-    """The last dims of ``x`` through a matrix each; numbers that are whole come out whole, a half going up."""
-    y = x.astype(np.longdouble) if x.dtype.kind in "iu" else x
-    for dim, matrix in enumerate(matrices, x.ndim - len(matrices)):
-        y = np.moveaxis(np.tensordot(y, matrix, (dim, 1)), -1, dim)
-    return np.clip(np.floor(y + np.longdouble(0.5)), 0, 255) if x.dtype.kind in "iu" else y
+    """The last dims of ``x`` through a matrix each, the last dim first; bytes are made bytes again after each."""
+    whole = x.dtype.kind in "iu"
+    y = x.astype(np.longdouble) if whole else x
+    for dim, matrix in reversed(list(enumerate(matrices, x.ndim - len(matrices)))):
+        if not whole or x.shape[dim] != len(matrix):
+            weights = of_sixteen_bits(matrix) if whole else matrix
+            y = np.moveaxis(np.tensordot(y, weights, (dim, 1)), -1, dim)
+            y = np.clip(np.floor(y + np.longdouble(0.5)), 0, 255) if whole else y
+    return y
+
+
+def of_sixteen_bits(matrix: Array) -> Array:
+    """Weights rounded to as many binary places, 22 at most, as leave the largest of them 15 bits."""
+    places = max((n for n in range(23) if np.floor(matrix.max() * 2**n + np.longdouble(0.5)) < 2**15), default=0)
+    scaled = np.abs(matrix) * 2**places
+    return np.asarray(np.sign(matrix) * np.floor(scaled + np.longdouble(0.5)) / 2**places)
 
 
 def resampled(matrix: Matrix, x: Array, wanted: Numbers, mode: bool, *scales: float | None) -> Array:

@@ -11,12 +11,11 @@ from ...core.device import cpu
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor
 from ..arrays import Array, values
+from .dense_weights import mixed
 from .upsampling import Sizes, by_scales, checked
 
 CUBIC = -0.5
 """The parameter of the cubic filter, another than that of interpolation."""
-LEAST_BITS, MOST_BITS, SUM_BITS = 0, 22, 15
-"""How many bits behind the point whole weights may have, and how many bits in all."""
 
 
 def triangle(x: Array) -> Array:
@@ -52,25 +51,6 @@ def filter_weights(
     return weights
 
 
-def _whole_weights(weights: Array) -> tuple[Array, int]:
-    """Weights as whole numbers of 16 bits, and how many of those stand behind the point."""
-    bits, largest = LEAST_BITS, float(weights.max(initial=0.0))
-    while bits < MOST_BITS and int(0.5 + largest * (1 << (bits + 1))) < 1 << SUM_BITS:
-        bits += 1
-    scaled = weights * (1 << bits)
-    return np.where(scaled < 0, scaled - 0.5, scaled + 0.5).astype(np.int64), bits
-
-
-def _mixed(array: Array, weights: Array, axis: int) -> Array:
-    if array.dtype == np.uint8:
-        whole, bits = _whole_weights(weights)
-        sums = np.tensordot(array.astype(np.int64), whole, (axis, 1))
-        found = np.clip((sums + (1 << bits >> 1)) >> bits, 0, 255).astype(np.uint8)
-    else:
-        found = np.tensordot(array, weights.astype(array.dtype), (axis, 1))
-    return np.moveaxis(found, -1, axis)
-
-
 def _resampled(operator: str, filter: Callable[[Array], Array], reach: int) -> Any:
     def upsample(
         self: Tensor, output_size: Sizes, align_corners: bool, scales_h: float | None = None,
@@ -81,9 +61,8 @@ def _resampled(operator: str, filter: Callable[[Array], Array], reach: int) -> A
             array = values(self)
             for axis, scale in ((3, scales_w), (2, scales_h)):
                 size, wanted = array.shape[axis], output_size[axis - 2]
-                if size != wanted or scale is not None or align_corners:
-                    weights = filter_weights(size, wanted, align_corners, scale, filter, reach)
-                    array = _mixed(array, weights, axis)
+                if size != wanted:
+                    array = mixed(array, filter_weights(size, wanted, align_corners, scale, filter, reach), axis)
             array_of(result)[...] = array
         return result
 

@@ -12,6 +12,7 @@ from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor
 from ..arrays import Array, values, widened
 from .calls import apply, check_dtype
+from .dense_weights import mixed
 from .layouts import empty_in_suggested_format
 
 Sizes = Sequence[int]
@@ -133,18 +134,29 @@ def _weighted(operator: str, dims: int, taps_of: Callable[..., Taps]) -> Callabl
         result = checked(operator, self, output_size, dims)
         if result.geometry.device is cpu and result.geometry.numel:
             dtype = self.geometry.dtype
-            array = widened(values(self), dtype) if dtype.kind == 2 else values(self).astype(np.float32)
+            array = widened(values(self), dtype) if dtype.kind == 2 else values(self)
+            kind = array.dtype if dtype.kind == 2 else np.dtype(np.float64)
             given = scales or (None,) * dims
             for d in reversed(range(dims)):
-                taps = taps_of(array.shape[d + 2], output_size[d], align_corners, given[d], array.dtype)
-                array = _combined(array, taps, d + 2)
-            if dtype.kind != 2:
-                array = np.clip(np.floor(array + np.float32(0.5)), 0, 255)
+                size, wanted = array.shape[d + 2], output_size[d]
+                if size == wanted and (taps_of is linear_taps or dtype.kind != 2):
+                    continue
+                taps = taps_of(size, wanted, align_corners, given[d], kind)
+                array = _combined(array, taps, d + 2) if dtype.kind == 2 else mixed(array, _dense(taps, size), d + 2)
             array_of(result)[...] = array
         return result
 
     upsample.__name__ = upsample.__qualname__ = operator
     return upsample
+
+
+def _dense(taps: Taps, size: int) -> Array:
+    """The weights as a matrix [result, elements]."""
+    weights = np.zeros((len(taps[0][0]), size))
+    rows = np.arange(len(weights))
+    for places, share in taps:
+        np.add.at(weights, (rows, places), share)
+    return weights
 
 
 def _combined(array: Array, taps: Taps, axis: int) -> Array:
