@@ -10,7 +10,7 @@ PARAMETERS: dict[str, str] = {
     "var": "self:T dim:D=None unbiased:b=True keepdim:b=False",
     "std": "self:T dim:D=None unbiased:b=True keepdim:b=False",
     "softmax": "self:T dim:i dtype:-=None", "log_softmax": "self:T dim:i dtype:-=None",
-    "cumsum": "self:T dim:i", "cumprod": "self:T dim:i",
+    "cumsum": "self:T dim:i", "cumprod": "self:T dim:i", "logcumsumexp": "self:T dim:i",
     "cat": "tensors:L dim:i=0", "stack": "tensors:L dim:i=0",
     "mm": "self:T mat2:T", "bmm": "self:T mat2:T", "matmul": "self:T other:T", "dot": "self:T tensor:T",
     "mv": "self:T vec:T", "outer": "self:T vec2:T", "addmm": "self:T mat1:T mat2:T",

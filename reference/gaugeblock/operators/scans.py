@@ -19,6 +19,7 @@ from ..tensor.tensor import Tensor, new_like
 from .arguments import dtype_argument
 from .arrays import from_array, outline, values
 from .named_results import pair
+from .prepared import noted
 from .reduce_call import coalesced
 from .registration import kernel
 
@@ -35,6 +36,8 @@ def scan(name: str, phase: Phase, self: Tensor, dim: int, compute: DType, result
     made = [new_like(output) for output in outputs]
     if call is not None:
         call(*[output.pointer for output in made], self.pointer, *tail)
+        if len(made) == 1:
+            noted(name, made[0], (call, outputs[0], tail))
     return made
 
 
