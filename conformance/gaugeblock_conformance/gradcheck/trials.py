@@ -15,9 +15,9 @@ from gaugeblock_spec.schema import parse
 from ..backend import Array, Backend, DType
 from ..case import TensorCase, default_strides
 from ..operators.calls import OperatorCall, schema_arguments
-from ..operators.drawing import draw
+from ..operators.drawing import draw, drawable
 from ..values import COMPLEX, FLOATS, poison
-from .examples import EXAMPLES, calls
+from .examples import calls
 from .hints import Hint, hint_of
 from .points import complex_points, points
 from .rows import undifferentiable
@@ -104,12 +104,15 @@ class Trial:
 
 
 def trials(operator: str, dtype: str, seed: int, wanted: int) -> list[Trial]:
-    """Up to ``wanted`` calls of an operator with operands of ``dtype``: small ones with elements in every tensor, or
-    the smallest there is."""
+    """The examples of an operator with operands of ``dtype``, and where calls can be drawn up to ``wanted`` of them:
+    small ones with elements in every tensor, or the smallest there is."""
     hint = hint_of(operator)
-    if operator in EXAMPLES:
-        given = [_trial(call, dtype, hint, seed, k) for k, call in enumerate(calls(operator, dtype))]
-        return [replace(trial, place=k) for k, trial in enumerate(trial for trial in given if trial is not None)]
+    examples = [_trial(call, dtype, hint, seed, k) for k, call in enumerate(calls(operator, dtype))]
+    found = [*examples, *(_drawn(operator, dtype, seed, wanted, hint) if drawable(operator) else [])]
+    return [replace(trial, place=k) for k, trial in enumerate(trial for trial in found if trial is not None)]
+
+
+def _drawn(operator: str, dtype: str, seed: int, wanted: int, hint: Hint) -> list[Trial]:
     random = np.random.default_rng((seed, zlib.crc32(f"{operator}/{dtype}".encode())))
     found: dict[str, Trial] = {}
     for k in range(_TRIED):
@@ -124,7 +127,7 @@ def trials(operator: str, dtype: str, seed: int, wanted: int) -> list[Trial]:
             break
     chosen = sorted(found.values(), key=lambda trial: trial.elements > _MOST and trial.elements)
     small = [trial for trial in chosen if trial.elements <= _MOST]
-    return [replace(trial, place=k) for k, trial in enumerate(small[:wanted] or chosen[:1])]
+    return small[:wanted] or chosen[:1]
 
 
 def _trial(call: OperatorCall, dtype: str, hint: Hint, seed: int, k: int) -> Trial | None:
