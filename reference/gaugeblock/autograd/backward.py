@@ -9,7 +9,7 @@ from ..core.errors import type_error
 from ..operators.fresh_fill import fill_ones
 from ..tensor.geometry import unwatched
 from ..tensor.tensor import Tensor, new_like
-from .autograd_meta import Edge, edge_of, requires_grad
+from .autograd_meta import Edge, edge_of, plain_of, requires_grad
 from .engine import Targets, run_backward
 from .public import gb
 
@@ -49,6 +49,9 @@ def seed_of(output: Tensor, grad: Tensor | None) -> Tensor:
     if not geometry.dtype.is_floating_point:
         kind = "real scalar outputs" if geometry.dtype.is_complex else "real scalar outputs of a floating dtype"
         raise RuntimeError(f"grad can be implicitly created only for {kind} but got {geometry.dtype}")
+    if output.__class__ is not Tensor:
+        seed: Tensor = gb.ones_like(plain_of(output))
+        return seed
     made = new_like(geometry)
     fill_ones(made)
     return made
