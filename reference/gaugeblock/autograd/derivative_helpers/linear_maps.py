@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 Tensor = Any
@@ -15,9 +16,13 @@ def linear_input_back(grad: Tensor, weight: Tensor) -> Tensor:
 def linear_weight_back(grad: Tensor, input: Tensor, ndim: int) -> Tensor:
     """The sum over all leading places of `grad` times the conjugate input, for a weight of `ndim` dims."""
     if ndim == 1:
-        return (grad.unsqueeze(-1) * input.conj()).reshape((-1, input.shape[-1])).sum(0)
-    rows = grad.reshape((-1, grad.shape[-1])) if grad.ndim != 2 else grad
-    return rows.t().mm((input.reshape((-1, input.shape[-1])) if input.ndim != 2 else input).conj())
+        return _rows(grad.unsqueeze(-1) * input.conj()).sum(0)
+    return _rows(grad).t().mm(_rows(input).conj())
+
+
+def _rows(value: Tensor) -> Tensor:
+    """A matrix with the last dim of `value`."""
+    return value if value.ndim == 2 else value.reshape((prod(value.shape[:-1]), value.shape[-1]))
 
 
 HELPERS: dict[str, Any] = {"linear_input_back": linear_input_back, "linear_weight_back": linear_weight_back}
