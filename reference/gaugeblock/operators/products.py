@@ -22,6 +22,7 @@ from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.geometry import Geometry, geometry_of
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from .arrays import Array, check_same_device, values, widened
+from .element_loop import element_launch
 from .prepared import noted, renoted
 from .registration import kernel
 
@@ -287,11 +288,32 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
     dtype = promote_types(self.geometry.dtype, vec2.geometry.dtype)
     device = check_same_device("outer", self, vec2)
     result = empty_tensor((self.geometry.numel, vec2.geometry.numel), dtype, device)
-    if device is cpu:
+    if device is not cpu or not result.geometry.numel:
+        return result
+    if self.geometry.lazy or vec2.geometry.lazy:
         with np.errstate(all="ignore"):
             columns, rows = values(self).astype(dtype.numpy), values(vec2).astype(dtype.numpy)
             np.multiply(columns[:, None], rows[None, :], out=array_of(result))
-    return result
+        return result
+    return _outer(result, self, vec2)
+
+
+def _outer(result: Tensor, self: Tensor, vec2: Tensor) -> Tensor:
+    """The pointwise product of a column and a row, written into `result`."""
+    left, right, out = self.geometry, vec2.geometry, result.geometry
+    column = geometry_of((left.numel, 1), (*left.strides, 1), left.dtype)
+    row = geometry_of((1, right.numel), (1, *right.strides), right.dtype)
+    launch = element_launch("mul", out, [column, row], out.dtype)
+    assert launch is not None
+    builtin, tail = launch.call()
+
+    def run(self: Tensor, vec2: Tensor) -> Tensor:
+        made = new_like(out)
+        builtin(made.pointer, self.pointer, vec2.pointer, *tail)
+        return made
+
+    builtin(result.pointer, self.pointer, vec2.pointer, *tail)
+    return noted("outer", result, run)
 
 
 @kernel("inner")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,11 @@ from ...core.device import cpu
 from ...core.dtype import DType, int32, int64
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
-from ...tensor.tensor import Tensor, empty_tensor
+from ...tensor.geometry import Geometry, contiguous_geometry, remember
+from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ..arrays import Array, check_same_device, overwrite, values, widened
+from ..picking import Picking, picking
+from ..prepared import noted
 from .calls import apply, check_dtype
 
 SUM, MEAN, MAX = range(3)
@@ -39,11 +43,37 @@ def embedding(
     rows, width = weight.geometry.sizes
     result = empty_tensor((*indices.geometry.sizes, width), weight.geometry.dtype, device)
     if device is cpu:
+        steps = _picking(result.geometry, weight.geometry, indices.geometry)
+        if steps is not None and steps.run(result, weight, indices):
+            return noted("embedding", result, _picker(steps, result.geometry))
         places = values(indices)
         _check_range("embedding", places, rows)
         if result.geometry.numel:
             np.take(values(weight), places, axis=0, out=array_of(result), mode="clip")
     return result
+
+
+def _picking(out: Geometry, weight: Geometry, indices: Geometry) -> Picking | None:
+    """The loop that copies rows; None where there is none, or nothing to copy."""
+    if not out.numel or weight.lazy or indices.lazy or not indices.contiguous:
+        return None
+    key = ("embedding", indices)
+    steps: Picking | None = weight.plans.get(key)
+    if steps is None:
+        count, width = indices.numel, weight.sizes[1]
+        flat, vector = contiguous_geometry((count, width), out.dtype), contiguous_geometry((count,), indices.dtype)
+        steps = remember(weight.plans, key, picking(flat, weight, vector, 0, (count, 1)))
+    return steps
+
+
+def _picker(steps: Picking, geometry: Geometry) -> Callable[[Tensor, Tensor], Tensor | None]:
+    """The loop into a fresh tensor; None for an index that is no row."""
+
+    def run(weight: Tensor, indices: Tensor) -> Tensor | None:
+        result = new_like(geometry)
+        return result if steps.run(result, weight, indices) else None
+
+    return run
 
 
 def _check_range(operator: str, places: Array, rows: int) -> None:
