@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import type_error
-from ..dispatch.state import FAST_GLOBALS
+from ..dispatch.state import FAST_GLOBALS, STATE
 from ..memory.storage import new_object
 from ..tensor.geometry import watched_twin
 from ..tensor.tensor import Tensor
-from ..tensor.versions import version_of
+from ..tensor.versions import INFERENCE, version_of
 
 if TYPE_CHECKING:
     from .node import Node
@@ -239,6 +239,8 @@ def set_requires_grad(tensor: Tensor, value: bool = True) -> Tensor:
     dtype = tensor.geometry.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(f"only Tensors of floating point and complex dtype can require gradients, got {dtype}")
+    if tensor.counter is INFERENCE and not STATE.inference:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
     from . import record
 
     record.begin()
@@ -250,6 +252,4 @@ def set_requires_grad(tensor: Tensor, value: bool = True) -> Tensor:
 
 def version(tensor: Tensor) -> int:
     """The version of a tensor, -1 of one made in inference mode."""
-    from ..tensor.versions import INFERENCE
-
     return -1 if tensor.counter is INFERENCE else version_of(tensor)
