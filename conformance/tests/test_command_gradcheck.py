@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gaugeblock_conformance import command
+from gaugeblock_conformance import command, expectations
 from gaugeblock_conformance.gradcheck.operators import ORDERS
 from gaugeblock_conformance.gradcheck.rows import differentiable
 from gaugeblock_conformance.gradcheck.suite import identifier, operator_of, slow
@@ -131,3 +131,10 @@ def test_every_requirement_stands_for_an_operator_and_an_order() -> None:
     assert set(operators.values()) == set(differentiable())
     assert operators[identifier("mul.Tensor", "first_order")] == "mul.Tensor"
     assert set(slow().tests()) == set(requirements)
+
+
+def test_the_shipped_expectations_name_operators_that_are_checked() -> None:
+    shipped = expectations.shipped("gradcheck-torch", "2.13.0+cpu")
+    assert shipped is not None
+    manifest = expectations.read(shipped, set(operator_of()), "cpu")
+    assert manifest.expected["first_order/as-strided-scatter"].covers("derivative of output 0")
