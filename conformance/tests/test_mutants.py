@@ -21,7 +21,10 @@ from gaugeblock_conformance.requirement import AREA_PACKAGES
 NUMPY = discovery.load(discovery.resolve("numpy"))
 QUICK_ONES = ("select-is-off-by-one", "transpose-copies", "neg-of-zero-is-positive")
 
-SEQUENCES = ("excluded-keys-count", "outer-mode-is-first", "removed-kernel-stays", "tail-is-skipped")
+SEQUENCES = (
+    "excluded-keys-count", "outer-mode-is-first", "removed-kernel-stays", "tail-is-skipped", "retain-graph-is-lost",
+    "removed-hooks-run",
+)  # fmt: skip
 
 
 def _mutant(patch: Any, *operators: str) -> Mutant:

@@ -12,6 +12,7 @@ from ..backend import Array, DType, dtype_name, numpy_dtype
 from ..case import TensorCase, default_strides
 from ..session import Handle, Session
 from ..strategies import WRITABLE, tensors
+from ..trace import names_in
 from ..values import poison
 
 
@@ -80,10 +81,27 @@ def backward(s: Session, y: Handle, **flags: Any) -> None:
 def expect_grad(s: Session, x: Handle, want: Any, dtype: str | None = None) -> None:
     """Expect the field ``grad`` of ``x``: None, or these elements (a list is taken as float32)."""
     found = s.call("grad", x)
-    if want is None or not isinstance(found, Handle):
-        s.expect(None if found is None else "a tensor", None if want is None else "a tensor", f"grad of {x.name}")
+    s.expect(found is None, want is None, f"no grad of {x.name}", f"{s.text('grad', x)} is None", [x])
+    if found is None:
         return
     s.expect_values(found, want, signed_zero=False, dtype=dtype)
+
+
+def expect_node(s: Session, y: Handle, there: bool) -> None:
+    """Expect a node that made ``y``, or none."""
+    found = s.call("grad_fn", y) is not None
+    s.expect(found, there, f"a node of {s.origin(y)}", f"{s.text('grad_fn', y)} is not None", [y])
+
+
+def of_last(s: Session, form: str) -> tuple[str, list[Handle]]:
+    """An expression for what the last call gave, put for the braces in ``form``, and the variables that it mentions."""
+    target = s.steps()[-1].targets[0]  # type: ignore[union-attr]
+    return form.format(target), [Handle(None, target)]
+
+
+def operands_of_last(s: Session) -> list[Handle]:
+    """The variables among the arguments of the last call."""
+    return [Handle(None, name) for name in names_in(s.steps()[-1].args)]  # type: ignore[union-attr]
 
 
 def clear_log(s: Session) -> None:

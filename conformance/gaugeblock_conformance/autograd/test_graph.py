@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ..requirement import requirement
 from ..session import Handle, Session
 from ..strategies import broadcastable
 from ..strategies.shapes import Sizes
-from .leaves import expect_grad, gradient, leaf, ones_like
+from .leaves import expect_grad, gradient, leaf, of_last, ones_like, operands_of_last
 
 ACCUMULATOR = "AccumulateGrad"
 NAMES: list[tuple[Any, ...]] = [
@@ -46,10 +45,11 @@ def _node(s: Session, y: Handle) -> Any:
 def _expect_edge(s: Session, node: Any, edge: int, want: Any, slot: int = 0) -> None:
     """Expect the edge to lead to a node, or nowhere, and to that slot of it."""
     edges = s.call("next_functions", node)
-    s.expect(len(edges) > edge, True, f"an edge {edge}", f"len({s.text('next_functions', node)}) > {edge}")
-    s.expect(edges[edge][1], slot, f"slot of edge {edge}", f"{s.text('next_functions', node)}[{edge}][1]")
+    s.expect(len(edges) > edge, True, f"an edge {edge}", *of_last(s, f"len({{}}) > {edge}"))
+    s.expect(edges[edge][1], slot, f"slot of edge {edge}", *of_last(s, f"{{}}[{edge}][1]"))
     if want is None or edges[edge][0] is None:
-        s.expect(edges[edge][0] is None, want is None, f"edge {edge} leads nowhere", repr(None))
+        nowhere = of_last(s, f"{{}}[{edge}][0] is None")
+        s.expect(edges[edge][0] is None, want is None, f"edge {edge} leads nowhere", *nowhere)
         return
     s.expect(s.call("same_node", s.call("next_node", node, edge), want), True, f"edge {edge} leads to the producer")
 
@@ -61,8 +61,9 @@ def test_names(s: Session) -> None:
         y = s.call(operator, x, *[x if a is None else a for a in arguments])
         y = y[0] if isinstance(y, list | tuple) else y
         found = s.call("node_name", _node(s, y))
-        s.expect(re.fullmatch(r"(\w+?)\d+", found) is not None, True, f"{found!r} ends with a number", repr(None))
-        s.expect(found.rstrip("0123456789"), name, f"name of the node of {operator}", repr(found.rstrip("0123456789")))
+        s.expect(found[-1:].isdigit(), True, f"{found!r} ends with a number", *of_last(s, "{}[-1:].isdigit()"))
+        stem = of_last(s, "{}.rstrip('0123456789')")
+        s.expect(found.rstrip("0123456789"), name, f"name of the node of {operator}", *stem)
 
     s.table(NAMES, row)
 
@@ -85,7 +86,7 @@ def test_graph_is_the_program(s: Session, steps: list[tuple[int, int, int]]) -> 
             y = s.call(("mul.Tensor", "add.Tensor", "sub.Tensor")[kind], values[a], values[b])
             slot, needed = 0, needs[a] or needs[b]
         node = s.call("grad_fn", y)
-        s.expect(node is not None, needed, "a node of the result", repr(None))
+        s.expect(node is not None, needed, "a node of the result", f"{s.text('grad_fn', y)} is not None", [y])
         if needed and kind != 3:
             for edge, place in enumerate((a, b)):
                 if nodes[place] is not None:
@@ -111,7 +112,8 @@ def _expect_accumulator(s: Session, node: Any, edge: int, x: Handle) -> None:
     if following is None:
         s.expect(None, ACCUMULATOR, f"edge {edge}")
     name = s.call("node_name", following)
-    s.expect(name.endswith(ACCUMULATOR), True, f"the node behind edge {edge} accumulates", repr(None))
+    ends = of_last(s, f"{{}}.endswith({ACCUMULATOR!r})")
+    s.expect(name.endswith(ACCUMULATOR), True, f"the node behind edge {edge} accumulates", *ends)
     s.expect_same(s.call("node_variable", following), x)
 
 
@@ -134,7 +136,8 @@ def test_uses_share_an_accumulator(s: Session, uses: int) -> None:
 def test_empty_edges(s: Session, needs: list[bool]) -> None:
     tensors = [leaf(s, [1.0]) if need else s.tensor([1.0]) for need in needs]
     node = _node(s, s.call("cat", tensors))
-    s.expect(len(s.call("next_functions", node)), len(needs), "number of edges", repr(None))
+    edges = s.call("next_functions", node)
+    s.expect(len(edges), len(needs), "number of edges", *of_last(s, "len({})"))
     for edge, (x, need) in enumerate(zip(tensors, needs, strict=True)):
         if need:
             _expect_accumulator(s, node, edge, x)
@@ -150,7 +153,8 @@ def test_what_a_product_saves(s: Session) -> None:
         node = _node(s, s.call(operator, x, y))
         for name, needed, values in (("self", second, [2.0, 3.0]), ("other", first, [5.0, 7.0])):
             saved = s.call("saved", node, name)
-            s.expect(saved is not None, needed, f"{name} is saved by {operator}", repr(None))
+            expression = f"{s.text('saved', node, name)} is not None"
+            s.expect(saved is not None, needed, f"{name} is saved by {operator}", expression, operands_of_last(s))
             if isinstance(saved, Handle):
                 s.expect_values(saved, values)
 
@@ -164,9 +168,9 @@ def test_results_and_arguments_saved(s: Session) -> None:
         y = s.call(operator, x, *[s.tensor([3.0, 3.0]) if a is None else a for a in arguments])
         node = _node(s, y)
         names = s.call("saved_names", node)
-        s.expect(name in names, True, f"{operator} saves {name}", repr(None))
+        s.expect(name in names, True, f"{operator} saves {name}", *of_last(s, f"{name!r} in {{}}"))
         if name == "result":
-            s.expect("self" in names, False, f"{operator} saves its argument", repr(None))
+            s.expect("self" in names, False, f"{operator} saves its argument", *of_last(s, "'self' in {}"))
             saved = s.call("saved", node, name)
             s.expect_values(saved, s.read(y).copy())
         elif name == "self":

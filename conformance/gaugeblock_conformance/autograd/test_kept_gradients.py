@@ -39,7 +39,8 @@ def test_kept_gradients(s: Session, program: Program, keeps: list[bool]) -> None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = s.call("grad", y)
-        s.expect(found is not None, keeping and k + 2 in reached, "a kept gradient", repr(None))
+        there, expression = keeping and k + 2 in reached, f"{s.text('grad', y)} is not None"
+        s.expect(found is not None, there, "a kept gradient", expression, [y])
         if isinstance(found, Handle):
             want = _last_by(program, k)
             if np.abs(want).max() < duals.EXACT:
@@ -61,7 +62,7 @@ def test_reading_an_unkept_gradient(s: Session) -> None:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         found = s.call("grad", y)
-    s.expect(found is None, True, "no gradient", repr(None))
+    s.expect(found is None, True, "no gradient", f"{s.text('grad', y)} is None", [y])
     s.expect(len(seen) > 0, True, "a warning", repr(None))
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")

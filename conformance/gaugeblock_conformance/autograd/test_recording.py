@@ -14,7 +14,7 @@ from ..forall import forall
 from ..requirement import requirement
 from ..session import Handle, Session
 from ..strategies import dtypes
-from .leaves import backward, expect_grad, gradient, leaf, leaf_of, small_floats
+from .leaves import backward, expect_grad, expect_node, gradient, leaf, leaf_of, small_floats
 
 POINTWISE = ("neg", "exp", "sin", "tanh", "sigmoid", "abs", "clone", "square", "floor")
 
@@ -52,7 +52,7 @@ def test_results_of_one_argument(s: Session, operator: str, needs: bool, recordi
     with entered(s.call, *([] if recording else [NoGrad()])):
         y = s.call(operator, x)
         s.expect(s.call("requires_grad", y), needs and recording, f"requires_grad of {operator}'s result")
-        s.expect(s.call("grad_fn", y) is not None, needs and recording, f"a node of {operator}'s result", "None")
+        expect_node(s, y, needs and recording)
 
 
 @requirement("autograd/recorded-iff-grad-is-needed")
@@ -115,7 +115,7 @@ def test_integral_results(s: Session) -> None:
         for result in y if isinstance(y, list | tuple) else [y]:
             integral = not str(s.observe("dtype", result)).startswith(("float", "bfloat", "complex"))
             s.expect(s.call("requires_grad", result), not integral, f"requires_grad of {operator}'s result")
-            s.expect(s.call("grad_fn", result) is None, integral, f"no node of {operator}'s result", "None")
+            expect_node(s, result, not integral)
 
     s.table(
         [
@@ -144,9 +144,10 @@ def test_which_dtypes_may_require_grad(s: Session, dtype: str) -> None:
 @requirement("autograd/variable-is-tensor")
 def test_variable(s: Session) -> None:
     x, plain = leaf(s, [1.0]), s.tensor([1.0])
-    s.expect(type(x.raw) is type(plain.raw), True, "one type", repr(None))
+    s.expect(type(x.raw) is type(plain.raw), True, "one type", f"type({x.name}) is type({plain.name})", [x, plain])
     y = s.call("variable", x)
-    s.expect(isinstance(y, Handle) and type(y.raw) is type(x.raw), True, "type of a variable", repr(None))
+    same = isinstance(y, Handle) and type(y.raw) is type(x.raw)
+    s.expect(same, True, "type of a variable", f"type({s.text('variable', x)}) is type({x.name})", [x])
     s.expect_values(y, [1.0])
     backward(s, s.call("mul.Scalar", x, 2))
     expect_grad(s, x, [2.0])
