@@ -39,9 +39,8 @@ def test_whole_table_loads() -> None:
     assert derivatives.load()["mul.Tensor"].formulas[("self",)] == "grad * other.conj()"
 
 
-@pytest.mark.parametrize("file", derivatives.table_files())
-def test_every_differentiable_row_has_an_entry(file: str) -> None:
-    assert [row for row in undeclared() if row.startswith(f"{file}:")] == []
+def test_every_differentiable_row_has_an_entry() -> None:
+    assert undeclared() == ()
 
 
 def test_entry_kinds() -> None:
