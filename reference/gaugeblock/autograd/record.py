@@ -73,7 +73,7 @@ def kind_of(schema: Schema) -> str:
     """ "out", "inplace", "view" or "fresh"."""
     if schema.is_out:
         return "out"
-    if any(argument.written for argument in schema.arguments):
+    if any(one.alias is not None and one.alias.mutable for one in schema.returns):
         return "inplace"
     return "view" if any(one.alias is not None for one in schema.returns) else "fresh"
 
