@@ -28,8 +28,8 @@ _UNOFFERED = ("celu", "constant_pad_nd", "trace", "block_diag", "chain_matmul", 
                "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window", "diag_embed",
                "diagonal_scatter", "select_scatter", "dist", "fill", "linalg_matrix_exp", "tril_indices",
                "triu_indices")  # fmt: skip
-# Solvers that round as their memory lies, and functions whose in-place form takes its arguments in another order.
-_ROUNDED = ("linalg_lstsq", "linalg_solve_triangular")
+# What rounds as its memory lies, and functions whose in-place form takes its arguments in another order.
+_ROUNDED = ("linalg_lstsq", "linalg_solve_triangular", "addr")
 _TURNED = ("polygamma", "special_polygamma")
 # Left alone, version and all, where they have nothing to drop.
 _IDLE = ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout")

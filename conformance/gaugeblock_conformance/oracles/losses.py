@@ -43,11 +43,25 @@ def cross_entropy(
     x: Array, target: Array, weight: Array | None, reduction: int, ignored: int, smoothing: float
 ) -> Array:
     """The likelihood of the target class, mixed with that of all classes alike."""
-    logs, share = log_shares(x, 1), np.longdouble(smoothing)
+    return _mixed(log_shares(x, 1), target, weight, reduction, ignored, smoothing)
+
+
+def cross_entropy_unit(
+    x: Array, target: Array, weight: Array | None, reduction: int, ignored: int, smoothing: float
+) -> Array:
+    """The logarithms of shares are as exact as the largest of their operands."""
+    largest = np.broadcast_to(np.abs(x).max(axis=1, keepdims=True, initial=0), x.shape)
+    return _mixed(-largest, target, weight, reduction, ignored, smoothing)
+
+
+def _mixed(
+    logs: Array, target: Array, weight: Array | None, reduction: int, ignored: int, smoothing: float
+) -> Array:
+    share = np.longdouble(smoothing)
     loss, whole = likelihood(logs, target, weight, reduction, ignored)
     each = np.where(target == ignored, 0, -(logs if weight is None else logs * weight[None, :]).sum(axis=1))
     alike = each if reduction == 0 else each.sum() / (whole if reduction == 1 else 1)
-    return np.asarray((1 - share) * loss + share / x.shape[1] * alike)
+    return np.asarray((1 - share) * loss + share / logs.shape[1] * alike)
 
 
 def of_chances(x: Array, target: Array, weight: Array | None, reduction: int) -> Array:
@@ -185,6 +199,7 @@ LOSSES: dict[str, Oracle] = {
 
 # Sums of absolute terms, where they are not the loss of absolute values.
 LOSS_UNITS: dict[str, Oracle] = {
+    "cross_entropy_loss": cross_entropy_unit,
     "binary_cross_entropy": of_chances,
     "binary_cross_entropy_with_logits": of_logits_unit,
     "soft_margin_loss": LOSSES["soft_margin_loss"],
