@@ -132,3 +132,59 @@ def test_a_view_of_a_tensor_that_overlaps_itself() -> None:
         view = overlapping.as_strided((3,), (1,))
         found.append(lib.autograd.grad(view, overlapping, lib.arange(1.0, 4.0, dtype=lib.float64))[0].numpy())
     np.testing.assert_array_equal(*found)
+
+
+def changed(write: Function) -> Function:
+    """What a write makes of a copy."""
+
+    def function(lib: Any, x: Any) -> Any:
+        copy = x * 1
+        write(copy, x)
+        return copy
+
+    return function
+
+
+def seen(view: Callable[[Any], Any], write: Function) -> Function:
+    """What a view of a copy shows after a write into the copy."""
+
+    def function(lib: Any, x: Any) -> Any:
+        copy = x * 1
+        part = view(copy)
+        write(copy, x)
+        return part * part
+
+    return function
+
+
+WRITES: dict[str, Function] = {
+    "imaginary part": changed(lambda z, x: z.imag.mul_(3)),
+    "imaginary part of the conjugate": changed(lambda z, x: z.conj().imag[:, 1:].mul_(x.real[:, 1:])),
+    "conjugate": changed(lambda z, x: z.conj()[0].mul_(1 + 2j)),
+    "turned": changed(lambda z, x: z.t()[1].mul_(x[:, 0])),
+    "diagonal": changed(lambda z, x: z.diagonal().copy_(x[0, :3] * 2)),
+    "windows": changed(lambda z, x: z.t().unfold(0, 2, 2)[0].zero_()),
+    "rows": changed(lambda z, x: z[1:].mul_(x[:-1])),
+    "imaginary part, seen": seen(lambda z: z.imag, lambda z, x: z.mul_(x)),
+    "conjugate, seen": seen(lambda z: z.conj(), lambda z, x: z[0].mul_(x[1])),
+    "pairs": lambda lib, x: changed(lambda z, y: lib.view_as_complex(z).mul_(x))(lib, lib.view_as_real(x)),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("twice", [False, True], ids=["first", "second"])
+def test_gradients_after_writes_through_views(name: str, twice: bool) -> None:
+    rng = np.random.default_rng(4)
+    array = rng.normal(size=(3, 4)) + 1j * rng.normal(size=(3, 4))
+    found = []
+    for lib in (gb, torch):
+        leaf = lib.from_numpy(array.copy()).requires_grad_()
+        result = WRITES[name](lib, leaf)
+        seeds = np.arange(1.0, result.numel() + 1).reshape(tuple(result.shape)) * (1 + 0.5j)
+        seed = lib.from_numpy(seeds if result.is_complex() else np.ascontiguousarray(seeds.real)).requires_grad_(twice)
+        grads = lib.autograd.grad(result, leaf, seed, create_graph=twice)
+        if twice:
+            grads = lib.autograd.grad(grads[0].abs().sum(), (leaf, seed), allow_unused=True, materialize_grads=True)
+        found.append([grad.resolve_conj().numpy() for grad in grads])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)

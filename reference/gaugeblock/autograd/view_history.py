@@ -23,6 +23,7 @@ from .autograd_meta import (
     watch,
 )
 from .node import Node
+from .view_window import Window
 
 DEFAULT, MULTIPLE, NO_GRAD = "default", "multiple", "no_grad"
 FORBIDDEN = {
@@ -164,40 +165,34 @@ YOUNG = (0, 1)
 class AsStridedBackward0(Node):
     """Reads a view from its base by sizes, strides and offset."""
 
-    __slots__ = ("base_geometry", "offset", "view_geometry")
+    __slots__ = ("window",)
 
     label = "AsStridedBackward0"
 
     def __init__(self, edge: Edge | None, base: Tensor, view: Tensor) -> None:
         super().__init__((edge,), (unwatched(view.geometry),))
-        self.base_geometry = unwatched(base.geometry)
-        self.view_geometry = unwatched(view.geometry)
-        self.offset = view.offset - base.offset
+        self.window = Window(base, view)
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
         """The gradient written into zeros of the base's sizes, where the view lies."""
-        from .derivative_helpers import helpers
-
-        base, view = self.base_geometry, self.view_geometry
-        back = helpers()["as_strided_back"]
-        return (back(grads[0], base.shape, base.strides, 0, view.sizes, view.strides, self.offset),)
+        return (self.window.placed(grads[0]),)
 
 
 class CopySlices(Node):
     """The gradient of a base that a view was written to: `node` runs on the part of the view, the rest passes."""
 
-    __slots__ = ("base_geometry", "node", "offset", "view_geometry")
+    __slots__ = ("base_geometry", "node", "view_geometry", "window")
 
     label = "CopySlices"
 
     def __init__(self, edge: Edge | None, base: Tensor, view: Tensor, node: Any) -> None:
         rest = node.edges[1:] if node.writes_self else node.edges
         super().__init__((edge, *rest), (unwatched(base.geometry),))
-        if node.writes_self:
+        if node.writes_self and node.edges[0] is None:
             node.edges = (edge, *rest)
         self.base_geometry: Geometry = unwatched(base.geometry)
         self.view_geometry: Geometry = unwatched(view.geometry)
-        self.offset = view.offset - base.offset
+        self.window = Window(base, view)
         self.node = node
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
@@ -209,9 +204,11 @@ class CopySlices(Node):
         if self.released:
             raise RuntimeError(FREED)
         given: Any = grads[0]
+        if requires_grad(given) or not self.window.plain:
+            return self._anew(given)
         result: Any = laid_out(given, self.base_geometry)
         view = self.view_geometry
-        part = result.as_strided(view.sizes, view.strides, result.storage_offset() + self.offset)
+        part = result.as_strided(view.sizes, view.strides, result.storage_offset() + self.window.offset)
         results = list(self.node.apply([part.clone()]))
         own = results.pop(0) if self.node.writes_self else None
         if self.edges[0] is None:
@@ -221,6 +218,19 @@ class CopySlices(Node):
         else:
             part.copy_(fitted(own, view, self.node))
         return (result, *results)
+
+    def _anew(self, given: Any) -> Sequence[Tensor | None]:
+        """The same without writing: what is recorded, or elements that are not simply those of the base."""
+        from .gradient_shape import fitted
+
+        results = list(self.node.apply([self.window.read(given)]))
+        own = results.pop(0) if self.node.writes_self else None
+        if self.edges[0] is None:
+            return (None, *results)
+        total = self.window.cleared(given)
+        if own is not None:
+            total = total + self.window.placed(fitted(own, self.view_geometry, self.node))
+        return (total, *results)
 
     def release(self) -> None:
         """Let go of what the write saved."""
