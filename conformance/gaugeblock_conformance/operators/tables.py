@@ -12,6 +12,7 @@ from ..oracles.components import COMPONENTS
 from ..oracles.decompositions import DECOMPOSITIONS
 from ..oracles.distances import DISTANCES
 from ..oracles.equations import EQUATIONS
+from ..oracles.factorizations import FACTORIZATIONS
 from ..oracles.fourier import FOURIER, SHIFTS
 from ..oracles.grids import GRIDS
 from ..oracles.lookups import LOOKUPS
@@ -35,8 +36,8 @@ from ..oracles.windows import WINDOWS
 # Those that compute in the operands' own dtype, and those that want them wide.
 NATIVE: tuple[dict[str, Oracle], ...] = (MOVES, PIECES, ORDERING, MAKING, SHIFTS, WINDOWS)
 WIDE: tuple[dict[str, Oracle], ...] = (
-    SUMS, TOTALS, ACTIVATIONS, NETWORKS, DECOMPOSITIONS, EQUATIONS, FOURIER, POLYNOMIALS, TRANSCENDENTAL, COMPONENTS,
-    STATISTICS, SCATTERS,
+    SUMS, TOTALS, ACTIVATIONS, NETWORKS, DECOMPOSITIONS, FACTORIZATIONS, EQUATIONS, FOURIER, POLYNOMIALS,
+    TRANSCENDENTAL, COMPONENTS, STATISTICS, SCATTERS,
 )  # fmt: skip
 # Steps of neural networks.
 STEPS: tuple[dict[str, Oracle], ...] = (

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .decompositions import equal, exchanged, one_triangle, sizes_of, triangles
+from .decompositions import equal, one_triangle, sizes_of
+from .factorizations import exchanged, triangles
 from .matrices import adjoint, exponential, eye, frobenius, inverse, norms, power, singular_values
 from .moves import Oracle, Undefined
 from .near import Claim, Near, Such, exactly
