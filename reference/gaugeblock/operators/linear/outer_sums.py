@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.dtype import bool_, int64
+from ...core.dtype import bool_
 from ...core.promotion import promote_types
 from ...iteration.operand import Number
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
-from ...tensor.views import expand
+from ...tensor.views import diagonal, expand
 from ..arrays import check_same_device, outline, values, widened
 from ..invoke import apply
 from ..number_limits import check_fits
+from ..prepared import renoted
 from ..products import check_batches
+from ..reductions import sum_all
 from ..scaled_products import scaled
 from .checks import store
 
@@ -68,9 +70,9 @@ def trace(self: Tensor) -> Tensor:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {geometry.ndim}")
     if geometry.dtype is bool_:
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
-    dtype = int64 if geometry.dtype.kind == 1 else geometry.dtype
-    result, target = outline((), dtype, geometry.device)
+    if not geometry.lazy:
+        return renoted("trace", sum_all(diagonal(self)))
+    result, target = outline((), geometry.dtype, geometry.device)
     if target is not None:
-        diagonal = np.diagonal(values(self))
-        store(target, widened(diagonal, geometry.dtype).sum(dtype=None if dtype.kind > 1 else np.int64))
+        store(target, np.diagonal(values(self)).sum())
     return result
