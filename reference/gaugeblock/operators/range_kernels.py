@@ -111,7 +111,7 @@ def few_between(first: Any, last: Any, count: int) -> Tensor | None:
     if first.__class__ not in NUMBERS or last.__class__ not in NUMBERS or kind not in PACKED:
         return None
     if count > 1 and kind in (float32, float64):
-        begin, end = float(first), float(last)
+        begin, end = float(first), float(last)  # type: ignore[arg-type]
         steps = (begin, (end - begin) / (count - 1), end, float((count + 1) // 2), float(count - 1))
         return count_by(new_like(contiguous_geometry((count,), kind)), steps)
     if not 0 < count <= SHORT:
