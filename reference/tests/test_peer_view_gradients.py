@@ -188,3 +188,18 @@ def test_gradients_after_writes_through_views(name: str, twice: bool) -> None:
         found.append([grad.resolve_conj().numpy() for grad in grads])
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in WRITES if name != "pairs"])
+def test_tangents_after_writes_through_views(name: str) -> None:
+    rng = np.random.default_rng(6)
+    array, direction = (rng.normal(size=(3, 4)) + 1j * rng.normal(size=(3, 4)) for _ in range(2))
+    found = []
+    for lib in (gb, torch):
+        forward: Any = lib.autograd.forward_ad
+        with forward.dual_level():
+            dual = forward.make_dual(lib.from_numpy(array.copy()), lib.from_numpy(direction.copy()))
+            tangent = forward.unpack_dual(WRITES[name](lib, dual)).tangent
+            assert not tangent.requires_grad
+            found.append(tangent.resolve_conj().numpy())
+    np.testing.assert_allclose(*found, rtol=1e-12)

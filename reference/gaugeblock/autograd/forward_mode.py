@@ -14,7 +14,7 @@ from typing import Any
 from ..dispatch.operator import Operator
 from ..dispatch.state import STATE
 from ..operators.rows import rows
-from ..tensor.geometry import unwatched
+from ..tensor.geometry import CONJUGATE, NEGATIVE, unwatched
 from ..tensor.tensor import Tensor
 from .autograd_meta import more_of, requires_grad
 from .below import below
@@ -23,6 +23,7 @@ from .expressions import expression, find_name
 from .formulas import result_names
 from .grad_mode import enable_grad
 from .public import gb
+from .view_window import Window
 
 
 class _Dual:
@@ -128,11 +129,20 @@ def _write(tensor: Tensor, tangent: Tensor | None) -> None:
     if base is not None:
         whole: Any = gb.zeros_like(base)
         set_tangent(base, whole)
-        geometry = unwatched(tensor.geometry)
-        part = whole.as_strided(geometry.sizes, geometry.strides, tensor.offset - base.offset + whole.storage_offset())
-        part.copy_(tangent)
-        tangent = part
+        tangent = _written(whole, Window(base, tensor), tangent)
     set_tangent(tensor, tangent)
+
+
+def _written(whole: Any, window: Window, tangent: Any) -> Tensor:
+    """Write the tangent of a view into that of its base; the part of the base's where that is a view of it."""
+    source = gb.view_as_real(whole) if window.pairs_of_base else whole
+    part: Any = source.as_strided(window.size, window.stride, window.offset + source.storage_offset())
+    part = gb.view_as_complex(part) if window.pairs_of_view else part
+    part = part.conj() if window.lazy & CONJUGATE and part.is_complex() else part
+    if window.lazy & NEGATIVE:
+        part.copy_(-tangent)
+        return tangent  # type: ignore[no-any-return]
+    return part.copy_(tangent)  # type: ignore[no-any-return]
 
 
 def _by_name(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -270,7 +280,7 @@ def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = Fa
     """The tangents by differentiating the derivative with respect to the gradient that goes in."""
     from .backward import grad
 
-    recording = STATE.grad
+    recording = STATE.grad and _any_requires_grad(tuple(given.values()))
     inputs: list[Tensor] = []
     tangents: list[Tensor] = []
 
@@ -306,6 +316,19 @@ def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = Fa
             )  # fmt: skip
     order = iter(found)
     return [None if one is None else next(order) for one in results]
+
+
+def _any_requires_grad(values: Any) -> bool:
+    """Whether a tensor among the values, or the tangent of one, requires a gradient."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            if _any_requires_grad(value):
+                return True
+        elif isinstance(value, Tensor):
+            tangent = tangent_of(value)
+            if requires_grad(value) or (tangent is not None and requires_grad(tangent)):
+                return True
+    return False
 
 
 def _laid(tangent: Any, like: Tensor) -> Any:
