@@ -143,6 +143,30 @@ def test_running_statistics(s: Session, momentum: float, name: str, dtype: str, 
         s.expect(bool(close.all()), True, f"{name} moves the running {what} by its momentum", "None")
 
 
+@requirement("operators/group-norm-takes-any-strides")
+@forall(code=hs.binary(min_size=CODE_LENGTH, max_size=CODE_LENGTH), weight=0.2)
+def test_group_norm_of_any_strides(s: Session, code: bytes) -> None:
+    call = draw("native_group_norm", code)
+    positional, keywords = call.bind(s.build)
+    judge(s, call, s.call(call.operator, *positional, **keywords))
+
+
+@requirement("operators/antialiasing-treats-columns-alike")
+@forall(
+    name=hs.sampled_from(["_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"]),
+    rows=hs.integers(1, 5),
+    wanted=hs.integers(1, 7),
+    dtype=st.dtypes("float32", "float64"),
+    weight=0.2,
+)
+def test_antialiased_columns(s: Session, name: str, rows: int, wanted: int, dtype: str) -> None:
+    given = (np.arange(rows * 2) * 7 % 11).reshape(1, 1, rows, 2).astype(np.float64)
+    both = _values(s, s.call(name, s.tensor(given, dtype), (wanted, 2), False))
+    alone = s.call(name, s.tensor(given[..., :1], dtype), (wanted, 1), False)
+    s.expect_shape(alone, (1, 1, wanted, 1))
+    s.expect_close(alone, both[..., :1], np.full((1, 1, wanted, 1), {"float32": 1e-5, "float64": 1e-13}[dtype]))
+
+
 @requirement("operators/every-operator-gives-what-its-row-says")
 @forall(code=hs.binary(min_size=CODE_LENGTH, max_size=CODE_LENGTH), weight=0.1)
 def test_group_norm_of_contiguous_tensors(s: Session, code: bytes) -> None:
