@@ -112,6 +112,20 @@ def _next_column(array: Array, c: Intercepted) -> Array | None:
     return np.roll(array, 1, axis=-1) if array.ndim and array.shape[-1] > 1 else None
 
 
+def _first_row(array: Array, c: Intercepted) -> Array | None:
+    """An image of width 1 repeats its first row."""
+    return np.broadcast_to(array[:, :, :1], array.shape) if array.ndim == 4 and array.shape[3] == 1 else None
+
+
+def _packed_weight(c: Intercepted) -> Any:
+    """The weight is read as if nothing lay between its elements."""
+    weight = c.args[1]
+    if not c.is_tensor(weight):
+        return c.right()
+    sizes, _, offset = c.geometry(weight)
+    return c.instead(c.args[0], c.restride(weight, sizes, (1,), offset), *c.args[2:], **c.kwargs)
+
+
 def _within_lines(array: Array, c: Intercepted) -> Array | None:
     """Places are counted within a line of the image."""
     return array % c.backend.shape(c.args[0])[-1]
@@ -150,6 +164,7 @@ _FAULTS: dict[str, tuple[tuple[str, ...], Patch]] = {
     "antialiased-cubic-has-the-other-parameter": (
         ("_upsample_bicubic2d_aa",), _instead_of("_upsample_bicubic2d_aa", "upsample_bicubic2d")
     ),
+    "antialiased-column-repeats-its-first-row": (("_upsample_bilinear2d_aa",), values(_first_row)),
     "grid-reflects-as-border": (
         ("grid_sampler", "grid_sampler_2d"), _changed("padding_mode", lambda mode: min(mode, 1))
     ),
@@ -158,6 +173,7 @@ _FAULTS: dict[str, tuple[tuple[str, ...], Patch]] = {
     "reciprocal-deviation-is-deviation": (("native_layer_norm", "native_batch_norm"), _part(2, lambda a, c: 1 / a)),
     "norm-forgets-eps": (("batch_norm", "instance_norm", "_fused_rms_norm"), _without_eps),
     "group-norm-has-one-group": (("group_norm",), _always("num_groups", 1)),
+    "group-norm-packs-its-weight": (("native_group_norm",), _packed_weight),
     "running-statistics-move-twice": (("batch_norm", "instance_norm"), _changed("momentum", lambda m: min(2 * m, 0.9))),
     "root-mean-square-is-deviation": (("rms_norm",), _centred),
     "bag-mean-is-sum": (("embedding_bag",), _changed("mode", lambda mode: mode if mode == 2 else 0)),
