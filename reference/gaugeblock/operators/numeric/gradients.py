@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.dtype import DEFAULTS, bool_
 from ...core.errors import wrap_dims
+from ...core.promotion import promote_types
 from ...iteration.operand import Number
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
@@ -45,17 +46,22 @@ def _slopes(self: Tensor, spacing: Sequence[Any], dims: Sequence[int] | None, ed
                 f"torch.gradient expected each tensor of spacing to have as many elements as the dim, {size}, got "
                 f"sizes {list(step.geometry.sizes)}"
             )
-        turned = isinstance(step, Tensor) and step.geometry.dtype.is_complex
-        kind = dtype.to_complex() if turned else dtype
+        kind = dtype
+        if isinstance(step, Tensor):
+            own = step.geometry.dtype
+            kind = promote_types(geometry.dtype, DEFAULTS.dtype if own.kind < 2 else own)
         result, target = outline(geometry.sizes, kind, geometry.device)
         if target is not None:
-            array = np.moveaxis(values(self).astype(np.complex128 if dtype.is_complex else np.float64), place, -1)
-            wide = np.complex128 if turned else np.float64
-            points = values(step).astype(wide) if isinstance(step, Tensor) else np.arange(size) * step
+            array = np.moveaxis(_wide(values(self)), place, -1)
+            points = _wide(values(step)) if isinstance(step, Tensor) else np.arange(size) * step
             with np.errstate(all="ignore"):
                 target[...] = np.moveaxis(_differences(array, points, edge_order), -1, place)
         results.append(result)
     return tuple(results)
+
+
+def _wide(array: Array) -> Array:
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 def _differences(f: Array, x: Array, edge_order: int) -> Array:
