@@ -5,6 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..dispatch.dispatcher import call
+from ..dispatch.registry import REGISTRY
+from ..dispatch.state import FAST_GLOBALS
 from ..tensor.geometry import unwatched
 from ..tensor.tensor import Tensor
 from . import hooks
@@ -82,8 +85,16 @@ def backward(
     run_from(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
+DETACH = REGISTRY.find("detach_")
+
+
 def detach_(self: Tensor) -> Tensor:
     """Forget the recorded history, in place. RuntimeError for a view."""
+    return call(DETACH, self) if FAST_GLOBALS["SPECIAL"] else forget_history(self)  # type: ignore[no-any-return]
+
+
+def forget_history(self: Tensor) -> Tensor:
+    """detach_ itself. RuntimeError for a view."""
     if self.base is not None and self.autograd is not None:
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
     self.autograd = None

@@ -54,6 +54,12 @@ def shown_suffix(self: Tensor) -> str:
     return "" if self.autograd is None else str(members().shown_suffix(self))
 
 
+def forget_history(self: Tensor) -> Tensor:
+    """detach_ of a watched tensor, below the dispatcher."""
+    result: Tensor = members().forget_history(self)
+    return result
+
+
 def refresh_plain(self: Tensor) -> None:
     """After the storage or the metadata of a watched tensor was replaced."""
     import_module("..autograd.autograd_meta", __package__).refresh_plain(self)
@@ -65,5 +71,5 @@ for _name, _value in UNWATCHED.items():
     setattr(Tensor, _name, _property(_name, _value))
 hooks.dispatched["set_requires_grad"] = set_requires_grad
 hooks.dispatched["shown_suffix"] = shown_suffix
-hooks.dispatched["detach_"] = _method("detach_")
+hooks.dispatched["detach_"] = forget_history
 hooks.dispatched["refresh_plain"] = refresh_plain
