@@ -34,7 +34,7 @@ from .caller import Caller
 from .converters import NO
 from .prepared_table import PARAMETERS
 from .source import ALLOCATE, indent
-from .written_forms import fills, writable, writing
+from .written_forms import fills, shares, writable, writing
 
 
 class Argument(NamedTuple):
@@ -195,7 +195,7 @@ def slow_prepared(caller: Caller, name: str) -> Callable[..., Any]:
         result = caller(*given, **named)
         if geometry is not None and writable(geometry) and out.geometry is geometry:
             plans, key = _first(values).plans, (key, geometry)
-            if key not in plans:
+            if key not in plans and not shares(out, values):
                 plain = {name: value for name, value in named.items() if name != "out"}
                 again, runner = with_runner(operator, caller, *given, **plain)
                 runner = found_runner(runner, values, given, plain) if fills(again, geometry) else None

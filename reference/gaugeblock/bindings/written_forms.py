@@ -45,7 +45,7 @@ def writing(runner: Any, geometry: Geometry) -> Callable[..., Tensor | None]:
     memmove, nbytes = ctypes.memmove, geometry.nbytes
 
     def copy(out: Tensor, *values: Any) -> Tensor | None:
-        if _shares(out, values):
+        if shares(out, values):
             return None
         result = runner(*values)
         if result is None or result.geometry is not geometry:
@@ -57,13 +57,14 @@ def writing(runner: Any, geometry: Geometry) -> Callable[..., Tensor | None]:
     return copy
 
 
-def _shares(out: Tensor, values: Any) -> bool:
+def shares(out: Tensor, values: Any) -> bool:
+    """Whether a tensor among the values, those in lists included, is on the storage of `out`."""
     storage = out.storage
     for value in values:
         kind = value.__class__
         if kind is Tensor:
             if value.storage is storage:
                 return True
-        elif kind in (list, tuple) and _shares(out, value):
+        elif kind in (list, tuple) and shares(out, value):
             return True
     return False
