@@ -12,8 +12,8 @@ class Hint:
     """``prepare`` says what becomes of an argument before the operator gets it (a name of ``PREPARE``); ``finish`` what
     of the results (a name of ``FINISH``), where several are right or they are not smooth. ``within`` narrows the range
     of an argument's values; ``fixed`` are arguments that are not drawn; by those in ``constant`` nothing is derived,
-    those in ``packed`` are contiguous. ``seeded``: the same random numbers each time, as for all rows of family random.
-    ``skip``: why it is not tested.
+    those in ``packed`` are contiguous. ``wide``: every operand has dims, none of size 1. ``seeded``: the same random
+    numbers each time, as for all rows of family random. ``skip``: why it is not tested.
     """
 
     prepare: Mapping[str, str] = field(default_factory=dict)
@@ -22,6 +22,7 @@ class Hint:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     constant: tuple[str, ...] = ()
     packed: tuple[str, ...] = ()
+    wide: bool = False
     seeded: bool = False
     skip: str = ""
 
@@ -51,6 +52,11 @@ HINTS: dict[str, Hint] = {
     "special_bessel_y0": Hint(within={"self": (0.3, 3.0)}),
     "special_bessel_y1": Hint(within={"self": (0.3, 3.0)}),
     "poisson_nll_loss": Hint(within={"target": (1.0, 4.0)}),
+    # Gradients that are divided by how often a row was taken are not those of the function.
+    "embedding": Hint(fixed={"scale_grad_by_freq": False}),
+    # Deviations of one element are 0: there they have a kink.
+    "std": Hint(wide=True),
+    "std_mean": Hint(wide=True),
     # No singular value is cut off.
     "linalg_pinv": Hint(prepare={"self": "hermitian"}, within=_SMALL_BOUNDS),
     "poisson": Hint(within={"self": (0.3, 3.0)}),

@@ -135,6 +135,8 @@ def _trial(call: OperatorCall, dtype: str, hint: Hint, seed: int, k: int) -> Tri
         call = call.with_argument(name, value)
     if not all(case.numel for case in call.tensors):
         return None
+    if hint.wide and any(not case.sizes or 1 in case.sizes for case in call.tensors):
+        return None
     constant = (*hint.constant, *undifferentiable(call.operator))
     trial = Trial(_placed(call, dtype, hint, np.random.default_rng((seed, k))), hint, constant, seed)
     return trial if trial.inputs else None
