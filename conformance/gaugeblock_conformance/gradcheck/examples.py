@@ -63,6 +63,10 @@ EXAMPLES: dict[str, tuple[Mapping[str, Any], ...]] = {
         {"input": Operand((2, 3, 2)), "weight": None, "bias": Operand((3,)), "running_mean": None, "running_var": None,
          "training": True, "momentum": 0.1, "eps": 0.125, "cudnn_enabled": False},
     ),
+    "einsum": (
+        {"equation": "ij,jk->ik", "tensors": [Operand((2, 3)), Operand((3, 2))]},
+        {"equation": "ii->i", "tensors": [Operand((3, 3))]},
+    ),
     "gradient.scalarrayint": ({"self": Operand((4, 3)), "spacing": (0.5,), "dim": 0},),
 }
 
