@@ -16,7 +16,9 @@ PACKAGES = {
     "gaugeblock_reports": set(),
 }  # type: dict[str, set[str]]
 # Floors of the engine, lowest first: a room imports from those before it.
-FLOORS = ("core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "autograd", "interop", "bindings", "nn")
+FLOORS = (
+    "core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "autograd", "interop", "bindings", "nn",
+)  # fmt: skip
 
 
 def sources(package: str) -> list[Path]:

@@ -90,7 +90,7 @@ DETACH = REGISTRY.find("detach_")
 
 def detach_(self: Tensor) -> Tensor:
     """Forget the recorded history, in place. RuntimeError for a view."""
-    return call(DETACH, self) if FAST_GLOBALS["SPECIAL"] else forget_history(self)  # type: ignore[no-any-return]
+    return call(DETACH, self) if FAST_GLOBALS["SPECIAL"] else forget_history(self)
 
 
 def forget_history(self: Tensor) -> Tensor:
