@@ -7,6 +7,7 @@ Under a binding's key stands either a tuple for the generated code or False, whi
     "add.Tensor float"                 (builtin, result geometry, count)              a number as the other operand
     "add.Tensor reversed float"        the same with the number first
     "add_.Tensor"                      (builtin, count)                               in place
+    ("add_.Tensor", other geometry)    as for two geometries out of place, in another storage
 """
 
 from __future__ import annotations

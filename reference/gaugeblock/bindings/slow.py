@@ -116,7 +116,7 @@ def slow_binary(
             row = tensor_row
             if self.geometry is other.geometry:
                 key = tensor_key
-            elif inplace:
+            elif inplace and self.storage is other.storage:
                 row = None
             else:
                 key = (tensor_key, other.geometry)

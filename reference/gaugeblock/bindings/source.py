@@ -227,6 +227,11 @@ def inplace_binary(
         f"                if plan:\n"
         f"                    kernel, count = plan\n"
         + indent(_COUNTED.format(call=f"kernel(pointer, pointer, {other}.pointer, count)"), 5)
+        + f"            elif self.storage is not {other}.storage:\n"
+        f"                plan = geometry.plans.get(({tensor_row!r}, {other}.geometry))\n"
+        f"                if plan:\n"
+        f"                    kernel, _, tail = plan\n"
+        + indent(_COUNTED.format(call=f"kernel(pointer, pointer, {other}.pointer, *tail)"), 5)
     )
     if number_row is not None:
         body += (
