@@ -34,10 +34,10 @@ class AccumulateGrad(Node):
         self.hooks = self.notes = None
         self.released = False
         self.variable = variable
-        meta = variable.autograd
-        if meta is not None and meta.more is not None and meta.more.hooks is not None:
-            self.hooked().tensors[0] = meta.more.hooks
         self.sequence = FIRST
+        more = variable.autograd.more
+        if more is not None and more.hooks is not None:
+            self.hooked().tensors[0] = more.hooks
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
         """Nothing flows on."""

@@ -213,13 +213,11 @@ def node_class(name: str, schema: Schema, real: bool) -> tuple[type[Node], Formu
 
 
 def _releasing(slots: list[str]) -> Any:
-    def release(self: Any) -> None:
-        """Let go of what was saved."""
-        self.released = True
-        for slot in slots:
-            setattr(self, slot, None)
-
-    return release
+    """A function of a node that lets go of what was saved."""
+    source = (
+        f"def release(node):\n    node.released = True\n    {' = '.join(f'node.{slot}' for slot in slots)} = None\n"
+    )
+    return compiled(f"release of {len(slots)}", source, {}, "release")
 
 
 def _saved_attribute(self: Any, name: str) -> Any:

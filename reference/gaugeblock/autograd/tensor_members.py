@@ -8,13 +8,17 @@ from typing import Any
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import FAST_GLOBALS
+from ..operators.fresh_fill import fill_ones
 from ..tensor.geometry import unwatched
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import Tensor, new_like
 from . import hooks
 from .accumulate_grad import register_post_accumulate_grad_hook
 from .autograd_meta import grad_fn_of, more_of, requires_grad, set_requires_grad
 from .backward import backward as run_from
+from .engine import run_backward
 
+FLOATING = 2
+"""The kind of the floating dtypes."""
 NOT_A_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed; autograd.backward() does not fill "
     "it. Call .retain_grad() on the tensor to have it filled, or use .grad of the leaf that was meant."
@@ -82,6 +86,15 @@ def backward(
     inputs: Any = None,
 ) -> None:
     """Add the gradients of this tensor to .grad of the leaves that it was computed from; see autograd.backward."""
+    meta = self.autograd
+    if gradient is None and inputs is None and meta is not None and self.base is None and self.__class__ is Tensor:
+        node, geometry = meta.grad_fn, self.geometry
+        if node is not None and geometry.numel == 1 and geometry.watched and geometry.dtype.kind == FLOATING:
+            seed = new_like(geometry.twin)  # type: ignore[arg-type]
+            fill_ones(seed)
+            keep = create_graph if retain_graph is None else retain_graph
+            run_backward([((node, meta.output_nr), seed)], keep=keep, create=create_graph)
+            return
     run_from(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
