@@ -212,3 +212,13 @@ def test_pictures_of_graphs() -> None:
     assert str(picture).splitlines()[:3] == ["SumBackward0 #0 []", "  AddBackward0 #1 [2]", "    MulBackward0 #2 [2]"]
     assert picture.svg().count("<rect") == len(picture) == 4
     assert picture.dot().count("->") == len(picture.edges)
+
+
+def test_several_views_of_a_formerly_plain_base() -> None:
+    base = gb.ones(2, 3)
+    first, second = base.split(1)
+    second.add_(1)
+    assert (second._version, base._version) == (1, 1)
+    base.mul_(gb.ones(2, 3, requires_grad=True))
+    with pytest.raises(RuntimeError, match="Output 0 of Split is a view"):
+        first.mul_(2)

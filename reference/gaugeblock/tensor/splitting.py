@@ -9,6 +9,7 @@ from ..core.dtype import int64
 from ..core.errors import check_int, check_ints, wrap_dim
 from .array_view import array_of
 from .tensor import Tensor
+from .versions import several_views
 from .views import select, sliced
 
 
@@ -31,9 +32,9 @@ def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[
     if step == 0:
         if size:
             raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
-        return (sliced(self, place, 0, 0, 1),)
+        return several_views(self, [sliced(self, place, 0, 0, 1)])
     starts = range(0, size, step) if size else (0,)
-    return tuple([sliced(self, place, start, min(step, size - start), 1) for start in starts])
+    return several_views(self, [sliced(self, place, start, min(step, size - start), 1) for start in starts])
 
 
 def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
@@ -54,7 +55,7 @@ def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> 
     for length in lengths:
         parts.append(sliced(self, place, start, length, 1))
         start += length
-    return tuple(parts)
+    return several_views(self, parts)
 
 
 MOST_PARTS = 1 << 22
@@ -71,7 +72,7 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if not step:
         if chunks > MOST_PARTS:
             raise RuntimeError(f"chunk(): {chunks} parts of a dimension of size 0 are more than memory holds")
-        return tuple([sliced(self, place, 0, 0, 1) for _ in range(chunks)])
+        return several_views(self, [sliced(self, place, 0, 0, 1) for _ in range(chunks)])
     return split(self, step, place)
 
 
@@ -139,4 +140,4 @@ def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     if not self.geometry.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     place = wrap_dim("unbind", dim, self.geometry.ndim)
-    return tuple([select(self, place, index) for index in range(self.geometry.sizes[place])])
+    return several_views(self, [select(self, place, index) for index in range(self.geometry.sizes[place])])

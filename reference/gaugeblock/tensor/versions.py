@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from ..memory.storage import Storage
 from .geometry import unwatched
 from .make_view import view_at_same_place
 from .tensor import Tensor
@@ -18,6 +19,33 @@ class VersionCounter:
 
     def __init__(self, value: int = 0) -> None:
         self.value = value
+
+
+class SeveralViews:
+    """The counter of views that were made several at once: that of the storage, and a mark of how they were made."""
+
+    __slots__ = ("storage",)
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+
+    @property
+    def value(self) -> int:
+        """The version of the storage."""
+        return self.storage.version
+
+    @value.setter
+    def value(self, version: int) -> None:
+        self.storage.version = version
+
+
+def several_views(base: Tensor, views: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The views of `base`, marked as made together; views of tensors with a counter of their own keep that."""
+    if base.counter is None:
+        counter = SeveralViews(base.storage)
+        for view in views:
+            view.counter = counter
+    return tuple(views)
 
 
 class Untracked:
