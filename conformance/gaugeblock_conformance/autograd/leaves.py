@@ -16,11 +16,15 @@ from ..trace import names_in
 from ..values import poison
 
 
-def leaf(s: Session, data: Any, dtype: str | None = None) -> Handle:
-    """A fresh tensor that requires grad: by turns alone in its storage, or with poison before and behind it."""
+def leaf(s: Session, data: Any, dtype: str | None = None, *, alone: bool = False) -> Handle:
+    """A fresh tensor that requires grad: by turns alone in its storage, or with poison before and behind it.
+
+    With poison it is a view of a tensor that does not require grad, which counts for views of it: where that matters,
+    `alone` keeps it from being one.
+    """
     array = np.asarray(data)
     name = dtype or (dtype_name(array.dtype) if isinstance(data, np.ndarray | np.generic) else "float32")
-    if s.outcome.tensors % 2 and array.size and "as_strided" in s.capabilities:
+    if not alone and s.outcome.tensors % 2 and array.size and "as_strided" in s.capabilities:
         x = s.build(_amid_poison(array.astype(numpy_dtype(name))))
     else:
         x = s.tensor(array, name)

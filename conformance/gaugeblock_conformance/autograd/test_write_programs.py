@@ -26,7 +26,7 @@ class Run:
     def __init__(self, s: Session) -> None:
         self.s = s
         self.model = WriteModel()
-        self.values = [*(leaf(s, array) for array in LEAVES), s.tensor(PLAIN)]
+        self.values = [*(leaf(s, array, alone=True) for array in LEAVES), s.tensor(PLAIN)]
         self._contexts: list[Any] = []
 
     def step(self, piece: bytes) -> bool:
