@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gaugeblock_conformance import discovery
+from gaugeblock_conformance import requirement as registry
+from gaugeblock_conformance.budget import QUICK
+from gaugeblock_conformance.mutants.mutant import MutantBackend
+from gaugeblock_conformance.mutants.table import named
 from gaugeblock_conformance.runner.run import Options, Record, validate
+from gaugeblock_conformance.session import ConformanceError, Session
 
 FAKES = Path(__file__).parent / "fakes"
 
@@ -57,3 +63,22 @@ def run_fake(fakes: Path, tmp_path: Path) -> Callable[..., Record]:
         return validate(Options(**{**settings, **options}), Silent())
 
     return run
+
+
+@pytest.fixture
+def failure_of() -> Callable[[str, str], ConformanceError]:
+    """``failure_of(mutant, requirement)``: how the first test of the requirement that catches the mutant tells it."""
+    registry.load_tests()
+
+    def tell(mutant: str, requirement: str) -> ConformanceError:
+        backend = MutantBackend(discovery.load(discovery.resolve("reference")), named(mutant))
+        for case in registry.tests()[requirement]:
+            session = Session(backend, QUICK)
+            session.shrink = False
+            try:
+                case.function(session)
+            except ConformanceError as error:
+                return error
+        raise AssertionError(f"{mutant} is not caught by {requirement}")
+
+    return tell

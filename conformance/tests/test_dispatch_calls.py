@@ -4,31 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 from gaugeblock_conformance import backend_dispatch, backend_kernels, discovery
-from gaugeblock_conformance import requirement as registry
 from gaugeblock_conformance.backends.dispatch_calls import Dispatching
 from gaugeblock_conformance.backends.kernel_calls import KernelCalls
-from gaugeblock_conformance.budget import QUICK
-from gaugeblock_conformance.mutants.mutant import MutantBackend
-from gaugeblock_conformance.mutants.table import named
-from gaugeblock_conformance.session import ConformanceError, Session
+from gaugeblock_conformance.session import ConformanceError
 
-registry.load_tests()
-
-
-def _failure(mutant: str, requirement: str) -> ConformanceError:
-    """How the first test of the requirement that catches the mutant tells it."""
-    backend = MutantBackend(discovery.load(discovery.resolve("reference")), named(mutant))
-    for case in registry.tests()[requirement]:
-        session = Session(backend, QUICK)
-        session.shrink = False
-        try:
-            case.function(session)
-        except ConformanceError as error:
-            return error
-    raise AssertionError(f"{mutant} is not caught by {requirement}")
+FailureOf = Callable[[str, str], ConformanceError]
 
 
 @pytest.mark.parametrize(
@@ -40,8 +24,8 @@ def _failure(mutant: str, requirement: str) -> ConformanceError:
         ("double-definition-is-accepted", "dispatch/malformed-registrations-raise", "backend.call('define_operator'"),
     ],
 )
-def test_snippet_holds_on_the_right_backend(mutant: str, requirement: str, call: str) -> None:
-    snippet = _failure(mutant, requirement).snippet
+def test_snippet_holds_on_the_right_backend(failure_of: FailureOf, mutant: str, requirement: str, call: str) -> None:
+    snippet = failure_of(mutant, requirement).snippet
     assert snippet is not None
     assert call in snippet
     done = subprocess.run([sys.executable, "-c", snippet], capture_output=True, text=True, check=False)

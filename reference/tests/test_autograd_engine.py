@@ -222,3 +222,9 @@ def test_several_views_of_a_formerly_plain_base() -> None:
     base.mul_(gb.ones(2, 3, requires_grad=True))
     with pytest.raises(RuntimeError, match="Output 0 of Split is a view"):
         first.mul_(2)
+
+
+def test_a_detached_one_of_several_views_may_be_written_to() -> None:
+    detached = gb.zeros(2, 2).unbind(0)[0].detach()
+    detached[0].add_(gb.ones((), requires_grad=True))
+    assert (detached.requires_grad, detached._version) == (True, 1)

@@ -6,6 +6,7 @@ import ctypes
 import os
 import sys
 import time
+from abc import ABC, abstractmethod
 from typing import Any
 
 from gaugeblock_conformance.commands.backend_template import TemplateBackend
@@ -38,11 +39,11 @@ class Wrong(Healthy):
         return result
 
 
-class Breaks(Healthy):
+class Breaks(Healthy, ABC):
     """On operator ``bitwise_not`` does what ``how`` does."""
 
-    def how(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def how(self) -> None: ...
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
         if operator == "bitwise_not":

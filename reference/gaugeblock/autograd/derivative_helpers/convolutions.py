@@ -10,9 +10,9 @@ Tensor = Any
 Sizes = tuple[int, ...]
 
 
-def _spread(values: Any, count: int) -> list[int]:
-    given: list[int] = list(values)
-    return given * count if len(given) == 1 else given
+def _per_dim(count: int, *settings: Sizes) -> list[Sizes]:
+    """Each setting with a value for every one of `count` dims."""
+    return [tuple(values) * count if len(values) == 1 else tuple(values) for values in settings]
 
 
 def convolution_input_back(
@@ -27,7 +27,7 @@ def convolution_input_back(
 ) -> Tensor:
     """The convolution of `grad` that goes the other way, for an input of `shape`."""
     count = len(shape) - 2
-    stride, padding, dilation = (_spread(values, count) for values in (stride, padding, dilation))  # type: ignore[assignment]
+    stride, padding, dilation = _per_dim(count, stride, padding, dilation)
     if transposed:
         return gb.convolution(grad, weight.conj(), None, stride, padding, dilation, False, [0] * count, groups)
     least = [
@@ -50,7 +50,7 @@ def convolution_weight_back(
 ) -> Tensor:
     """The convolution of the input with `grad` over all samples, cut to the kernel's `shape`."""
     count = len(shape) - 2
-    stride, padding, dilation = (_spread(values, count) for values in (stride, padding, dilation))  # type: ignore[assignment]
+    stride, padding, dilation = _per_dim(count, stride, padding, dilation)
     wide, kernel = (grad, input.conj()) if transposed else (input.conj(), grad)
     parts = [
         _correlated(one, other, shape, stride, padding, dilation)
