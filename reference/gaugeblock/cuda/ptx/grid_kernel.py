@@ -1,0 +1,266 @@
+"""IR text of a grid kernel: every thread takes steps of the whole grid's size through the elements.
+
+    kernel(pointer..., number..., n, [geometry], [fault])
+
+Pointers are those of the memory operands, outputs first; numbers the raw values of Python numbers, truth values as i64;
+n counts elements. A strided kernel has its geometry by value: the sizes of all dims but the last, with 32-bit indices
+their multipliers and shifts, and the byte strides operand by operand. A kernel whose formula has a guard stores 1 (i32)
+at the address `fault`, unless that is null, when a guard failed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...kernels.body import Body
+from ...kernels.code import NAME
+from ...kernels.declarations import Declarations
+from ...kernels.expression import BOOL
+from ...kernels.loops import raw_lanes
+from ...kernels.lower import Emitter
+from ...kernels.operand import Memory
+from .layout import Layout
+from .target import BLOCK, Target
+
+THREAD_NUMBERS = ("tid", "ctaid", "ntid", "nctaid")
+"""Thread in its block, block in the grid, threads per block, blocks."""
+
+
+class Parameter(NamedTuple):
+    """A kernel parameter: its type in memory, as it is declared, and its register."""
+
+    type: str
+    declared: str
+    register: str
+
+
+def parameters(body: Body, layout: Layout, target: Target) -> list[Parameter]:
+    """The kernel's parameters, in order."""
+    pointer = f"ptr{target.space}"
+    found = [Parameter("ptr", pointer, f"%{operand.name}") for operand in body.memory]
+    for index, lane in enumerate(raw_lanes(body)):
+        type = "i64" if lane.type is BOOL else lane.type.ir
+        found.append(Parameter(type, type, f"%number{index}"))
+    found.append(Parameter(f"i{layout.bits}", f"i{layout.bits}", "%n"))
+    if layout.ndim:
+        type = f"[{geometry_length(layout, len(body.memory))} x i{layout.bits}]"
+        declared = f"ptr byval({type}) align {layout.bits // 8}" if target.is_device else "ptr"
+        found.append(Parameter(type, declared, "%geometry"))
+    if body.guarded:
+        found.append(Parameter("ptr", pointer, "%fault"))
+    return found
+
+
+def geometry_length(layout: Layout, operands: int) -> int:
+    """Numbers in the geometry of a strided layout."""
+    return (layout.ndim - 1) * (3 if layout.bits == 32 else 1) + layout.ndim * operands
+
+
+class GridWriter:
+    """Writes the kernel of a body in one layout for one target."""
+
+    def __init__(self, body: Body, layout: Layout, target: Target, declarations: Declarations) -> None:
+        self.body = body
+        self.layout = layout
+        self.target = target
+        self.declarations = declarations
+        self.index = f"i{layout.bits}"
+        self.code = Emitter(1, "x", declarations)
+        self.taken: dict[str, str] = {}
+        raw = raw_lanes(body)
+        for place, lane in enumerate(raw):
+            value = f"%number{place}"
+            self.code.bind(lane, self.code.register(f"icmp ne i64 {value}, 0") if lane.type is BOOL else value)
+        self.numbers = [self.code.emit(parameter.computed) for parameter in body.parameters]
+
+    def text(self) -> str:
+        """The function @NAME."""
+        given = parameters(self.body, self.layout, self.target)
+        head = ", ".join(f"{one.declared} {one.register}" for one in given)
+        if self.target.is_device:
+            begin = [f"define ptx_kernel void @{NAME}({head}) {{", "entry:", *self._thread_numbers()]
+        else:
+            numbers = ", ".join(f"i32 %{name}" for name in THREAD_NUMBERS)
+            begin = [f"define internal void @{NAME}_thread({head}, {numbers}) #0 {{", "entry:"]
+        first, step = self._start()
+        if self.layout.ndim:
+            self._strided(first, step)
+        else:
+            self._flat(first, step)
+        end = ["  ret void", "}"]
+        if self.target.is_device:
+            end.append(f'!nvvm.annotations = !{{!0}}\n!0 = !{{ptr @{NAME}, !"maxntidx", i32 {BLOCK}}}')
+        return "\n".join([*begin, *self.code.lines, *end])
+
+    def _thread_numbers(self) -> list[str]:
+        lines = []
+        for name in THREAD_NUMBERS:
+            intrinsic = f"@llvm.nvvm.read.ptx.sreg.{name}.x"
+            self.declarations[intrinsic] = f"declare i32 {intrinsic}()"
+            lines.append(f"  %{name} = call i32 {intrinsic}()")
+        return lines
+
+    def _start(self) -> tuple[str, str]:
+        """The index of the thread's first step, and the number of threads."""
+        numbers = [f"%{name}" for name in THREAD_NUMBERS]
+        if self.layout.bits == 64:
+            numbers = [self.code.register(f"zext i32 {number} to i64") for number in numbers]
+        thread, block, threads, blocks = numbers
+        before = self.code.register(f"mul {self.index} {block}, {threads}")
+        return (
+            self.code.register(f"add {self.index} {before}, {thread}"),
+            self.code.register(f"mul {self.index} {threads}, {blocks}"),
+        )
+
+    def _flat(self, first: str, step: str) -> None:
+        width = self.layout.width
+        for operand, single in zip(self.body.memory, self.layout.single, strict=True):
+            if single:
+                self.taken[operand.name] = self._read(operand, f"%{operand.name}", 1)
+        full = "%n" if width == 1 else self.code.register(f"lshr {self.index} %n, {width.bit_length() - 1}")
+        self._loop("steps", first, full, step, width)
+        if width > 1:
+            done = self.code.register(f"shl {self.index} {full}, {width.bit_length() - 1}")
+            self._loop("rest", self.code.register(f"add {self.index} {done}, {first}"), "%n", step, 1)
+
+    def _loop(self, name: str, first: str, stop: str, step: str, width: int) -> None:
+        """A loop over the thread's steps of `width` elements each, or of an element of the strided space."""
+        code, index = self.code, self.index
+        here = f"%{name}_index"
+        code.lines += [
+            f"  br label %{name}_before", f"{name}_before:", f"  br label %{name}_test", f"{name}_test:",
+            f"  {here} = phi {index} [{first}, %{name}_before], [{here}_next, %{name}_last]",
+            f"  %{name}_more = icmp ult {index} {here}, {stop}",
+            f"  br i1 %{name}_more, label %{name}_body, label %{name}_done", f"{name}_body:",
+        ]  # fmt: skip
+        self._elements(name, self._places(here, width), width)
+        code.lines += [
+            f"  br label %{name}_last", f"{name}_last:", f"  {here}_next = add {index} {here}, {step}",
+            f"  br label %{name}_test", f"{name}_done:",
+        ]  # fmt: skip
+
+    def _places(self, index: str, width: int) -> dict[str, str]:
+        """The address of each operand's elements at a step."""
+        if self.layout.ndim:
+            return self._strided_places(index)
+        places = {}
+        for operand in self.body.memory:
+            if operand.name not in self.taken:
+                whole = f"[{operand.itemsize * width} x i8]"
+                at = f"ptr{self.target.space} %{operand.name}, {self.index} {index}"
+                places[operand.name] = self.code.register(f"getelementptr {whole}, {at}")
+        return places
+
+    def _elements(self, name: str, places: dict[str, str], width: int) -> None:
+        """Read the inputs of `width` elements, compute each, write the outputs."""
+        read = {
+            operand.name: self.taken.get(operand.name) or self._read(operand, places[operand.name], width)
+            for operand in self.body.inputs
+        }
+        stored: list[list[str]] = []
+        faults: list[str] = []
+        for element in range(width):
+            emitter = Emitter(1, f"{name}{element}", self.declarations)
+            for parameter, scalars in zip(self.body.parameters, self.numbers, strict=True):
+                for lane, scalar in zip(parameter.lanes, scalars, strict=True):
+                    emitter.bind(lane, scalar)
+            for operand, lanes in zip(self.body.inputs, self.body.arguments, strict=True):
+                many = 1 if operand.name in self.taken else width
+                for part, lane in enumerate(lanes):
+                    place = (element if many > 1 else 0) * operand.components + part
+                    emitter.bind(lane, self._component(emitter, operand, read[operand.name], many, place))
+            stored.append(emitter.emit([lane for lanes in self.body.stored for lane in lanes]))
+            fault = emitter.any_fault()
+            faults += [] if fault is None else [fault]
+            self.code.lines += emitter.lines
+        first = 0
+        for operand in self.body.outputs:
+            values = [value for one in stored for value in one[first : first + operand.components]]
+            first += operand.components
+            self._write(operand, places[operand.name], values, width)
+        if faults:
+            self._report(name, faults)
+
+    def _read(self, operand: Memory, place: str, width: int) -> str:
+        type = _many(operand, width)
+        return self.code.register(f"load {type}, ptr{self.target.space} {place}, align {_alignment(operand, width)}")
+
+    def _component(self, emitter: Emitter, operand: Memory, read: str, width: int, place: int) -> str:
+        if width * operand.components == 1:
+            return read
+        return emitter.register(f"extractelement {_many(operand, width)} {read}, i32 {place}")
+
+    def _write(self, operand: Memory, place: str, values: list[str], width: int) -> None:
+        type = _many(operand, width)
+        whole = values[0]
+        if len(values) > 1:
+            whole = "poison"
+            for index, value in enumerate(values):
+                given = f"{operand.storage.ir} {value}, i32 {index}"
+                whole = self.code.register(f"insertelement {type} {whole}, {given}")
+        address = f"ptr{self.target.space} {place}, align {_alignment(operand, width)}"
+        self.code.lines.append(f"  store {type} {whole}, {address}")
+
+    def _report(self, name: str, faults: list[str]) -> None:
+        """Store 1 at the address of faults when there is one and a guard failed."""
+        failed, pointer = faults[0], f"ptr{self.target.space} %fault"
+        for fault in faults[1:]:
+            failed = self.code.register(f"or i1 {failed}, {fault}")
+        wanted = self.code.register(f"icmp ne {pointer}, null")
+        failed = self.code.register(f"and i1 {failed}, {wanted}")
+        self.code.lines += [
+            f"  br i1 {failed}, label %{name}_failed, label %{name}_fine", f"{name}_failed:",
+            f"  store i32 1, {pointer}, align 4", f"  br label %{name}_fine", f"{name}_fine:",
+        ]  # fmt: skip
+
+    def _strided(self, first: str, step: str) -> None:
+        self._loop("steps", first, "%n", step, 1)
+
+    def _number(self, place: int) -> str:
+        """A number of the geometry."""
+        length = geometry_length(self.layout, len(self.body.memory))
+        at = self.code.register(f"getelementptr [{length} x {self.index}], ptr %geometry, i64 0, i64 {place}")
+        return self.code.register(f"load {self.index}, ptr {at}, align {self.layout.bits // 8}")
+
+    def _divided(self, value: str, dim: int) -> str:
+        """value // sizes[dim]."""
+        if self.layout.bits == 64:
+            return self.code.register(f"udiv i64 {value}, {self._number(dim)}")
+        inner = self.layout.ndim - 1
+        multiplier, shift = self._number(inner + dim), self._number(2 * inner + dim)
+        wide = [self.code.register(f"zext i32 {number} to i64") for number in (value, multiplier)]
+        product = self.code.register(f"mul i64 {wide[0]}, {wide[1]}")
+        high = self.code.register(f"trunc i64 {self.code.register(f'lshr i64 {product}, 32')} to i32")
+        return self.code.register(f"lshr i32 {self.code.register(f'add i32 {high}, {value}')}, {shift}")
+
+    def _strided_places(self, index: str) -> dict[str, str]:
+        code, type, ndim = self.code, self.index, self.layout.ndim
+        left, coordinates = index, []
+        for dim in range(ndim - 1):
+            above = self._divided(left, dim)
+            whole = code.register(f"mul {type} {above}, {self._number(dim)}")
+            coordinates.append(code.register(f"sub {type} {left}, {whole}"))
+            left = above
+        coordinates.append(left)
+        start = geometry_length(self.layout, 0)
+        places = {}
+        for position, operand in enumerate(self.body.memory):
+            offset = "0"
+            for dim, coordinate in enumerate(coordinates):
+                stride = self._number(start + position * ndim + dim)
+                moved = code.register(f"mul {type} {coordinate}, {stride}")
+                offset = moved if offset == "0" else code.register(f"add {type} {offset}, {moved}")
+            at = f"ptr{self.target.space} %{operand.name}, {type} {offset}"
+            places[operand.name] = code.register(f"getelementptr i8, {at}")
+        return places
+
+
+def _many(operand: Memory, width: int) -> str:
+    """The type of `width` elements of an operand."""
+    count = width * operand.components
+    return operand.storage.ir if count == 1 else f"<{count} x {operand.storage.ir}>"
+
+
+def _alignment(operand: Memory, width: int) -> int:
+    """Bytes at which the load of `width` elements is aligned: single complex elements as their components."""
+    return operand.itemsize * width if width > 1 else operand.itemsize // operand.components

@@ -1,0 +1,61 @@
+"""The grid on the host: the same kernel text, compiled for this processor, called for every thread of every block.
+
+What is tested so is everything but LLVM's NVPTX back end: the layouts, the tails, the division of indices, the lowering
+of formulas to lanes of width 1 and the routines that stand for C's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from ...kernels.code import NAME, Code
+from ...kernels.compiler import compiler
+from ...kernels.pointwise import PointwiseKernel
+from .grid_kernel import Parameter
+from .image import grid_text
+from .launching import PreparedLaunch
+from .layout import Ints, Layout
+from .target import BLOCK, host_target
+
+
+def grid_walk(parameters: Sequence[Parameter]) -> str:
+    """@NAME(arguments, blocks, threads): the kernel's thread function for each thread; `arguments` point to values."""
+    code = Code()
+    given = []
+    for place, parameter in enumerate(parameters):
+        value = code.load("ptr", code.slot("%arguments", place))
+        given.append(f"{parameter.declared} {value if parameter.type[0] == '[' else code.load(parameter.type, value)}")
+    with code.loop(0, "%blocks") as block, code.loop(0, "%threads") as thread:
+        numbers = [code.register(f"trunc i64 {n} to i32") for n in (thread, block, "%threads", "%blocks")]
+        code.line(f"call void @{NAME}_thread({', '.join([*given, *(f'i32 {number}' for number in numbers)])})")
+    return code.function(f"define void @{NAME}(ptr %arguments, i64 %blocks, i64 %threads)", "  ret void")
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(kernel: PointwiseKernel, layout: Layout) -> Any:
+    written = grid_text(kernel, layout, host_target())
+    address = compiler().load(f"{grid_walk(written.parameters)}\n{written.text}")
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(address)
+
+
+def run(
+    kernel: PointwiseKernel,
+    shape: Ints,
+    strides: Sequence[Ints],
+    values: Sequence[Any],
+    *,
+    multiprocessors: int = 1,
+    blocks: int | None = None,
+    fault: int = 0,
+) -> None:
+    """Run a kernel over memory of the host: arguments as of ptx.launch_plan, addresses of the host.
+
+    `blocks` takes the place of the grid's size, so that a small grid walks over many elements.
+    """
+    prepared = PreparedLaunch(kernel, tuple(shape), tuple(strides), host_target(), multiprocessors)
+    launch = prepared.on_grid(values, fault)
+    pointers = (ctypes.c_void_p * len(launch.arguments))(*map(ctypes.addressof, launch.arguments))
+    _compiled(kernel, launch.layout)(pointers, blocks or launch.blocks, BLOCK)

@@ -1,0 +1,97 @@
+"""PTX images of grid kernels: IR compiled by LLVM for NVPTX, kept on disk by content as the CPU's objects are."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any, NamedTuple
+
+from ...kernels.body import Body, record
+from ...kernels.code import NAME
+from ...kernels.digest import digest
+from ...kernels.object_cache import ObjectCache
+from ...kernels.pointwise import PointwiseKernel
+from .declarations import GridDeclarations
+from .grid_kernel import GridWriter, Parameter, parameters
+from .layout import Layout
+from .target import TRIPLE, Target
+
+
+class Image(NamedTuple):
+    """A module's PTX text, ended by a zero byte as the driver's loader takes it, and the name of its one kernel."""
+
+    data: bytes
+    name: str
+
+
+class GridText(NamedTuple):
+    """IR text of a kernel, called NAME, and its parameters."""
+
+    text: str
+    parameters: tuple[Parameter, ...]
+
+
+@functools.lru_cache(maxsize=16)
+def body_of(kernel: PointwiseKernel, target: Target) -> Body:
+    """The recorded loop body; the same kernel is mostly asked for in several layouts one after the other."""
+    return record(kernel.formula, kernel.operands, kernel.compute, kernel.results, target.level)
+
+
+def grid_text(kernel: PointwiseKernel, layout: Layout, target: Target) -> GridText:
+    """The text of a kernel in a layout for a target."""
+    body = body_of(kernel, target)
+    declarations = GridDeclarations(target)
+    function = GridWriter(body, layout, target, declarations).text()
+    text = f"{function}\n{declarations.text(target.level.attributes)}"
+    return GridText(text, tuple(parameters(body, layout, target)))
+
+
+class _Assembler:
+    """The NVPTX part of LLVM, set up when it is first needed; thread-safe."""
+
+    def __init__(self) -> None:
+        import llvmlite
+        import llvmlite.binding as llvm
+
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        self._llvm = llvm
+        self._lock = threading.Lock()
+        self._machines: dict[Target, Any] = {}
+        self.cache = ObjectCache()
+        self.salt = f"ptx {llvmlite.__version__} {llvm.llvm_version_info}"
+
+    def assembly(self, text: str, target: Target) -> str:
+        """PTX of a module."""
+        with self._lock:
+            machine = self._machines.get(target)
+            if machine is None:
+                triple = self._llvm.Target.from_triple(TRIPLE)
+                machine = triple.create_target_machine(cpu=target.name, features=f"+ptx{target.ptx}", opt=3)
+                self._machines[target] = machine
+            module = self._llvm.parse_assembly(f'target triple = "{TRIPLE}"\n{text}')
+            module.data_layout = str(machine.target_data)
+            return str(machine.emit_assembly(module))
+
+
+@functools.cache
+def _assembler() -> _Assembler:
+    return _Assembler()
+
+
+def compiled(written: GridText, target: Target) -> Image:
+    """The image of a kernel for a device target, taken from the cache or compiled now."""
+    assembler = _assembler()
+    key = digest(f"{assembler.salt} {target.name} {target.ptx}\n{written.text}".encode()).hex()
+    name = f"gb_{key[:32]}"
+    data = assembler.cache.read(key)
+    if data is None:
+        data = assembler.assembly(written.text.replace(NAME, name), target).encode() + b"\0"
+        assembler.cache.write(key, data)
+    return Image(data, name)
+
+
+@functools.lru_cache(maxsize=1024)
+def image_of(kernel: PointwiseKernel, layout: Layout, target: Target) -> Image:
+    """The image of a kernel in a layout; memoised."""
+    return compiled(grid_text(kernel, layout, target), target)

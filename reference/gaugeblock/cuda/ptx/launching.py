@@ -1,0 +1,171 @@
+"""From a kernel, a coalesced iteration space and the call's values to what a driver launches."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from ...kernels.lower import reachable
+from ...kernels.operand import Immediate, number_kind
+from ...kernels.pointwise import PointwiseKernel
+from .divider import magic
+from .grid_kernel import geometry_length
+from .image import body_of, image_of
+from .layout import Ints, Layout, fitting_width, layout_of
+from .target import BLOCK, DEFAULT_CAPABILITY, Capability, Target, device_target
+
+MAX_PARAMETER_BYTES = 4096
+BLOCKS_PER_MULTIPROCESSOR = 32
+"""Blocks of a grid for each multiprocessor at most: what is left is walked in strides of the whole grid."""
+MAX_LANES = 1024
+"""Recorded lanes times elements per step, beyond which a kernel takes fewer elements: it is bound by arithmetic."""
+
+
+class LaunchPlan(NamedTuple):
+    """The arguments of Driver.module_load, module_function and launch: `arguments` are ctypes values."""
+
+    image: bytes
+    name: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    arguments: tuple[Any, ...]
+
+
+class GridLaunch(NamedTuple):
+    """A grid of `blocks` of BLOCK threads, its kernel's layout, and ctypes values in the order of the parameters."""
+
+    layout: Layout
+    blocks: int
+    arguments: tuple[Any, ...]
+
+
+def _integer(value: Any) -> list[Any]:
+    number = operator.index(value)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise OverflowError(f"ptx: the number {number} does not fit int64")
+    return [ctypes.c_int64(number)]
+
+
+def _complex(value: Any) -> list[Any]:
+    number = complex(value)
+    return [ctypes.c_double(number.real), ctypes.c_double(number.imag)]
+
+
+_NUMBERS: dict[str, Callable[[Any], list[Any]]] = {
+    "b": lambda value: [ctypes.c_int64(bool(value))],
+    "i": _integer,
+    "u": lambda value: [ctypes.c_uint64(operator.index(value))],
+    "d": lambda value: [ctypes.c_double(value)],
+    "c": _complex,
+}
+"""Raw values of a Python number, by the kinds of pointwise_entry.Signature."""
+
+
+class PreparedLaunch:
+    """A kernel in one iteration space, for any addresses and numbers: `plan(values)`."""
+
+    __slots__ = ("count", "geometry", "guarded", "itemsizes", "kernel", "kinds", "layout", "limit", "target")
+
+    def __init__(
+        self, kernel: PointwiseKernel, shape: Ints, strides: tuple[Ints, ...], target: Target, multiprocessors: int
+    ) -> None:
+        body = body_of(kernel, target)
+        self.kernel = kernel
+        self.target = target
+        self.limit = multiprocessors * BLOCKS_PER_MULTIPROCESSOR
+        self.count = prod(shape)
+        self.guarded = body.guarded
+        self.itemsizes = [operand.itemsize for operand in body.memory]
+        self.kinds = ["m"] * len(body.outputs)
+        self.kinds += [number_kind(one.dtype) if isinstance(one, Immediate) else "m" for one in kernel.operands]
+        if len(strides) != len(self.itemsizes) or any(len(steps) != len(shape) for steps in strides):
+            raise ValueError(
+                f"ptx: expected strides of {len(shape)} dims for {len(self.itemsizes)} operands in memory of "
+                f"{kernel.title}, outputs first, got {list(strides)}"
+            )
+        self.layout = layout_of(shape, strides, self.itemsizes, len(body.outputs))
+        lanes = len(reachable([lane for stored in body.stored for lane in stored]))
+        while self.layout.width > 1 and self.layout.width * lanes > MAX_LANES:
+            self.layout = self.layout._replace(width=self.layout.width // 2)
+        self.geometry = geometry(self.layout, shape, strides) if self.layout.ndim else None
+        size = 8 * (len(self.kinds) * 2 + 2) + (ctypes.sizeof(self.geometry) if self.geometry else 0)
+        if size > MAX_PARAMETER_BYTES:
+            raise ValueError(f"ptx: {kernel.title} over {len(shape)} dims needs more than 4096 bytes of parameters")
+
+    def plan(self, values: Sequence[Any], fault: int = 0) -> LaunchPlan:
+        """The launch for addresses (ints) and Python numbers in the order outputs, operands.
+
+        `fault` is the address of an i32 that is set to 1 when an integer is divided by zero, 0 for none.
+        """
+        launch = self.on_grid(values, fault)
+        image = image_of(self.kernel, launch.layout, self.target)
+        return LaunchPlan(image.data, image.name, (launch.blocks, 1, 1), (BLOCK, 1, 1), 0, launch.arguments)
+
+    def on_grid(self, values: Sequence[Any], fault: int = 0) -> GridLaunch:
+        """The same without the image. Raises TypeError for another number of values, OverflowError beyond int64."""
+        if len(values) != len(self.kinds):
+            raise TypeError(f"ptx: {self.kernel.title} expected {len(self.kinds)} values, got {len(values)}")
+        addresses: list[int] = []
+        numbers: list[Any] = []
+        for kind, value in zip(self.kinds, values, strict=True):
+            if kind == "m":
+                addresses.append(value)
+            else:
+                numbers += _NUMBERS[kind](value)
+        width = fitting_width(self.layout, addresses, self.itemsizes)
+        count = ctypes.c_uint32(self.count) if self.layout.bits == 32 else ctypes.c_uint64(self.count)
+        arguments = [*map(ctypes.c_uint64, addresses), *numbers, count]
+        if self.geometry is not None:
+            arguments.append(self.geometry)
+        if self.guarded:
+            arguments.append(ctypes.c_uint64(fault))
+        blocks = max(1, min(-(-self.count // (width * BLOCK)), self.limit))
+        return GridLaunch(self.layout._replace(width=width), blocks, tuple(arguments))
+
+
+def geometry(layout: Layout, shape: Ints, strides: Sequence[Ints]) -> Any:
+    """The geometry parameter of a strided kernel, an array of ctypes (see grid_kernel)."""
+    inner = shape[:-1]
+    numbers = [*inner]
+    if layout.bits == 32:
+        factors = [magic(size) for size in inner]
+        numbers += [multiplier for multiplier, _ in factors]
+        numbers += [shift for _, shift in factors]
+    numbers += [step for steps in strides for step in steps]
+    type = ctypes.c_uint32 if layout.bits == 32 else ctypes.c_uint64
+    return (type * geometry_length(layout, len(strides)))(*[number & ((1 << layout.bits) - 1) for number in numbers])
+
+
+@functools.lru_cache(maxsize=4096)
+def prepare(
+    kernel: PointwiseKernel,
+    shape: Ints,
+    strides: tuple[Ints, ...],
+    capability: Capability = DEFAULT_CAPABILITY,
+    multiprocessors: int = 132,
+) -> PreparedLaunch:
+    """The launch of a kernel over an iteration space, without addresses; memoised.
+
+    `shape` and `strides` (bytes) are the iteration plan's, coalesced, innermost first, outputs first. Raises ValueError
+    for strides that do not fit the kernel, for too many dims, and for a compute capability below 7.0.
+    """
+    return PreparedLaunch(kernel, shape, strides, device_target(capability), multiprocessors)
+
+
+def launch_plan(
+    kernel: PointwiseKernel,
+    shape: Ints,
+    strides: Sequence[Ints],
+    values: Sequence[Any],
+    *,
+    capability: Capability = DEFAULT_CAPABILITY,
+    multiprocessors: int = 132,
+    fault: int = 0,
+) -> LaunchPlan:
+    """Image, function, grid, block and arguments of one launch: prepare(...).plan(values, fault)."""
+    return prepare(kernel, tuple(shape), tuple(strides), capability, multiprocessors).plan(values, fault)
