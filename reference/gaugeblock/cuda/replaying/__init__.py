@@ -1,0 +1,1 @@
+"""Snapshots and traces of an allocator: read, replayed under other configurations, and drawn."""

@@ -1,0 +1,25 @@
+"""The mistakes a file of memory can have, each one line long."""
+
+from __future__ import annotations
+
+USAGE = 2
+
+
+class SnapshotProblem(ValueError):
+    """A snapshot or trace that cannot be read: which file, which field, what is allowed there. `exit_status` is what
+    the command line ends with."""
+
+    exit_status = USAGE
+
+
+def shown(value: object) -> str:
+    """A value in a message: its type, and what it is when that is short."""
+    if value is None or isinstance(value, bool):
+        return repr(value)
+    if isinstance(value, str):
+        return repr(value if len(value) <= 40 else value[:37] + "...")
+    if isinstance(value, int):
+        return str(value) if -(1 << 70) < value < 1 << 70 else f"an int of {value.bit_length()} bits"
+    if isinstance(value, float):
+        return repr(value)
+    return f"a {type(value).__name__}"
