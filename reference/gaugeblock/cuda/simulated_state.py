@@ -75,6 +75,7 @@ class SimulatedState:
         self.pages: Pages = HostPages() if backed else NumberPages()
         self.faults = faults if faults is not None else Faults()
         self.calls: Counter[str] = Counter()
+        self.resets: Counter[int] = Counter()
         self._poll = positive(operator, "poll_nanoseconds", poll_nanoseconds, 0)
         self._timeline = Timeline(positive(operator, "queue_limit", queue_limit))
         self._lock = self._timeline.lock
@@ -127,6 +128,7 @@ class SimulatedState:
             known.events.clear()
             known.modules.clear()
             known.functions.clear()
+            self.resets[known.index] += 1
 
     def _known(self, operator: str, device: object) -> SimulatedDevice:
         index = device if type(device) is int else check_int(operator, "device", device)
