@@ -79,11 +79,14 @@ def measure(subject: Timed, peer: Timed, budget: float = CELL_SECONDS, *, thread
 
 
 def _calls_per_round(timed: Timed) -> int:
-    """How many calls take about ``ROUND_SECONDS`` (and warm the code up on the way)."""
+    """How many calls take about ``ROUND_SECONDS`` (and warm the code up on the way).
+
+    The lesser of two times counts, for a first call may compile what all later ones use.
+    """
     timed.seconds(len(timed.turns))
     count = 1
     while True:
-        seconds = timed.seconds(count)
+        seconds = min(timed.seconds(count), timed.seconds(count))
         if seconds >= ROUND_SECONDS / 2:
             return max(1, round(count * ROUND_SECONDS / seconds))
         count = max(count * 2, int(count * ROUND_SECONDS / max(seconds, 1e-9)))

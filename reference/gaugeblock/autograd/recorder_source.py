@@ -230,10 +230,11 @@ def _result(formulas: Formulas, name: str) -> str:
 def quick_call(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
     """How the public function serves a call sooner than the dispatcher: its source around ``{run}``, the function."""
     row = rows().get(operator.name)
-    if row is None or row.family not in QUICK_FAMILIES or "function" not in row.variants or schema.vararg:
+    if row is None or row.family not in QUICK_FAMILIES or not {"function", "nn"} & {*row.variants} or schema.vararg:
         return None, None
     if any(a.is_list and _is_tensor(a) for a in schema.arguments):
         return None, None
+    function = getattr(gb if "function" in row.variants else gb.nn.operators, row.base)
     tests = ["not FAST_GLOBALS['OVERRIDING']"]
     left_out = [a for a in schema.positional if a.name == "alpha"]
     for argument in (*left_out, *schema.keyword_only):
@@ -242,7 +243,7 @@ def quick_call(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
         tests.append(f"{argument.name} is {value!r}" if same else _is_default(argument))
     shown = [a for a in schema.positional if a not in left_out]
     given = ", ".join(f"p_{a.name}" if _is_tensor(a) else a.name for a in shown)
-    return f"quick({given}) if {' and '.join(tests)} else {{run}}", getattr(gb, row.base)
+    return f"quick({given}) if {' and '.join(tests)} else {{run}}", function
 
 
 def _is_default(argument: Argument) -> str:
@@ -250,5 +251,5 @@ def _is_default(argument: Argument) -> str:
     return f"({argument.name}.__class__ is {type(value).__name__} and {argument.name} == {value!r})"
 
 
-QUICK_FAMILIES = frozenset({"pointwise", "reduction", "linalg"})
+QUICK_FAMILIES = frozenset({"pointwise", "reduction", "linalg", "network"})
 """Families whose public functions have fast paths of their own."""

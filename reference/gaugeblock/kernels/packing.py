@@ -138,7 +138,7 @@ def _turn(itemsize: int, vector_bytes: int) -> str:
     with code.loop(0, whole_n, lanes) as j, code.loop(0, whole_rows, lanes) as i:
         source = code.move(code.at("%src", i, "%src_pitch"), code.register(f"mul i64 {j}, {itemsize}"))
         target = code.move(code.at("%dst", j, "%dst_pitch"), code.register(f"mul i64 {i}, {itemsize}"))
-        _turn_square(code, itemsize, lanes, source, target)
+        turn_square(code, itemsize, [code.at(source, k, "%src_pitch") for k in range(lanes)], target)
     if lanes > 1:
         _turn_singly(code, itemsize, ("0", whole_n), (whole_rows, "%rows"))
         _turn_singly(code, itemsize, (whole_n, "%n"), ("0", "%rows"))
@@ -146,11 +146,12 @@ def _turn(itemsize: int, vector_bytes: int) -> str:
     return code.function(f"define void @{NAME}_turn({arguments}) #0", "  ret void")
 
 
-def _turn_square(code: Code, itemsize: int, lanes: int, source: str, target: str) -> None:
-    """A square of `lanes` rows, by log2(lanes) rounds of interleaving rows of the two halves."""
+def turn_square(code: Code, itemsize: int, lines: list[str], target: str) -> None:
+    """A square of rows that begin at `lines`, %dst_pitch apart in `target`; log2 rounds interleave their two halves."""
+    lanes = len(lines)
     element = element_type(itemsize)
     type, align = f"<{lanes} x {element}>" if lanes > 1 else element, _align(itemsize)
-    rows = [code.load(type, code.at(source, k, "%src_pitch"), align) for k in range(lanes)]
+    rows = [code.load(type, line, align) for line in lines]
     low = ", ".join(f"i32 {k // 2 + (lanes if k % 2 else 0)}" for k in range(lanes))
     high = ", ".join(f"i32 {lanes // 2 + k // 2 + (lanes if k % 2 else 0)}" for k in range(lanes))
     rounds = lanes.bit_length() - 1

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...core.dtype import bfloat16, float16
+from ...tensor.geometry import Geometry
 from ...tensor.tensor import Tensor
+from ..element_loop import element_launch
 from ..prepared import LATEST, noted
 from .calls import apply
 
@@ -27,7 +29,32 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if input.geometry.ndim == 2 and weight.geometry.ndim == 2 and input.geometry.dtype in (float16, bfloat16):
         return apply("addmm", bias, input, turned)
     result = apply("matmul", input, turned)
-    return apply("add_.Tensor", result, apply("expand", bias, result.geometry.sizes))
+    note = LATEST.note
+    addend = apply("expand", bias, result.geometry.sizes)
+    runner = None
+    if note is not None and note[:2] == ("matmul", id(result)):
+        runner = _with_bias(note[2], result.geometry, addend.geometry)
+    apply("add_.Tensor", result, addend)
+    return result if runner is None else noted("linear", result, runner)
+
+
+def _with_bias(
+    multiply: Callable[[Tensor, Tensor], Tensor], out: Geometry, addend: Geometry
+) -> Callable[..., Tensor] | None:
+    """The product's runner, and the addition of the bias to what it makes."""
+    if addend.lazy or addend.dtype is not out.dtype:
+        return None
+    launch = element_launch("add", out, [out, addend], out.dtype)
+    if launch is None:
+        return None
+    add, tail = launch.call()
+
+    def run(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        result = multiply(input, weight)
+        add(result.pointer, result.pointer, bias.pointer, *tail)
+        return result
+
+    return run
 
 
 def _without_bias(multiply: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
