@@ -12,7 +12,7 @@ from gaugeblock_spec.schema import parse
 from ..dispatch.dispatcher import call, watched_recorder
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.registry import REGISTRY
-from ..dispatch.state import FAST_GLOBALS
+from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, FAST_GLOBALS
 from ..memory.untyped import UntypedStorage
 from ..operators.conversion import to_dispatched
 from ..operators.number_limits import LARGEST_HALF
@@ -33,6 +33,7 @@ OPTION_DEFAULTS: dict[str, Any] = {
 }  # fmt: skip
 """What the generated code passes for options that were not given."""
 NUMBER_KEYS: dict[type, str] = {float: " float", int: " int"}
+KEPT = ~DEFAULT_EXCLUDE
 
 
 def in_bounds(row: str, number: Any) -> bool:
@@ -219,13 +220,19 @@ def recorded_binary(rows: tuple[str, str | None]) -> Callable[[Any, Any], Any]:
 
     def record(self: Any, other: Any) -> Any:
         kind = other.__class__
+        mine = self.geometry
         if kind is Tensor:
-            mine, others = self.geometry.keys, other.geometry.keys
-            found = None if mine is None or others is None else watched_recorder(tensor_row, mine | others)
-        elif kind in NUMBER_KEYS and number_row is not None:
-            found = watched_recorder(number_row, self.geometry.keys)
-        else:
+            others = other.geometry
+            if not (mine.watched or others.watched) or mine.keys is None or others.keys is None:
+                return NO
+            # `watched_recorder`, without the call: this is the way of every sum and product that is recorded.
+            resolved = tensor_row.resolved.get((mine.keys | others.keys | DEFAULT_INCLUDE) & KEPT)
+            if resolved is None or FAST_GLOBALS["SPECIAL"] or FAST_GLOBALS["OVERRIDING"]:
+                return NO
+            return resolved.entry.function(self, other)  # type: ignore[misc]
+        if kind not in NUMBER_KEYS or number_row is None or not mine.watched:
             return NO
+        found = watched_recorder(number_row, mine.keys)
         return NO if found is None else found(self, other)
 
     return record
@@ -239,11 +246,9 @@ def slow_dunder(
 
     def operator(self: Any, other: Any) -> Any:
         if record is not None and self.__class__ is Tensor:
-            watched = self.geometry.watched or (other.__class__ is Tensor and other.geometry.watched)
-            if watched:
-                recorded = record(self, other)
-                if recorded is not NO:
-                    return recorded
+            recorded = record(self, other)
+            if recorded is not NO:
+                return recorded
         if other.__class__ not in PLAIN:
             taken = intercept(caller.public, (self, other), {})
             if taken is not NOT_OVERRIDDEN:
