@@ -11,8 +11,10 @@ from .runtime import PLAIN_ROUTINES, ROUTINES
 class Declarations(dict[str, str]):
     """What a module must declare or define, by name; `plain` in its part without optimisation.
 
-    `vector_bytes` are those of the widest vectors that it is compiled for.
+    `vector_bytes` are those of the widest vectors that it is compiled for; `space` follows `ptr` where tables are meant.
     """
+
+    space = ""
 
     def __init__(self, vector_bytes: int = 0) -> None:
         super().__init__()

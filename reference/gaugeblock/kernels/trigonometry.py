@@ -13,7 +13,7 @@ from .expression import F32, F64, Lane, select
 from .formats import format_of
 from .functions import bits_of, fabs, float_of_bits, fused, mul_add, polynomial, rare
 
-_HALF_PI = {
+HALF_PI = {
     F32: tuple(map(float.fromhex, ("0x1.921fb6p+0", "-0x1.777a5cp-25", "-0x1.ee59dap-50"))),
     F64: tuple(map(float.fromhex, ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54", "-0x1.f1976b7ed8fbcp-110"))),
 }
@@ -50,10 +50,13 @@ _TANGENT = {
 }  # fmt: skip
 
 
-def _reduced(x: Lane) -> tuple[Lane, Lane, Lane]:
-    """(r, low, k), the last as the low bits of an unsigned lane."""
+Reduced = tuple[Lane, Lane, Lane]
+"""(r, low, k) with x = k pi/2 + r + low; k as the low bits of an unsigned lane."""
+
+
+def _reduced(x: Lane) -> Reduced:
     format = format_of(x)
-    first, second, third = _HALF_PI[x.type]
+    first, second, third = HALF_PI[x.type]
     k, bits = format.nearest(x, _PER_HALF_PI)
     start = fused(k, format.number(-first), x)
     product = k * second
@@ -62,20 +65,44 @@ def _reduced(x: Lane) -> tuple[Lane, Lane, Lane]:
     return r, low, bits
 
 
-def _quadrant(x: Lane) -> tuple[Pair, Pair, Lane]:
-    """(sin r, cos r, k) with each value in two terms."""
-    r, low, bits = _reduced(x)
+def _both(r: Lane, low: Lane) -> tuple[Pair, Pair]:
+    """sin(r + low) and cos(r + low), each in two terms."""
     square = r * r
     half = square * 0.5
-    one, missing = ordered_sum(format_of(x).number(1.0), -half)
-    sine = mul_add(r * square, polynomial(square, _SINE[x.type]), low * one)
-    cosine = mul_add(square * square, polynomial(square, _COSINE[x.type]), mul_add(-r, low, missing))
-    return (r, sine), (one, cosine), bits
+    one, missing = ordered_sum(format_of(r).number(1.0), -half)
+    sine = mul_add(r * square, polynomial(square, _SINE[r.type]), low * one)
+    cosine = mul_add(square * square, polynomial(square, _COSINE[r.type]), mul_add(-r, low, missing))
+    return (r, sine), (one, cosine)
 
 
 def _negated(value: Lane, condition: Lane) -> Lane:
     """`value` with its sign changed where the second bit of the unsigned lane is set."""
     return float_of_bits(bits_of(value) ^ ((condition & 2) << (value.type.bits - 2)))
+
+
+def sine_of(reduced: Reduced) -> Lane:
+    """Sine of a reduced argument."""
+    r, low, quadrant = reduced
+    sine, cosine = _both(r, low)
+    return _negated(select((quadrant & 1) == 0, sine[0] + sine[1], cosine[0] + cosine[1]), quadrant)
+
+
+def cosine_of(reduced: Reduced) -> Lane:
+    """Cosine of a reduced argument."""
+    r, low, quadrant = reduced
+    sine, cosine = _both(r, low)
+    return _negated(select((quadrant & 1) == 0, cosine[0] + cosine[1], sine[0] + sine[1]), quadrant + 1)
+
+
+def tangent_of(reduced: Reduced) -> Lane:
+    """Tangent of a reduced argument."""
+    r, rest, quadrant = reduced
+    square = r * r
+    slope = mul_add(rest, square, mul_add(r * 0.58, fused(r, r, -square), rest))
+    high, low = ordered_sum(r, mul_add(r * square, polynomial(square, _TANGENT[r.type]), slope))
+    turned = -1.0 / high
+    miss = mul_add(turned, low, fused(turned, high, format_of(r).number(1.0)))
+    return select((quadrant & 1) == 0, high, mul_add(miss, turned, turned))
 
 
 def _finished(name: str, x: Lane, value: Lane) -> Lane:
@@ -84,25 +111,14 @@ def _finished(name: str, x: Lane, value: Lane) -> Lane:
 
 def sin(x: Lane) -> Lane:
     """Sine; keeps -0.0."""
-    sine, cosine, quadrant = _quadrant(x)
-    value = select((quadrant & 1) == 0, sine[0] + sine[1], cosine[0] + cosine[1])
-    return _finished("sin", x, select(x == 0.0, x, _negated(value, quadrant)))
+    return _finished("sin", x, select(x == 0.0, x, sine_of(_reduced(x))))
 
 
 def cos(x: Lane) -> Lane:
     """Cosine."""
-    sine, cosine, quadrant = _quadrant(x)
-    value = select((quadrant & 1) == 0, cosine[0] + cosine[1], sine[0] + sine[1])
-    return _finished("cos", x, _negated(value, quadrant + 1))
+    return _finished("cos", x, cosine_of(_reduced(x)))
 
 
 def tan(x: Lane) -> Lane:
     """Tangent; keeps -0.0."""
-    r, rest, quadrant = _reduced(x)
-    square = r * r
-    slope = mul_add(rest, square, mul_add(r * 0.58, fused(r, r, -square), rest))
-    high, low = ordered_sum(r, mul_add(r * square, polynomial(square, _TANGENT[x.type]), slope))
-    turned = -1.0 / high
-    miss = mul_add(turned, low, fused(turned, high, format_of(x).number(1.0)))
-    value = select((quadrant & 1) == 0, high, mul_add(miss, turned, turned))
-    return _finished("tan", x, select(x == 0.0, x, value))
+    return _finished("tan", x, select(x == 0.0, x, tangent_of(_reduced(x))))

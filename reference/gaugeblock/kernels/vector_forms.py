@@ -88,12 +88,13 @@ def looked_up(emitter: Emitter, lane: Lane, arguments: list[str]) -> str:
         return emitter.register(f"call {type} {name}({', '.join(given)})")
     text = f"[{size} x {scalar}] [{', '.join(values)}]"
     name = f"@gb_table_{zlib.crc32(text.encode()):08x}"
-    emitter.declarations[name] = f"{name} = internal unnamed_addr constant {text}, align 64"
+    space = emitter.declarations.space
+    emitter.declarations[name] = f"{name} = internal unnamed_addr{space} constant {text}, align 64"
     mask = emitter.constant(Lane("constant", index_type, (), size - 1))
     inside = emitter.register(f"and {emitter.type(index_type)} {index}, {mask}")
     if emitter.width == 1:
-        place = emitter.register(f"getelementptr {scalar}, ptr {name}, {index_type.ir} {inside}")
-        return emitter.register(f"load {scalar}, ptr {place}")
+        place = emitter.register(f"getelementptr {scalar}, ptr{space} {name}, {index_type.ir} {inside}")
+        return emitter.register(f"load {scalar}, ptr{space} {place}")
     vector = "poison"
     for k in range(emitter.width):
         at = emitter.register(f"extractelement {emitter.type(index_type)} {inside}, i32 {k}")

@@ -11,9 +11,9 @@ from ...kernels.code import NAME
 from ...kernels.digest import digest
 from ...kernels.object_cache import ObjectCache
 from ...kernels.pointwise import PointwiseKernel
-from .declarations import GridDeclarations
 from .grid_kernel import GridWriter, Parameter, parameters
 from .layout import Layout
+from .routines import GridDeclarations
 from .target import TRIPLE, Target
 
 

@@ -1,0 +1,113 @@
+"""Routines of grid kernels that stand for C's: large angles, exact remainders, lgamma, complex functions."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from gaugeblock.core.dtype import DType, complex64, complex128, float32, float64
+from gaugeblock.cuda.ptx import host_grid
+from gaugeblock.operators.element_loop import formula_kernel
+
+Array = np.ndarray[Any, Any]
+SPECIAL = (0.0, 1.0, 0.5, 2.0, 30.0, 800.0, 1e10, 1e300, 1.7e308, np.inf, 1e-20, 1e-310, 5e-324)
+SIGNED = (*SPECIAL, *(-x for x in SPECIAL), np.nan)
+HARD = (6381956970095103 * 2.0**797, 5.319372648326541e255, 2.0**1023, 1.7976931348623157e308)
+"""Numbers very close to multiples of pi/2, and the largest."""
+COMPLEX = (
+    "exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh",
+    "atanh",
+)  # fmt: skip
+
+
+def both(name: str, dtype: DType, *arrays: Array) -> tuple[Array, Array]:
+    """What the grid computes, and what the CPU's kernel does."""
+    kernel = formula_kernel(name, (dtype,) * len(arrays), dtype, dtype)
+    own, other = np.zeros_like(arrays[0]), np.zeros_like(arrays[0])
+    addresses = [array.ctypes.data for array in arrays]
+    host_grid.run(kernel, own.shape, [(dtype.itemsize,)] * (len(arrays) + 1), [own.ctypes.data, *addresses])
+    kernel.contiguous(other.ctypes.data, *addresses, own.size)
+    return own, other
+
+
+def equal(a: Array, b: Array) -> Array:
+    """Equal, signs of zeros included; NaN is NaN."""
+    same: Array = ((a == b) & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b))
+    return same
+
+
+def units(name: str, x: Array, values: Array) -> float:
+    """The largest error in units in the last place of what is right."""
+    worst = 0.0
+    function = getattr(mpmath, name) if name != "lgamma" else lambda t: mpmath.log(abs(mpmath.gamma(t)))
+    with mpmath.workprec(1400):
+        for given, value in zip(x, values, strict=True):
+            exact = function(mpmath.mpf(float(given)))
+            unit = np.spacing(np.abs(x.dtype.type(float(exact))))
+            worst = max(worst, abs(float((mpmath.mpf(float(value)) - exact) / mpmath.mpf(float(unit)))))
+    return worst
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_large_angles(name: str) -> None:
+    rng = np.random.default_rng(3)
+    x = np.concatenate([np.exp(rng.uniform(20.8, 709, 60)) * rng.choice([-1.0, 1.0], 60), HARD])
+    assert units(name, x, both(name, float64, x)[0]) < 0.8
+    single = np.exp(rng.uniform(11.8, 88, 60)).astype(np.float32)
+    own, other = both(name, float32, single)
+    assert units(name, single, own) < 0.501
+    assert equal(own, other).all()
+    endless = np.array([np.inf, -np.inf, np.nan])
+    assert np.isnan(both(name, float64, endless)[0]).all()
+
+
+def test_remainders_are_exact() -> None:
+    rng = np.random.default_rng(4)
+    a, b = (np.exp(rng.uniform(low, 709, 2000)) * rng.choice([-1.0, 1.0], 2000) for low in (-700, -744))
+    special = np.array(list(itertools.product(SIGNED, SIGNED)))
+    a, b = np.concatenate([a, special[:, 0]]), np.concatenate([b, special[:, 1]])
+    with np.errstate(invalid="ignore"):
+        assert equal(both("fmod", float64, a, b)[0], np.fmod(a, b)).all()
+
+
+def test_lgamma() -> None:
+    rng = np.random.default_rng(5)
+    parts = [rng.uniform(0, 3, 100), rng.uniform(2, 14, 100), 1 + rng.standard_normal(30) * 1e-6]
+    x = np.concatenate([*parts, 2 + rng.standard_normal(30) * 1e-6, np.exp(rng.uniform(-700, 2, 30))])
+    assert units("lgamma", x, both("lgamma", float64, x)[0]) < 4.5
+    own, other = both("lgamma", float64, np.array(SIGNED))
+    np.testing.assert_allclose(own, other, rtol=1e-15)
+    below = -rng.uniform(0, 20, 200)
+    own, other = both("lgamma", float64, below)
+    np.testing.assert_allclose(own, other, rtol=1e-14, atol=1e-14)
+    single = rng.uniform(0, 30, 500).astype(np.float32)
+    own, other = both("lgamma", float32, single)
+    assert equal(own, other).all()
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_functions(name: str) -> None:
+    rng = np.random.default_rng(6)
+    sizes = np.exp(rng.uniform(-20, 5, (2, 300))) * rng.standard_normal((2, 300))
+    special = np.array(list(itertools.product(SIGNED, SIGNED))).T
+    re, im = np.concatenate([sizes, special], axis=1)
+    z = np.empty(len(re), np.complex128)
+    z.real, z.imag = re, im
+    own, other = both(name, complex128, z)
+    for a, b in ((own.real, other.real), (own.imag, other.imag)):
+        with np.errstate(invalid="ignore"):
+            wrong = ~(equal(a, b) | (np.abs(a - b) <= 2e-15 * np.abs(b) + 1e-323))
+        assert not wrong.any(), (z[wrong][:3], own[wrong][:3], other[wrong][:3])
+    small = z[:300].astype(np.complex64)
+    own, other = both(name, complex64, small)
+    np.testing.assert_allclose(own, other, rtol=2e-7)
+
+
+def test_complex_powers() -> None:
+    rng = np.random.default_rng(7)
+    base, exponent = (rng.standard_normal(200) + 1j * rng.standard_normal(200) for _ in range(2))
+    own, other = both("pow", complex128, base, exponent)
+    np.testing.assert_allclose(own, other, rtol=4e-15)
