@@ -1,0 +1,213 @@
+"""Statistics of an allocator: current, peak, allocated and freed of each family, for all, small and large blocks.
+
+The hot path only writes down what happened, three ints per operation; the figures are computed when somebody asks, or
+when enough has come together.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any, Final
+
+import numpy as np
+
+FAMILIES: Final = (
+    "allocation",
+    "segment",
+    "active",
+    "inactive_split",
+    "allocated_bytes",
+    "reserved_bytes",
+    "active_bytes",
+    "inactive_split_bytes",
+    "requested_bytes",
+)
+POOLS: Final = ("all", "small_pool", "large_pool")
+OVERSIZE: Final = ("oversize_allocations", "oversize_segments")
+COUNTERS: Final = (
+    "num_alloc_retries",
+    "num_ooms",
+    "num_sync_all_streams",
+    "num_device_alloc",
+    "num_device_free",
+    "num_oom_rejections",
+)
+
+# What happened to a block: the second lowest bits of an entry's first int, over the tag of its pool.
+MALLOC: Final = 0
+FREED: Final = 2
+REQUESTED: Final = 4
+"""The owner gave it back; other streams still use it."""
+COMPLETED: Final = 6
+NO_SPLIT_CHANGE: Final = 2
+"""The third int of an entry: the change of inactive_split_bytes, a multiple of 512, plus that of inactive_split + 2."""
+
+LIMIT: Final = 3 * 8192
+"""Ints in the journal at which the figures are brought up to date."""
+_SHORT: Final = 3 * 24
+
+
+class Stat:
+    """A figure over time."""
+
+    __slots__ = ("allocated", "current", "freed", "peak")
+
+    def __init__(self) -> None:
+        self.current = self.peak = self.allocated = self.freed = 0
+
+    def add(self, amount: int) -> None:
+        """Change the current value by `amount`."""
+        if amount > 0:
+            self.current += amount
+            self.allocated += amount
+            if self.current > self.peak:
+                self.peak = self.current
+        elif amount < 0:
+            self.current += amount
+            self.freed -= amount
+
+    def add_series(self, amounts: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+        """Change the current value by each of `amounts`, one after the other."""
+        if not amounts.size:
+            return
+        course = amounts.cumsum()
+        grown = int(amounts[amounts > 0].sum())
+        self.peak = max(self.peak, self.current + int(course.max()))
+        self.current += int(course[-1])
+        self.allocated += grown
+        self.freed += grown - int(course[-1])
+
+    def as_dict(self) -> dict[str, int]:
+        return {"current": self.current, "peak": self.peak, "allocated": self.allocated, "freed": self.freed}
+
+
+class Statistics:
+    """All figures of one allocator. `max_split_size` is what it was made with; None for no limit."""
+
+    def __init__(self, max_split_size: int | None) -> None:
+        self.journal: list[int] = []
+        """Per operation: the block's size, its pool's tag and what happened; the size asked for; the change of
+        inactive_split."""
+        self.max_split_size = max_split_size
+        self.oversize_from = max_split_size
+        """Blocks from this size on count as oversize; None for none. Change it by `set_oversize`."""
+        self.families = {family: [Stat() for _ in POOLS] for family in FAMILIES}
+        self.oversize = {family: Stat() for family in OVERSIZE}
+        self.counters = dict.fromkeys(COUNTERS, 0)
+
+    def set_oversize(self, size: int | None) -> None:
+        """From now on, blocks of at least `size` are oversize; None for none."""
+        self.settle()
+        self.oversize_from = size
+
+    def segment(self, tag: int, count: int, size: int) -> None:
+        """`count` segments (0 for mapped memory) of together `size` bytes came, or went if negative."""
+        for place in (0, 1 + tag):
+            self.families["segment"][place].add(count)
+            self.families["reserved_bytes"][place].add(size)
+        if self.oversize_from is not None and count and abs(size) >= self.oversize_from:
+            self.oversize["oversize_segments"].add(count)
+
+    @property
+    def reserved(self) -> int:
+        """The bytes that the allocator holds."""
+        return self.families["reserved_bytes"][0].current
+
+    def current(self, family: str) -> int:
+        """The current value of a family over all pools."""
+        self.settle()
+        return self.families[family][0].current
+
+    def settle(self) -> None:
+        """Bring the figures up to date with the journal."""
+        if len(self.journal) > _SHORT:
+            self._settle_many()
+        elif self.journal:
+            self._settle_few()
+        self.journal.clear()
+
+    def _settle_few(self) -> None:
+        journal = self.journal
+        for at in range(0, len(journal), 3):
+            code, requested, split = journal[at : at + 3]
+            size, what, tag = code & -512, code & 6, code & 1
+            given = {MALLOC: 1, FREED: -1, REQUESTED: -1, COMPLETED: 0}[what]
+            active = {MALLOC: 1, FREED: -1, REQUESTED: 0, COMPLETED: -1}[what]
+            changes = {
+                "allocation": given,
+                "allocated_bytes": given * size,
+                "active": active,
+                "active_bytes": active * size,
+                "requested_bytes": active * requested,
+                "inactive_split": (split & 511) - NO_SPLIT_CHANGE,
+                "inactive_split_bytes": split & -512,
+            }
+            for family, change in changes.items():
+                if change:
+                    stats = self.families[family]
+                    stats[0].add(change)
+                    stats[1 + tag].add(change)
+            if self.oversize_from is not None and size >= self.oversize_from:
+                self.oversize["oversize_allocations"].add(given)
+
+    def _settle_many(self) -> None:
+        entries = np.frombuffer(array("q", self.journal), np.int64).reshape(-1, 3)
+        code, requested, split = entries.T
+        size, what = code & -512, code & 6
+        given = (what == MALLOC).astype(np.int64) - ((what == FREED) | (what == REQUESTED))
+        active = (what == MALLOC).astype(np.int64) - ((what == FREED) | (what == COMPLETED))
+        changes = {
+            "allocation": given,
+            "allocated_bytes": given * size,
+            "active": active,
+            "active_bytes": active * size,
+            "requested_bytes": active * requested,
+            "inactive_split": (split & 511) - NO_SPLIT_CHANGE,
+            "inactive_split_bytes": split & -512,
+        }
+        large = (code & 1).astype(bool)
+        for family, amounts in changes.items():
+            for stat, part in zip(self.families[family], (amounts, amounts[~large], amounts[large]), strict=True):
+                stat.add_series(part)
+        if self.oversize_from is not None:
+            self.oversize["oversize_allocations"].add_series(given[size >= self.oversize_from])
+
+    def reset_peak(self) -> None:
+        """Let every peak be the current value."""
+        self.settle()
+        for stat in self._stats():
+            stat.peak = stat.current
+
+    def reset_accumulated(self) -> None:
+        """Let what was allocated and freed, and the counters, begin at 0 again."""
+        self.settle()
+        for stat in self._stats():
+            stat.allocated = stat.freed = 0
+        self.counters = dict.fromkeys(COUNTERS, 0)
+
+    def _stats(self) -> list[Stat]:
+        return [stat for stats in self.families.values() for stat in stats] + list(self.oversize.values())
+
+    def nested(self) -> dict[str, Any]:
+        """Every figure by family, pool and kind."""
+        self.settle()
+        found: dict[str, Any] = {
+            family: {pool: stat.as_dict() for pool, stat in zip(POOLS, stats, strict=True)}
+            for family, stats in self.families.items()
+        }
+        found |= {family: stat.as_dict() for family, stat in self.oversize.items()}
+        found |= self.counters
+        found["max_split_size"] = -1 if self.max_split_size is None else self.max_split_size
+        return found
+
+
+def flatten(nested: dict[Any, Any], prefix: str = "") -> dict[str, int]:
+    """The figures of nested dicts under names joined by dots, in the order of the names."""
+    flat: dict[str, int] = {}
+    for key, value in nested.items():
+        name = prefix + ("_".join(map(str, key)) if isinstance(key, tuple) else str(key))
+        if isinstance(value, dict):
+            flat |= flatten(value, name + ".")
+        else:
+            flat[name] = value
+    return flat if prefix else dict(sorted(flat.items()))
