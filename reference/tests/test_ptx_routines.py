@@ -13,7 +13,7 @@ from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.operators.element_loop import formula_kernel
 
 Array = np.ndarray[Any, Any]
-SPECIAL = (0.0, 1.0, 0.5, 2.0, 30.0, 800.0, 1e10, 1e300, 1.7e308, np.inf, 1e-20, 1e-310, 5e-324)
+SPECIAL = (0.0, 1.0, 0.5, 2.0, 3.0, 4.0, 30.0, 800.0, 1e10, 1e300, 1.7e308, np.inf, 1e-20, 1e-310, 5e-324)
 SIGNED = (*SPECIAL, *(-x for x in SPECIAL), np.nan)
 HARD = (6381956970095103 * 2.0**797, 5.319372648326541e255, 2.0**1023, 1.7976931348623157e308)
 """Numbers very close to multiples of pi/2, and the largest."""

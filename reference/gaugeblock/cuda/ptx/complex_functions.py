@@ -119,12 +119,13 @@ def _hyperbolic(z: Complex) -> tuple[Lane, Lane, Lane, Lane]:
     more = select(large, second, 1.0)
     odd = copysign(odd, x)
     level, upright = y == 0.0, x == 0.0
-    signs = x * copysign(_number(1.0), y)
+    signs = x * select(level, copysign(_number(1.0), y), sine)
+    none = select(isnan(signs), 0.0, copysign(_number(0.0), signs))
     return (
-        select(level, odd * more, select(upright, x, odd * cosine * more)),
+        select(level, odd * more, select(upright & isnan(cosine), x, odd * cosine * more)),
         select(level, y, even * sine * more),
         select(level, even * more, even * cosine * more),
-        select(level | upright, copysign(_number(0.0), signs), odd * sine * more),
+        select(level | upright, none, odd * sine * more),
     )
 
 

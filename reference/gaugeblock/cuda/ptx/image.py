@@ -62,7 +62,7 @@ class _Assembler:
         self.salt = f"ptx {llvmlite.__version__} {llvm.llvm_version_info}"
 
     def assembly(self, text: str, target: Target) -> str:
-        """PTX of a module."""
+        """PTX of a module given as IR text."""
         with self._lock:
             machine = self._machines.get(target)
             if machine is None:
@@ -79,6 +79,11 @@ def _assembler() -> _Assembler:
     return _Assembler()
 
 
+def assembly(text: str, name: str, target: Target) -> str:
+    """PTX of a module whose kernel gets a name; compiled now."""
+    return _assembler().assembly(text.replace(NAME, name), target)
+
+
 def compiled(written: GridText, target: Target) -> Image:
     """The image of a kernel for a device target, taken from the cache or compiled now."""
     assembler = _assembler()
@@ -86,7 +91,7 @@ def compiled(written: GridText, target: Target) -> Image:
     name = f"gb_{key[:32]}"
     data = assembler.cache.read(key)
     if data is None:
-        data = assembler.assembly(written.text.replace(NAME, name), target).encode() + b"\0"
+        data = assembly(written.text, name, target).encode() + b"\0"
         assembler.cache.write(key, data)
     return Image(data, name)
 

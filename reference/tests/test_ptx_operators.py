@@ -1,0 +1,148 @@
+"""Every pointwise operator on the grid: the bits of the CPU's kernel, PTX for its dtypes, assembled where ptxas is.
+
+All dtypes in all layouts take some minutes (GAUGEBLOCK_PTX=all, `nox -s ptx`); otherwise each operator is tried with
+float32 and with one dtype of each class, which one changing from operator to operator.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+import gaugeblock as gb
+import numpy as np
+import pytest
+from gaugeblock.core.dtype import BY_NAME
+from gaugeblock.cuda.ptx import host_grid
+from gaugeblock.cuda.ptx.assembler import assemble, find_ptxas
+from gaugeblock.cuda.ptx.image import assembly, grid_text
+from gaugeblock.cuda.ptx.launching import PreparedLaunch
+from gaugeblock.cuda.ptx.target import device_target
+from gaugeblock.operators.pointwise import RULES
+from gaugeblock.operators.pointwise_call import Call, call_builder
+from gaugeblock.operators.pointwise_plan import arguments, fitted, plan_call
+from gaugeblock.operators.rows import Row, rows
+from gaugeblock.tensor.tensor import new_like
+from gaugeblock_spec.schema import parse
+
+ALL = os.environ.get("GAUGEBLOCK_PTX") == "all"
+NAMES = sorted(RULES)
+CLASSES = (
+    ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    ("float16", "bfloat16"), ("complex64", "complex128"), ("float64",), ("bool",),
+)  # fmt: skip
+KEYWORDS = {"alpha": 2, "value": 2, "rounding_mode": "floor", "decimals": 1, "approximate": "tanh"}
+NUMBERS = {"Scalar": 2, "bool": False, "float": 0.25, "int": 2}
+SPECIAL = (float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1.0, -1.0, 6e-8, 0.5, 100.0)
+
+
+def dtypes(row: Row, classes: int) -> list[str]:
+    """float32, and a dtype of each of some classes; all dtypes when all are asked for."""
+    if ALL:
+        return list(row.dtypes)
+    turn = NAMES.index(row.name)
+    found = ["float32"] if "float32" in row.dtypes else []
+    held = [[name for name in names if name in row.dtypes] for names in CLASSES]
+    others = [names[turn % len(names)] for names in held if names]
+    first = turn % max(1, len(others))
+    return found + (others[first:] + others[:first])[:classes]
+
+
+def tensor(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:
+    """Random elements: special values among floats, no zeros among ints, which may be divisors."""
+    count = int(np.prod(shape))
+    if dtype == "bool":
+        values = (rng.random(count) < 0.5).tolist()
+    elif "int" in dtype:
+        values = (rng.integers(1, 10, count) * (1 if dtype[0] == "u" else rng.choice([-1, 1], count))).tolist()
+    else:
+        real = rng.standard_normal(count) * 3
+        real[: len(SPECIAL)] = rng.permutation(SPECIAL)[:count]
+        values = (real + 1j * rng.standard_normal(count) if dtype[0] == "c" else real).tolist()
+    return gb.tensor(values, dtype=BY_NAME[dtype]).reshape(shape)
+
+
+def call_of(row: Row, dtype: str, strided: bool) -> Call:
+    """A call on contiguous tensors, or on transposed and broadcast ones."""
+    rng = np.random.default_rng(1)
+    given: list[Any] = []
+    for argument in parse(row.schema).positional:
+        if argument.name == "alpha":
+            continue
+        kind = "bool" if argument.name == "condition" else dtype
+        if argument.base_type != "Tensor":
+            given.append(NUMBERS[argument.base_type])
+        elif not strided:
+            given.append(tensor(rng, (67,), kind))
+        else:
+            first = not any(isinstance(one, gb.Tensor) for one in given)
+            shape, order = ((5, 4, 6), (2, 1, 0)) if first else ((4, 10), (0, 1))
+            given.append(tensor(rng, shape, kind)[..., ::2].permute(*order))
+    keywords = {one.name: KEYWORDS[one.name] for one in parse(row.schema).keyword_only}
+    call: Call = call_builder(row.name)(*given, **keywords)
+    return call
+
+
+def launch_of(row: Row, dtype: str, strided: bool) -> tuple[Any, Any, Call]:
+    """The launch of a call, the geometry of its result, and the call."""
+    call = call_of(row, dtype, strided)
+    plan = plan_call(RULES[row.name], call, None, inplace=False)
+    assert plan.launch is not None
+    return plan.launch, plan.geometry, fitted(RULES[row.name], call, plan.common) if call.extras or call.fit else call
+
+
+def parts(result: Any) -> list[np.ndarray[Any, Any]]:
+    """The real components, exactly."""
+    if result.is_complex():
+        return [result.numpy().real, result.numpy().imag]
+    return [result.to(gb.float64).numpy() if result.dtype.is_floating_point else result.numpy()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("strided", [False, True], ids=["flat", "strided"])
+def test_grids_compute_what_the_cpu_does(name: str, strided: bool) -> None:
+    for dtype in dtypes(rows()[name], 2):
+        launch, geometry, call = launch_of(rows()[name], dtype, strided)
+        assert launch.contiguous is not strided
+        own, other = new_like(geometry), new_like(geometry)
+        launch.run([other.pointer, *arguments(call)])
+        host_grid.run(launch.kernel, launch.shape, launch.strides, [own.pointer, *arguments(call)])
+        for a, b in zip(parts(own), parts(other), strict=True):
+            if dtype == "complex128" or (name, dtype) == ("lgamma", "float64"):
+                np.testing.assert_allclose(a, b, rtol=4e-15, atol=1e-15, err_msg=dtype)
+            else:
+                np.testing.assert_array_equal(a, b, err_msg=dtype)
+                assert a.dtype.kind != "f" or (np.signbit(a) == np.signbit(b))[~np.isnan(a)].all(), dtype
+
+
+@functools.cache
+def written(name: str, dtype: str, strided: bool) -> str:
+    """PTX of an operator, written anew."""
+    launch, _, _ = launch_of(rows()[name], dtype, strided)
+    target = device_target((8, 0))
+    layout = PreparedLaunch(launch.kernel, launch.shape, tuple(launch.strides), target, 132).layout
+    return assembly(grid_text(launch.kernel, layout, target).text, "kernel", target)
+
+
+def cases(name: str, classes: int) -> list[tuple[str, bool]]:
+    """Dtypes and layouts: both for each, or by turns."""
+    found = dtypes(rows()[name], classes)
+    if ALL:
+        return [(dtype, strided) for dtype in found for strided in (False, True)]
+    return [(dtype, place % 2 == 1) for place, dtype in enumerate(found)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ptx_is_written(name: str) -> None:
+    for dtype, strided in cases(name, len(CLASSES)):
+        text = written(name, dtype, strided)
+        assert text.count(".entry kernel(") == 1
+        assert ".extern" not in text, dtype
+
+
+@pytest.mark.skipif(find_ptxas() is None, reason="ptxas is not installed (nvidia-cuda-nvcc-cu12 has it)")
+@pytest.mark.parametrize("name", NAMES)
+def test_ptx_is_assembled(name: str) -> None:
+    for dtype, strided in cases(name, 1):
+        assert assemble(written(name, dtype, strided).encode())[:4] == b"\x7fELF"
