@@ -11,7 +11,16 @@ from gaugeblock.cuda.simulated_driver import SimulatedDriver
 from gaugeblock.memory.elements import read_bytes, write_bytes
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+)
 
 
 @dataclass
@@ -87,8 +96,8 @@ class Ordering(RuleBasedStateMachine):
     streams = Bundle("streams")
     events = Bundle("events")
 
-    @initialize(target=streams)
-    def begin(self) -> tuple[int, int, Queue]:
+    def __init__(self) -> None:
+        super().__init__()
         self.driver = SimulatedDriver(devices=2, total_memory=1 << 20)
         self.model = Model()
         self.log: list[int] = []
@@ -101,16 +110,25 @@ class Ordering(RuleBasedStateMachine):
         self.values = list(range(len(self.cells)))
         self.defaults = [Queue(device) for device in (0, 1)]
         self.model.queues += self.defaults
+
+    @initialize(target=streams)
+    def default_stream(self) -> tuple[int, int, Queue]:
         return 0, 0, self.defaults[0]
 
-    @rule(target=streams, device=st.integers(0, 1))
-    def create_stream(self, device: int) -> tuple[int, int, Queue]:
+    @initialize(target=streams, devices=st.lists(st.integers(0, 1), min_size=2, max_size=3))
+    def create_streams(self, devices: list[int]) -> MultipleResults[tuple[int, int, Queue]]:
+        return multiple(*[self._stream(device) for device in devices])
+
+    @initialize(target=events, devices=st.lists(st.integers(0, 1), min_size=2, max_size=3))
+    def create_events(self, devices: list[int]) -> MultipleResults[tuple[int, int, list[Operation]]]:
+        return multiple(*[self._event(device) for device in devices])
+
+    def _stream(self, device: int) -> tuple[int, int, Queue]:
         queue = Queue(device)
         self.model.queues.append(queue)
         return device, self.driver.stream_create(device), queue
 
-    @rule(target=events, device=st.integers(0, 1))
-    def create_event(self, device: int) -> tuple[int, int, list[Operation]]:
+    def _event(self, device: int) -> tuple[int, int, list[Operation]]:
         return device, self.driver.event_create(device, timing=True), []
 
     @rule(stream=streams, nanoseconds=st.integers(0, 4000))
@@ -143,6 +161,19 @@ class Ordering(RuleBasedStateMachine):
         if event[2]:
             self.model.put(stream[2], 0, lambda: None, event[2][0])
 
+    @rule(first=streams, event=events, second=streams, nanoseconds=st.integers(0, 4000))
+    def hand_over(
+        self,
+        first: tuple[int, int, Queue],
+        event: tuple[int, int, list[Operation]],
+        second: tuple[int, int, Queue],
+        nanoseconds: int,
+    ) -> None:
+        self.work(first, nanoseconds)
+        self.record(first, event)
+        self.wait(second, event)
+        self.work(second, 4000 - nanoseconds)
+
     @rule(nanoseconds=st.integers(0, 5000))
     def advance(self, nanoseconds: int) -> None:
         self.driver.advance(nanoseconds)
@@ -156,17 +187,12 @@ class Ordering(RuleBasedStateMachine):
         self.model.run(done)
         self.model.settle()
 
-    @rule(stream=streams)
-    def query_stream(self, stream: tuple[int, int, Queue]) -> None:
+    @rule(stream=streams, event=events)
+    def query(self, stream: tuple[int, int, Queue], event: tuple[int, int, list[Operation]]) -> None:
         self.model.settle()
         assert self.driver.stream_query(stream[0], stream[1]) == (not stream[2].operations)
-
-    @rule(event=events)
-    def query_event(self, event: tuple[int, int, list[Operation]]) -> None:
-        device, handle, marks = event
-        if marks:
-            self.model.settle()
-        assert self.driver.event_query(device, handle) == all(mark.done_at is not None for mark in marks)
+        done = all(mark.done_at is not None for mark in event[2])
+        assert self.driver.event_query(event[0], event[1]) == done
 
     @rule(stream=streams)
     def synchronize_stream(self, stream: tuple[int, int, Queue]) -> None:
@@ -196,29 +222,31 @@ class Ordering(RuleBasedStateMachine):
         milliseconds = (marks[1].done_at - marks[0].done_at) / 1e6
         assert self.driver.event_elapsed(start[0], start[1], end[1]) == milliseconds
 
-    @rule(stream=consumes(streams))
-    def destroy_stream(self, stream: tuple[int, int, Queue]) -> None:
-        if stream[1]:
-            self.driver.stream_destroy(stream[0], stream[1])
+    @rule(target=streams, stream=consumes(streams))
+    def replace_stream(self, stream: tuple[int, int, Queue]) -> tuple[int, int, Queue]:
+        if not stream[1]:
+            return stream
+        self.driver.stream_destroy(stream[0], stream[1])
+        return self._stream(stream[0])
 
-    @rule(event=consumes(events))
-    def destroy_event(self, event: tuple[int, int, list[Operation]]) -> None:
+    @rule(target=events, event=consumes(events))
+    def replace_event(self, event: tuple[int, int, list[Operation]]) -> tuple[int, int, list[Operation]]:
         self.driver.event_destroy(event[0], event[1])
+        return self._event(event[0])
 
     @invariant()
     def what_can_be_seen_agrees(self) -> None:
-        if hasattr(self, "driver"):
-            assert self.log == self.expected
-            assert self.driver.now == self.model.now
-            assert [read_bytes(cell, 1)[0] for cell in self.cells] == self.values
+        assert self.log == self.expected
+        assert self.driver.now == self.model.now
+        assert [read_bytes(cell, 1)[0] for cell in self.cells] == self.values
 
     def teardown(self) -> None:
-        if hasattr(self, "driver"):
-            for device in (0, 1):
-                self.synchronize_device(device)
-            self.what_can_be_seen_agrees()
-            assert self.driver.live(0).pending == self.driver.live(1).pending == 0
+        for device in (0, 1):
+            self.driver.synchronize(device)
+        self.model.run(lambda: False)
+        self.what_can_be_seen_agrees()
+        assert self.driver.live(0).pending == self.driver.live(1).pending == 0
 
 
 TestOrdering = Ordering.TestCase
-TestOrdering.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
+TestOrdering.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
