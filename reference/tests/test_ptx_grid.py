@@ -99,6 +99,21 @@ def test_any_strides(seed: int) -> None:
     np.testing.assert_array_equal(out, expected.astype(whole).astype(result.numpy))
 
 
+@pytest.mark.parametrize("step", [1, 2])
+def test_each_element_is_computed_once(step: int) -> None:
+    a, b = numbers(10000, np.float32)[::step], np.ones(10000 // step, np.float32)
+    expected = a + b
+    run(ADD[float32], a, a, b, blocks=3)
+    np.testing.assert_array_equal(a, expected)
+
+
+@pytest.mark.parametrize(("shape", "steps"), [((), ()), ((1,), (0,)), ((1,), (4,)), ((1, 1), (0, 0))])
+def test_single_elements(shape: tuple[int, ...], steps: tuple[int, ...]) -> None:
+    a, out = np.array([3.0], np.float32), np.zeros(1, np.float32)
+    host_grid.run(ADD[float32], shape, [steps] * 3, [out.ctypes.data, a.ctypes.data, a.ctypes.data])
+    assert out[0] == 6.0
+
+
 def test_strides_of_the_iteration_plan() -> None:
     a, b = gb.arange(60, dtype=gb.float32).reshape(3, 4, 5).permute(2, 0, 1), gb.arange(4, dtype=gb.int64)
     build: Any = gb.iteration.plan

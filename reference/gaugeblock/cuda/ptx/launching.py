@@ -69,7 +69,9 @@ _NUMBERS: dict[str, Callable[[Any], list[Any]]] = {
 class PreparedLaunch:
     """A kernel in one iteration space, for any addresses and numbers: `plan(values)`."""
 
-    __slots__ = ("count", "geometry", "guarded", "itemsizes", "kernel", "kinds", "layout", "limit", "target")
+    __slots__ = (
+        "count", "guarded", "images", "itemsizes", "kernel", "kinds", "layout", "limit", "mixed", "tail", "target",
+    )  # fmt: skip
 
     def __init__(
         self, kernel: PointwiseKernel, shape: Ints, strides: tuple[Ints, ...], target: Target, multiprocessors: int
@@ -83,6 +85,7 @@ class PreparedLaunch:
         self.itemsizes = [operand.itemsize for operand in body.memory]
         self.kinds = ["m"] * len(body.outputs)
         self.kinds += [number_kind(one.dtype) if isinstance(one, Immediate) else "m" for one in kernel.operands]
+        self.mixed = any(kind != "m" for kind in self.kinds)
         if len(strides) != len(self.itemsizes) or any(len(steps) != len(shape) for steps in strides):
             raise ValueError(
                 f"ptx: expected strides of {len(shape)} dims for {len(self.itemsizes)} operands in memory of "
@@ -92,40 +95,47 @@ class PreparedLaunch:
         lanes = len(reachable([lane for stored in body.stored for lane in stored]))
         while self.layout.width > 1 and self.layout.width * lanes > MAX_LANES:
             self.layout = self.layout._replace(width=self.layout.width // 2)
-        self.geometry = geometry(self.layout, shape, strides) if self.layout.ndim else None
-        size = 8 * (len(self.kinds) * 2 + 2) + (ctypes.sizeof(self.geometry) if self.geometry else 0)
-        if size > MAX_PARAMETER_BYTES:
+        count = ctypes.c_uint32(self.count) if self.layout.bits == 32 else ctypes.c_uint64(self.count)
+        self.tail = [count, *([geometry(self.layout, shape, strides)] if self.layout.ndim else [])]
+        if 16 * len(self.kinds) + 16 + sum(map(ctypes.sizeof, self.tail)) > MAX_PARAMETER_BYTES:
             raise ValueError(f"ptx: {kernel.title} over {len(shape)} dims needs more than 4096 bytes of parameters")
+        self.images: dict[int, tuple[bytes, str, tuple[int, int, int]]] = {}
 
     def plan(self, values: Sequence[Any], fault: int = 0) -> LaunchPlan:
         """The launch for addresses (ints) and Python numbers in the order outputs, operands.
 
         `fault` is the address of an i32 that is set to 1 when an integer is divided by zero, 0 for none.
         """
-        launch = self.on_grid(values, fault)
-        image = image_of(self.kernel, launch.layout, self.target)
-        return LaunchPlan(image.data, image.name, (launch.blocks, 1, 1), (BLOCK, 1, 1), 0, launch.arguments)
+        width, arguments = self._arguments(values, fault)
+        found = self.images.get(width)
+        if found is None:
+            image = image_of(self.kernel, self.layout._replace(width=width), self.target)
+            found = self.images[width] = (*image, (self._blocks(width), 1, 1))
+        data, name, grid = found
+        return LaunchPlan(data, name, grid, (BLOCK, 1, 1), 0, arguments)
 
     def on_grid(self, values: Sequence[Any], fault: int = 0) -> GridLaunch:
-        """The same without the image. Raises TypeError for another number of values, OverflowError beyond int64."""
+        """The same without the image."""
+        width, arguments = self._arguments(values, fault)
+        return GridLaunch(self.layout._replace(width=width), self._blocks(width), arguments)
+
+    def _blocks(self, width: int) -> int:
+        return max(1, min(-(-self.count // (width * BLOCK)), self.limit))
+
+    def _arguments(self, values: Sequence[Any], fault: int) -> tuple[int, tuple[Any, ...]]:
+        """Elements per step and the parameters. TypeError for another number of values, OverflowError beyond int64."""
         if len(values) != len(self.kinds):
             raise TypeError(f"ptx: {self.kernel.title} expected {len(self.kinds)} values, got {len(values)}")
-        addresses: list[int] = []
+        addresses: Sequence[int] = values
         numbers: list[Any] = []
-        for kind, value in zip(self.kinds, values, strict=True):
-            if kind == "m":
-                addresses.append(value)
-            else:
-                numbers += _NUMBERS[kind](value)
-        width = fitting_width(self.layout, addresses, self.itemsizes)
-        count = ctypes.c_uint32(self.count) if self.layout.bits == 32 else ctypes.c_uint64(self.count)
-        arguments = [*map(ctypes.c_uint64, addresses), *numbers, count]
-        if self.geometry is not None:
-            arguments.append(self.geometry)
-        if self.guarded:
-            arguments.append(ctypes.c_uint64(fault))
-        blocks = max(1, min(-(-self.count // (width * BLOCK)), self.limit))
-        return GridLaunch(self.layout._replace(width=width), blocks, tuple(arguments))
+        if self.mixed:
+            addresses = [value for kind, value in zip(self.kinds, values, strict=True) if kind == "m"]
+            for kind, value in zip(self.kinds, values, strict=True):
+                if kind != "m":
+                    numbers += _NUMBERS[kind](value)
+        width = fitting_width(self.layout, addresses, self.itemsizes) if self.layout.width > 1 else 1
+        faults = (ctypes.c_uint64(fault),) if self.guarded else ()
+        return width, (*map(ctypes.c_uint64, addresses), *numbers, *self.tail, *faults)
 
 
 def geometry(layout: Layout, shape: Ints, strides: Sequence[Ints]) -> Any:

@@ -48,6 +48,8 @@ def layout_of(shape: Ints, strides: Sequence[Ints], itemsizes: Sequence[int], ou
 def fitting_width(layout: Layout, addresses: Sequence[int], itemsizes: Sequence[int]) -> int:
     """The widest step of a layout at which every contiguous operand's loads are aligned."""
     width = layout.width
+    if not any(address % LOAD_BYTES for address in addresses):
+        return width
     for address, itemsize, single in zip(addresses, itemsizes, layout.single, strict=True):
         while width > 1 and not single and address % (width * itemsize):
             width //= 2
