@@ -56,7 +56,7 @@ def test_a_recording_that_begins_in_the_middle() -> None:
     assert trace.reserved == [(0, 22 * MIB), (6, 62 * MIB), (11, 22 * MIB), (13, 82 * MIB)]
     assert [frame.name for frame in trace.stacks[trace.stack[4]]] == ["forward", "step"]
     assert trace.notes == [
-        "3 blocks of 10486760 bytes were there before the recording began; they are placed first, "
+        "3 blocks of 10.0 MiB held memory before the recording began; the replay places them first, "
         "in the order of their addresses"
     ]
 
@@ -79,7 +79,7 @@ def test_an_address_is_used_again() -> None:
 def test_frees_that_were_not_recorded() -> None:
     trace = trace_of(snapshot_of(("alloc", 512, 1), ("alloc", 512, 2), ("free_completed", 512, 2)))
     assert rows(trace) == [("alloc", 0, 1, 0), ("free", 0, 0, 0), ("alloc", 1, 2, 0), ("free", 1, 0, 0)]
-    assert trace.notes == ["1 blocks were allocated again without a recorded free; it is put in before"]
+    assert trace.notes == ["1 block lost the record of a free; it is put in where the address comes again"]
 
 
 def test_a_block_that_was_already_freed_at_the_start() -> None:

@@ -13,11 +13,10 @@ be given back to the device by `empty_cache`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from .snapshot import ACTIVE, INACTIVE
+from .snapshot import ACTIVE, INACTIVE, Segment
 
 
 @dataclass(frozen=True)
@@ -45,24 +44,23 @@ class Fragmentation:
         return _without(self.requested, self.allocated)
 
 
-def fragmentation_of(segments: Iterable[Mapping[str, Any]]) -> Fragmentation:
-    """The sums over segments of the shape of `memory_snapshot()`. Free blocks of different streams and pools are
-    counted together, though neither can serve the other's requests."""
+def fragmentation_of(segments: Iterable[Segment]) -> Fragmentation:
+    """The sums over segments. Free blocks of different streams and pools are counted together, though neither can serve
+    the other's requests."""
     reserved = allocated = requested = free = largest = count = stuck = 0
     for segment in segments:
-        reserved += segment["total_size"]
-        blocks = segment["blocks"]
-        used = any(block["state"] != INACTIVE for block in blocks)
-        for block in blocks:
-            size = block["size"]
-            if block["state"] == INACTIVE:
+        reserved += segment.size
+        used = any(block.state != INACTIVE for block in segment.blocks)
+        for block in segment.blocks:
+            size = block.size
+            if block.state == INACTIVE:
                 free += size
                 count += 1
                 largest = max(largest, size)
                 stuck += size if used else 0
-            elif block["state"] == ACTIVE:
+            elif block.state == ACTIVE:
                 allocated += size
-                requested += block["requested_size"]
+                requested += block.requested
     return Fragmentation(reserved, allocated, requested, free, largest, count, stuck)
 
 

@@ -12,6 +12,12 @@ class SnapshotProblem(ValueError):
     exit_status = USAGE
 
 
+class ConfigProblem(ValueError):
+    """A configuration that the allocator refuses."""
+
+    exit_status = USAGE
+
+
 def shown(value: object) -> str:
     """A value in a message: its type, and what it is when that is short."""
     if value is None or isinstance(value, bool):

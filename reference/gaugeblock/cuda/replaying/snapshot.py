@@ -141,7 +141,7 @@ class _Shape:
             raise SnapshotProblem(f"{where}[{place}] is {shown(value)}; a dict is allowed")
         get = value.get
         action = get("action")
-        address = get("addr", 0 if action in ("oom", "snapshot") else None)
+        address: Any = get("addr", 0 if action in ("oom", "snapshot") else None)
         if action == "oom":
             address = get("device_free", address)
         size: Any = get("size")
@@ -241,9 +241,9 @@ def _frame(value: Any, where: str) -> Frame:
 
 
 def _kept(text: str) -> str:
-    """The end of a long text, without lone surrogates, which no file can be written with."""
+    """The end of a long text, with ? for what does not print: no file takes surrogates, and no terminal is steered."""
     short = text if len(text) <= LONGEST_NAME else "..." + text[3 - LONGEST_NAME :]
-    return short.encode("utf-8", "replace").decode("utf-8")
+    return short if short.isprintable() else "".join(one if one.isprintable() else "?" for one in short)
 
 
 def _pool(value: Any, where: str, place: int | None) -> tuple[int, int]:

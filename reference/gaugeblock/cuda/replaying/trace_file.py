@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from .problem import SnapshotProblem, shown
-from .snapshot import ADDRESSES, SIZES, Frame, Stack, checked
+from .snapshot import ADDRESSES, SIZES, Frame, Snapshot, Stack, checked
 from .snapshot_file import read_value
 from .trace import ALLOC, ATTEMPT, COMPLETED, EMPTY_CACHE, FREE, KINDS, RECORD_STREAM, Trace
-from .trace_of_snapshot import trace_of
+from .trace_of_snapshot import chosen_device, trace_of
 
 SCHEMA = "gaugeblock-allocator-trace/1"
 FIELDS = {
@@ -38,11 +38,19 @@ def read_trace(path: str | Path, device: int | None = None) -> Trace:
     Raises:
         SnapshotProblem: the file cannot be read or is not of that shape; the message names file and field.
     """
+    return read(path, device)[1]
+
+
+def read(path: str | Path, device: int | None = None) -> tuple[Snapshot | None, Trace]:
+    """The snapshot in a file, if it is one, and the trace. Raises as `read_trace`."""
     value = read_value(path)
     try:
         if isinstance(value, dict) and "schema" in value:
-            return trace_from(value)
-        return trace_of(checked(value), device)
+            return None, trace_from(value)
+        snapshot = checked(value)
+        at = chosen_device(snapshot, device)
+        snapshot.segments = [segment for segment in snapshot.segments if segment.device == at]
+        return snapshot, trace_of(snapshot, at)
     except SnapshotProblem as problem:
         raise SnapshotProblem(f"{path}: {problem}") from problem
 

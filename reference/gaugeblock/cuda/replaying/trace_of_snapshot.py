@@ -13,6 +13,7 @@ from typing import NamedTuple
 from .problem import SnapshotProblem
 from .snapshot import ACTIVE, INACTIVE, Entry, Segment, Snapshot, Stack
 from .trace import Trace
+from .units import counted, size_text
 
 GROWING, SHRINKING = ("segment_alloc", "segment_map"), ("segment_free", "segment_unmap")
 UNKNOWN_STREAM = -1
@@ -209,13 +210,14 @@ def _notes(trace: Trace, snapshot: Snapshot, reading: _Reading) -> list[str]:
     if trace.initial:
         size = sum(one.size for one in reading.before)
         notes.append(
-            f"{len(reading.before)} blocks of {size} bytes were there before the recording began; "
-            "they are placed first, in the order of their addresses"
+            f"{counted(len(reading.before), 'block')} of {size_text(size)} held memory before the recording began; "
+            "the replay places them first, in the order of their addresses"
         )
     if reading.lost_frees:
-        notes.append(f"{reading.lost_frees} blocks were allocated again without a recorded free; it is put in before")
+        lost = counted(reading.lost_frees, "block")
+        notes.append(f"{lost} lost the record of a free; it is put in where the address comes again")
     if snapshot.unknown_actions:
-        notes.append(f"{snapshot.unknown_actions} entries have actions that are not known here; they are left out")
+        notes.append(f"left out: {counted(snapshot.unknown_actions, 'record')} of an action that is not known here")
     if not reading.entries:
         notes.append("nothing was recorded: the blocks of the segments are all there is")
     return notes

@@ -1,0 +1,144 @@
+"""A trace under many configurations, ranked, and the one to try first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .replay import Replay, replay
+from .trace import Trace
+from .units import counted, size_text
+
+VARIABLE = "PYTORCH_CUDA_ALLOC_CONF"
+CLOSE = 0.01
+"""Reserved peaks that differ by less than this share are as good as each other."""
+
+
+class Row(NamedTuple):
+    """A configuration, what it does, and whether it acts only on a device whose size is stated."""
+
+    config: str
+    effect: str
+    needs_limit: bool = False
+
+
+CONFIGURATIONS = (
+    Row("", "the defaults"),
+    Row("expandable_segments:True", "one segment per stream and pool that grows, instead of many of fixed size"),
+    Row("max_split_size_mb:32", "blocks from 32 MiB on stay whole, for requests of about their size"),
+    Row("max_split_size_mb:64", "the same from 64 MiB on"),
+    Row("max_split_size_mb:128", "the same from 128 MiB on"),
+    Row("max_split_size_mb:256", "the same from 256 MiB on"),
+    Row("max_split_size_mb:512", "the same from 512 MiB on"),
+    Row("max_split_size_mb:128,max_non_split_rounding_mb:64", "whole blocks serve requests up to 64 MiB smaller"),
+    Row("roundup_power2_divisions:4", "sizes rounded up to quarters of powers of two, so that blocks fit again"),
+    Row("roundup_power2_divisions:8", "the same to eighths"),
+    Row("roundup_power2_divisions:16", "the same to sixteenths"),
+    Row("expandable_segments:True,roundup_power2_divisions:8", "growing segments and eighths"),
+    Row("max_split_size_mb:128,roundup_power2_divisions:8", "whole large blocks and eighths"),
+    Row("large_segment_size_mb:64", "segments of 64 MiB for requests below 10 MiB"),
+    Row("large_segment_size_mb:128", "the same with 128 MiB"),
+    Row(
+        "garbage_collection_threshold:0.6,per_process_memory_fraction:0.95",
+        "old unused blocks go back to the device above 60% of it",
+        True,
+    ),
+    Row("garbage_collection_threshold:0.8,per_process_memory_fraction:0.95", "the same above 80%", True),
+    Row(
+        "max_split_size_mb:128,garbage_collection_threshold:0.8,per_process_memory_fraction:0.95",
+        "whole large blocks, and old ones go back",
+        True,
+    ),
+)
+"""What a sweep tries, the plainest first: of configurations that are as good, the first one is recommended."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Replays from best to worst, what each configuration does, the one with the defaults, and what was left out."""
+
+    ranked: list[Replay]
+    effects: dict[str, str]
+    default: Replay
+    left_out: list[str]
+
+    @property
+    def best(self) -> Replay:
+        return self.ranked[0]
+
+
+def sweep(
+    trace: Trace,
+    device_memory: int | None = None,
+    mode: str = "fixed",
+    rows: Iterable[Row] = CONFIGURATIONS,
+    progress: Callable[[Row], None] = lambda _: None,
+) -> Sweep:
+    """Replay under every row; those that need the device's size are left out when it is not stated.
+
+    Ranked by requests that failed, then by the reserved peak (within 1% of the lowest of those that are left), then by
+    retries and device mallocs, then as the table is ordered.
+    """
+    rows = list(rows)
+    if not any(row.config == "" for row in rows):
+        rows.insert(0, CONFIGURATIONS[0])
+    replays = []
+    for row in rows:
+        if device_memory is not None or not row.needs_limit:
+            progress(row)
+            replays.append(replay(trace, row.config, device_memory, mode))
+    return Sweep(
+        ranked=_ranked(replays),
+        effects={row.config: row.effect for row in rows},
+        default=next(one for one in replays if one.config == ""),
+        left_out=[row.config for row in rows if device_memory is None and row.needs_limit],
+    )
+
+
+def _ranked(replays: list[Replay]) -> list[Replay]:
+    order = {id(one): place for place, one in enumerate(replays)}
+    left = list(replays)
+    ranked = []
+    while left:
+        failures = min(one.out_of_memory for one in left)
+        able = [one for one in left if one.out_of_memory == failures]
+        bound = min(one.peak_reserved for one in able) * (1 + CLOSE)
+        close = [one for one in able if one.peak_reserved <= bound]
+        # Retries and mallocs cost time; a tenth more of either is not worth another setting.
+        best = min(close, key=lambda one: (one.retries, _steps(one.device_mallocs), order[id(one)]))
+        ranked.append(best)
+        left.remove(best)
+    return ranked
+
+
+def _steps(count: int) -> int:
+    """A count on a scale of an eighth of a power of two."""
+    return count if count < 16 else (count.bit_length() << 3) + (count >> (count.bit_length() - 4) & 7)
+
+
+def recommendation(result: Sweep) -> list[str]:
+    """In plain words what to try, the line to paste first when there is one."""
+    best, default = result.best, result.default
+    if not default.fits and best.out_of_memory < default.out_of_memory:
+        won = "all requests are served" if best.fits else f"{counted(best.out_of_memory, 'request')} not served"
+        return [
+            f"{VARIABLE}={best.config}",
+            f"{won} on this device, against {counted(default.out_of_memory, 'failure')} with the defaults "
+            f"({result.effects[best.config]})",
+        ]
+    saved = default.peak_reserved - best.peak_reserved
+    if best.config == "" or saved <= CLOSE * default.peak_reserved:
+        words = [f"keep the defaults: no configuration of the table reserves clearly less than {_peak(default)}"]
+        if not default.fits:
+            words.append("none makes the trace fit either: it needs less memory, or a larger device")
+        return words
+    return [
+        f"{VARIABLE}={best.config}",
+        f"the reserved peak falls from {_peak(default)} to {_peak(best)} "
+        f"({saved / default.peak_reserved:.0%} less; {result.effects[best.config]})",
+    ]
+
+
+def _peak(one: Replay) -> str:
+    return size_text(one.peak_reserved)
