@@ -92,3 +92,10 @@ def accuracy(session: nox.Session) -> None:
     session.install(".", "scipy", TORCH)
     arguments = session.posargs or ["--backends", "reference,torch:cpu", "--out", "reference/accuracy.md"]
     session.run("python", "-m", "gaugeblock_benchmarks.accuracy", *arguments)
+
+
+@nox.session
+def ptx(session: nox.Session) -> None:
+    """PTX of every pointwise operator for all its dtypes, assembled by ptxas and tried on a simulated grid: minutes."""
+    session.install(".[dev]", "nvidia-cuda-nvcc-cu12")
+    session.run("pytest", "reference/tests", "-k", "test_ptx", *session.posargs, env={"GAUGEBLOCK_PTX": "all"})

@@ -11,7 +11,7 @@ from .runtime import PLAIN_ROUTINES, ROUTINES
 class Declarations(dict[str, str]):
     """What a module must declare or define, by name; `plain` in its part without optimisation.
 
-    `vector_bytes` are those of the widest vectors that it is compiled for; `space` follows `ptr` where tables are meant.
+    `vector_bytes` are those of the widest vectors that it is compiled for; `space` follows `ptr` for tables.
     """
 
     space = ""
