@@ -1,0 +1,116 @@
+"""What a call gives, learnt from its kernel for tensors without data: results allocated, written tensors resized."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..core.observe import observed
+from ..dispatch.dispatcher import redispatch, tensor_keys
+from ..dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT
+from ..dispatch.operator import Operator
+from ..memory.storage import Storage, allocate_storage, resize_storage
+from ..operators.lazy_values import LAZY_MASK
+from ..tensor.refresh import refresh_pointer
+from ..tensor.tensor import Tensor, make_tensor
+from ..tensor.versions import bump_version
+from .deferred import plain_state
+from .operands import Operands
+from .twins import Twins, geometry_elsewhere, outlines
+
+META_KEYS = BACKEND_BIT["Meta"] | FUNCTIONALITY_BIT["Dense"]
+REFUSED = (IndexError, RuntimeError, TypeError, ValueError)
+"""What a kernel without data raises: NotImplementedError, a RuntimeError, where values decide; else what is wrong."""
+
+
+class Outlined(NamedTuple):
+    """The results of a call as it returns them, and the fresh tensors among them, whose memory is to be filled."""
+
+    results: Any
+    fresh: list[Tensor]
+
+
+def outlined_call(
+    operator: Operator, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Outlined | None:
+    """The results of a call on the device, not filled, and its changes of metadata made.
+
+    None, with nothing changed, where values decide or the call is wrong.
+    """
+    outlined = outlines()
+    try:
+        with plain_state():
+            given = [outlined.of(value) for value in args]
+            options = {name: outlined.of(value) for name, value in kwargs.items()}
+            found = redispatch(operator, keys_for(META_KEYS, given, options), *given, **options)
+    except REFUSED:
+        observed("waiting", operator)
+        return None
+    _change_written(operands, outlined)
+    made = Results(outlined, operands)
+    return Outlined(made.of(found), made.fresh)
+
+
+def keys_for(backend: int, args: Any, kwargs: Mapping[str, Any]) -> int:
+    """The keys of a call below autograd on one backend."""
+    return (tensor_keys([*args, *kwargs.values()]) & LAZY_MASK) | backend
+
+
+def _change_written(operands: Operands, outlined: Twins) -> None:
+    """Count the changes that the outlines of the written tensors saw, and give those the sizes that they got."""
+    for storage, twin in outlined.storages:
+        written = [one for one in operands.written if one.storage is storage]
+        for _ in range(twin.version if written else 0):
+            bump_version(written[0])
+    for tensor, outline in outlined.pairs:
+        if not any(tensor is one for one in operands.written):
+            continue
+        if outline.storage.nbytes > tensor.storage.nbytes:
+            resize_storage(tensor.storage, outline.storage.nbytes)
+        before, after = tensor.geometry, outline.geometry
+        if (before.sizes, before.strides) != (after.sizes, after.strides):
+            tensor.geometry = geometry_elsewhere(after, before.device)
+            refresh_pointer(tensor)
+
+
+class Results:
+    """The results of a call, from those without data: arguments as they are, views of them, and fresh tensors."""
+
+    __slots__ = ("_outlined", "_storages", "device", "fresh")
+
+    def __init__(self, outlined: Twins, operands: Operands) -> None:
+        self._outlined = outlined
+        self._storages: list[tuple[Storage, Storage]] = []
+        self.device = operands.device
+        self.fresh: list[Tensor] = []
+
+    def of(self, value: Any) -> Any:
+        """What stands for a result or a list of results."""
+        if isinstance(value, Tensor):
+            return self._tensor(value)
+        if isinstance(value, (tuple, list)):
+            parts = [self.of(part) for part in value]
+            return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+        return value
+
+    def _tensor(self, outline: Tensor) -> Tensor:
+        for original, twin in self._outlined.pairs:
+            if twin is outline:
+                return original
+        geometry = geometry_elsewhere(outline.geometry, self.device)
+        for storage, twin_storage in self._outlined.storages:
+            if twin_storage is outline.storage:
+                base = next(one for one, _ in self._outlined.pairs if one.storage is storage)
+                return make_tensor(geometry, storage, outline.offset, base if base.base is None else base.base)
+        made = make_tensor(geometry, self._fresh_storage(outline.storage), outline.offset, None)
+        self.fresh.append(made)
+        return made
+
+    def _fresh_storage(self, outline: Storage) -> Storage:
+        for known, storage in self._storages:
+            if known is outline:
+                return storage
+        storage = allocate_storage(outline.nbytes, self.device)
+        storage.version = outline.version
+        self._storages.append((outline, storage))
+        return storage

@@ -1,0 +1,83 @@
+"""Tensors that stand for those of a call: without data, to learn what it gives; on the same bytes, to do its work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.device import Device, cpu, meta
+from ..memory.storage import Storage, allocate_storage, foreign_storage
+from ..operators.copy import clone
+from ..tensor.geometry import Geometry, geometry_of, remember, unwatched
+from ..tensor.tensor import Tensor, make_tensor, new_like
+
+
+class Twins:
+    """The twins of a call's tensors; those that share a storage have twins that share one."""
+
+    __slots__ = ("_of_other", "_storage_of", "device", "pairs", "storages")
+
+    def __init__(
+        self, device: Device, storage_of: Callable[[Storage], Storage], of_other: Callable[[Tensor], Tensor]
+    ) -> None:
+        self.device = device
+        self._storage_of = storage_of
+        self._of_other = of_other
+        self.pairs: list[tuple[Tensor, Tensor]] = []
+        self.storages: list[tuple[Storage, Storage]] = []
+
+    def of(self, value: Any) -> Any:
+        """`value`, the tensors in it replaced by their twins, those in lists too."""
+        if isinstance(value, Tensor):
+            return self._tensor(value)
+        if isinstance(value, (tuple, list)):
+            parts = [self.of(part) for part in value]
+            return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+        return value
+
+    def _tensor(self, tensor: Tensor) -> Tensor:
+        for original, twin in self.pairs:
+            if original is tensor:
+                return twin
+        if tensor.geometry.device.type == "cuda":
+            geometry = geometry_elsewhere(tensor.geometry, self.device)
+            made = make_tensor(geometry, self._storage(tensor.storage), tensor.offset, None)
+        else:
+            made = self._of_other(tensor)
+        self.pairs.append((tensor, made))
+        return made
+
+    def _storage(self, storage: Storage) -> Storage:
+        for original, twin in self.storages:
+            if original is storage:
+                return twin
+        made = self._storage_of(storage)
+        self.storages.append((storage, made))
+        return made
+
+
+def geometry_elsewhere(geometry: Geometry, device: Device) -> Geometry:
+    """The same sizes, strides and dtype on another device."""
+    geometry = unwatched(geometry)
+    key = ("elsewhere", device)
+    found: Geometry | None = geometry.plans.get(key)
+    if found is None:
+        made = geometry_of(geometry.sizes, geometry.strides, geometry.dtype, device, geometry.lazy)
+        found = remember(geometry.plans, key, made)
+    return found
+
+
+def outlines() -> Twins:
+    """Twins without data, also of the CPU's tensors."""
+
+    def storage_of(storage: Storage) -> Storage:
+        made = allocate_storage(storage.nbytes, meta)
+        made.resizable = storage.resizable
+        return made
+
+    return Twins(meta, storage_of, lambda tensor: new_like(geometry_elsewhere(tensor.geometry, meta)))
+
+
+def host_views() -> Twins:
+    """CPU tensors on the same bytes, which have to stay; of the CPU's own tensors they are copies."""
+    return Twins(cpu, lambda storage: foreign_storage(storage.pointer, storage.nbytes), lambda tensor: clone(tensor))
