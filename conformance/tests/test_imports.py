@@ -17,8 +17,8 @@ PACKAGES = {
 }  # type: dict[str, set[str]]
 # Floors of the engine, lowest first: a room imports from those before it.
 FLOORS = (
-    "core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "autograd", "interop", "bindings",
-    "nn",
+    "core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "autograd", "cuda", "interop",
+    "bindings", "nn",
 )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from .core.determinism import (
     is_deterministic_algorithms_warn_only_enabled,
     use_deterministic_algorithms,
 )
+from .core.device import PLACING as _PLACING
 from .core.device import Device as device
 from .core.dtype import ALIASES as _DTYPE_ALIASES
 from .core.dtype import BY_NAME as _DTYPES
@@ -81,7 +82,7 @@ __all__ = [
 ]  # fmt: skip
 
 _MODULES = frozenset(
-    {"autograd", "fft", "kernel_tools", "library", "linalg", "nn", "ops", "overrides", "special", "utils"}
+    {"autograd", "cuda", "fft", "kernel_tools", "library", "linalg", "nn", "ops", "overrides", "special", "utils"}
 )
 """Modules that are imported when they are first asked for."""
 
@@ -98,6 +99,7 @@ globals().update({name: _overridable(globals()[name]) for name in _OVERRIDABLE})
 globals().update(_DTYPES)
 globals().update(_DTYPE_ALIASES)
 _install()
+_PLACING.room = lambda name: _import_module(f".cuda.{name}", __name__)
 _PUBLISHER.make = lambda operator: _import_module(".library.op_overload", __name__).OpOverload(operator)
 
 

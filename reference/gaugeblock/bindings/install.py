@@ -10,6 +10,7 @@ from typing import Any
 
 from ..core.resting import without_collecting
 from ..operators.conversion import METHODS as CONVERSIONS
+from ..operators.device_methods import METHODS as DEVICE_METHODS
 from ..operators.factories import legacy_tensor
 from ..operators.like_factories import NEW_METHODS
 from ..tensor.tensor import Tensor
@@ -42,7 +43,7 @@ def install() -> None:
         _pending(f"__{name}__", partial(make_dunder, f"__{name}__", groups[name]))
     for name, function in UNARY.items():
         _pending(f"__{name}__", partial(make_method, groups[function]))
-    for name, conversion in CONVERSIONS.items():
+    for name, conversion in {**CONVERSIONS, **DEVICE_METHODS}.items():
         if name not in Tensor.__dict__:
             setattr(Tensor, name, conversion)
     Tensor.__new__ = _construct  # type: ignore[assignment]

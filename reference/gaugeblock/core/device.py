@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .errors import check_int
@@ -101,10 +102,31 @@ cpu = Device("cpu")
 meta = Device("meta")
 
 
+class Placing:
+    """What the floor of CUDA devices knows: `room(name)` is one of its modules, loaded when it is first asked for."""
+
+    __slots__ = ("room",)
+
+    room: Callable[[str], Any]
+
+
+PLACING = Placing()
+
+
 def as_device(value: Device | str | None) -> Device:
-    """`value` as a storage device: None is the CPU, and an index on cpu or meta is dropped as tensors report it."""
+    """`value` as a storage device: None is the CPU, an index on cpu or meta is dropped as tensors report it, and on
+    cuda there always is one. RuntimeError for a cuda device that is not there."""
     if value is None or value is cpu:
         return cpu
+    device = named_device(value)
+    if device.type == "cuda":
+        placed: Device = PLACING.room("placing").placed(device)
+        return placed
+    return device
+
+
+def named_device(value: Device | str) -> Device:
+    """as_device of a device that need not be there."""
     device = Device(value)
     if device.index is not None and device.type != "cuda":
         return Device(device.type)

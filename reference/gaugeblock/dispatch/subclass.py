@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, TypeVar
 
-from ..core.device import Device, as_device, cpu
+from ..core.device import Device, cpu, named_device
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import check_int, check_ints, check_nbytes, check_sizes, type_error
 from ..core.layout import Layout, strided
@@ -107,7 +107,7 @@ def make_wrapper_subclass(
     if len(steps) != len(sizes):
         raise RuntimeError(f"_make_wrapper_subclass(): {len(steps)} strides do not fit {len(sizes)} sizes")
     offset = 0 if storage_offset is None else check_int("_make_wrapper_subclass", "storage_offset", storage_offset)
-    kind, place = dtype or DEFAULTS.dtype, as_device(device)
+    kind, place = dtype or DEFAULTS.dtype, cpu if device is None else named_device(device)
     made = new_object(cls)
     made.geometry = geometry_of(sizes, steps, kind, place)
     elements = extent(sizes, steps) + offset if prod(sizes) else 0

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DType
+from ..operators.conversion import converted
 from ..operators.tensor_data import tensor
 from ..tensor.array_view import array_of_lazy
 from ..tensor.getters import set_requires_grad
@@ -23,6 +24,8 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
         geometry = data.geometry
         if (dtype is None or geometry.dtype is dtype) and (device is None or geometry.device is place):
             return data
+        if geometry.device is not cpu:
+            return converted(data, dtype, None if device is None else place)
         return tensor(array_of_lazy(data), dtype=dtype, device=geometry.device if device is None else place)
     if isinstance(data, np.ndarray) and place is cpu:
         shared = from_numpy(data)

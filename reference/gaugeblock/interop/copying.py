@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.device import Device, cpu
+from ..core.device import Device, as_device, cpu
 from ..core.dtype import DType
+from ..memory.devices import read_device, write_device
 from ..memory.elements import read_bytes, write_bytes
-from ..memory.pages import memmove
-from ..memory.storage import Storage, allocate_storage
+from ..memory.storage import Storage, allocate_storage, move_bytes
 from ..tensor.geometry import geometry_of
 from ..tensor.getters import set_requires_grad
 from ..tensor.make_view import view_at_same_place
@@ -17,17 +17,23 @@ from ..tensor.tensor import Tensor, make_tensor
 
 
 def storage_bytes(storage: Storage) -> bytes:
-    """All bytes of a host storage; none for a device without data."""
-    return read_bytes(storage.pointer, storage.nbytes) if storage.device is cpu else b""
+    """All bytes of a storage; none for a device without data."""
+    if storage.device is cpu:
+        return read_bytes(storage.pointer, storage.nbytes)
+    return b"" if storage.device.type == "meta" else read_device(storage.device, storage.pointer, storage.nbytes)
 
 
 def rebuild_storage(data: bytes, nbytes: int, device: Device) -> Storage:
     """A storage of `nbytes` bytes with the given contents."""
+    device = as_device(device)
     storage = allocate_storage(nbytes, device)
-    if device is cpu:
+    if device.type != "meta":
         if len(data) != nbytes:
             raise RuntimeError(f"load(): a storage of {nbytes} bytes came with {len(data)} bytes")
-        write_bytes(storage.pointer, data)
+        if device is cpu:
+            write_bytes(storage.pointer, data)
+        else:
+            write_device(device, storage.pointer, data)
     return storage
 
 
@@ -74,7 +80,7 @@ def copied_storage(storage: Storage) -> Storage:
     """A storage of its own with the same bytes."""
     result = allocate_storage(storage.nbytes, storage.device)
     if result.pointer:
-        memmove(result.pointer, storage.pointer, storage.nbytes)
+        move_bytes(storage.device, result.pointer, storage.pointer, storage.nbytes)
     return result
 
 

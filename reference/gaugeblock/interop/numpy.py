@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..core.device import cpu
+from ..core.device import cpu, meta
 from ..core.dtype import DType, bfloat16, dtype_from_numpy
 from ..memory.elements import ADDRESS_SPACE, ORIGIN
 from ..memory.storage import Storage, foreign_storage, new_object
@@ -143,7 +143,8 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     if geometry.dtype is bfloat16:
         raise TypeError("numpy(): Got unsupported ScalarType BFloat16")
     if geometry.device is not cpu:
-        raise TypeError(f"numpy(): can't convert {geometry.device} device type tensor to numpy, it has no host data")
+        advice = "it has no data" if geometry.device is meta else "copy it to host memory with Tensor.cpu() first"
+        raise TypeError(f"numpy(): can't convert {geometry.device} device type tensor to numpy: {advice}")
     if force:
         self = resolved(self)
     elif self.autograd is not None and self.requires_grad:  # type: ignore[attr-defined]

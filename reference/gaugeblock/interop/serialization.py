@@ -65,7 +65,7 @@ class _Reader(pickle.Unpickler):
     def persistent_load(self, pid: Any) -> Storage:
         _, number, nbytes, place = pid
         if number not in self._storages:
-            data = self._archive.read(f"storage/{number}") if place == "cpu" else b""
+            data = self._archive.read(f"storage/{number}") if place != "meta" else b""
             self._storages[number] = copying.rebuild_storage(data, nbytes, device.Device(place))
         return self._storages[number]
 

@@ -1,7 +1,9 @@
 """Memory of devices other than the CPU: allocators by device type, and bytes in and out.
 
 A device's allocator has ``allocate(nbytes) -> address`` and ``free(address, nbytes)``. If this process cannot read at
-these addresses it also has ``read(address, nbytes) -> bytes`` and ``write(address, data)``.
+these addresses it also has ``read(address, nbytes) -> bytes`` and ``write(address, data)``, and it may have
+``move(destination, source, nbytes)``. Where there are several devices of a type it has ``at(device)``, which gives the
+allocator of one.
 """
 
 from __future__ import annotations
@@ -40,19 +42,37 @@ def device_allocator(device: Device) -> Any:
             f"device {device} is not available: there is no memory on it, because no allocator is registered for "
             f"{device.type!r}"
         )
-    return allocator
+    at = getattr(allocator, "at", None)
+    return allocator if at is None else at(device)
+
+
+def registered_allocator(device_type: str) -> Any:
+    """What was registered for a device type, or None."""
+    return _ALLOCATORS.get(device_type)
 
 
 def read_device(device: Device, address: int, nbytes: int) -> bytes:
     """A copy of bytes of a device's memory."""
     if not nbytes:
         return b""
-    reader = getattr(_ALLOCATORS.get(device.type), "read", read_bytes)
-    data: bytes = reader(address, nbytes)
+    data: bytes = getattr(_reached(device), "read", read_bytes)(address, nbytes)
     return data
 
 
 def write_device(device: Device, address: int, data: bytes) -> None:
     """Store bytes in a device's memory."""
     if data:
-        getattr(_ALLOCATORS.get(device.type), "write", write_bytes)(address, data)
+        getattr(_reached(device), "write", write_bytes)(address, data)
+
+
+def move_in_device(device: Device, destination: int, source: int, nbytes: int) -> None:
+    """Copy bytes, which do not overlap, within a device's memory."""
+    move = getattr(_reached(device), "move", None)
+    if move is None:
+        write_device(device, destination, read_device(device, source, nbytes))
+    elif nbytes:
+        move(destination, source, nbytes)
+
+
+def _reached(device: Device) -> Any:
+    return device_allocator(device) if device.type in _ALLOCATORS else None

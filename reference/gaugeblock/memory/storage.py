@@ -8,7 +8,7 @@ from typing import Any
 from ..core.device import Device, cpu
 from ..core.errors import check_nbytes
 from .allocator import Allocator
-from .devices import device_allocator, read_device, write_device
+from .devices import device_allocator, move_in_device
 from .host_allocator import SMALL_LIMIT, host_allocator, small_class
 from .pages import memmove, memset
 
@@ -206,7 +206,7 @@ def move_bytes(device: Device, destination: int, source: int, nbytes: int) -> No
     if device is cpu:
         memmove(destination, source, nbytes)
     else:
-        write_device(device, destination, read_device(device, source, nbytes))
+        move_in_device(device, destination, source, nbytes)
 
 
 resize_listeners: list[Callable[[Storage], object]] = []

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import uint8
 from ..core.errors import check_int, type_error, value_error
+from .devices import read_device, write_device
 from .elements import read_bytes, read_element, write_bytes
 from .storage import Storage, allocate_storage, resize_storage
 
@@ -74,7 +75,7 @@ class UntypedStorage:
     def fill_(self, value: int) -> UntypedStorage:
         """Set every byte to `value` and return self."""
         self._check_data("fill_")
-        write_bytes(self.storage.pointer, _byte("fill_", value) * self.storage.nbytes)
+        self._write(self.storage.pointer, _byte("fill_", value) * self.storage.nbytes)
         return self
 
     def copy_(self, source: UntypedStorage) -> UntypedStorage:
@@ -83,7 +84,7 @@ class UntypedStorage:
             type_error("copy_", "source", source, "UntypedStorage")
         if source.nbytes() != self.nbytes():
             raise RuntimeError(f"copy_(): sizes differ, {self.nbytes()} and {source.nbytes()} bytes")
-        write_bytes(self.storage.pointer, bytes(source))
+        self._write(self.storage.pointer, bytes(source))
         return self
 
     def clone(self) -> UntypedStorage:
@@ -95,23 +96,36 @@ class UntypedStorage:
         return list(bytes(self))
 
     def _check_data(self, operator: str) -> None:
-        if self.storage.device is not cpu:
-            raise NotImplementedError(f"{operator}(): a storage on {self.storage.device} has no data")
+        storage = self.storage
+        if storage.device is not cpu and storage.nbytes and storage.allocator is None:
+            raise NotImplementedError(f"{operator}(): a storage on {storage.device} has no data")
+
+    def _write(self, address: int, data: bytes) -> None:
+        if self.storage.device is cpu:
+            write_bytes(address, data)
+        else:
+            write_device(self.storage.device, address, data)
 
     def __bytes__(self) -> bytes:
         self._check_data("__bytes__")
-        return read_bytes(self.storage.pointer, self.storage.nbytes)
+        storage = self.storage
+        if storage.device is cpu:
+            return read_bytes(storage.pointer, storage.nbytes)
+        return read_device(storage.device, storage.pointer, storage.nbytes)
 
     def __len__(self) -> int:
         return self.storage.nbytes
 
     def __getitem__(self, index: int) -> int:
         self._check_data("__getitem__")
-        return int(read_element(self._address("__getitem__", index), uint8))
+        address = self._address("__getitem__", index)
+        if self.storage.device is not cpu:
+            return read_device(self.storage.device, address, 1)[0]
+        return int(read_element(address, uint8))
 
     def __setitem__(self, index: int, value: int) -> None:
         self._check_data("__setitem__")
-        write_bytes(self._address("__setitem__", index), _byte("__setitem__", value))
+        self._write(self._address("__setitem__", index), _byte("__setitem__", value))
 
     def _address(self, operator: str, index: int) -> int:
         place = check_int(operator, "index", index)

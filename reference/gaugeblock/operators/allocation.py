@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.determinism import MODE as DETERMINISM
-from ..core.device import Device, as_device, cpu, meta
+from ..core.device import PLACING, Device, as_device, cpu, meta
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import check_sizes
 from ..core.layout import Layout
@@ -43,6 +43,8 @@ def empty(
 ) -> Tensor:  # fmt: skip
     """A fresh tensor of the given sizes, contents undefined. RuntimeError for bad sizes, layouts, formats."""
     check_layout("empty", layout)
+    if pin_memory:
+        return pinned(empty(size, dtype=dtype, device=device, memory_format=memory_format))
     result = empty_tensor(tuple(size), dtype or DEFAULTS.dtype, as_device(device))
     if memory_format is not None and memory_format is not contiguous_format:
         result = _formatted(result, memory_format)
@@ -79,9 +81,19 @@ def empty_strided(
     if any(step < 0 for step in strides):
         raise RuntimeError(f"empty_strided(): argument 'stride' must not be negative, got {list(strides)}")
     check_layout("empty_strided", layout)
+    if pin_memory:
+        return pinned(empty_strided(size, stride, dtype=dtype, device=device))
     result = empty_strided_tensor(sizes, strides, dtype or DEFAULTS.dtype, as_device(device))
     leave(result)
     return result
+
+
+def pinned(fresh: Tensor) -> Tensor:
+    """A fresh tensor's like in pinned memory. RuntimeError unless it is on the CPU, or without a driver."""
+    if fresh.geometry.device is meta:
+        return fresh
+    made: Tensor = PLACING.room("pinned").pinned_copy(fresh)
+    return made
 
 
 def is_builtin(device: Device) -> bool:

@@ -32,6 +32,7 @@ def converted(
     device: Device | None = None,
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
+    non_blocking: bool = False,
 ) -> Tensor:
     """`self` when dtype, device and format agree and no copy is asked for, else a fresh tensor."""
     geometry = self.geometry
@@ -47,7 +48,7 @@ def converted(
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     warn_of_lost_imaginary_part(geometry, target)
     if not is_builtin(geometry.device) or not is_builtin(target_device):
-        return without_change(call(COPY, allocated(target), self))
+        return without_change(call(COPY, allocated(target), self, *((True,) if non_blocking else ())))
     result = new_like(target)
     copy_values(result, self)
     return result
@@ -62,7 +63,7 @@ def to_dtype(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Conversion to `dtype`."""
-    return converted(self, dtype, None, copy, memory_format)
+    return converted(self, dtype, None, copy, memory_format, non_blocking)
 
 
 @kernel("to.device")
@@ -75,7 +76,7 @@ def to_device(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Conversion to `device` and `dtype`."""
-    return converted(self, dtype, as_device(device), copy, memory_format)
+    return converted(self, dtype, as_device(device), copy, memory_format, non_blocking)
 
 
 @kernel("to.other")
@@ -87,7 +88,7 @@ def to_other(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Conversion to the dtype and device of `other`."""
-    return converted(self, other.geometry.dtype, other.geometry.device, copy, memory_format)
+    return converted(self, other.geometry.dtype, other.geometry.device, copy, memory_format, non_blocking)
 
 
 @kernel("to.dtype_layout")
@@ -103,7 +104,7 @@ def to_dtype_layout(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Conversion to what is given by keyword."""
-    return converted(self, dtype, None if device is None else as_device(device), copy, memory_format)
+    return converted(self, dtype, None if device is None else as_device(device), copy, memory_format, non_blocking)
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -121,6 +122,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         None if device is None else as_device(device),
         values.get("copy", False),
         values.get("memory_format"),
+        values.get("non_blocking", False),
     )
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 from ..core.device import cpu, meta
 from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
+from ..dispatch.dispatcher import call
+from ..dispatch.registry import REGISTRY
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
 from ..memory.devices import read_device, write_device
@@ -27,7 +30,11 @@ BUILTIN = (cpu, meta)
 FORMULA_OF_LAZY = {0: "identity", CONJUGATE: "conj_physical", NEGATIVE: "neg", CONJUGATE | NEGATIVE: "neg_conj"}
 
 
-def copy_values(destination: Tensor, source: Tensor) -> None:
+ELSEWHERE: dict[str, Callable[[Tensor, Tensor, bool], None]] = {}
+"""Device type -> what copies to and from it, with what copy_ says on blocking; the others go through host memory."""
+
+
+def copy_values(destination: Tensor, source: Tensor, non_blocking: bool = False) -> None:
     """Write `source`, broadcast and converted, into `destination`; no checks, no version change."""
     key = ("copy", source.geometry)
     plans = destination.geometry.plans
@@ -35,7 +42,7 @@ def copy_values(destination: Tensor, source: Tensor) -> None:
         launch: Launch | None = plans[key]
     except KeyError:
         if destination.geometry.device not in BUILTIN or source.geometry.device not in BUILTIN:
-            copy_through_host(destination, source)
+            copy_elsewhere(destination, source, non_blocking)
             return
         launch = copying(destination.geometry, source.geometry)
         remember(plans, key, launch)
@@ -57,10 +64,22 @@ def _spanned(geometry: Geometry) -> int:
     return extent(geometry.sizes, geometry.strides) * geometry.dtype.itemsize if geometry.numel else 0
 
 
+def copy_elsewhere(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
+    """copy_values where one of the two lies neither on the CPU nor on meta. NotImplementedError without data."""
+    kinds = (destination.geometry.device.type, source.geometry.device.type)
+    copy = ELSEWHERE.get(kinds[0]) or ELSEWHERE.get(kinds[1])
+    if kinds[0] == "meta":
+        return
+    if kinds[1] == "meta":
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    if copy is None:
+        copy_through_host(destination, source)
+    else:
+        copy(destination, source, non_blocking)
+
+
 def copy_through_host(destination: Tensor, source: Tensor) -> None:
     """copy_values from or to a device whose memory only its allocator reaches. NotImplementedError without data."""
-    if destination.geometry.device is meta:
-        return
     values = source if source.geometry.device in BUILTIN else host_image(source)
     if destination.geometry.device is cpu:
         copy_values(destination, values)
@@ -85,9 +104,7 @@ def copying(destination: Geometry, source: Geometry) -> Launch | None:
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """Write `src`, broadcast and converted to self's dtype, into self; RuntimeError when it does not broadcast."""
     if not isinstance(src, Tensor):
-        from .fill import fill_scalar
-
-        return fill_scalar(self, src)
+        return fill_number(self, src)
     geometry, source = self.geometry, src.geometry
     if self is src:
         bump_version(self)
@@ -102,7 +119,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         )
     warn_of_lost_imaginary_part(source, geometry)
     bump_version(self)
-    copy_values(self, src)
+    copy_values(self, src, non_blocking)
     launch = geometry.plans.get(("copy", source))
     if launch is not None and not (source.dtype.is_complex and not geometry.dtype.is_complex):
         noted("copy_", self, _runner(launch))
@@ -154,16 +171,26 @@ def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     return result
 
 
+def fill_number(self: Tensor, value: Any) -> Tensor:
+    """fill_ of a number, by the dispatcher where the memory is not the host's."""
+    from .fill import fill_scalar
+
+    if self.geometry.device in BUILTIN:
+        return fill_scalar(self, value)
+    result: Tensor = call(REGISTRY.find("fill_.Scalar"), self, value)
+    return result
+
+
 def assign(view: Tensor, value: object) -> None:
     """What stands behind basic assignment: copy_ of a tensor, fill_ of a number."""
-    from .fill import fill_scalar, number_from
+    from .fill import number_from
 
     if isinstance(value, Tensor):
         if view.geometry.ndim < value.geometry.ndim:
             value = _without_leading_ones(value, view.geometry.ndim)
         copy_(view, value)
     else:
-        fill_scalar(view, number_from("__setitem__", "value", value))
+        fill_number(view, number_from("__setitem__", "value", value))
 
 
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.device import cpu
+from ..core.device import cpu, meta
 from ..core.dtype import ALL_DTYPES, bfloat16
+from ..dispatch.dispatcher import call
+from ..dispatch.registry import REGISTRY
 from ..iteration.operand import Number
 from ..memory.elements import pack_element, read_bytes, store_bytes
 from ..memory.pages import memset
@@ -28,12 +30,23 @@ def fill_zeros(target: Tensor) -> None:
             store_bytes(target.pointer, bytes(nbytes))
         else:
             memset(target.pointer, 0, nbytes)
+    elif nbytes:
+        _fill_elsewhere(target, 0)
+
+
+def _fill_elsewhere(target: Tensor, value: Number) -> None:
+    if target.geometry.device is not meta:
+        call(REGISTRY.find("fill_.Scalar"), target, value)
+        target.storage.version = 0
 
 
 def fill_number(target: Tensor, value: Number) -> None:
     """Set every element of a fresh dense tensor to `value`, which its dtype holds."""
     geometry = target.geometry
-    if not geometry.numel or geometry.device is not cpu:
+    if not geometry.numel:
+        return
+    if geometry.device is not cpu:
+        _fill_elsewhere(target, value)
         return
     dtype = geometry.dtype
     if geometry.nbytes <= FEW_BYTES and dtype in PACKED:

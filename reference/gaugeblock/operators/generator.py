@@ -5,6 +5,8 @@ The numbers drawn for a seed are this engine's own; no other backend gives the s
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,24 +24,21 @@ STATE_WORDS = 14
 
 
 class Generator:
-    """A stream of random bits on the CPU, reproducible from its seed or a saved state.
+    """A stream of random bits for tensors on the CPU or a CUDA device, reproducible from its seed or a saved state.
 
     Raises RuntimeError for another device.
     """
 
-    __slots__ = ("_draw", "_seed")
+    __slots__ = ("_draw", "_seed", "device")
 
     _draw: np.random.Generator | None
+    device: Device
 
     def __init__(self, device: Device | str | None = None) -> None:
-        if as_device(device) is not cpu:
-            raise RuntimeError(f"Generator(): argument 'device' must be cpu, got {str(device)!r}")
+        self.device = as_device(device)
+        if self.device is not cpu and self.device.type != "cuda":
+            raise RuntimeError(f"Generator(): argument 'device' must be cpu or cuda, got {str(device)!r}")
         self.manual_seed(DEFAULT_SEED)
-
-    @property
-    def device(self) -> Device:
-        """Where the numbers are made."""
-        return cpu
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of `seed`, 64 bits or their negative. Raises ValueError when it has more."""
@@ -99,16 +98,27 @@ class Generator:
 
     def clone_state(self) -> Generator:
         """A generator of its own in the same state."""
-        return Generator().set_state(self.get_state())
+        return Generator(self.device).set_state(self.get_state())
 
 
 default_generator = Generator()
 
 
+class Replacing(threading.local):
+    """What stands for the default generator in this thread, while a kernel runs for another device."""
+
+    generator: Generator | None = None
+
+
+REPLACING = Replacing()
+SEED_LISTENERS: list[Callable[[int], object]] = []
+"""Called with the seed that the default generator gets; other devices' generators follow it."""
+
+
 def generator_of(operator: str, generator: Generator | None) -> np.random.Generator:
     """NumPy's view of `generator`, the default one for None. Raises TypeError for anything else."""
     if generator is None:
-        return default_generator.draw
+        return (REPLACING.generator or default_generator).draw
     if not isinstance(generator, Generator):
         type_error(operator, "generator", generator, "Generator")
     return generator.draw
@@ -116,12 +126,18 @@ def generator_of(operator: str, generator: Generator | None) -> np.random.Genera
 
 def manual_seed(seed: int) -> Generator:
     """Start the default generator's stream of `seed` and return the generator. Raises ValueError above 64 bits."""
-    return default_generator.manual_seed(seed)
+    default_generator.manual_seed(seed)
+    for listener in SEED_LISTENERS:
+        listener(default_generator.initial_seed())
+    return default_generator
 
 
 def seed() -> int:
     """Start an unpredictable stream in the default generator and return its seed."""
-    return default_generator.seed()
+    number = default_generator.seed()
+    for listener in SEED_LISTENERS:
+        listener(number)
+    return number
 
 
 def initial_seed() -> int:

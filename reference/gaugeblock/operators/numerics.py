@@ -40,5 +40,6 @@ COMPOSITES = {
 
 register_deferred("numeric", INPLACE)
 register_deferred("numeric", KERNELS)
+register_deferred("numeric", {"float_power": INPLACE["float_power"]}, "CompositeExplicitAutograd")
 register_deferred("numeric", EXPLICIT, "CompositeExplicitAutograd")
 register_deferred("numeric", COMPOSITES, "CompositeImplicitAutograd")

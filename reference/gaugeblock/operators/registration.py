@@ -166,6 +166,8 @@ def computed_in_out(
 
     Raises RuntimeError for an out= of another dtype than `dtype` says, or one that is not floating where it must be.
     """
+    if out.geometry.device is not cpu and "Device? device" in row.schema:
+        kwargs = {**kwargs, "device": out.geometry.device}
     if row.family == "factory" and row.takes_dtype:
         return args, {**kwargs, "dtype": out.geometry.dtype}
     if row.family not in ("reduction", "scan"):

@@ -23,7 +23,7 @@ from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.splitting import unbind
 from ..tensor.tensor import Tensor, empty_tensor
-from .allocation import on_device
+from .allocation import on_device, pinned
 from .arguments import dtype_argument
 
 _SEQUENCES = (list, tuple, range)
@@ -55,7 +55,7 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
-    if dtype is None and device is None and not requires_grad:
+    if dtype is None and device is None and not requires_grad and not pin_memory:
         result = _simple(data)
         if result is not None:
             return hooks.dispatched["made"](result) if hooks.special else result
@@ -68,7 +68,7 @@ def tensor(
             array_of(made)[...] = values
         return made
 
-    result = on_device(place, make)
+    result = pinned(on_device(place, make)) if pin_memory else on_device(place, make)
     if hooks.special:
         result = hooks.dispatched["made"](result)
     return set_requires_grad(result, True) if requires_grad else result
@@ -99,7 +99,8 @@ def _simple(data: Any) -> Tensor | None:
 def values_of(data: Any, dtype: DType | None = None) -> tuple[np.ndarray[Any, Any], DType]:
     """The data as an array that can be assigned to memory of the dtype that comes with it."""
     if isinstance(data, Tensor):
-        return _converted(array_of_lazy(data), data.geometry.dtype, dtype)
+        here = data if data.geometry.device is cpu else hooks.dispatched["host"](data)
+        return _converted(array_of_lazy(here), data.geometry.dtype, dtype)
     if isinstance(data, np.ndarray | np.generic):
         found = dtype_from_numpy(data.dtype.newbyteorder("="))
         if found is None:

@@ -118,6 +118,12 @@ def is_cuda(self: Tensor) -> bool:
     return self.geometry.device.type == "cuda"
 
 
+def get_device(self: Tensor) -> int:
+    """The index of a CUDA device, else -1."""
+    device = self.geometry.device
+    return device.index if device.type == "cuda" and device.index is not None else -1
+
+
 def is_view(self: Tensor) -> bool:
     """Whether the tensor is a view of another."""
     return self.base is not None
@@ -152,6 +158,7 @@ METHODS = {
     "is_complex": is_complex,
     "is_signed": is_signed,
     "is_inference": is_inference,
+    "get_device": get_device,
     "_is_view": is_view,
 }
 

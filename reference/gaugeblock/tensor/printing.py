@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.device import cpu
+from ..core.device import cpu, meta
 from ..core.dtype import DEFAULTS, bfloat16, bool_, int64
 from .array_view import array_of_lazy
 from .hooks import hooks
@@ -136,6 +136,7 @@ def to_text(self: Tensor, prefix: str = "tensor(") -> str:
     notes: list[str] = []
     if geometry.device is not cpu:
         notes.append(f"device='{geometry.device}'")
+    if geometry.device is not cpu and self.storage.allocator is None and geometry.numel:
         notes.append(f"size={tuple(geometry.sizes)}")
         usual = geometry.dtype is DEFAULTS.dtype
         body = "..."
@@ -146,7 +147,7 @@ def to_text(self: Tensor, prefix: str = "tensor(") -> str:
         usual = geometry.dtype is DEFAULTS.dtype
     else:
         usual = geometry.dtype in (DEFAULTS.dtype, DEFAULTS.complex_dtype, int64, bool_)
-        body = _body(self, len(prefix))
+        body = _body(self if geometry.device is cpu else hooks.dispatched["host"](self), len(prefix))
     if not usual:
         notes.append(f"dtype={geometry.dtype!r}")
     if self.autograd is not None:
@@ -179,6 +180,6 @@ def _with_notes(text: str, notes: Sequence[str], indent: int) -> str:
 
 def formatted(self: Tensor, spec: str) -> str:
     """``format(tensor, spec)``: the number's for a 0-dim tensor, else the repr. Raises TypeError for a spec then."""
-    if not self.geometry.ndim and self.geometry.device is cpu:
+    if not self.geometry.ndim and self.geometry.device is not meta:
         return format(item(self), spec)
     return object.__format__(self, spec)

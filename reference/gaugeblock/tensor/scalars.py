@@ -47,7 +47,7 @@ def tolist(self: Tensor) -> Any:
     geometry = self.geometry
     if not geometry.ndim:
         return item(self)
-    array = array_of_lazy(hooks.dispatched["host"](self) if geometry.device is not cpu else self)
+    array = array_of_lazy(_here(self))
     return (array.astype(np.float32) if geometry.dtype is bfloat16 else array).tolist()
 
 
@@ -116,10 +116,15 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
     return iter(unbind(self))
 
 
+def _here(self: Tensor) -> Tensor:
+    return self if self.geometry.device is cpu else hooks.dispatched["host"](self)
+
+
 def contains(self: Tensor, element: Any) -> bool:
     """Whether any element equals `element`, a number or a tensor. Raises RuntimeError for anything else."""
+    self = _here(self)
     if isinstance(element, Tensor):
-        return bool((array_of_lazy(self) == array_of_lazy(element)).any())
+        return bool((array_of_lazy(self) == array_of_lazy(_here(element))).any())
     if isinstance(element, bool | int | float | complex):
         return bool((array_of_lazy(self) == element).any())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")

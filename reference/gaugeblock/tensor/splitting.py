@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.device import cpu
 from ..core.dtype import int64
 from ..core.errors import check_int, check_ints, wrap_dim
 from .array_view import array_of
+from .hooks import hooks
 from .tensor import Tensor
 from .versions import several_views
 from .views import select, sliced
@@ -87,7 +89,7 @@ def _places(given: Tensor) -> Any:
             f"tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
             f"but got a tensor with {geometry.ndim} dims"
         )
-    return array_of(given).tolist()
+    return array_of(given if geometry.device is cpu else hooks.dispatched["host"](given)).tolist()
 
 
 def tensor_split(self: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:

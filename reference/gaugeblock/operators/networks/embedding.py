@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...core.device import cpu
+from ...core.device import cpu, meta
 from ...core.dtype import DType, int32, int64
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.geometry import Geometry, contiguous_geometry, remember
 from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ..arrays import Array, check_same_device, overwrite, values, widened
+from ..element_value import host
 from ..picking import Picking, picking
 from ..prepared import noted
 from .calls import apply, check_dtype
@@ -118,10 +119,10 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("one_hot(): Can not infer total number of classes from empty tensor.")
         return apply("empty.memory_format", (*geometry.sizes, num_classes), dtype=int64, device=geometry.device)
-    if geometry.device is not cpu and num_classes == -1:
+    if geometry.device is meta and num_classes == -1:
         raise NotImplementedError("one_hot(): num_classes must be given for a tensor without data")
-    if geometry.device is cpu:
-        given = values(self)
+    if geometry.device is not meta:
+        given = values(host(self))
         if given.min() < 0:
             raise RuntimeError(f"one_hot(): Class values must be non-negative, got {given.min()}")
         if num_classes == -1:
