@@ -29,7 +29,7 @@ EXPLANATIONS = (
     Explanation(
         ("sum", "mean"),
         ("contiguous", "transposed", "bfloat16"),
-        (100_000, 1_000_000),
+        (100_000, 1_000_000, 10_000_000),
         "floats are summed in float64, so that the sum is rounded once: conversions and additions of twice the width",
     ),
     Explanation(
