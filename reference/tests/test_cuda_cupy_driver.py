@@ -1,0 +1,239 @@
+"""The CuPy driver over a small fake of CuPy that keeps its names, signatures and errors, on simulated devices."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Iterator
+from threading import Thread
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from gaugeblock.cuda.cuda_library import AccessDescription, AllocationProperties, CudaLibrary
+from gaugeblock.cuda.cupy_driver import CupyDriver
+from gaugeblock.cuda.driver import Driver, DriverError, DriverOutOfMemory
+from gaugeblock.cuda.faults import Faults
+from gaugeblock.cuda.simulated_driver import SimulatedDriver
+from gaugeblock.memory.elements import read_bytes, write_bytes
+
+from .fake_cupy import DRIVER, RUNTIME, CUDARuntimeError, FakeCupy, FakeLibrary
+
+MIB = 1 << 20
+G = 2 * MIB
+PTX = b".version 8.0\n.target sm_90\n.visible .entry twice(.param .u64 twice_0, .param .u32 twice_1) { ret; }"
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCupy]:
+    fake = FakeCupy(SimulatedDriver(devices=2, total_memory=16 * MIB))
+    module = ModuleType("cupy")
+    module.cuda = SimpleNamespace(runtime=fake.runtime, driver=fake.low)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    yield fake
+    assert fake.getDevice() == 0
+
+
+@pytest.fixture
+def driver(fake: FakeCupy) -> CupyDriver:
+    driver = CupyDriver()
+    driver._library = CudaLibrary(lambda name: FakeLibrary(fake))
+    return driver
+
+
+def test_the_driver_follows_the_protocol(driver: CupyDriver) -> None:
+    used: Driver = driver
+    assert used.name == "cupy" and used.device_count() == 2
+    assert used.properties(1)[:4] == ("Fake H100", 80 << 30, (9, 0), 132)
+    assert used.stream_priority_range(0) == (0, -5) and used.granularity(1) == G
+
+
+def test_memory_and_copies(driver: CupyDriver, fake: FakeCupy) -> None:
+    pointer, other, host = driver.malloc(0, 8), driver.malloc(1, 8), driver.host_malloc(8)
+    assert driver.malloc(0, 0) == driver.host_malloc(0) == 0
+    write_bytes(host, b"abcdefgh")
+    stream = driver.stream_create(0)
+    driver.memcpy(0, pointer, host, 8, "h2d", stream)
+    driver.memset(0, pointer, 33, 2, stream)
+    driver.stream_synchronize(0, stream)
+    driver.memcpy(1, other, pointer, 8, "d2d", 0)
+    driver.memcpy(1, host, other, 8, "d2h", 0)
+    assert read_bytes(host, 8) == b"abcdefgh"
+    driver.synchronize(1)
+    assert read_bytes(host, 8) == b"!!cdefgh"
+    assert driver.mem_info(1) == (16 * MIB - 512, 16 * MIB)
+    for device, block in ((0, pointer), (1, other)):
+        driver.free(device, block)
+    driver.free(0, 0)
+    driver.host_free(host)
+    driver.host_free(0)
+    driver.stream_destroy(0, stream)
+    assert sum(fake.driver.live(0)) == sum(fake.driver.live(1)) == 0
+
+
+def test_streams_and_events(driver: CupyDriver, fake: FakeCupy) -> None:
+    first, second = driver.stream_create(0, -1), driver.stream_create(1)
+    start, end = driver.event_create(0, timing=True), driver.event_create(0, timing=True)
+    driver.event_record(0, start, first)
+    fake.driver.enqueue(0, first, lambda: None, 2_000_000)
+    driver.event_record(0, end, first)
+    driver.stream_wait_event(1, second, end)
+    assert driver.event_query(0, start) and not driver.event_query(0, end)
+    assert not driver.stream_query(0, first) and not driver.stream_query(1, second)
+    driver.event_synchronize(0, end)
+    assert driver.event_elapsed(0, start, end) == 2.0 and driver.stream_query(1, second)
+    untimed = driver.event_create(1)
+    with pytest.raises(DriverError, match=r"event_elapsed\(\): cudaErrorInvalidResourceHandle"):
+        driver.event_elapsed(1, untimed, untimed)
+
+
+def test_kernels_get_the_values_of_their_arguments(driver: CupyDriver, fake: FakeCupy) -> None:
+    log: list[object] = []
+    fake.driver.define_kernel("twice", lambda *call: log.append(call))
+    module = driver.module_load(1, PTX)
+    twice = driver.module_function(1, module, "twice")
+    assert driver.module_function(1, module, "twice") == twice
+    for _ in range(2):
+        driver.launch(1, twice, (3, 2, 1), (64, 1, 1), 0, 0, (ctypes.c_uint64(1 << 40), ctypes.c_uint32(7)))
+    fake.setDevice(1)
+    driver.launch(1, twice, (1, 1, 1), (1, 1, 1), 0, 0, (ctypes.c_uint64(5), ctypes.c_uint32(6)))
+    with pytest.raises(DriverError, match=r"launch\(\): cudaErrorInvalidConfiguration") as raised:
+        driver.launch(1, twice, (0, 1, 1), (1, 1, 1), 0, 0, (ctypes.c_uint64(5), ctypes.c_uint32(6)))
+    assert raised.value.code == "cudaErrorInvalidConfiguration"
+    fake.setDevice(0)
+    driver.synchronize(1)
+    assert log == [((3, 2, 1), (64, 1, 1), 0, (1 << 40, 7))] * 2 + [((1, 1, 1), (1, 1, 1), 0, (5, 6))]
+    driver.module_unload(1, module)
+    with pytest.raises(DriverError, match="'function' must be one that was given on device 1 and not given back"):
+        driver.launch(1, twice, (1, 1, 1), (1, 1, 1), 0, 0, ())
+    with pytest.raises(DriverError, match=r"module_load\(\): cudaErrorInvalidPtx"):
+        driver.module_load(0, b"nothing")
+
+
+def test_virtual_memory(driver: CupyDriver, fake: FakeCupy) -> None:
+    address, handle = driver.address_reserve(1, 2 * G), driver.memory_create(1, G)
+    driver.memory_map(1, address + G, G, handle)
+    driver.memset(1, address + G, 5, G, 0)
+    driver.synchronize(1)
+    assert read_bytes(address + G, 1) == b"\5"
+    with pytest.raises(DriverError, match=r"memory_map\(\): cuMemMap gives CUDA_ERROR_INVALID_VALUE") as raised:
+        driver.memory_map(1, address + G, G, handle)
+    assert raised.value.code == "CUDA_ERROR_INVALID_VALUE"
+    driver.memory_unmap(1, address + G, G)
+    fake.driver.faults = Faults(failing_event_calls=1)
+    with pytest.raises(DriverError, match="cuMemSetAccess"):
+        driver.memory_map(1, address, G, handle)
+    assert fake.driver.live(1).mappings == 0
+    driver.memory_release(1, handle)
+    with pytest.raises(DriverError, match="'size' must be the whole 4194304 bytes"):
+        driver.address_free(1, address, G)
+    driver.address_free(1, address, 2 * G)
+    with pytest.raises(DriverOutOfMemory, match=r"memory_create\(\): cuMemCreate finds no memory"):
+        driver.memory_create(0, 32 * MIB)
+    assert sum(fake.driver.live(1)) == 0
+
+
+def test_no_memory_is_an_error_of_its_own(driver: CupyDriver) -> None:
+    with pytest.raises(DriverOutOfMemory, match=r"malloc\(\): cudaErrorMemoryAllocation: what it means"):
+        driver.malloc(0, 17 * MIB)
+
+
+REFUSALS: list[tuple[str, Callable[[CupyDriver, int, int, int], object]]] = [
+    (r"free\(\): argument 'pointer' must be .* device 1.*got 0x", lambda d, p, s, e: d.free(1, p)),
+    (r"free\(\): argument 'pointer'.*got 0x7b", lambda d, p, s, e: d.free(0, 123)),
+    (r"'device' must be the index of one of 2 devices, got 2", lambda d, p, s, e: d.malloc(2, 1)),
+    (r"'size' must be at least 0, got -1", lambda d, p, s, e: d.malloc(0, -1)),
+    (r"host_free\(\): argument 'pointer'.*got 0x7b", lambda d, p, s, e: d.host_free(123)),
+    (r"'event' must be one that was given on device 1", lambda d, p, s, e: d.event_query(1, e)),
+    (r"stream_wait_event\(\): argument 'event'.*got 0x63", lambda d, p, s, e: d.stream_wait_event(0, 0, 99)),
+    (r"'stream' must be one that was given on device 1", lambda d, p, s, e: d.stream_destroy(1, s)),
+    (r"default stream", lambda d, p, s, e: d.stream_destroy(0, 0)),
+    (r"'kind' must be one of", lambda d, p, s, e: d.memcpy(0, p, p, 1, "x", 0)),  # type: ignore[arg-type]
+    (r"'value' must be in \[0, 255\]", lambda d, p, s, e: d.memset(0, p, -1, 1, 0)),
+    (r"'module' must be one that was given", lambda d, p, s, e: d.module_function(0, 5, "f")),
+    (r"'handle' must be one that was given", lambda d, p, s, e: d.memory_release(0, 5)),
+    (r"'address' must be one that was given", lambda d, p, s, e: d.address_free(0, 5, G)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "call"), REFUSALS)
+def test_bad_input_never_reaches_cuda(
+    driver: CupyDriver, fake: FakeCupy, message: str, call: Callable[[CupyDriver, int, int, int], object]
+) -> None:
+    pointer, stream, event = driver.malloc(0, 512), driver.stream_create(0), driver.event_create(0)
+    before = fake.driver.live(0), fake.driver.live(1)
+    with pytest.raises(DriverError, match=message):
+        call(driver, pointer, stream, event)
+    assert (fake.driver.live(0), fake.driver.live(1)) == before
+    driver.free(0, pointer)
+    driver.event_destroy(0, event)
+    driver.stream_destroy(0, stream)
+    for again in (lambda: driver.free(0, pointer), lambda: driver.event_destroy(0, event)):
+        with pytest.raises(DriverError, match="not given back"):
+            again()
+    with pytest.raises(DriverError, match=r"living stream, got .* which is destroyed"):
+        driver.stream_synchronize(0, stream)
+
+
+def test_what_cuda_refuses_to_take_back_stays_ours(driver: CupyDriver, fake: FakeCupy) -> None:
+    pointer = driver.malloc(0, 512)
+    fake.driver.enqueue(0, 0, lambda: 1 // 0)
+    with pytest.raises(DriverError, match=r"free\(\): cudaErrorLaunchFailure"):
+        driver.free(0, pointer)
+    with pytest.raises(DriverError, match=r"stream_query\(\): cudaErrorUnknown"):
+        driver.stream_query(0, 0)
+    fake.driver.reset(0)
+    with pytest.raises(DriverError, match=r"free\(\): cudaErrorInvalidValue"):
+        driver.free(0, pointer)
+
+
+def test_every_thread_gets_a_context_and_its_device_back(driver: CupyDriver, fake: FakeCupy) -> None:
+    seen: list[object] = []
+
+    def run() -> None:
+        fake.setDevice(1)
+        driver.free(0, driver.malloc(0, 8))
+        seen.append(fake.getDevice())
+
+    thread = Thread(target=run)
+    thread.start()
+    thread.join()
+    assert seen == [1]
+
+
+def test_without_a_gpu_there_are_no_devices(fake: FakeCupy) -> None:
+    def none() -> int:
+        error = CUDARuntimeError("cudaErrorNoDevice")
+        error.status = 100
+        raise error
+
+    fake.runtime.getDeviceCount = none
+    driver = CupyDriver()
+    assert driver.device_count() == 0
+    with pytest.raises(DriverError, match="one of 0 devices, got 0"):
+        driver.malloc(0, 1)
+    with pytest.raises(DriverError, match="library cannot be opened: no such file") as raised:
+        CudaLibrary(lambda name: (_ for _ in ()).throw(OSError("no such file")))
+    assert raised.value.code == "cudaErrorNoDevice"
+
+
+def test_without_cupy_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(ImportError, match=r"install gaugeblock\[cuda12\] or gaugeblock\[cuda13\]"):
+        CupyDriver()
+
+
+def test_structures_are_as_large_as_in_c() -> None:
+    assert ctypes.sizeof(AllocationProperties) == 32 and ctypes.sizeof(AccessDescription) == 12
+
+
+def test_the_fake_has_the_names_of_cupy(fake: FakeCupy) -> None:
+    assert not [name for name in RUNTIME if not hasattr(fake.runtime, name)]
+    assert not [name for name in DRIVER if not hasattr(fake.low, name)]
+
+
+def test_cupy_has_these_names() -> None:
+    cupy = pytest.importorskip("cupy")
+    assert not [name for name in RUNTIME if not hasattr(cupy.cuda.runtime, name)]
+    assert not [name for name in DRIVER if not hasattr(cupy.cuda.driver, name)]
+    assert [getattr(cupy.cuda.runtime, name) for name in ("memcpyHostToDevice", "memcpyDeviceToHost")] == [1, 2]
+    assert CupyDriver().device_count() >= 0
