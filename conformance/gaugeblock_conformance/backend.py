@@ -3,7 +3,7 @@
 An adapter needs the members of :class:`Backend` and nothing else. What it can do beyond them it says in
 ``capabilities`` (names of ``gaugeblock_spec``); a requirement that needs another one is skipped, by name. What the
 capabilities of dispatchers, kernels and autograd ask for are more names of ``call``: the tables of
-:mod:`.backend_dispatch`, :mod:`.backend_kernels` and :mod:`.backend_autograd`.
+:mod:`.backend_dispatch`, :mod:`.backend_kernels`, :mod:`.backend_autograd` and :mod:`.backend_allocator`.
 """
 
 from __future__ import annotations

@@ -214,6 +214,11 @@ class Conversation:
         """A call of ``operator`` as the snippet would have it."""
         return self.dialect.expression(operator, self._named(args), {})
 
+    def name_of(self, value: Any) -> str:
+        """The snippet's variable for something that a call gave; its text if it has none."""
+        named = self._named(value)
+        return named.text if isinstance(named, Name) else repr(value)
+
     def origin(self, x: Handle) -> str:
         """``x`` and the operator that made it, for a message."""
         for step in reversed(self.steps()):

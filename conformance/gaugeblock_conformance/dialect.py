@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from .backend import Array, DType, Layout, MemoryFormat, dtype_name
+from .backend_allocator import CALLS as ALLOCATOR_CALLS
+from .backend_allocator import PARTS as ALLOCATOR_PARTS
 from .backend_autograd import CALLS as AUTOGRAD_CALLS
 from .backend_autograd import PARTS as AUTOGRAD_PARTS
 from .backend_declarations import CALLS as DECLARATION_CALLS
@@ -17,6 +19,9 @@ from .backend_kernels import CALLS as KERNEL_CALLS
 from .case import TensorCase
 from .trace import Call, Name
 from .values import CHEAP, table
+
+_PARTS = (("backend_dispatch", PARTS), ("backend_autograd", AUTOGRAD_PARTS), ("backend_allocator", ALLOCATOR_PARTS))
+_ADAPTER_CALLS = (CALLS, KERNEL_CALLS, DECLARATION_CALLS, AUTOGRAD_CALLS, ALLOCATOR_CALLS)
 
 
 class Dialect:
@@ -38,7 +43,7 @@ class Dialect:
             lines.insert(0, f"from math import {', '.join(needed)}")
         if "np." in text and "import numpy as np" not in self.setup:
             lines.insert(0, "import numpy as np")
-        for module, known in (("backend_dispatch", PARTS), ("backend_autograd", AUTOGRAD_PARTS)):
+        for module, known in _PARTS:
             parts = [name for name in known if re.search(rf"(?<![\w.]){name}\(", text)]
             if parts:
                 lines.append(f"from gaugeblock_conformance.{module} import {', '.join(parts)}")
@@ -201,7 +206,7 @@ class TorchDialect(Dialect):
         writer = self._special.get(operator)
         if writer is not None:
             return str(writer(self, args, kwargs))
-        if any(operator in calls for calls in (CALLS, KERNEL_CALLS, DECLARATION_CALLS, AUTOGRAD_CALLS)):
+        if any(operator in calls for calls in _ADAPTER_CALLS):
             return super().expression(operator, args, kwargs)
         if "::" in operator:
             return f"{self.alias}.ops.{operator.replace('::', '.')}({', '.join(self.arguments(args, kwargs))})"

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 Test = Callable[["Session"], None]
 
-AREA_PACKAGES = ("storage", "views", "dtypes", "iteration", "dispatch", "operators", "kernels", "autograd")
+AREA_PACKAGES = (
+    "storage", "views", "dtypes", "iteration", "dispatch", "operators", "kernels", "autograd", "allocator",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

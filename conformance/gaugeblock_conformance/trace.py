@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .backend import Array
-from .backend_autograd import STATEFUL
+from .backend_allocator import STATEFUL as ALLOCATOR_STATEFUL
+from .backend_autograd import STATEFUL as AUTOGRAD_STATEFUL
 from .backend_dispatch import is_dispatch_call
 
 if TYPE_CHECKING:
     from .case import TensorCase
     from .dialect import Dialect
+
+
+_STATEFUL = AUTOGRAD_STATEFUL | ALLOCATOR_STATEFUL
 
 
 class Name:
@@ -75,7 +79,7 @@ def slice_steps(steps: list[Step], wanted: set[str]) -> list[Step]:
 
     A step counts when it makes a wanted variable or writes to one (a view's storage is its base's, so that writes
     through any variable derived from a wanted root count too), and always when it concerns the dispatcher, or changes
-    what autograd keeps: state that no variable holds.
+    what autograd or an allocator keeps: state that no variable holds.
     """
     roots = _families(steps)
     needed = set(wanted)
@@ -87,7 +91,7 @@ def slice_steps(steps: list[Step], wanted: set[str]) -> list[Step]:
                 kept.append(step)
             continue
         writes = {roots[n] for n in step.mutates if n in roots} & families
-        kept_always = step.operator in STATEFUL or is_dispatch_call(step.operator)
+        kept_always = step.operator in _STATEFUL or is_dispatch_call(step.operator)
         if writes or needed.intersection(step.targets) or kept_always:
             kept.append(step)
             used = {*names_in(step.args), *names_in(step.kwargs)}

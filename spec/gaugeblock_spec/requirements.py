@@ -10,7 +10,9 @@ from .chapter import LEVELS, Chapter, Requirement, Section, parse
 
 __all__ = ["AREAS", "LEVELS", "Chapter", "Requirement", "Section", "chapters", "load"]
 
-AREAS: tuple[str, ...] = ("storage", "views", "dtypes", "iteration", "dispatch", "operators", "kernels", "autograd")
+AREAS: tuple[str, ...] = (
+    "storage", "views", "dtypes", "iteration", "dispatch", "operators", "kernels", "autograd", "allocator",
+)  # fmt: skip
 
 
 @cache

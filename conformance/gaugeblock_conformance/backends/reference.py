@@ -9,17 +9,21 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..backend import AllocatorLog, Array
+from ..backend_allocator import CALLS as ALLOCATOR_CALLS
 from ..backend_kernels import CALLS as KERNEL_CALLS
 from ..dialect import TorchDialect
 from ..iteration_plan import IterationPlan
 from . import instruction_sets
+from .allocator_calls import CAPABILITIES as ALLOCATOR_CAPABILITIES
+from .allocator_calls import Allocating
+from .cuda_calls import HOST_ONLY, CudaCalls
 from .torch_style import CAPABILITIES, WRITERS, TorchStyleBackend
 
 
 class ReferenceBackend(TorchStyleBackend):
     """The reference engine on ``device``."""
 
-    capabilities = CAPABILITIES | frozenset(
+    capabilities = CAPABILITIES | ALLOCATOR_CAPABILITIES | frozenset(
         """refcount alloc.pluggable blob iter.introspect dispatch.keyset dispatch.registry dispatch.mode
         wrapper inference accessor vec.introspect isa
         autograd autograd.graph autograd.hooks autograd.func autograd.fwd autograd.double autograd.anomaly""".split()
@@ -27,13 +31,24 @@ class ReferenceBackend(TorchStyleBackend):
 
     def __init__(self, device: str = "cpu") -> None:
         engine = importlib.import_module("gaugeblock")
+        self._cuda = CudaCalls(engine) if device.startswith("cuda") else None
         super().__init__(engine, device, "reference")
         self.dialect = TorchDialect("gaugeblock", "gb", device, special=WRITERS)
         self.dialect.watching = ("ref = __import__('weakref').ref({0}.storage)", "ref() is not None")
+        self._allocating = Allocating(engine, device)
+        if device.startswith("cuda"):
+            self.capabilities = (self.capabilities - HOST_ONLY) | {"alloc.tensors"}
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        if self._cuda is None:
+            return super().call(operator, *args, **kwargs)
+        return self._cuda.finished(super().call, operator, *args, **kwargs)
 
     def _resolve(self, operator: str) -> Callable[..., Any]:
         if operator == "on_instruction_set":
             return self._on_instruction_set
+        if operator in ALLOCATOR_CALLS:
+            return self._allocating.resolve(operator)
         if operator in KERNEL_CALLS:
             tools = importlib.import_module(f"{__package__}.kernel_calls").KernelCalls(self.module)
             found: Callable[..., Any] = getattr(tools, operator)

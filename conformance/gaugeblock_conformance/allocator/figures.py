@@ -1,0 +1,56 @@
+"""Current, peak, allocated and freed figures, kept by comparing the state after each event with the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..backend_allocator import FAMILIES, PLAIN_COUNTS, POOLS, SINGLE_FAMILIES
+
+Currents = Mapping[str, int]
+
+KEYS = (*(f"{family}.{pool}" for family in FAMILIES for pool in POOLS), *SINGLE_FAMILIES)
+ORDERLESS = tuple(f"{family}.{pool}" for family in ("inactive_split", "inactive_split_bytes") for pool in POOLS)
+"""Families whose other figures depend on the order in which several waiting blocks become inactive."""
+
+
+class Figures:
+    """All figures of one allocator; ``loose`` once blocks became inactive in an order that no rule names."""
+
+    def __init__(self) -> None:
+        self.current = dict.fromkeys(KEYS, 0)
+        self.peak = dict.fromkeys(KEYS, 0)
+        self.allocated = dict.fromkeys(KEYS, 0)
+        self.freed = dict.fromkeys(KEYS, 0)
+        self.counts = dict.fromkeys(PLAIN_COUNTS, 0)
+        self.loose = False
+
+    def see(self, state: Currents) -> None:
+        """Take over the state after an event."""
+        for key in KEYS:
+            now, before = state.get(key, 0), self.current[key]
+            if now > before:
+                self.allocated[key] += now - before
+            else:
+                self.freed[key] += before - now
+            self.current[key] = now
+            self.peak[key] = max(self.peak[key], now)
+
+    def reset_peaks(self) -> None:
+        self.peak = dict(self.current)
+
+    def reset_accumulated(self) -> None:
+        self.allocated = dict.fromkeys(KEYS, 0)
+        self.freed = dict.fromkeys(KEYS, 0)
+        self.counts = dict.fromkeys(PLAIN_COUNTS, 0)
+
+    def by_name(self) -> dict[str, int]:
+        """The figures that are determined, by the names of the chapter."""
+        named = dict(self.counts)
+        for key in KEYS:
+            named[f"{key}.current"] = self.current[key]
+            if self.loose and key in ORDERLESS:
+                continue
+            named[f"{key}.peak"] = self.peak[key]
+            named[f"{key}.allocated"] = self.allocated[key]
+            named[f"{key}.freed"] = self.freed[key]
+        return named
