@@ -48,13 +48,27 @@ def test_columns_keep_the_peak_of_their_events() -> None:
 def test_sites_by_stack_and_the_rest_together() -> None:
     trace = Trace()
     for place in range(12):
-        trace.alloc(100 + place, 0, (Frame("/x/model.py", place, "layer"),))
+        trace.alloc(111 - place, 0, (Frame("/x/model.py", place, "layer"),))
     made = memory_over_time.memory_over_time(trace, [])
     assert len(made.bands) == 9
-    assert made.bands[0].label == "layer (model.py:11)"
+    assert made.bands[0].label == "layer (model.py:0)"
     assert made.bands[8].label == "4 other sites"
     assert made.columns[-1].parts == (111, 110, 109, 108, 107, 106, 105, 104, 406)
     assert made.columns[-1].reserved is None
+    assert [band.peak for band in made.bands] == [111, 110, 109, 108, 107, 106, 105, 104, 406]
+
+
+def test_the_sites_that_hold_most_for_longest_have_a_band() -> None:
+    trace = Trace()
+    for place in range(8):
+        trace.alloc(10, 0, (Frame("model.py", place, "weights"),))
+    trace.free(trace.alloc(1000, 0, (Frame("model.py", 9, "short"),)))
+    for _ in range(200):
+        trace.empty_cache()
+    trace.attempt(5)
+    made = memory_over_time.memory_over_time(trace, [])
+    assert [band.label.partition(" ")[0] for band in made.bands] == ["weights"] * 8 + ["1"]
+    assert made.failed == [210]
 
 
 def test_a_freed_block_waits_for_another_stream() -> None:
@@ -94,7 +108,7 @@ def test_small_blocks_are_drawn_together() -> None:
     runs = made.groups[0].runs
     assert sum(run.state == "mixed" for run in runs) < 1000
     assert runs[0].text.splitlines() == [
-        "5 blocks of 2.50 KiB: 3 in use (1.50 KiB), 2 free (1.00 KiB)",
+        "13 blocks of 6.50 KiB: 7 in use (3.50 KiB), 6 free (3.00 KiB)",
         "segment of 64.0 MiB at 0x0",
     ]
 

@@ -16,7 +16,8 @@ from .units import counted, size_text
 WIDTH = 1000
 """Pixels of a row."""
 ROWS = 48
-"""About how many rows all segments take."""
+"""How many rows all segments take at most, about; fewer where the largest one would fill more than two of them."""
+FEWEST = 12
 GROUPS = 40
 MIXED = "mixed"
 LINES = 8
@@ -59,7 +60,8 @@ def memory_map(segments: Sequence[Segment]) -> MemoryMap:
         grouped.setdefault((segment.pool, segment.stream, segment.kind), []).append(segment)
     order = sorted(grouped, key=lambda key: (-sum(one.size for one in grouped[key]), key))
     total = sum(segment.size for segment in segments)
-    row_bytes = max(_nice(total / ROWS), 2 << 20)
+    largest = max((segment.size for segment in segments), default=0)
+    row_bytes = max(_nice(min(max(total / ROWS, largest / 2), total / FEWEST)), 2 << 20)
     groups = [_group(key, grouped[key], row_bytes) for key in order[:GROUPS]]
     return MemoryMap(groups, row_bytes, max(len(order) - GROUPS, 0))
 

@@ -40,6 +40,7 @@ def _svg(group: Group) -> str:
         f'<svg class="map" viewBox="0 0 {WIDTH} {height}" tabindex="0" role="img" '
         f'aria-label="{escape(group.title)}, {len(group.runs)} blocks or runs of blocks">'
     ]
+    labelled: set[str] = set()
     for run in group.runs:
         top = run.row * (ROW + GAP)
         width = max(run.right - run.left, 0.3)
@@ -48,7 +49,8 @@ def _svg(group: Group) -> str:
             f'<rect class="{name}" x="{run.left:.1f}" y="{top}" width="{width:.1f}" height="{ROW}">'
             f"<title>{escape(run.text)}</title></rect>"
         )
-        if width >= LABELLED and run.state in CLASSES:
+        if width >= LABELLED and run.state in CLASSES and run.text not in labelled:
+            labelled.add(run.text)
             label = escape(run.text.partition(" in use")[0].partition(" free")[0].partition(",")[0])
             parts.append(f'<text class="on {name}" x="{run.left + width / 2:.1f}" y="{top + 13}">{label}</text>')
     for row, left, right in group.bars:

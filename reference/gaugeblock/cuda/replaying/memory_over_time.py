@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .snapshot import Stack
-from .trace import ALLOC, COMPLETED, FREE, RECORD_STREAM, Trace
-from .units import size_text
+from .trace import ALLOC, ATTEMPT, COMPLETED, FREE, RECORD_STREAM, Trace
+from .units import counted, size_text
 
 COLUMNS = 600
 BANDS = 8
 """Sites with a band of their own; the others share one."""
 LARGEST = 15
+FAILURES = 50
 
 
 @dataclass
@@ -28,6 +29,8 @@ class Band:
     stack: Stack
     peak: int = 0
     count: int = 0
+    area: int = 0
+    """Bytes times events for which they were in use: what decides over a band of its own."""
 
 
 class Column(NamedTuple):
@@ -56,14 +59,15 @@ class Held(NamedTuple):
 
 @dataclass
 class MemoryOverTime:
-    """Bands from the largest to "other", columns by time, the event at which most was in use, and the largest blocks
-    then."""
+    """Bands from the largest to "other", columns by time, the event at which most was in use, the largest blocks then,
+    and the first events at which requests failed when recorded."""
 
     bands: list[Band]
     columns: list[Column]
     peak_event: int
     peak: int
     largest: list[Held] = field(default_factory=list)
+    failed: list[int] = field(default_factory=list)
 
     @property
     def top(self) -> int:
@@ -74,7 +78,7 @@ class MemoryOverTime:
 def memory_over_time(trace: Trace, reserved: list[tuple[int, int]], columns: int = COLUMNS) -> MemoryOverTime:
     """Sum up a trace; `reserved` lists bytes from an event on, in order, or nothing where that is not known."""
     site_of, sites = _sites(trace)
-    ranks = sorted(range(len(sites)), key=lambda site: (-sites[site].peak, site))
+    ranks = sorted(range(len(sites)), key=lambda site: (-sites[site].area, site))
     chosen = ranks[:BANDS]
     band_of = [BANDS] * len(sites)
     for band, site in enumerate(chosen):
@@ -82,39 +86,38 @@ def memory_over_time(trace: Trace, reserved: list[tuple[int, int]], columns: int
     rest = [sites[site] for site in ranks[BANDS:]]
     bands = [sites[site] for site in chosen]
     if rest:
-        other = Band(f"{len(rest)} other sites", (), max(one.peak for one in rest), sum(one.count for one in rest))
-        bands.append(other)
+        bands.append(Band(counted(len(rest), "other site"), (), 0, sum(one.count for one in rest)))
     walk = _Walk(trace, [min(band_of[site], len(bands) - 1) for site in site_of], len(bands))
     made = walk.columns(reserved, columns)
+    for band, peak in zip(bands, walk.peaks, strict=True):
+        band.peak = peak
     largest = [Held(size, sites[site_of[block]].stack, event) for size, block, event in walk.largest_at_peak()]
-    return MemoryOverTime(bands, made, walk.peak_event, walk.peak, largest)
+    failed = [at for at, kind in enumerate(trace.kinds) if kind == ATTEMPT][:FAILURES]
+    return MemoryOverTime(bands, made, walk.peak_event, walk.peak, largest, failed)
 
 
 def _sites(trace: Trace) -> tuple[list[int], list[Band]]:
-    """The site of each block, and the sites with the most that each had in use at once."""
+    """The site of each block, and the sites by their first allocation."""
     stacked = any(trace.stack)
     places: dict[int, int] = {}
     sites: list[Band] = []
-    current: list[int] = []
     site_of = [0] * trace.block_count
     sizes = [0] * trace.block_count
-    for kind, block, size, _, stack in trace:
+    end = len(trace)
+    for at, (kind, block, size, _, stack) in enumerate(trace):
         if kind == ALLOC:
             key = stack if stacked else size.bit_length()
             site = places.get(key)
             if site is None:
                 site = places[key] = len(sites)
                 sites.append(Band(_label(trace.stacks[stack], size, stacked), trace.stacks[stack]))
-                current.append(0)
             site_of[block] = site
             sizes[block] = size
             band = sites[site]
             band.count += 1
-            now = current[site] = current[site] + size
-            if now > band.peak:
-                band.peak = now
+            band.area += size * (end - at)
         elif kind == FREE:
-            current[site_of[block]] -= sizes[block]
+            sites[site_of[block]].area -= sizes[block] * (end - at)
     return site_of, sites
 
 
@@ -134,13 +137,14 @@ class _Walk:
         self.trace = trace
         self.band_of = band_of
         self.bands = bands
+        self.peaks = [0] * bands
         self.peak = 0
         self.peak_event = 0
 
     def columns(self, reserved: list[tuple[int, int]], wanted: int) -> list[Column]:
         trace, band_of = self.trace, self.band_of
         count = len(trace)
-        parts = [0] * self.bands
+        parts, peaks = [0] * self.bands, self.peaks
         sizes = [0] * trace.block_count
         recorded: set[int] = set()
         made: list[Column] = []
@@ -155,7 +159,10 @@ class _Walk:
                 if kind == ALLOC:
                     size = sizes[block] = trace.size[at]
                     used += size
-                    parts[band_of[block]] += size
+                    band = band_of[block]
+                    parts[band] += size
+                    if parts[band] > peaks[band]:
+                        peaks[band] = parts[band]
                 elif kind == FREE:
                     used -= sizes[block]
                     parts[band_of[block]] -= sizes[block]

@@ -29,6 +29,7 @@ def svg(made: MemoryOverTime) -> str:
         *plot.grid(),
         *plot.bands(),
         *plot.lines(),
+        *plot.failures(),
         f'<line id="cursor" class="cursor" x1="0" x2="0" y1="{TOP}" y2="{HEIGHT - BOTTOM}" visibility="hidden"/>',
         "</svg>",
     ]
@@ -112,6 +113,18 @@ class _Plot:
         if not known:
             return []
         return [f'<path class="reserved" d="M{" ".join(self._step(place, one) for place, one in known)}"/>']
+
+    def failures(self) -> list[str]:
+        """A mark for each request that failed when recorded."""
+        count = self.made.columns[-1].last + 1 if self.made.columns else 1
+        parts = []
+        for event in self.made.failed:
+            x = LEFT + (event + 0.5) / count * (WIDTH - LEFT - RIGHT)
+            parts.append(
+                f'<path class="failed" d="M{x:.1f} {TOP}v{HEIGHT - TOP - BOTTOM}m-5 0l5 -9 5 9z">'
+                f"<title>a request failed here, when recorded: out of memory at event {event}</title></path>"
+            )
+        return parts
 
     def _step(self, place: int, column: Column) -> str:
         y = self.y(column.reserved or 0)

@@ -100,4 +100,6 @@ def _line_legend(made: MemoryOverTime) -> str:
         items.append('<li><span class="key line"></span>reserved</li>')
     if any(one.waiting for one in made.columns):
         items.append('<li><span class="key hatched"></span>freed, another stream still uses it</li>')
+    if made.failed:
+        items.append('<li><span class="key dashed"></span>a request failed here, when recorded</li>')
     return f'<ul class="legend flat">{"".join(items)}</ul>' if items else ""

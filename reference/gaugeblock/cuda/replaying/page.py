@@ -23,6 +23,7 @@ svg{width:100%;height:auto;display:block}svg text{font-size:11px;fill:var(--soft
 svg:focus-visible,summary:focus-visible{outline:2px solid var(--line);outline-offset:2px}
 .grid{stroke:var(--grid)}.cursor{stroke:var(--ink);stroke-dasharray:3 3;pointer-events:none}
 .reserved{fill:none;stroke:var(--line);stroke-width:1.6;pointer-events:none}.waiting{fill:url(#hatch)}
+.failed{stroke:var(--line);fill:var(--line);stroke-width:1.5;stroke-dasharray:2 2}
 .hatch{stroke:var(--pending);stroke-width:2.5}
 .bar{fill:none;stroke:var(--edge);stroke-width:1;pointer-events:none}
 .used{fill:var(--used)}.pending{fill:var(--pending)}.free{fill:var(--free)}.mixed{fill:var(--mixed)}
@@ -35,10 +36,12 @@ grid-template-columns:repeat(auto-fill,minmax(300px,1fr))}
 .legend li{display:flex;gap:8px;overflow-wrap:anywhere}.legend.flat{display:flex;flex-wrap:wrap}
 .key{flex:none;width:14px;height:14px;margin-top:4px;border-radius:3px}.key.line{height:3px;margin-top:10px}
 .key.hatched{background:repeating-linear-gradient(45deg,var(--pending) 0 3px,transparent 3px 6px)}
+.key.dashed{height:0;margin-top:11px;border-top:2px dotted var(--line)}
 .key.free{border:1px solid var(--edge)}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:6px 0}
 th,td{padding:3px 12px 3px 0;text-align:left;border-bottom:1px solid var(--grid);vertical-align:top}
-td.n,th.n{text-align:right}td{overflow-wrap:anywhere}ol{margin:2px 0;padding-left:22px}
+td.n,th.n{text-align:right}td{overflow-wrap:anywhere}td:first-child{white-space:nowrap}
+ol{margin:2px 0;padding-left:22px}
 details ol{font-size:12px;color:var(--soft)}
 #panel{position:fixed;left:0;right:0;bottom:0;background:var(--panel);border-top:1px solid var(--grid);padding:8px 20px;
 min-height:44px;max-height:30vh;overflow:auto;white-space:pre-line;font-size:13px}

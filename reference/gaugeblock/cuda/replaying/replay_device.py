@@ -1,7 +1,7 @@
-"""The device of a replay: memory of a stated size without contents, streams that are busy until an event of the trace.
+"""The device of a replay: memory of a stated size without contents, streams that are busy until an event of a trace.
 
-It has the part of the driver protocol that an allocator asks for, in plain numbers, since a replay asks often. Addresses
-are never given twice. Time is counted in events of the trace; waiting for a stream sets the clock ahead by as much.
+It has the part of the driver protocol that an allocator asks for, in plain numbers, since a replay asks often. No
+address is given twice. Time is counted in events of the trace; waiting for a stream sets the clock ahead by as much.
 """
 
 from __future__ import annotations

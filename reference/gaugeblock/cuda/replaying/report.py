@@ -9,7 +9,7 @@ from .fragmentation import Fragmentation, fragmentation_of
 from .replay import Replay
 from .snapshot import ACTIVE, INACTIVE, PENDING, Snapshot
 from .sweep import Sweep, recommendation
-from .units import size_text
+from .units import counted, size_text
 
 SCHEMA = "gaugeblock-allocator-report/1"
 MOST = 12
@@ -76,7 +76,8 @@ def sweep_text(result: Sweep) -> str:
         ])  # fmt: skip
     lines = [*table(rows), "", *recommendation(result)]
     if result.left_out:
-        lines.append(f"left out, since the device's size is not stated: {' '.join(result.left_out)}")
+        left = counted(len(result.left_out), "configuration")
+        lines.append(f"left out: {left} that act only where the device's size is stated (--device-memory)")
     return "\n".join([*lines, *(f"note: {note}" for note in result.default.notes)]) + "\n"
 
 
