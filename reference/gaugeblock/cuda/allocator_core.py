@@ -11,10 +11,10 @@ from ..core.errors import check_int
 from .allocator_config import AllocatorConfig
 from .block import ALLOCATED, SHARED, Block
 from .block_store import BlockStore, Request
-from .driver import Driver
+from .driver import Driver, DriverError
 from .memory_history import Stack
 from .out_of_memory import OutOfMemoryError, figures_of, message_of
-from .private_pools import NO_POOL
+from .private_pools import NO_POOL, PrivatePool
 from .segments import (
     allocate_segment,
     beyond_limit,
@@ -52,7 +52,12 @@ class Exclusive:
         allocator._busy = True
         try:
             while allocator._late:
-                allocator._free_now(allocator._late.pop())
+                pointer = allocator._late.pop()
+                try:
+                    allocator._free_now(pointer)
+                except DriverError:
+                    allocator._late.append(pointer)
+                    raise
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -102,6 +107,7 @@ class AllocatorCore:
             or store.private.captures
             or store.expandable
             or store.collects_garbage
+            or store.ages
             or config.expandable_segments
             or config.roundup_power2_divisions
             or config.max_split_size is not None
@@ -155,9 +161,9 @@ class AllocatorCore:
         finally:
             self._busy = True
 
-    def _synchronize(self) -> None:
+    def _synchronize(self, owner: PrivatePool | None = None) -> None:
         self._store.statistics.counters["num_sync_all_streams"] += 1
-        self._uses.synchronize(self._complete)
+        self._uses.synchronize(self._complete, owner)
 
     def _release_cached(self, stack: Stack | None) -> None:
         store = self._store
@@ -170,6 +176,7 @@ class AllocatorCore:
 
     def _malloc_slowly(self, size: int, stream: int) -> int:
         store = self._store
+        stream = check_int("malloc", "stream", stream)
         with self._exclusive:
             stack = store.history.stack("state")
             if not store.private.captures:
@@ -182,13 +189,15 @@ class AllocatorCore:
                     store.tidy()
                 return block.pointer
             free, total = self.driver.mem_info(self.device)
-            store.history.record("oom", free, request.size, stream, NO_POOL, stack)
+            owner = request.home.pool.owner
+            store.history.record("oom", free, request.size, stream, NO_POOL if owner is None else owner.id, stack)
             figures = figures_of(store, request, free, total)
         for observer in tuple(self._observers):
-            observer(self.device, request.segment_size, figures["allowed"] or total, free)
+            observer(self.device, request.segment_size, total if store.allowed is None else store.allowed, free)
         raise OutOfMemoryError(message_of(figures), figures)
 
     def _free_slowly(self, pointer: int) -> None:
+        pointer = check_int("free", "pointer", pointer)
         with self._exclusive:
             self._free_now(pointer)
 

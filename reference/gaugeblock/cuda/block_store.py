@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import NamedTuple
 
 from .allocator_config import AllocatorConfig
@@ -39,6 +40,8 @@ class BlockStore:
         self.history = MemoryHistory(device)
         self.allowed: int | None = None
         """The most bytes that may be reserved; None for no limit."""
+        self.ages = False
+        """Whether free blocks have had ages since garbage collection was first on."""
         self.spares: list[Block] = []
         """Blocks that were merged away, to be used again."""
 
@@ -61,6 +64,7 @@ class BlockStore:
         home = request.home
         if self.collects_garbage:
             home.pool.lookups += 1
+            self.ages = True
         block = self._find_mixed(request) if self.expandable else home.find(request.size)
         limit = self.config.max_split_size
         if block is None or limit is None:
@@ -76,16 +80,16 @@ class BlockStore:
 
         While expandable segments are off, none of their blocks serves.
         """
-        candidates = request.home.from_size(request.size)
-        if not self.config.expandable_segments:
-            return next((block for block in candidates if block.expandable is None), None)
-        best = next(candidates, None)
-        while best is not None and best.expandable is not None:
-            following = next(candidates, None)
-            if following is None or _expandable_size(following) >= _expandable_size(best):
-                return best
-            best = following
-        return best
+        with closing(request.home.from_size(request.size)) as candidates:
+            if not self.config.expandable_segments:
+                return next((block for block in candidates if block.expandable is None), None)
+            best = next(candidates, None)
+            while best is not None and best.expandable is not None:
+                following = next(candidates, None)
+                if following is None or _expandable_size(following) >= _expandable_size(best):
+                    return best
+                best = following
+            return best
 
     def splits(self, block: Block, size: int) -> bool:
         """Whether what `size` bytes leave of a block becomes a block of its own."""

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..core.errors import check_int
 from .allocator_config import AllocatorConfig
 from .allocator_core import EXBIBYTE, AllocatorCore, Mode, OutOfMemoryObserver, refuse_reentry
 from .allocator_invariants import check_allocator
@@ -172,6 +173,7 @@ class CachingAllocator(AllocatorCore):
         """Let a block, once given back, wait for the work that `stream` has by then; not for its own stream."""
         if not pointer:
             return
+        stream = check_int("record_stream", "stream", stream)
         with self._exclusive:
             self._uses.record(self._allocated("record_stream", pointer), stream, bool(self._store.private.captures))
 
@@ -191,7 +193,7 @@ class CachingAllocator(AllocatorCore):
             if pool != NO_POOL:
                 owner = self._store.private.pools.get(pool)
                 if owner is not None and owner.freeable:
-                    self._uses.synchronize(self._complete, owner)
+                    self._synchronize(owner)
                     release_freeable(self._store, self.driver, stack, (owner,))
                 return
             if not self._store.private.captures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .block import FREE, UNMAPPED, Block
-from .driver import Driver, DriverOutOfMemory
+from .driver import Driver, DriverError, DriverOutOfMemory
 from .round_size import SMALL_SEGMENT
 
 if TYPE_CHECKING:
@@ -34,15 +34,21 @@ class ExpandableSegment:
         """Give memory to the pages of a range that begins at one; returns its size in whole pages, 0 for no memory."""
         end = address + -(-size // self.page) * self.page
         fresh: dict[int, int] = {}
+        mapped = []
         try:
             for page in range(address, end, self.page):
                 fresh[page] = self.driver.memory_create(self.device, self.page)
-        except DriverOutOfMemory:
+            for page, handle in fresh.items():
+                self.driver.memory_map(self.device, page, self.page, handle)
+                mapped.append(page)
+        except DriverError as error:
+            for page in mapped:
+                self.driver.memory_unmap(self.device, page, self.page)
             for handle in fresh.values():
                 self.driver.memory_release(self.device, handle)
-            return 0
-        for page, handle in fresh.items():
-            self.driver.memory_map(self.device, page, self.page, handle)
+            if isinstance(error, DriverOutOfMemory):
+                return 0
+            raise
         self.handles |= fresh
         return end - address
 
@@ -68,7 +74,10 @@ def allocate_expandable(store: BlockStore, driver: Driver, request: Request) -> 
 
     None if the device has not got the memory; what was mapped by then stays as free blocks.
     """
-    block = _candidate(store, driver, request)
+    try:
+        block = _candidate(store, driver, request)
+    except DriverOutOfMemory:
+        return None
     if block.state == UNMAPPED:
         mapped = map_block(store, block, min(block.size, request.size), request.stack)
         if mapped is None:
@@ -147,15 +156,22 @@ def unmap_block(store: BlockStore, block: Block, stack: Stack | None) -> None:
     store.statistics.counters["num_device_free"] += 1
     store.history.segment("segment_unmap", address, size, block, stack)
     if not block.is_split:
-        block.home.remove_unmapped(block)
-        store.remove(block)
-        store.expandable.remove(segment)
-        segment.free()
+        drop_expandable(store, block)
+
+
+def drop_expandable(store: BlockStore, block: Block) -> None:
+    """Give up the segment that a single unmapped block makes up."""
+    segment = block.expandable
+    assert segment is not None
+    segment.free()
+    block.home.remove_unmapped(block)
+    store.remove(block)
+    store.expandable.remove(segment)
 
 
 def _count(store: BlockStore, block: Block, size: int) -> None:
     home, segment = block.home, block.expandable
     assert segment is not None
-    store.statistics.segment(home.pool.tag, 0, size)
+    store.statistics.segment(home.pool.tag, 0, size, home.pool.owner)
     if home.pool.owner is not None:
         home.pool.owner.segments += size // segment.page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -77,7 +77,7 @@ class FreeBlocks:
             shelf.present.remove(heappop(addresses))
         return None
 
-    def from_size(self, size: int) -> Iterator[Block]:
+    def from_size(self, size: int) -> Generator[Block, None, None]:
         """The free blocks of at least `size` bytes, by size and address. Nothing may change meanwhile."""
         for number in range(bisect_left(self.sizes, size), len(self.sizes)):
             exact = self.sizes[number]

@@ -89,8 +89,9 @@ class PrivatePools:
 
     def forget_empty(self) -> None:
         """Forget the released pools that hold no memory any more."""
+        underway = [pool for pool, _ in self.captures]
         for pool in list(self.pools.values()):
-            if pool.freeable and not pool.segments:
+            if pool.freeable and not pool.segments and pool not in underway:
                 del self.pools[pool.id]
 
     def capturing(self, stream: int) -> PrivatePool | None:

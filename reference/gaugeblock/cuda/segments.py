@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from .block import Block
 from .block_store import BlockStore, Request
 from .driver import Driver, DriverOutOfMemory
-from .expandable_segments import allocate_expandable, unmap_block
+from .expandable_segments import allocate_expandable, drop_expandable, unmap_block
 from .memory_history import Stack
 from .pools import BlockPool
 from .private_pools import PrivatePool
@@ -32,7 +32,7 @@ def allocate_segment(store: BlockStore, driver: Driver, request: Request, *, ret
     store.shelve(block)
     if home.pool.owner is not None:
         home.pool.owner.segments += 1
-    statistics.segment(home.pool.tag, 1, size)
+    statistics.segment(home.pool.tag, 1, size, home.pool.owner)
     statistics.counters["num_device_alloc"] += 1
     store.history.segment("segment_alloc", pointer, size, block, request.stack)
     return block
@@ -51,7 +51,7 @@ def release_segment(store: BlockStore, driver: Driver, block: Block, stack: Stac
     store.remove(block)
     if pool.owner is not None:
         pool.owner.segments -= 1
-    store.statistics.segment(pool.tag, -1, -block.size)
+    store.statistics.segment(pool.tag, -1, -block.size, pool.owner)
     store.statistics.counters["num_device_free"] += 1
 
 
@@ -98,7 +98,17 @@ def release_freeable(
     for owner in list(store.private.pools.values() if owners is None else owners):
         if owner.freeable:
             release_pools(store, driver, (owner.small, owner.large), stack)
+            _drop_unmapped(store, owner)
     store.private.forget_empty()
+
+
+def _drop_unmapped(store: BlockStore, owner: PrivatePool) -> None:
+    """Give up expandable segments for which no memory could be had."""
+    for pool in (owner.small, owner.large):
+        for home in pool.streams.values():
+            for block in [store.blocks[address] for address in home.unmapped]:
+                if not block.is_split:
+                    drop_expandable(store, block)
 
 
 def collect_garbage(store: BlockStore, driver: Driver, stack: Stack | None) -> None:

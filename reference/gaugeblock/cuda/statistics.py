@@ -7,9 +7,12 @@ when enough has come together.
 from __future__ import annotations
 
 from array import array
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from .private_pools import PoolId, PrivatePool
 
 FAMILIES: Final = (
     "allocation",
@@ -93,6 +96,8 @@ class Statistics:
         """Blocks from this size on count as oversize; None for none. Change it by `set_oversize`."""
         self.families = {family: [Stat() for _ in POOLS] for family in FAMILIES}
         self.oversize = {family: Stat() for family in OVERSIZE}
+        self.private: dict[PoolId, list[Stat]] = {}
+        """Reserved bytes of each private pool."""
         self.counters = dict.fromkeys(COUNTERS, 0)
 
     def set_oversize(self, size: int | None) -> None:
@@ -100,11 +105,14 @@ class Statistics:
         self.settle()
         self.oversize_from = size
 
-    def segment(self, tag: int, count: int, size: int) -> None:
-        """`count` segments (0 for mapped memory) of together `size` bytes came, or went if negative."""
+    def segment(self, tag: int, count: int, size: int, owner: PrivatePool | None) -> None:
+        """`count` segments (0 for mapped memory) of together `size` bytes came, or went if negative, in the pool of an
+        owner or everybody's."""
         for place in (0, 1 + tag):
             self.families["segment"][place].add(count)
             self.families["reserved_bytes"][place].add(size)
+            if owner is not None:
+                self.private.setdefault(owner.id, [Stat() for _ in POOLS])[place].add(size)
         if self.oversize_from is not None and count and abs(size) >= self.oversize_from:
             self.oversize["oversize_segments"].add(count)
 
@@ -186,19 +194,22 @@ class Statistics:
         self.counters = dict.fromkeys(COUNTERS, 0)
 
     def _stats(self) -> list[Stat]:
-        return [stat for stats in self.families.values() for stat in stats] + list(self.oversize.values())
+        arrays = [*self.families.values(), *self.private.values(), list(self.oversize.values())]
+        return [stat for stats in arrays for stat in stats]
 
     def nested(self) -> dict[str, Any]:
         """Every figure by family, pool and kind."""
         self.settle()
-        found: dict[str, Any] = {
-            family: {pool: stat.as_dict() for pool, stat in zip(POOLS, stats, strict=True)}
-            for family, stats in self.families.items()
-        }
+        found: dict[str, Any] = {family: _by_pool(stats) for family, stats in self.families.items()}
+        found["reserved_bytes_by_private_pools"] = {id: _by_pool(stats) for id, stats in self.private.items()}
         found |= {family: stat.as_dict() for family, stat in self.oversize.items()}
         found |= self.counters
         found["max_split_size"] = -1 if self.max_split_size is None else self.max_split_size
         return found
+
+
+def _by_pool(stats: list[Stat]) -> dict[str, dict[str, int]]:
+    return {pool: stat.as_dict() for pool, stat in zip(POOLS, stats, strict=True)}
 
 
 def flatten(nested: dict[Any, Any], prefix: str = "") -> dict[str, int]:
