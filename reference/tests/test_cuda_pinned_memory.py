@@ -114,41 +114,42 @@ def test_what_is_no_block_in_use_is_refused(memory: PinnedMemory, method: str) -
         memory.allocate(-5)
 
 
-def test_a_failing_event_leaves_the_block_in_use(memory: PinnedMemory) -> None:
+def test_without_an_event_the_device_is_waited_for(memory: PinnedMemory) -> None:
     driver = memory.driver
     assert isinstance(driver, SimulatedDriver)
-    block, second = memory.allocate(64), driver.stream_create(0)
-    memory.record_stream(block, 0, 0)
-    memory.record_stream(block, 0, second)
-    driver.faults = Faults(failing_event_calls=4)
-    with pytest.raises(DriverError, match="call 4 about events fails"):
-        memory.free(block)
-    memory.check_invariants()
-    assert memory.owns(block)
+    block, gone = memory.allocate(64), driver.stream_create(0)
+    driver.enqueue(0, gone, lambda: None, 700)
+    for stream in (0, gone):
+        memory.record_stream(block, 0, stream)
+    driver.stream_destroy(0, gone)
+    driver.faults = Faults(failing_event_calls=[1])
     memory.free(block)
-    assert not memory.owns(block) and driver.live(0).events == 2
+    assert driver.now == 700 and memory.allocate(64) == block
+    memory.free(block)
     memory.empty_cache()
     assert driver.live(0).pinned == 0 and driver.live(0).events == 0
 
 
-def test_nothing_waits_for_a_device_that_was_reset(memory: PinnedMemory) -> None:
+def test_a_block_waits_until_its_device_can_be_asked(memory: PinnedMemory) -> None:
     driver = memory.driver
     assert isinstance(driver, SimulatedDriver)
-    blocks = [memory.allocate(64) for _ in range(2)]
+    blocks = [memory.allocate(64) for _ in range(3)]
     driver.enqueue(0, 0, lambda: 1 // 0, 10)
     for block in blocks:
         memory.record_stream(block, 0, 0)
+    memory.record_stream(blocks[1], 1, 0)
     memory.free(blocks[0])
     driver.advance(10)
+    memory.free(blocks[1])
+    memory.check_invariants()
+    assert not memory.owns(blocks[1]) and figures(memory) == [3, 192, 3, 192]
     with pytest.raises(DriverError, match="device 0 has failed"):
         memory.allocate(64)
-    with pytest.raises(DriverError, match="device 0 has failed"):
-        memory.free(blocks[1])
     memory.check_invariants()
     driver.reset(0)
-    memory.free(blocks[1])
-    assert memory.allocate(64) in blocks and memory.allocate(64) in blocks
-    assert figures(memory) == [2, 128, 2, 128]
+    memory.free(blocks[2])
+    assert {memory.allocate(64) for _ in range(3)} == set(blocks)
+    assert figures(memory) == [3, 192, 3, 192]
 
 
 def test_figures_are_named_as_torch_names_them() -> None:

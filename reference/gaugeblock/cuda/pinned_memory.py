@@ -45,6 +45,7 @@ class PinnedMemory:
         self._queues: dict[tuple[int, int], deque[tuple[int, _Block]]] = {}
         self._events: dict[int, list[int]] = {}
         self._resets: dict[int, int] = {}
+        self._untold: list[_Block] = []
 
     def block_size(self, nbytes: int) -> int:
         """The bytes of the block that serves a request."""
@@ -82,37 +83,54 @@ class PinnedMemory:
     def free(self, address: int, nbytes: int = 0) -> None:
         """Take back a block; it is given out again once the streams that used it are done. Nothing happens for 0.
 
-        Raises DriverError for what is no block in use, and what the driver says of an event: the block is then still
-        in use.
+        Raises DriverError for what is no block in use. What goes wrong on a device does not matter: the block waits
+        until it can be told that the device is done with it.
         """
         with self._lock:
             if not address and type(address) is int:
                 return
             block = self._in_use("free", address)
-            self._forget_resets()
-            recorded = self._record(block)
             block.live = False
-            block.users.clear()
-            block.waiting = len(recorded)
-            for user, event in recorded:
-                self._queues.setdefault(user, deque()).append((event, block))
-            if not recorded:
+            if block.users:
+                self._untold.append(block)
+                self._forget_resets()
+                self._tell()
+            else:
                 self._keep(block)
 
-    def _record(self, block: _Block) -> list[tuple[tuple[int, int], int]]:
-        """An event behind the present work of each stream that used the block."""
-        recorded: list[tuple[tuple[int, int], int]] = []
+    def _tell(self) -> None:
+        """Record an event behind the present work of each stream that used a block, or wait for its device instead."""
+        blocks, self._untold = self._untold, []
+        for block in blocks:
+            while block.users:
+                device, stream = user = max(block.users)
+                try:
+                    event = self._record(device, stream)
+                    if event is None:
+                        self.driver.synchronize(device)
+                except DriverError:
+                    self._untold.append(block)
+                    break
+                block.users.remove(user)
+                if event is not None:
+                    block.waiting += 1
+                    self._queues.setdefault(user, deque()).append((event, block))
+            else:
+                if not block.waiting:
+                    self._keep(block)
+
+    def _record(self, device: int, stream: int) -> int | None:
+        """An event behind what the stream has now, None when there is none to be had."""
+        idle = self._events.setdefault(device, [])
+        event = None
         try:
-            for device, stream in sorted(block.users):
-                idle = self._events.setdefault(device, [])
-                event = idle.pop() if idle else self.driver.event_create(device)
-                recorded.append(((device, stream), event))
-                self.driver.event_record(device, event, stream)
+            event = idle.pop() if idle else self.driver.event_create(device)
+            self.driver.event_record(device, event, stream)
         except DriverError:
-            for (device, _), event in recorded:
-                self._events[device].append(event)
-            raise
-        return recorded
+            if event is not None:
+                idle.append(event)
+            return None
+        return event
 
     def _keep(self, block: _Block) -> None:
         self.figures.came_back(block.size)
@@ -151,6 +169,7 @@ class PinnedMemory:
         """Take back the blocks that no stream uses any more; of each stream, in the order they were freed."""
         with self._lock:
             self._forget_resets()
+            self._tell()
             for user in list(self._queues):
                 device, queue = user[0], self._queues[user]
                 while queue and self.driver.event_query(device, queue[0][0]):
@@ -172,7 +191,7 @@ class PinnedMemory:
         event, block = queue.popleft()
         self._events[device].append(event)
         block.waiting -= 1
-        if not block.waiting:
+        if not block.waiting and not block.users:
             self._keep(block)
 
     def empty_cache(self) -> None:
@@ -196,14 +215,15 @@ class PinnedMemory:
             waiting = [block for queue in self._queues.values() for _, block in queue]
             free = [block for blocks in self._free.values() for block in blocks]
             live = [block for block in self._blocks.values() if block.live]
-            assert len({id(block) for block in (*waiting, *free, *live)}) == len(self._blocks), "a block is nowhere"
+            everywhere = (*waiting, *self._untold, *free, *live)
+            assert len({id(block) for block in everywhere}) == len(self._blocks), "a block is nowhere"
             for block in waiting:
                 assert block.waiting == waiting.count(block) and not block.live, "a block waits for other events"
             assert all(not block.live and not block.waiting for block in free), "a free block is in use"
             assert all(block.size == size for size, blocks in self._free.items() for block in blocks), "a wrong list"
             figures = self.figures.flat()
             blocks = list(self._blocks.values())
-            active = [block for block in blocks if block.live or block.waiting]
+            active = [block for block in blocks if block.live or block.waiting or block.users]
             for name, members in (("allocations", blocks), ("active_requests", active)):
                 assert figures[f"{name}.current"] == len(members), name
             for name, members in (("allocated_bytes", blocks), ("active_bytes", active)):
