@@ -81,8 +81,8 @@ def memory_over_time(trace: Trace, reserved: list[tuple[int, int]], columns: int
     ranks = sorted(range(len(sites)), key=lambda site: (-sites[site].area, site))
     chosen = ranks[:BANDS]
     band_of = [BANDS] * len(sites)
-    for band, site in enumerate(chosen):
-        band_of[site] = band
+    for place, site in enumerate(chosen):
+        band_of[site] = place
     rest = [sites[site] for site in ranks[BANDS:]]
     bands = [sites[site] for site in chosen]
     if rest:

@@ -1,0 +1,136 @@
+"""Programs run on the caching allocator with recording on: their snapshots give the programs back."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import pytest
+from gaugeblock.cuda.caching_allocator import CachingAllocator
+from gaugeblock.cuda.replaying.replay import replay
+from gaugeblock.cuda.replaying.replay_device import ReplayDevice
+from gaugeblock.cuda.replaying.snapshot import INACTIVE, checked
+from gaugeblock.cuda.replaying.trace import ALLOC, COMPLETED, FREE, RECORD_STREAM, Trace
+from gaugeblock.cuda.replaying.trace_of_snapshot import trace_of
+from gaugeblock.cuda.replaying.workloads import fragments, several_streams, training_loop
+from gaugeblock.cuda.simulated_driver import SimulatedDriver
+from hypothesis import given
+from hypothesis import strategies as st
+
+TICK = 1000
+PROGRAMS = {
+    "training_loop": training_loop(steps=5, layers=3),
+    "fragments": fragments(events=600, live=40),
+    "several_streams": several_streams(steps=8, buckets=3),
+}
+
+
+def record(program: Trace, config: str = "") -> tuple[CachingAllocator, dict[str, Any]]:
+    """Run a program on a simulated device whose streams are busy as the program says; its allocator and snapshot."""
+    driver = SimulatedDriver(devices=1, total_memory=8 << 30, backed=False)
+    allocator = CachingAllocator(driver, 0, config)
+    allocator.record_memory_history("all")
+    pointers: dict[int, int] = {}
+    streams = {0: 0}
+    done = program.completions()
+    recorded: set[int] = set()
+    for at, (kind, block, size, stream, _) in enumerate(program):
+        if kind == ALLOC:
+            if stream not in streams:
+                streams[stream] = driver.stream_create(0)
+            pointers[block] = allocator.malloc(size, streams[stream])
+        elif kind == RECORD_STREAM:
+            recorded.add(block)
+        elif kind == FREE:
+            if block in recorded:
+                other = driver.stream_create(0)
+                driver.enqueue(0, other, int, nanoseconds=(done.get(block, 1 << 40) - at) * TICK)
+                allocator.record_stream(pointers[block], other)
+            allocator.free(pointers[block])
+        driver.advance(TICK)
+    return allocator, allocator.snapshot()
+
+
+def requests(trace: Trace) -> list[tuple[int, int, int]]:
+    return [(kind, block, size) for kind, block, size, _, _ in trace if kind in (ALLOC, FREE)]
+
+
+@pytest.mark.parametrize("config", ["", "expandable_segments:True", "max_split_size_mb:64,roundup_power2_divisions:4"])
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_a_recorded_program_is_the_program(name: str, config: str) -> None:
+    program = PROGRAMS[name]
+    allocator, snapshot = record(program, config)
+    trace = trace_of(checked(pickle.loads(pickle.dumps(snapshot))))
+    assert requests(trace) == requests(program)
+    assert trace.initial == 0 and trace.notes == []
+    stats = allocator.memory_stats()
+    for one in (replay(program, config), replay(trace, config)):
+        assert one.peak_reserved == stats["reserved_bytes.all.peak"]
+        assert one.peak_allocated == stats["allocated_bytes.all.peak"]
+        assert one.peak_active == stats["active_bytes.all.peak"]
+        assert one.device_mallocs == stats["num_device_alloc"]
+    assert max(size for _, size in trace.reserved) == stats["reserved_bytes.all.peak"]
+    assert checked(json.loads(json.dumps(snapshot))) == checked(snapshot)
+
+
+SNAPSHOTS = {name: record(program)[1] for name, program in PROGRAMS.items()}
+
+
+@given(st.sampled_from(sorted(PROGRAMS)), st.floats(0, 1))
+def test_a_ring_buffer_that_lost_its_beginning(name: str, share: float) -> None:
+    snapshot = SNAPSHOTS[name]
+    entries = snapshot["device_traces"][0]
+    lost = int(share * len(entries))
+    whole = trace_of(checked(snapshot))
+    trace = trace_of(checked({**snapshot, "device_traces": [entries[lost:]]}))
+    later = sum(entry["action"] == "alloc" for entry in entries[lost:])
+    sizes = [size for kind, _, size in requests(whole) if kind == ALLOC]
+    mine = [size for kind, _, size in requests(trace) if kind == ALLOC]
+    assert mine[len(mine) - later :] == sizes[len(sizes) - later :]
+    assert _left(trace) == _left(whole) == _in_use(snapshot)
+    assert trace.reserved[-1][1] == whole.reserved[-1][1]
+    assert all(size >= 0 for _, size in trace.reserved)
+    assert replay(trace).fits
+
+
+def _left(trace: Trace) -> list[int]:
+    """Sizes of the blocks that a trace leaves in use or waiting."""
+    live: dict[int, int] = {}
+    recorded = set()
+    for kind, block, size, _, _ in trace:
+        if kind == ALLOC:
+            live[block] = size
+        elif kind == RECORD_STREAM:
+            recorded.add(block)
+        elif kind == COMPLETED or (kind == FREE and block not in recorded):
+            del live[block]
+    return sorted(live.values())
+
+
+def _in_use(snapshot: dict[str, Any]) -> list[int]:
+    blocks = [block for segment in checked(snapshot).segments for block in segment.blocks]
+    return sorted(block.requested for block in blocks if block.state != INACTIVE)
+
+
+def test_the_device_of_a_replay_waits_as_streams_do() -> None:
+    device = ReplayDevice(1 << 30)
+    stream, event = device.stream_create(0), device.event_create(0)
+    device.occupy(stream, 10)
+    device.event_record(0, event, stream)
+    assert not device.event_query(0, event)
+    device.at = 9
+    assert not device.event_query(0, event)
+    device.at = 10
+    assert device.event_query(0, event)
+    device.at = 20
+    device.occupy(stream, 50)
+    device.event_record(0, event, stream)
+    device.event_synchronize(0, event)
+    assert device.event_query(0, event)
+    device.occupy(stream, 30)
+    device.event_record(0, event, stream)
+    device.at = 29
+    assert not device.event_query(0, event)
+    device.at = 30
+    assert device.event_query(0, event)
