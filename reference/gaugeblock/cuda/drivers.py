@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .driver import Driver
 
 VARIABLE = "GAUGEBLOCK_CUDA_DRIVER"
+POLL_NANOSECONDS = 1000
+"""Virtual time of a query that has to say no, so that a loop over queries comes to its end."""
 CONFIG_VARIABLE = "GAUGEBLOCK_CUDA_ALLOC_CONF"
 ABSENT = (
     "device cuda is not available: it needs CuPy and an NVIDIA GPU (the extras cuda12 and cuda13), or the simulated "
@@ -81,7 +83,7 @@ def _named(name: str, options: dict[str, Any]) -> Driver:
     if name == "simulated":
         from .reporting_driver import ReportingDriver
 
-        made = ReportingDriver(**options)
+        made = ReportingDriver(**{"poll_nanoseconds": POLL_NANOSECONDS, **options})
     elif name == "cupy":
         made = import_module(".cupy_driver", __package__).CupyDriver(**options)
         if not made.device_count():
