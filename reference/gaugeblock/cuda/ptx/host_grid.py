@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...kernels.code import NAME, Code
@@ -41,6 +41,30 @@ def _compiled(kernel: PointwiseKernel, layout: Layout) -> Any:
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(address)
 
 
+_VALUES = {"i32": ctypes.c_uint32, "double": ctypes.c_double}
+"""The ctypes of parameters, i64 and pointers aside."""
+Sizes = tuple[int, int, int]
+
+
+def stand_in(kernel: PointwiseKernel, layout: Layout) -> Callable[[Sizes, Sizes, int, Sequence[Any]], None]:
+    """What the simulated driver runs in place of a kernel's PTX: a function of grid, block, shared bytes and values."""
+    types = [parameter.type for parameter in grid_text(kernel, layout, host_target()).parameters]
+
+    def walk(grid: Sizes, block: Sizes, shared_bytes: int, values: Sequence[Any]) -> None:
+        given = [
+            value if type[0] == "[" else _VALUES.get(type, ctypes.c_uint64)(value)
+            for type, value in zip(types, values, strict=True)
+        ]
+        _walk(kernel, layout, given, grid[0], block[0])
+
+    return walk
+
+
+def _walk(kernel: PointwiseKernel, layout: Layout, arguments: Sequence[Any], blocks: int, threads: int) -> None:
+    pointers = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
+    _compiled(kernel, layout)(pointers, blocks, threads)
+
+
 def run(
     kernel: PointwiseKernel,
     shape: Ints,
@@ -57,5 +81,4 @@ def run(
     """
     prepared = PreparedLaunch(kernel, tuple(shape), tuple(strides), host_target(), multiprocessors)
     launch = prepared.on_grid(values, fault)
-    pointers = (ctypes.c_void_p * len(launch.arguments))(*map(ctypes.addressof, launch.arguments))
-    _compiled(kernel, launch.layout)(pointers, blocks or launch.blocks, BLOCK)
+    _walk(kernel, launch.layout, launch.arguments, blocks or launch.blocks, BLOCK)
