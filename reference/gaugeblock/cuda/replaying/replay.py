@@ -19,7 +19,7 @@ from .fragmentation import Fragmentation, fragmentation_of
 from .problem import ConfigProblem
 from .replay_device import ReplayDevice
 from .snapshot import Segment, checked
-from .trace import ALLOC, ATTEMPT, COMPLETED, EMPTY_CACHE, FREE, RECORD_STREAM, Trace
+from .trace import ALLOC, ATTEMPT, EMPTY_CACHE, FREE, RECORD_STREAM, Trace
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def replayed(
 class _Run:
     """An allocator on its way through a trace.
 
-    `lanes` has the streams that stand in for those which still use a freed block, by block; `idle` those that are done.
+    `lanes` has the streams that stand in for those which still use freed blocks, and until which event each is busy.
     """
 
     def __init__(self, trace: Trace, config: str, device_memory: int | None, mode: str) -> None:
@@ -135,8 +135,7 @@ class _Run:
         self.allocator = CachingAllocator(driver, 0, settings, mode=chosen)
         self.streams: dict[int, int] = {0: 0}
         self.pools: dict[tuple[int, int], Any] = {}
-        self.lanes: dict[int, int] = {}
-        self.idle: list[int] = []
+        self.lanes: list[tuple[int, int]] = []
         self.failures = self.attempts = self.attempts_fit = 0
         self.first: OutOfMemory | None = None
         self.peak_event = -1
@@ -145,7 +144,7 @@ class _Run:
 
     def to(self, stop: int) -> None:
         """Replay the events before `stop`."""
-        trace, driver, allocator, lanes = self.trace, self.driver, self.allocator, self.lanes
+        trace, driver, allocator = self.trace, self.driver, self.allocator
         malloc, free, streams, pools = allocator.malloc, allocator.free, self.streams, trace.pools
         completions = trace.completions() if RECORD_STREAM in trace.kinds else {}
         pointers = [0] * trace.block_count
@@ -156,7 +155,7 @@ class _Run:
                 pointer = pointers[block]
                 if pointer:
                     if block in recorded:
-                        self._use(at, block, pointer, completions.get(block, len(trace) + 1))
+                        self._use(at, pointer, completions.get(block, len(trace) + 1))
                     free(pointer)
             elif kind == ALLOC:
                 driver.at = at
@@ -171,8 +170,6 @@ class _Run:
                     self._changed(at)
             elif kind == RECORD_STREAM:
                 recorded.add(block)
-            elif kind == COMPLETED and block in lanes:
-                self.idle.append(lanes.pop(block))
             elif kind == EMPTY_CACHE:
                 driver.at = at
                 allocator.empty_cache()
@@ -181,12 +178,15 @@ class _Run:
                 driver.at = at
                 self._attempt(at, size, stream)
 
-    def _use(self, at: int, block: int, pointer: int, until: int) -> None:
-        """Let another stream use a block, which is about to be freed, until an event."""
+    def _use(self, at: int, pointer: int, until: int) -> None:
+        """Let another stream use a block, which is about to be freed, until an event: one that is busy no longer than
+        that already, since streams work in order."""
         self.driver.at = at
-        lane = self.lanes[block] = self.idle.pop() if self.idle else self.driver.stream_create(0)
-        self.driver.occupy(lane, until)
-        self.allocator.record_stream(pointer, lane)
+        place = next((place for place, (_, last) in enumerate(self.lanes) if last <= until), len(self.lanes))
+        stream = self.lanes[place][0] if place < len(self.lanes) else self.driver.stream_create(0)
+        self.lanes[place : place + 1] = [(stream, until)]
+        self.driver.occupy(stream, until)
+        self.allocator.record_stream(pointer, stream)
 
     def _malloc(self, size: int, stream: int, pool: tuple[int, int] | None) -> int:
         """A request on a stream that may be new, or in a private pool."""
