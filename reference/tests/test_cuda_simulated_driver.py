@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from threading import Thread
+from threading import Event as Flag
+from threading import Lock, Thread
 
 import pytest
 from gaugeblock.cuda.driver import DriverError, DriverOutOfMemory
@@ -129,6 +130,40 @@ def test_a_stream_that_is_not_waited_for_sees_what_a_race_leaves(driver: Simulat
     driver.synchronize(0)
     assert read_bytes(out, 4) == bytes(4)
     assert read_bytes(shared, 4) == b"new!"
+
+
+def test_works_of_several_streams_that_end_together_show_a_race(driver: SimulatedDriver) -> None:
+    one, two, log = driver.stream_create(0), driver.stream_create(0), []
+    event = driver.event_create(0)
+    driver.enqueue(0, one, lambda: log.append("written"), 10)
+    driver.event_record(0, event, one)
+    driver.enqueue(0, two, lambda: log.append("read"), 10)
+    driver.stream_wait_event(0, two, event)
+    driver.enqueue(0, two, lambda: log.append("read in time"), 0)
+    driver.synchronize(0)
+    assert log == ["read", "written", "read in time"]
+
+
+def test_a_query_never_waits_for_a_work_that_another_thread_runs(driver: SimulatedDriver) -> None:
+    held, running, answers = Lock(), Flag(), []
+
+    def work() -> None:
+        running.set()
+        with held:
+            answers.append("ran")
+
+    driver.enqueue(0, 0, work, 10)
+    mark = driver.event_create(0)
+    driver.event_record(0, mark, 0)
+    with held:
+        waiting = Thread(target=driver.synchronize, args=(0,))
+        waiting.start()
+        assert running.wait(10)
+        answers += [driver.stream_query(0, 0), driver.event_query(0, mark)]
+        driver.enqueue(0, 0, lambda: answers.append("later"))
+    waiting.join(10)
+    driver.synchronize(0)
+    assert answers == [False, False, "ran", "later"]
 
 
 def test_a_destroyed_stream_finishes_its_work(driver: SimulatedDriver) -> None:

@@ -45,7 +45,8 @@ class Queue:
 
 
 class Model:
-    """Runs the ready head that completes first, the earliest submitted among equals, until a time."""
+    """Runs the ready head that completes first until a time; among equals the latest submitted that took time, and then
+    those that took none as they came."""
 
     def __init__(self) -> None:
         self.now = 0
@@ -60,7 +61,7 @@ class Model:
         queue.operations.append(operation)
         return operation
 
-    def _next(self) -> tuple[int, int, Queue] | None:
+    def _next(self) -> tuple[int, tuple[int, int], Queue] | None:
         ready = []
         for queue in self.queues:
             if not queue.operations:
@@ -71,7 +72,8 @@ class Model:
                 if head.after.done_at is None:
                     continue
                 start = max(start, head.after.done_at)
-            ready.append((start + head.duration, head.number, queue))
+            rank = (1, head.number) if not head.duration else (0, -head.number)
+            ready.append((start + head.duration, rank, queue))
         return min(ready, default=None, key=lambda entry: entry[:2])
 
     def run(self, until: Callable[[], bool], limit: int | None = None) -> None:

@@ -44,7 +44,11 @@ class EventState:
 
 
 class _Work(NamedTuple):
+    """Works run in the order of these fields. Of those that end together, the ones that took time do not depend on
+    each other: the latest goes first, which is the order that a race is seen in. Those that took none follow."""
+
     end: int
+    instant: bool
     number: int
     stream: StreamState
     run: Callable[[], object]
@@ -73,7 +77,8 @@ class Timeline:
         """Put work on a stream: its completion time."""
         end = max(stream.tail, self.now) + nanoseconds
         if run is not None:
-            heappush(self._queue, _Work(end, next(self._numbers), stream, run))
+            number = next(self._numbers)
+            heappush(self._queue, _Work(end, not nanoseconds, -number if nanoseconds else number, stream, run))
             stream.pending.append(end)
         self._extend(stream, end)
         return end
