@@ -10,6 +10,7 @@ from typing import Any
 from ..core.dtype import get_default_dtype, set_default_dtype
 from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE
 from ..operators.generator import REPLACING, Generator
+from ..operators.prepared import LATEST
 from .current_stream import current_handle
 from .drivers import runtime
 
@@ -25,8 +26,10 @@ PLAIN: dict[str, Any] = {
 
 @contextmanager
 def plain_state(generator: Generator | None = None) -> Iterator[None]:
-    """A block in which this thread is in no mode and records nothing; `generator` is its default generator."""
+    """A block in which this thread is in no mode, records nothing, and tells bindings nothing of what it runs;
+    `generator` is its default generator."""
     state, before, generator_before = STATE.__dict__, dict(STATE.__dict__), REPLACING.generator
+    wanted, LATEST.wanted = LATEST.wanted, False
     state.update(PLAIN)
     REPLACING.generator = generator
     try:
@@ -35,6 +38,7 @@ def plain_state(generator: Generator | None = None) -> Iterator[None]:
         state.clear()
         state.update(before)
         REPLACING.generator = generator_before
+        LATEST.wanted = wanted
 
 
 class DeferredError(RuntimeError):

@@ -49,7 +49,7 @@ def run_on_gpu(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Map
     if name not in _WARNED:
         _WARNED.add(name)
         warnings.warn(f"{name}: no kernel for CUDA; it runs on the CPU, on copies", stacklevel=4)
-    return on_host(operator, operands.device, args, kwargs, generator)
+    return on_host(operator, operands, args, kwargs, generator)
 
 
 def _moved(value: Any, operands: Operands) -> Any:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..dispatch.dispatcher import missing_kernel, redispatch
-from ..dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT
 from ..dispatch.operator import MISSING, Operator
 from ..operators.copy import copy_values
 from ..operators.generator import Generator
@@ -19,11 +18,10 @@ from ..tensor.tensor import Tensor
 from .deferred import defer, plain_state
 from .host_fallback import on_host
 from .operands import Operands
-from .outlined_call import Outlined, keys_for, outlined_call
+from .outlined_call import HOST_KEYS, Outlined, keys_for, outlined_call
 from .random import launch_generator
 from .twins import host_views
 
-HOST_KEYS = BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["Dense"]
 WAITING = frozenset(
     """linalg_inv inverse linalg_solve linalg_lu_factor linalg_cholesky cholesky quantile nanquantile is_nonzero
     binary_cross_entropy""".split()
@@ -44,7 +42,7 @@ def run_deferred(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: M
     if operands.tensors and operator.name.partition(".")[0] not in WAITING:
         found = outlined_call(operator, operands, args, kwargs)
     if found is None:
-        return on_host(operator, operands.device, args, kwargs, generator)
+        return on_host(operator, operands, args, kwargs, generator)
     if found.fresh or operands.written:
         _launch(operator, operands, args, kwargs, found, generator)
     return found.results

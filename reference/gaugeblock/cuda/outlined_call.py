@@ -18,6 +18,7 @@ from .deferred import plain_state
 from .operands import Operands
 from .twins import Twins, geometry_elsewhere, outlines
 
+HOST_KEYS = BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["Dense"]
 META_KEYS = BACKEND_BIT["Meta"] | FUNCTIONALITY_BIT["Dense"]
 REFUSED = (IndexError, RuntimeError, TypeError, ValueError)
 """What a kernel without data raises: NotImplementedError, a RuntimeError, where values decide; else what is wrong."""
@@ -46,9 +47,10 @@ def outlined_call(
     except REFUSED:
         observed("waiting", operator)
         return None
-    _change_written(operands, outlined)
+    change_written(operands, outlined)
     made = Results(outlined, operands)
-    return Outlined(made.of(found), made.fresh)
+    results = made.of(found)
+    return Outlined(results, [tensor for tensor, _ in made.fresh])
 
 
 def keys_for(backend: int, args: Any, kwargs: Mapping[str, Any]) -> int:
@@ -56,8 +58,8 @@ def keys_for(backend: int, args: Any, kwargs: Mapping[str, Any]) -> int:
     return (tensor_keys([*args, *kwargs.values()]) & LAZY_MASK) | backend
 
 
-def _change_written(operands: Operands, outlined: Twins) -> None:
-    """Count the changes that the outlines of the written tensors saw, and give those the sizes that they got."""
+def change_written(operands: Operands, outlined: Twins) -> None:
+    """Count the changes that the twins of the written tensors saw, and give those the sizes that they got."""
     for storage, twin in outlined.storages:
         written = [one for one in operands.written if one.storage is storage]
         for _ in range(twin.version if written else 0):
@@ -74,7 +76,10 @@ def _change_written(operands: Operands, outlined: Twins) -> None:
 
 
 class Results:
-    """The results of a call, from those without data: arguments as they are, views of them, and fresh tensors."""
+    """The results of a call, from those of its twins: arguments as they are, views of them, and fresh tensors.
+
+    `fresh` has each of the last with what it was made from; their memory is to be filled.
+    """
 
     __slots__ = ("_outlined", "_storages", "device", "fresh")
 
@@ -82,7 +87,7 @@ class Results:
         self._outlined = outlined
         self._storages: list[tuple[Storage, Storage]] = []
         self.device = operands.device
-        self.fresh: list[Tensor] = []
+        self.fresh: list[tuple[Tensor, Tensor]] = []
 
     def of(self, value: Any) -> Any:
         """What stands for a result or a list of results."""
@@ -103,7 +108,7 @@ class Results:
                 base = next(one for one, _ in self._outlined.pairs if one.storage is storage)
                 return make_tensor(geometry, storage, outline.offset, base if base.base is None else base.base)
         made = make_tensor(geometry, self._fresh_storage(outline.storage), outline.offset, None)
-        self.fresh.append(made)
+        self.fresh.append((made, outline))
         return made
 
     def _fresh_storage(self, outline: Storage) -> Storage:

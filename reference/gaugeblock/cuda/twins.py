@@ -9,6 +9,7 @@ from ..core.device import Device, cpu, meta
 from ..memory.storage import Storage, allocate_storage, foreign_storage
 from ..operators.copy import clone
 from ..tensor.geometry import Geometry, geometry_of, remember, unwatched
+from ..tensor.refresh import UnbackedTensor
 from ..tensor.tensor import Tensor, make_tensor, new_like
 
 
@@ -40,6 +41,7 @@ class Twins:
             if original is tensor:
                 return twin
         if tensor.geometry.device.type == "cuda":
+            check_backed(tensor)
             geometry = geometry_elsewhere(tensor.geometry, self.device)
             made = make_tensor(geometry, self._storage(tensor.storage), tensor.offset, None)
         else:
@@ -54,6 +56,12 @@ class Twins:
         made = self._storage_of(storage)
         self.storages.append((storage, made))
         return made
+
+
+def check_backed(tensor: Tensor) -> None:
+    """RuntimeError when the storage has become too small for the tensor."""
+    if tensor.__class__ is UnbackedTensor:
+        _ = tensor.pointer
 
 
 def geometry_elsewhere(geometry: Geometry, device: Device) -> Geometry:

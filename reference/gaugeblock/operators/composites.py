@@ -92,7 +92,8 @@ def norm(
     if p == "nuc":
         return nuclear_norm(input, dim, keepdim, chosen)
     order = norm_order("norm", p)
-    if FAST_GLOBALS["SPECIAL"] or input.__class__ is not Tensor or input.geometry.watched:
+    geometry = input.geometry
+    if FAST_GLOBALS["SPECIAL"] or input.__class__ is not Tensor or geometry.watched or geometry.device is not cpu:
         result: Tensor = call(VECTOR_NORM, input, order, dim, keepdim, dtype=chosen)
         return result
     return vector_norm("norm", input, order, dim, keepdim, chosen)

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.device import Device, cpu
+from ..core.device import Device, cpu, meta
 from ..core.dtype import DType, bool_, dtype_from_numpy, int32, int64, uint8
 from ..tensor.basic_indexing import basic_view
 from ..tensor.scalars import item as item_of
 from ..tensor.tensor import Tensor
 from .arrays import Array, values
+from .element_value import host
 
 LEGACY_TUPLE_LIMIT = 32
 INDEX_DTYPES = (int32, int64)
@@ -110,7 +111,7 @@ def _index_array(item: Any, device: Device) -> Array | int:
 def _plain(item: Any) -> Any:
     if isinstance(item, list | tuple):
         return [_plain(part) for part in item]
-    return values(item) if isinstance(item, Tensor) else item
+    return values(host(item)) if isinstance(item, Tensor) else item
 
 
 def tensor_index_array(tensor: Tensor, device: Device) -> Array:
@@ -122,6 +123,8 @@ def tensor_index_array(tensor: Tensor, device: Device) -> Array:
     _check_index_dtype(dtype)
     if tensor.geometry.device is cpu:
         array = values(tensor)
+    elif tensor.geometry.device is device is not meta and dtype.kind == 0 and not tensor.geometry.ndim:
+        array = values(host(tensor))
     elif tensor.geometry.device is device:
         if dtype.kind == 0 and not tensor.geometry.ndim:
             raise NotImplementedError("index(): a 0-dim mask that has no data can be neither taken nor left")

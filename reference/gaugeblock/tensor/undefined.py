@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from ..core.device import cpu
+import numpy as np
+
+from ..core.device import cpu, meta
 from ..core.dtype import DType
 from ..core.limits import iinfo
+from ..memory.devices import write_device
 from ..memory.elements import array_at
 from ..memory.storage import Storage
 from .array_view import array_of
+from .hooks import hooks
 from .tensor import Tensor
 
 
@@ -25,11 +29,17 @@ def fill_undefined(target: Tensor) -> None:
     geometry = target.geometry
     if geometry.numel and geometry.device is cpu:
         array_of(target).fill(undefined_value(geometry.dtype))
+    elif geometry.numel and geometry.device is not meta:
+        hooks.assign(target, undefined_value(geometry.dtype))
+        target.storage.version = 0
 
 
 def fill_grown(storage: Storage, old_nbytes: int, dtype: DType) -> None:
     """Fill what a storage gained past its first `old_nbytes` bytes, as elements of `dtype`."""
     first = -(-old_nbytes // dtype.itemsize)
     count = storage.nbytes // dtype.itemsize - first
+    address = storage.pointer + first * dtype.itemsize
     if count > 0 and storage.device is cpu:
-        array_at(storage.pointer + first * dtype.itemsize, dtype, (count,), (1,)).fill(undefined_value(dtype))
+        array_at(address, dtype, (count,), (1,)).fill(undefined_value(dtype))
+    elif count > 0 and storage.device is not meta:
+        write_device(storage.device, address, np.full(count, undefined_value(dtype), dtype.numpy).tobytes())

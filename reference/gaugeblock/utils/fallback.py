@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from ..core.device import Device, cpu
 from ..dispatch.dispatcher import call, check_one_device
-from ..dispatch.registry import REGISTRY, Operator
+from ..dispatch.registry import REGISTRY
 from ..iteration.resize import resize_output
+from ..library.op_overload import OpOverload
 from ..operators.copy import host_image
 from ..tensor.geometry import contiguous_geometry
 from ..tensor.tensor import Tensor
-
-
-class Called(Protocol):
-    """What stands for an operator."""
-
-    _operator: Operator
-    _opname: str
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
-
 
 INDEXED = frozenset({"index", "index_put", "index_put_", "_index_put_impl_"})
 """Operators whose index tensors may lie on the CPU."""
 
 
-def cpu_fallback(op: Called, *args: Any, **kwargs: Any) -> Any:
+def cpu_fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     """Run `op` on host copies of its tensors and bring results, and what it wrote, to the device.
 
     Meant for ``Library("_", "IMPL").fallback(cpu_fallback, "PrivateUse1")``. Raises RuntimeError for tensors on
