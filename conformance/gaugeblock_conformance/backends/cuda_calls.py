@@ -1,0 +1,31 @@
+"""The reference engine's CUDA device as the suite uses it: a device that is there, and calls that are over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+HOST_ONLY = frozenset("numpy blob alloc.pluggable isa vec.introspect accessor threads".split())
+"""Capabilities that have to do with memory of the host."""
+
+
+class CudaCalls:
+    """Calls of ``engine`` on CUDA devices, simulated ones where there are no others.
+
+    A call is over when the devices are done with it, so that an error of its kernel is the call's own.
+    """
+
+    def __init__(self, engine: Any) -> None:
+        self._cuda = engine.cuda
+        if not self._cuda.is_available():
+            self._cuda.use_driver("simulated", devices=2)
+
+    def finished(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """What ``call`` gives, or the error of its kernel."""
+        try:
+            result = call(*args, **kwargs)
+            for index in range(self._cuda.device_count()):
+                self._cuda.synchronize(index)
+            return result
+        except self._cuda.DeferredError as error:
+            raise error.__cause__ or error from None
