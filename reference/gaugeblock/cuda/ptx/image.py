@@ -46,7 +46,7 @@ def grid_text(kernel: PointwiseKernel, layout: Layout, target: Target) -> GridTe
     return GridText(text, tuple(parameters(body, layout, target)))
 
 
-class _Assembler:
+class BackEnd:
     """The NVPTX part of LLVM, set up when it is first needed; thread-safe."""
 
     def __init__(self) -> None:
@@ -75,24 +75,25 @@ class _Assembler:
 
 
 @functools.cache
-def _assembler() -> _Assembler:
-    return _Assembler()
+def back_end() -> BackEnd:
+    """The one of this process."""
+    return BackEnd()
 
 
 def assembly(text: str, name: str, target: Target) -> str:
     """PTX of a module whose kernel gets a name; compiled now."""
-    return _assembler().assembly(text.replace(NAME, name), target)
+    return back_end().assembly(text.replace(NAME, name), target)
 
 
 def compiled(written: GridText, target: Target) -> Image:
     """The image of a kernel for a device target, taken from the cache or compiled now."""
-    assembler = _assembler()
-    key = digest(f"{assembler.salt} {target.name} {target.ptx}\n{written.text}".encode()).hex()
+    found = back_end()
+    key = digest(f"{found.salt} {target.name} {target.ptx}\n{written.text}".encode()).hex()
     name = f"gb_{key[:32]}"
-    data = assembler.cache.read(key)
+    data = found.cache.read(key)
     if data is None:
         data = assembly(written.text, name, target).encode() + b"\0"
-        assembler.cache.write(key, data)
+        found.cache.write(key, data)
     return Image(data, name)
 
 
