@@ -18,7 +18,7 @@ from ..memory.pages import aligned_block, memmove, memset, release_block
 from .address_space import AddressSpace
 
 GRANULARITY = 2 << 20
-PAGE = 4096
+PAGE = max(4096, mmap.PAGESIZE)
 _MAP_FIXED = 0x10
 _FAILED = ctypes.c_void_p(-1).value
 _PUNCH_HOLE_KEEP_SIZE = 3
