@@ -123,7 +123,7 @@ class NaiveAllocator:
         if found is None and self.release_oversize(size, small, pool, stream):
             found = self.fresh(size, whole, small, pool, stream)
         if found is None and not self.captures:
-            self.synchronize()
+            self.process(wait=True)
             if self.fixed:
                 found = self.find(size, small, pool, stream)
             if found is None:
@@ -293,9 +293,6 @@ class NaiveAllocator:
                 if not block.waits:
                     self.complete(block)
         self.events = {stream: queue for stream, queue in self.events.items() if queue}
-
-    def synchronize(self) -> None:
-        self.process(wait=True)
 
     def whole(self, small: bool, pool: tuple[int, int]) -> list[tuple[Naive, NaiveBlock]]:
         return [(s, b) for s, b in self.free_blocks(small, pool) if len(s.blocks) == 1 and not s.page]

@@ -81,7 +81,7 @@ class Both:
 
     def empty_cache(self) -> None:
         if not self.naive.captures:
-            self.naive.synchronize()
+            self.naive.process(wait=True)
         self.naive.release_cached()
         self.real.empty_cache()
 

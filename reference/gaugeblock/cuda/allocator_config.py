@@ -111,12 +111,11 @@ def _pairs(text: str) -> list[tuple[str, Value]]:
 
     def word(expected: str | None) -> str:
         nonlocal at
-        given = words[at] if at < len(words) else "the end"
-        if given != expected if expected is not None else at >= len(words) or given in ",:[]":
-            after = "".join(words[:at])
+        given = words[at] if at < len(words) else ""
+        if given != expected if expected is not None else given in ",:[]":
             raise ValueError(
-                f"{VARIABLE}: expected {repr(expected) if expected else 'a word'} after {after!r}, got {given!r}; "
-                "the form is 'key:value,key:[key:value,...]'"
+                f"{VARIABLE}: expected {repr(expected) if expected else 'a word'} after {''.join(words[:at])!r}, "
+                f"got {repr(given) if given else 'the end'}; the form is 'key:value,key:[key:value,...]'"
             )
         at += 1
         return given
@@ -215,6 +214,8 @@ def _divisions(key: str, value: Value) -> tuple[int, ...]:
     found = [0] * DIVISION_INTERVALS
     last = -1
     for name, given in value:
+        if given is None:
+            _wrong(key, f"[{name}]", "a number, or a list such as [256:4,>:2]")
         count = _power_of_two(key, given, counts, zero=True)
         if name == ">":
             found[last + 1 :] = [count] * (DIVISION_INTERVALS - last - 1)
