@@ -15,7 +15,7 @@ from gaugeblock.cuda.replaying.trace import ALLOC, COMPLETED, FREE, RECORD_STREA
 from gaugeblock.cuda.replaying.trace_of_snapshot import trace_of
 from gaugeblock.cuda.replaying.workloads import fragments, several_streams, training_loop
 from gaugeblock.cuda.simulated_driver import SimulatedDriver
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 TICK = 1000
@@ -77,6 +77,7 @@ def test_a_recorded_program_is_the_program(name: str, config: str) -> None:
 SNAPSHOTS = {name: record(program)[1] for name, program in PROGRAMS.items()}
 
 
+@settings(max_examples=40)
 @given(st.sampled_from(sorted(PROGRAMS)), st.floats(0, 1))
 def test_a_ring_buffer_that_lost_its_beginning(name: str, share: float) -> None:
     snapshot = SNAPSHOTS[name]
@@ -134,3 +135,19 @@ def test_the_device_of_a_replay_waits_as_streams_do() -> None:
     assert not device.event_query(0, event)
     device.at = 30
     assert device.event_query(0, event)
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_pytorch_reads_recorded_programs(name: str) -> None:
+    viewer = pytest.importorskip("torch.cuda._memory_viz")
+    snapshot = SNAPSHOTS[name]
+    assert f"total_reserved: {viewer.Bytes(_reserved(snapshot))}" in viewer.segsum(snapshot)
+    told = viewer.trace(snapshot)
+    for entry in snapshot["device_traces"][0]:
+        if entry["action"] == "segment_alloc":
+            assert f"{viewer.Bytes(entry['size'])})" in told
+    assert len(viewer.trace_plot(snapshot)) > 1000
+
+
+def _reserved(snapshot: dict[str, Any]) -> int:
+    return sum(segment["total_size"] for segment in snapshot["segments"])

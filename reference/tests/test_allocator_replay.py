@@ -9,7 +9,8 @@ import pytest
 from gaugeblock.cuda.replaying import report, workloads
 from gaugeblock.cuda.replaying.fragmentation import Fragmentation
 from gaugeblock.cuda.replaying.problem import ConfigProblem
-from gaugeblock.cuda.replaying.replay import replay
+from gaugeblock.cuda.replaying.replay import replay, served
+from gaugeblock.cuda.replaying.smallest_device import smallest_device
 from gaugeblock.cuda.replaying.sweep import CONFIGURATIONS, Row, recommendation, sweep
 from gaugeblock.cuda.replaying.trace import Trace
 from gaugeblock.cuda.replaying.trace_file import read_trace
@@ -227,6 +228,29 @@ def test_a_configuration_that_fits_is_recommended() -> None:
     ]
 
 
+def test_the_smallest_device() -> None:
+    trace = Trace()
+    trace.free(trace.alloc(100 * MIB))
+    trace.alloc(30 * MIB)
+    trace.alloc(90 * MIB)
+    assert smallest_device(trace, "expandable_segments:True") == 120 * MIB
+    assert smallest_device(trace) == 190 * MIB
+    assert served(trace, "", 190 * MIB) and not served(trace, "", 188 * MIB)
+    trace.attempt(1 << 60)
+    assert smallest_device(trace) is None
+    assert smallest_device(Trace()) == 2 * MIB
+
+
+def test_a_sweep_by_the_smallest_device() -> None:
+    trace = workloads.training_loop(steps=12, layers=4)
+    result = sweep(trace, rows=CONFIGURATIONS[:2], fit=True)
+    need = result.smallest
+    assert need["expandable_segments:True"] < need[""] <= result.default.peak_reserved
+    assert recommendation(result)[1].startswith("the smallest device that serves the trace falls from ")
+    assert report.sweep_text(result).splitlines()[0].endswith("failed  fits in")
+    assert report.sweep_value(result)["ranked"][0]["smallest_device"] == need["expandable_segments:True"]
+
+
 def test_every_configuration_of_the_table_is_one() -> None:
     for row in CONFIGURATIONS:
         assert replay(holes(), row.config, 1 << 30).out_of_memory == 0
@@ -252,3 +276,15 @@ def test_wrong_sizes(text: str) -> None:
 )
 def test_size_texts(size: int, text: str) -> None:
     assert size_text(size) == text
+
+
+def test_the_guide_has_these_figures() -> None:
+    guide = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    trace = workloads.training_loop()
+    for config in ("expandable_segments:True", "max_split_size_mb:64", "large_segment_size_mb:128", ""):
+        one, fits = replay(trace, config), smallest_device(trace, config)
+        assert fits is not None
+        name = f"`{config}`" if config else "defaults"
+        line = f"| {name} | {size_text(one.peak_reserved)} | {one.at_peak.idle:.0%} | {size_text(fits)} |"
+        assert line in guide, line
+    assert f"never has more than {size_text(replay(trace).peak_allocated)} in use" in guide

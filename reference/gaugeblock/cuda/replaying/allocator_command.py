@@ -32,6 +32,7 @@ class Allocator:
         one.add_argument("trace", metavar="TRACE", help="a trace, or a snapshot whose entries were recorded")
         _options(one)
         one.add_argument("--sweep", action="store_true", help="try a table of configurations and rank them")
+        one.add_argument("--fit", action="store_true", help="search the smallest device that serves the trace, too")
         one.add_argument("--format", choices=("text", "json"), default="text", help="of the report (text)")
         one.add_argument("--out", type=Path, metavar="FILE", help="write the report there instead of printing it")
         one.set_defaults(word=_replay)
@@ -82,6 +83,8 @@ def _replay(args: argparse.Namespace) -> int:
     from . import report
     from .problem import SnapshotProblem
     from .replay import replay
+    from .replay_device import UNLIMITED
+    from .smallest_device import smallest_device
     from .sweep import sweep
     from .trace_file import read_trace
 
@@ -90,11 +93,14 @@ def _replay(args: argparse.Namespace) -> int:
     trace = read_trace(args.trace, args.device)
     memory = _memory(args, trace)
     if args.sweep:
-        result = sweep(trace, memory, args.mode, progress=lambda row: _progress(row.config or "defaults"))
+        result = sweep(trace, memory, args.mode, fit=args.fit, progress=lambda row: _progress(row.config or "defaults"))
         _emit(args, report.sweep_text(result), report.sweep_value(result))
         return FITS if result.best.fits else FAILS
     one = replay(trace, args.config or "", memory, args.mode)
-    _emit(args, report.replay_text(one), report.replay_value(one))
+    smallest = None
+    if args.fit:
+        smallest = smallest_device(trace, args.config or "", args.mode) or UNLIMITED
+    _emit(args, report.replay_text(one, smallest), report.replay_value(one, smallest))
     _progress(f"{one.events} events in {one.seconds:.2f} s, {one.events_per_second:,.0f} a second")
     return FITS if one.fits else FAILS
 

@@ -117,6 +117,13 @@ def replayed(
     return result, run.reserved, segments
 
 
+def served(trace: Trace, config: str, device_memory: int, mode: str = "fixed") -> bool:
+    """Whether a device of so many bytes serves every request of a trace. Raises ConfigProblem."""
+    run = _Run(trace, config, device_memory, mode)
+    run.to(len(trace))
+    return run.failures == 0
+
+
 class _Run:
     """An allocator on its way through a trace.
 

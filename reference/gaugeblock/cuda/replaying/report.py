@@ -7,6 +7,7 @@ from typing import Any
 
 from .fragmentation import Fragmentation, fragmentation_of
 from .replay import Replay
+from .replay_device import UNLIMITED
 from .snapshot import ACTIVE, INACTIVE, PENDING, Snapshot
 from .sweep import Sweep, recommendation
 from .units import counted, size_text
@@ -28,8 +29,8 @@ def table(rows: list[list[str]]) -> list[str]:
     ]
 
 
-def replay_text(one: Replay) -> str:
-    """What a replay came to, as lines of name and value."""
+def replay_text(one: Replay, smallest: int | None = None) -> str:
+    """What a replay came to, as lines of name and value, with the smallest device that serves it if it was searched."""
     at = one.at_peak
     rows = [
         ["configuration", one.config or "defaults"],
@@ -46,6 +47,8 @@ def replay_text(one: Replay) -> str:
         ["retries", f"{one.retries}"],
         ["out of memory", f"{one.out_of_memory}"],
     ]
+    if smallest is not None:
+        rows.append(["smallest device", f"{_device(smallest)}, to 1%"])
     if one.attempts:
         rows.append(["failed when recorded", f"{one.attempts}, of which {one.attempts_fit} are served here"])
     if one.first is not None:
@@ -63,7 +66,7 @@ def replay_text(one: Replay) -> str:
 def sweep_text(result: Sweep) -> str:
     """The ranking as a table, and what to try."""
     head = ["configuration", "peak reserved", "idle", "scattered", "mallocs", "retries", "failed"]
-    rows = [head]
+    rows = [[*head, *(["fits in"] if result.smallest else [])]]
     for one in result.ranked:
         rows.append([
             one.config or "defaults",
@@ -73,6 +76,7 @@ def sweep_text(result: Sweep) -> str:
             f"{one.device_mallocs}",
             f"{one.retries}",
             f"{one.out_of_memory}",
+            *([_device(result.smallest[one.config])] if result.smallest else []),
         ])  # fmt: skip
     lines = [*table(rows), "", *recommendation(result)]
     if result.left_out:
@@ -81,24 +85,33 @@ def sweep_text(result: Sweep) -> str:
     return "\n".join([*lines, *(f"note: {note}" for note in result.default.notes)]) + "\n"
 
 
-def replay_value(one: Replay) -> dict[str, Any]:
+def replay_value(one: Replay, smallest: int | None = None) -> dict[str, Any]:
     """A replay as a JSON value, sizes in bytes; the time it took is not part of it, so that equal runs are equal."""
     value = asdict(one)
     del value["seconds"]
     value["at_peak"] |= _shares(one.at_peak)
     if one.first is not None:
         value["first"]["at"] |= _shares(one.first.at)
-    return {"schema": SCHEMA, **value, "fits": one.fits}
+    return {"schema": SCHEMA, **value, "fits": one.fits} | ({"smallest_device": smallest} if smallest else {})
 
 
 def sweep_value(result: Sweep) -> dict[str, Any]:
     """A sweep as a JSON value: the replays from best to worst, and the recommendation."""
     return {
         "schema": SCHEMA,
-        "ranked": [replay_value(one) | {"effect": result.effects[one.config]} for one in result.ranked],
+        "ranked": [_sweep_row(result, one) for one in result.ranked],
         "recommendation": recommendation(result),
         "left_out": result.left_out,
     }
+
+
+def _device(size: int) -> str:
+    return "none" if size >= UNLIMITED else size_text(size)
+
+
+def _sweep_row(result: Sweep, one: Replay) -> dict[str, Any]:
+    fits_in = {"smallest_device": result.smallest[one.config]} if result.smallest else {}
+    return replay_value(one) | {"effect": result.effects[one.config]} | fits_in
 
 
 def show_value(snapshot: Snapshot) -> dict[str, Any]:

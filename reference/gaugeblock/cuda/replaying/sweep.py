@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .replay import Replay, replay
+from .replay_device import UNLIMITED
+from .smallest_device import smallest_device
 from .trace import Trace
 from .units import counted, size_text
 
@@ -56,12 +58,14 @@ CONFIGURATIONS = (
 
 @dataclass(frozen=True)
 class Sweep:
-    """Replays from best to worst, what each configuration does, the one with the defaults, and what was left out."""
+    """Replays from best to worst, what each configuration does, the one with the defaults, what was left out, and the
+    smallest devices by configuration, where these were searched (UNLIMITED for none)."""
 
     ranked: list[Replay]
     effects: dict[str, str]
     default: Replay
     left_out: list[str]
+    smallest: dict[str, int]
 
     @property
     def best(self) -> Replay:
@@ -73,38 +77,48 @@ def sweep(
     device_memory: int | None = None,
     mode: str = "fixed",
     rows: Iterable[Row] = CONFIGURATIONS,
+    fit: bool = False,
     progress: Callable[[Row], None] = lambda _: None,
 ) -> Sweep:
     """Replay under every row; those that need the device's size are left out when it is not stated.
 
     Ranked by requests that failed, then by the reserved peak (within 1% of the lowest of those that are left), then by
-    retries and device mallocs, then as the table is ordered.
+    retries and device mallocs, then as the table is ordered. With `fit`, the smallest device of each configuration is
+    searched too, and ranks before the reserved peak.
+
+    Raises:
+        ConfigProblem: the configuration of a row is not one.
     """
     rows = list(rows)
     if not any(row.config == "" for row in rows):
         rows.insert(0, CONFIGURATIONS[0])
     replays = []
+    smallest = {}
     for row in rows:
         if device_memory is not None or not row.needs_limit:
             progress(row)
             replays.append(replay(trace, row.config, device_memory, mode))
+            if fit:
+                found = smallest_device(trace, row.config, mode)
+                smallest[row.config] = UNLIMITED if found is None else found
     return Sweep(
-        ranked=_ranked(replays),
+        ranked=_ranked(replays, {one.config: smallest.get(one.config, one.peak_reserved) for one in replays}),
         effects={row.config: row.effect for row in rows},
         default=next(one for one in replays if one.config == ""),
         left_out=[row.config for row in rows if device_memory is None and row.needs_limit],
+        smallest=smallest,
     )
 
 
-def _ranked(replays: list[Replay]) -> list[Replay]:
+def _ranked(replays: list[Replay], needs: dict[str, int]) -> list[Replay]:
     order = {id(one): place for place, one in enumerate(replays)}
     left = list(replays)
     ranked = []
     while left:
         failures = min(one.out_of_memory for one in left)
         able = [one for one in left if one.out_of_memory == failures]
-        bound = min(one.peak_reserved for one in able) * (1 + CLOSE)
-        close = [one for one in able if one.peak_reserved <= bound]
+        bound = min(needs[one.config] for one in able) * (1 + CLOSE)
+        close = [one for one in able if needs[one.config] <= bound]
         # Retries and mallocs cost time; a tenth more of either is not worth another setting.
         best = min(close, key=lambda one: (one.retries, _steps(one.device_mallocs), order[id(one)]))
         ranked.append(best)
@@ -120,6 +134,8 @@ def _steps(count: int) -> int:
 def recommendation(result: Sweep) -> list[str]:
     """In plain words what to try, the line to paste first when there is one."""
     best, default = result.best, result.default
+    if result.smallest and best.out_of_memory == default.out_of_memory:
+        return _by_device(result)
     if not default.fits and best.out_of_memory < default.out_of_memory:
         won = "all requests are served" if best.fits else f"{counted(best.out_of_memory, 'request')} not served"
         return [
@@ -137,6 +153,19 @@ def recommendation(result: Sweep) -> list[str]:
         f"{VARIABLE}={best.config}",
         f"the reserved peak falls from {_peak(default)} to {_peak(best)} "
         f"({saved / default.peak_reserved:.0%} less; {result.effects[best.config]})",
+    ]
+
+
+def _by_device(result: Sweep) -> list[str]:
+    need, now = result.smallest[result.best.config], result.smallest[""]
+    if need >= UNLIMITED:
+        return ["no device serves this trace: it has a request larger than any"]
+    if now - need <= 2 * CLOSE * now:
+        return [f"keep the defaults: no configuration of the table fits a device clearly below {size_text(now)}"]
+    return [
+        f"{VARIABLE}={result.best.config}",
+        f"the smallest device that serves the trace falls from {size_text(now)} to {size_text(need)} "
+        f"({(now - need) / now:.0%} less; {result.effects[result.best.config]})",
     ]
 
 
