@@ -75,7 +75,8 @@ class FakeCupy:
 
     def getDeviceProperties(self, device: int) -> dict[str, Any]:
         return {
-            "name": b"Fake H100", "totalGlobalMem": 80 << 30, "major": 9, "minor": 0, "multiProcessorCount": 132,
+            "name": b"Fake H100", "totalGlobalMem": self.driver.properties(device).total_memory, "major": 9, "minor": 0,
+            "multiProcessorCount": 132,
             "maxThreadsPerMultiProcessor": 2048, "maxThreadsPerBlock": 1024, "sharedMemPerBlock": 49152, "warpSize": 32,
         }  # fmt: skip
 
