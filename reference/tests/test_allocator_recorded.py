@@ -30,7 +30,7 @@ def record(program: Trace, config: str = "") -> tuple[CachingAllocator, dict[str
     """Run a program on a simulated device whose streams are busy as the program says; its allocator and snapshot."""
     driver = SimulatedDriver(devices=1, total_memory=8 << 30, backed=False)
     allocator = CachingAllocator(driver, 0, config)
-    allocator.record_memory_history("all")
+    allocator.record_memory_history("all", context=None)
     pointers: dict[int, int] = {}
     streams = {0: 0}
     done = program.completions()
@@ -151,3 +151,14 @@ def test_pytorch_reads_recorded_programs(name: str) -> None:
 
 def _reserved(snapshot: dict[str, Any]) -> int:
     return sum(segment["total_size"] for segment in snapshot["segments"])
+
+
+def test_recorded_stacks_lead_to_the_request() -> None:
+    allocator = CachingAllocator(SimulatedDriver(devices=1, total_memory=1 << 30, backed=False))
+    allocator.record_memory_history("all")
+    pointers = [allocator.malloc(1000) for _ in range(2)]
+    trace = trace_of(checked(json.loads(json.dumps(allocator.snapshot()))))
+    (place,) = {event.stack for event in trace}
+    assert trace.stacks[place][0].file == __file__
+    assert "test_recorded_stacks_lead_to_the_request" in [frame.name for frame in trace.stacks[place]]
+    allocator.free(pointers[0])
