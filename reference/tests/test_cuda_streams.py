@@ -44,7 +44,7 @@ def test_streams_have_a_device_a_handle_and_a_priority(driver: SimulatedDriver) 
     assert Stream.priority_range() == (0, -3)
     assert one != two and one != "s" and one == ExternalStream(one.cuda_stream, 0)
     assert hash(one) == hash(ExternalStream(one.cuda_stream))
-    assert one.__cuda_stream__() == (0, one.cuda_stream) and one.stream_id == one.cuda_stream
+    assert one.__cuda_stream__() == (0, one.cuda_stream) and one.stream_id == one.cuda_stream and one.device_type == 1
     assert repr(one) == f"<gaugeblock.cuda.Stream device=cuda:0 cuda_stream={one.cuda_stream:#x}>"
     assert default_stream().cuda_stream == 0 and default_stream(1).device_index == 1
 

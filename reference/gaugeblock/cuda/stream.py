@@ -49,6 +49,11 @@ class Stream:
         return Device("cuda", self.device_index)
 
     @property
+    def device_type(self) -> int:
+        """The number of CUDA among device types, as DLPack has it too."""
+        return 1
+
+    @property
     def stream_id(self) -> int:
         """The driver's handle."""
         return self.cuda_stream
