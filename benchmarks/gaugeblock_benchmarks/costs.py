@@ -48,6 +48,7 @@ def first(names, dtypes):
             times[f"{name} {dtype}"] = time.thread_time() - start
     return times
 families = first(("add", "neg", "where", "sum", "cumsum", "gather", "transpose"), (gb.int16,))
+families |= first(("softmax", "layer_norm"), (gb.float16,))
 names = "add mul div maximum neg exp log tanh sigmoid gelu where sum mean amax cumsum softmax log_softmax layer_norm"
 names += " cat transpose gather sin tan atan erf erfinv expm1 log1p sqrt pow digamma lgamma"
 kernels = first(names.split(), (gb.float32, gb.float64, gb.int32, gb.bfloat16))

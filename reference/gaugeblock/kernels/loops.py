@@ -5,9 +5,15 @@
 `pointers` and `strides` (bytes) hold the memory operands, outputs first; `numbers` the raw values of parameters in
 8-byte slots. The vector body runs when every output is contiguous and every input is contiguous or has stride 0 (such
 an input is repeated into a small buffer that is read again at each step). It returns whether a guard failed.
+
+A long body is written once only, see pieces.
 """
 
 from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from .body import Body
 from .declarations import Declarations
@@ -19,6 +25,15 @@ from .operand import Memory
 def raw_lanes(body: Body) -> list[Lane]:
     """The raw C values of all parameters, in order."""
     return [lane for parameter in body.parameters for lane in parameter.raw]
+
+
+class Vector(NamedTuple):
+    """The computation of one vector: where each operand's first vector is and the bytes to the next, what comes before
+    the loop, and loading from the pointers %w_, computing and storing to them."""
+
+    begin: dict[str, tuple[str, str]]
+    prepare: Emitter
+    emitter: Emitter
 
 
 class RowWriter:
@@ -41,54 +56,68 @@ class RowWriter:
             self.prologue.bind(lane, value)
         self.parameters = [self.prologue.emit(parameter.computed) for parameter in body.parameters]
 
+    def function(self, name: str, lines: list[str]) -> str:
+        """The whole function, with `lines` behind what reads its arguments."""
+        head = f"define i1 @{name}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0 {{"
+        return "\n".join([head, "entry:", *self.prologue.lines, *lines, "}"])
+
     def text(self, name: str) -> str:
-        """The whole function."""
-        lines = [f"define i1 @{name}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0 {{", "entry:"]
-        lines += self.prologue.lines
+        """The function with a vector body, if there is one, and a scalar body."""
+        lines: list[str] = []
         start = [("0", "false", "entry", {operand.name: f"%{operand.name}" for operand in self.body.memory})]
         if self.body.width > 1:
             lines += self._vector(start)
         else:
             lines.append("  br label %rest")
         lines += self._scalar(start)
-        return "\n".join([*lines, "}"])
+        return self.function(name, lines)
 
-    def _vector(self, start: list[tuple[str, str, str, dict[str, str]]]) -> list[str]:
+    @functools.cached_property
+    def vector(self) -> Vector:
+        """The computation of one vector."""
         body, width = self.body, self.body.width
-        emitter = Emitter(width, "v", self.declarations)
-        check = Emitter(1, "k", self.declarations)
-        usable = check.register(f"icmp sge i64 %n, {width}")
-        for operand in body.memory:
-            fits = check.register(f"icmp eq i64 %s_{operand.name}, {operand.itemsize}")
-            if operand in body.inputs:
-                zero = check.register(f"icmp eq i64 %s_{operand.name}, 0")
-                fits = check.register(f"or i1 {fits}, {zero}")
-            usable = check.register(f"and i1 {usable}, {fits}")
-        buffers = [
-            f"  %buffer_{operand.name} = alloca [{width * operand.components} x {operand.storage.ir}], align 64"
-            for operand in body.inputs
-        ]
-        prepare = Emitter(width, "q", self.declarations)
-        pointers: dict[str, tuple[str, str]] = {}
-        for operand in body.inputs:
-            pointers[operand.name] = self._repeat(prepare, operand)
-        for operand in body.outputs:
-            pointers[operand.name] = (f"%{operand.name}", str(width * operand.itemsize))
+        prepare, emitter = Emitter(width, "q", self.declarations), Emitter(width, "v", self.declarations)
+        begin = {operand.name: self._repeat(prepare, operand) for operand in body.inputs}
+        begin |= {operand.name: (f"%{operand.name}", str(width * operand.itemsize)) for operand in body.outputs}
         for parameter, scalars in zip(body.parameters, self.parameters, strict=True):
             for lane, scalar in zip(parameter.lanes, scalars, strict=True):
                 emitter.bind(lane, prepare.splat(scalar, lane.type))
+        self._load(emitter)
+        self._store(emitter)
+        if body.guarded:
+            emitter.lines.append(f"  %fault_next = or i1 %fault, {emitter.any_fault()}")
+        return Vector(begin, prepare, emitter)
+
+    def lying(self, check: Emitter, so_far: str) -> str:
+        """The register that tells whether all operands are contiguous, inputs or of stride 0, and `so_far` holds."""
+        for operand in self.body.memory:
+            fits = check.register(f"icmp eq i64 %s_{operand.name}, {operand.itemsize}")
+            if operand in self.body.inputs:
+                zero = check.register(f"icmp eq i64 %s_{operand.name}, 0")
+                fits = check.register(f"or i1 {fits}, {zero}")
+            so_far = check.register(f"and i1 {so_far}, {fits}")
+        return so_far
+
+    def buffers(self, operands: Iterable[Memory]) -> list[str]:
+        """A buffer of one vector for each of the operands."""
+        width = self.body.width
+        types = {operand.name: f"[{width * operand.components} x {operand.storage.ir}]" for operand in operands}
+        return [f"  %buffer_{name} = alloca {type}, align 64" for name, type in types.items()]
+
+    def _vector(self, start: list[tuple[str, str, str, dict[str, str]]]) -> list[str]:
+        body, width = self.body, self.body.width
+        check = Emitter(1, "k", self.declarations)
+        usable = self.lying(check, check.register(f"icmp sge i64 %n, {width}"))
+        pointers, prepare, emitter = self.vector
         stop = prepare.register(f"and i64 %n, {-width}")
-        lines = [*buffers, *check.lines, f"  br i1 {usable}, label %prepare, label %rest", "prepare:", *prepare.lines]
+        lines = [*self.buffers(body.inputs), *check.lines, f"  br i1 {usable}, label %prepare, label %rest"]
+        lines += ["prepare:", *prepare.lines]
         lines += ["  br label %vector", "vector:", "  %i = phi i64 [0, %prepare], [%i_next, %vector_last]"]
         if body.guarded:
             lines.append("  %fault = phi i1 [false, %prepare], [%fault_next, %vector_last]")
         for operand in body.memory:
             name = operand.name
             lines.append(f"  %w_{name} = phi ptr [{pointers[name][0]}, %prepare], [%w_{name}_next, %vector_last]")
-        self._load(emitter)
-        self._store(emitter)
-        if body.guarded:
-            emitter.lines.append(f"  %fault_next = or i1 %fault, {emitter.any_fault()}")
         lines += [*emitter.lines, "  br label %vector_last", "vector_last:"]
         for operand in body.memory:
             name = operand.name
@@ -110,6 +139,7 @@ class RowWriter:
         return lines
 
     def _repeat(self, prepare: Emitter, operand: Memory) -> tuple[str, str]:
+        """Where an input's vectors begin, and the bytes to the next: a buffer of its one element if it has stride 0."""
         name, width, count = operand.name, self.body.width, operand.components
         type = operand.storage.ir
         zero = prepare.register(f"icmp eq i64 %s_{name}, 0")
@@ -128,6 +158,7 @@ class RowWriter:
         return base, step
 
     def _load(self, emitter: Emitter) -> None:
+        """One element or vector of each input, from the pointers %w_."""
         width = emitter.width
         for operand, lanes in zip(self.body.inputs, self.body.arguments, strict=True):
             type, count = operand.storage.ir, operand.components
@@ -144,6 +175,7 @@ class RowWriter:
                 emitter.bind(lane, deinterleave(emitter, loaded, whole, part))
 
     def _store(self, emitter: Emitter) -> None:
+        """What the body computes, to the pointers %w_ of the outputs."""
         width = emitter.width
         flat = emitter.emit([lane for stored in self.body.stored for lane in stored])
         position = 0

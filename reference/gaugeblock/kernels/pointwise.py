@@ -23,6 +23,7 @@ from .isa import Level, current_level
 from .loops import RowWriter
 from .operand import Immediate, Raw, number_kind
 from .packing import gather, scatter
+from .pieces import row_text
 from .pointwise_entry import Signature, contiguous_entry, strided_entry
 from .rows_driver import rows_driver
 from .tiles import MAX_OPERANDS, tiled_driver
@@ -72,7 +73,7 @@ class PointwiseKernel:
     def text(self, body: Body) -> str:
         """LLVM IR of the row function, named @NAME."""
         declarations = Declarations(self.level.vector_bytes)
-        row = RowWriter(body, declarations).text(NAME)
+        row = row_text(RowWriter(body, declarations), NAME)
         return f"{row}\n{declarations.text(self.level.attributes)}"
 
     def __getattr__(self, attribute: str) -> Any:

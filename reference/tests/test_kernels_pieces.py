@@ -1,0 +1,45 @@
+"""Rows of long bodies: the same bits whether a vector lies in memory or in buffers, and nothing else is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gaugeblock as gb
+import pytest
+from gaugeblock.core.dtype import bfloat16, float32
+from gaugeblock.kernels import pointwise
+from gaugeblock.kernels.isa import current_level
+from gaugeblock.operators.formulas import FORMULAS
+
+COUNTS = (0, 1, 2, 15, 16, 17, 31, 33, 64, 65)
+
+
+def test_long_bodies_are_written_once() -> None:
+    kernels = {
+        name: pointwise.PointwiseKernel(name, FORMULAS[name].function, (float32,), float32, (float32,), current_level())
+        for name in ("neg", "digamma")
+    }
+    texts = {name: kernel.text(kernel.body()) for name, kernel in kernels.items()}
+    assert ("scalar:" in texts["neg"], "gather:" in texts["neg"]) == (True, False)
+    if current_level().vector_bytes > 8:
+        assert ("scalar:" in texts["digamma"], "gather:" in texts["digamma"]) == (False, True)
+
+
+@pytest.mark.parametrize("name", ["digamma", "erfinv", "tan"])
+@pytest.mark.parametrize("dtype", [float32, gb.float64, bfloat16])
+def test_one_operand_in_every_layout(name: str, dtype: Any) -> None:
+    values = gb.linspace(-0.95, 0.95, 3 * max(COUNTS), dtype=gb.float64).to(dtype)
+    whole = getattr(gb, name)(values)
+    for count in COUNTS:
+        for step in (1, 2, 3):
+            found = getattr(gb, name)(values[: count * step : step])
+            assert found.tolist() == whole[: count * step : step].tolist()
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_outputs_in_between_stay_as_they_are(count: int) -> None:
+    base, exponent = gb.rand(count, dtype=gb.float64), gb.rand(1, dtype=gb.float64)
+    out = gb.full((2 * count + 3,), -7.0, dtype=gb.float64)
+    gb.pow(base, exponent, out=out[: 2 * count : 2])
+    assert out[: 2 * count : 2].tolist() == gb.pow(base, exponent.expand(count).contiguous()).tolist()
+    assert out[1 : 2 * count : 2].tolist() + out[2 * count :].tolist() == [-7.0] * (count + 3)
