@@ -193,6 +193,23 @@ def test_a_full_stream_makes_the_host_wait() -> None:
     assert log == [0, 1] and driver.now == 20
 
 
+def test_a_full_stream_that_fails_lets_the_host_go_on() -> None:
+    driver = SimulatedDriver(queue_limit=2, faults=Faults(failing_launches=1))
+    for _ in range(3):
+        driver.enqueue(0, 0, lambda: None, 10)
+    with pytest.raises(DriverError, match="launch 1 fails"):
+        driver.enqueue(0, 0, lambda: None, 10)
+
+
+def test_queries_that_say_yes_cost_nothing() -> None:
+    driver = SimulatedDriver(poll_nanoseconds=1000)
+    event = driver.event_create(0)
+    driver.enqueue(0, 0, lambda: None, 500)
+    driver.event_record(0, event, 0)
+    driver.advance(500)
+    assert driver.stream_query(0, 0) and driver.event_query(0, event) and driver.now == 500
+
+
 def test_queries_may_cost_time_so_that_a_loop_over_them_ends() -> None:
     driver, log = SimulatedDriver(poll_nanoseconds=1000), []
     driver.enqueue(0, 0, lambda: log.append(1), 3500)
