@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from ..dispatch.dispatcher import missing_kernel
-from ..dispatch.operator import MISSING, Operator
+from ..dispatch.operator import Operator
 from ..operators.conversion import converted
 from ..tensor.tensor import Tensor
 from .cupy_operators import CUPY, run_cupy
 from .host_fallback import on_host
+from .kernels import check_known
 from .operands import Operands
 from .outlined_call import outlined_call
 from .pointwise import FORMS, pointwise_loop
@@ -27,8 +27,7 @@ def run_on_gpu(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Map
 
     Raises RuntimeError for tensors on several devices, NotImplementedError for operators from outside.
     """
-    if "::" in operator.name:
-        raise missing_kernel(operator, MISSING, "CUDA")
+    check_known(operator)
     operands = Operands(operator, args, kwargs)
     kwargs, generator = launch_generator(operator, operands.device, kwargs)
     name = operator.name

@@ -13,23 +13,30 @@ INDEXED = frozenset({"index", "index_put", "index_put_", "_index_put_impl_"})
 """Operators whose index tensors may lie on the CPU."""
 
 
+INDICES = frozenset({"index", "indices", "target", "targets"})
+"""Arguments with numbers that have to lie in a range."""
+
+
 class Operands:
-    """The tensors of a call; `device` is the CUDA device that they are on, or that ``device=`` names.
+    """The tensors of a call; `device` is the CUDA device that they are on, or that ``device=`` names; `indexed` says
+    that one of them holds indices.
 
     0-dim tensors on the CPU go with any device, unless they are written. RuntimeError names the operator, the two
     arguments and their devices otherwise.
     """
 
-    __slots__ = ("device", "tensors", "written")
+    __slots__ = ("device", "indexed", "tensors", "written")
 
     def __init__(self, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         self.tensors: list[Tensor] = []
         self.written: list[Tensor] = []
+        self.indexed = False
         first: tuple[str, Device] | None = None
         apart: list[tuple[str, Device]] = []
         indexed = operator.name.partition(".")[0] in INDEXED
         for name, tensor, written in _named_tensors(operator, args, kwargs):
             device = tensor.geometry.device
+            self.indexed = self.indexed or name in INDICES
             if device.type == "cuda":
                 if first is None:
                     first = name, device
@@ -56,11 +63,15 @@ class Operands:
 def _named_tensors(
     operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Iterator[tuple[str, Tensor, bool]]:
+    """Name, tensor and whether it is written; out= may be one tuple of several arguments of the schema."""
     for place, argument in enumerate(operator.schema.arguments):
         value = args[place] if place < len(args) else kwargs.get(argument.name)
         for part in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(part, Tensor):
                 yield argument.name, part, argument.written
+    several = kwargs.get("out")
+    for part in several if isinstance(several, (tuple, list)) else ():
+        yield "out", part, True
 
 
 def _several_devices(operator: Operator, first: tuple[str, Device], other: tuple[str, Device]) -> RuntimeError:

@@ -36,7 +36,8 @@ def outlined_call(
 ) -> Outlined | None:
     """The results of a call on the device, not filled, and its changes of metadata made.
 
-    None, with nothing changed, where values decide or the call is wrong.
+    None, with nothing changed, where values decide or the call is wrong, and where an out= would be resized before
+    the kernel has looked at indices that may be out of range.
     """
     outlined = outlines()
     try:
@@ -47,6 +48,8 @@ def outlined_call(
     except REFUSED:
         observed("waiting", operator)
         return None
+    if operands.indexed and _resized(operands, outlined):
+        return None
     change_written(operands, outlined)
     made = Results(outlined, operands)
     results = made.of(found)
@@ -56,6 +59,12 @@ def outlined_call(
 def keys_for(backend: int, args: Any, kwargs: Mapping[str, Any]) -> int:
     """The keys of a call below autograd on one backend."""
     return (tensor_keys([*args, *kwargs.values()]) & LAZY_MASK) | backend
+
+
+def _resized(operands: Operands, outlined: Twins) -> bool:
+    written = [outline for tensor, outline in outlined.pairs if any(tensor is one for one in operands.written)]
+    before = [tensor for tensor, _ in outlined.pairs if any(tensor is one for one in operands.written)]
+    return any(one.geometry.sizes != two.geometry.sizes for one, two in zip(before, written, strict=True))
 
 
 def change_written(operands: Operands, outlined: Twins) -> None:

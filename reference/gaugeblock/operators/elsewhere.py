@@ -42,7 +42,8 @@ def register() -> None:
 
 def _with_number(operator: Operator) -> Callable[..., Any]:
     def run(self: Tensor, other: Any, alpha: Any = 1, **options: Any) -> Any:
-        return call(operator, self, other, **options) if alpha == 1 else call(operator, self, other, alpha=alpha)
+        plain = alpha.__class__ is int and alpha == 1
+        return call(operator, self, other, **options) if plain else call(operator, self, other, alpha=alpha)
 
     run.__qualname__ = operator.name
     return run

@@ -48,7 +48,7 @@ def cpu_fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     written = {argument.name for argument in operator.schema.arguments if argument.written}
     for name, value in {**dict(zip(names, args, strict=False)), **kwargs}.items():
         for part in value if isinstance(value, (tuple, list)) else (value,):
-            if name in written:
+            if name in written or name == "out":
                 _bring_back(part, pairs)
     return _there(result, place, pairs)
 

@@ -10,11 +10,10 @@ from ...core.errors import wrap_dim
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..arguments import dtype_argument
-from ..arrays import outline
 from ..invoke import apply, invoke
 from ..reduce_call import reduced_sizes
 from ..view_calls import reshape
-from .checks import FULL, check_float, check_matrix, check_square, store
+from .checks import FULL, check_float, check_matrix, check_square
 
 Order = float | str | None
 NAMES = ("fro", "nuc")
@@ -62,16 +61,14 @@ def matrix_norm(
 
 def zeros(sizes: tuple[int, ...], dtype: DType, like: Tensor) -> Tensor:
     """Zeros on the device of `like`."""
-    result, target = outline(sizes, dtype, like.geometry.device)
-    store(target, 0)
-    return result
+    return apply("zeros", sizes, dtype=dtype, device=like.geometry.device)
 
 
 def _spectral(operator: str, source: Tensor, ord: float | str, rows: int, columns: int, keepdim: bool) -> Tensor:
     dtype, sizes = source.geometry.dtype, source.geometry.sizes
     if dtype.name not in FULL:
         raise RuntimeError(f"{operator}: Low precision dtypes not supported. Got {UPSTREAM_NAMES[dtype.name]}")
-    if ord != "nuc" and not min(sizes[rows], sizes[columns]) and source.geometry.device.type == "cpu":
+    if ord != "nuc" and not min(sizes[rows], sizes[columns]) and source.geometry.device.type != "meta":
         raise RuntimeError(f"{operator}: the norm of order {ord} has no identity, so matrices must not be empty")
     kept = reduced_sizes(sizes, tuple(sorted((rows, columns))), keepdim)
     found = apply("linalg_svdvals", apply("movedim.intlist", source, (rows, columns), (-2, -1)))

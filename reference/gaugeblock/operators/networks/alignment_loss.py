@@ -13,6 +13,7 @@ from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, filled, values
+from ..element_value import host
 from .calls import apply, apply_for_many, check_dtype
 from .reduction import MEAN, SUM
 
@@ -134,7 +135,7 @@ def _named(input_lengths: Tensor, target_lengths: Tensor) -> tuple[tuple[str, Te
 def _numbers(name: str, lengths: Tensor) -> tuple[int, ...]:
     if lengths.geometry.dtype.kind > 1 or lengths.geometry.dtype.name == "bool":
         raise RuntimeError(f"ctc_loss(): {name} must be integral")
-    return tuple(int(n) for n in values(lengths).reshape(-1))
+    return tuple(int(n) for n in values(host(lengths)).reshape(-1))
 
 
 def ctc_loss_IntList(

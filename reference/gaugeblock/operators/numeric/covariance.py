@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 
-from ...core.device import cpu
+from ...core.device import meta
 from ...core.dtype import bool_
 from ...tensor.scalars import item
 from ...tensor.tensor import Tensor
 from ..arrays import values
+from ..element_value import host
 from ..invoke import apply
 from ..view_calls import reshape, unsqueeze
 
@@ -29,7 +30,7 @@ def _check_weights(name: str, weights: Tensor, count: int, *, integral: bool) ->
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
             f"{geometry.numel} != {count}"
         )
-    if count and geometry.device is cpu and (values(weights) < 0).any():
+    if count and geometry.device is not meta and (values(host(weights)) < 0).any():
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -73,7 +74,7 @@ def cov(
         squares = apply("sum", apply("mul.Tensor", weights, aweights))
         less = apply("mul.Scalar", apply("div.Tensor", squares, total), correction)
     remaining = apply("sub.Tensor", total, less)
-    if remaining.geometry.device is cpu:
+    if remaining.geometry.device is not meta:
         _warn(item(remaining))
     return apply("squeeze", apply("div.Tensor", product, apply("clamp_min", remaining, 0)))
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...core.device import Device, cpu
+from ...core.device import Device, cpu, meta
 from ...core.dtype import DEFAULTS, DType
 from ...core.errors import check_ints
 from ...iteration.broadcast import broadcast_shapes
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import outline, values
+from ..element_value import host
 from ..generator import Generator, generator_of
 from ..invoke import apply
 from ..random_fill import store
@@ -109,7 +110,7 @@ def _check_deviation(std: float | Tensor) -> None:
     if isinstance(std, Tensor):
         if std.geometry.dtype.is_complex:
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std.geometry.device is cpu and not (values(std) >= 0).all():
+        if std.geometry.device is not meta and not (values(host(std)) >= 0).all():
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")

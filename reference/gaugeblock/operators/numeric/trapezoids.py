@@ -6,7 +6,6 @@ from ...core.dtype import DEFAULTS, bool_
 from ...core.errors import wrap_dim
 from ...iteration.operand import Number
 from ...tensor.tensor import Tensor
-from ..arrays import outline
 from ..invoke import apply
 
 
@@ -44,10 +43,7 @@ def _widths(operator: str, y: Tensor, x: Tensor, place: int) -> Tensor:
 def _empty(y: Tensor, place: int) -> Tensor:
     sizes = tuple(size for d, size in enumerate(y.geometry.sizes) if d != place)
     dtype = DEFAULTS.dtype if y.geometry.dtype.kind < 2 else y.geometry.dtype
-    result, target = outline(sizes, dtype, y.geometry.device)
-    if target is not None:
-        target[...] = 0
-    return result
+    return apply("zeros", sizes, dtype=dtype, device=y.geometry.device)
 
 
 def _total(sums: Tensor, place: int, scale: Number) -> Tensor:
