@@ -10,7 +10,8 @@ import pytest
 from gaugeblock.cuda.caching_allocator import CachingAllocator
 from gaugeblock.cuda.replaying.replay import replay
 from gaugeblock.cuda.replaying.replay_device import ReplayDevice
-from gaugeblock.cuda.replaying.snapshot import INACTIVE, checked
+from gaugeblock.cuda.replaying.snapshot import INACTIVE
+from gaugeblock.cuda.replaying.snapshot_shape import checked
 from gaugeblock.cuda.replaying.trace import ALLOC, COMPLETED, FREE, RECORD_STREAM, Trace
 from gaugeblock.cuda.replaying.trace_of_snapshot import trace_of
 from gaugeblock.cuda.replaying.workloads import fragments, several_streams, training_loop

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from gaugeblock.cuda.replaying.problem import SnapshotProblem
-from gaugeblock.cuda.replaying.snapshot import checked
+from gaugeblock.cuda.replaying.snapshot_shape import checked
 from gaugeblock.cuda.replaying.trace import KINDS, Trace
 from gaugeblock.cuda.replaying.trace_file import SCHEMA, read_trace, trace_from, write_trace
 from gaugeblock.cuda.replaying.trace_of_snapshot import trace_of

@@ -152,7 +152,7 @@ def _scale(top: int) -> tuple[float, float]:
         unit *= 1024
     value = max(top / unit, 1)
     step = next(
-        size for power in range(8) for size in (1 * 10**power / 10, 2.5 * 10**power / 10, 5 * 10**power / 10)
+        size for power in range(64) for size in (1 * 10**power / 10, 2.5 * 10**power / 10, 5 * 10**power / 10)
         if value / size <= 6
     )  # fmt: skip
     return step * unit, -(-value // step) * step * unit

@@ -18,7 +18,8 @@ from ..out_of_memory import OutOfMemoryError
 from .fragmentation import Fragmentation, fragmentation_of
 from .problem import ConfigProblem
 from .replay_device import ReplayDevice
-from .snapshot import Segment, checked
+from .snapshot import Segment
+from .snapshot_shape import checked
 from .trace import ALLOC, ATTEMPT, EMPTY_CACHE, FREE, RECORD_STREAM, Trace
 
 

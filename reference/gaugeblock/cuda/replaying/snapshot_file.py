@@ -8,7 +8,8 @@ from typing import Any
 
 from .pickle_reader import loads
 from .problem import SnapshotProblem
-from .snapshot import Snapshot, checked
+from .snapshot import Snapshot
+from .snapshot_shape import checked
 
 FOREIGN = {
     b"PK\x03\x04": "a zip archive, as torch.save writes; take the file that torch.cuda.memory._dump_snapshot writes",

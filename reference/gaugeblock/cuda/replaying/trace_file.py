@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from .problem import SnapshotProblem, shown
-from .snapshot import ADDRESSES, SIZES, Frame, Snapshot, Stack, checked
+from .snapshot import ADDRESSES, SIZES, Frame, Snapshot, Stack
 from .snapshot_file import read_value
+from .snapshot_shape import checked
 from .trace import ALLOC, ATTEMPT, COMPLETED, EMPTY_CACHE, FREE, KINDS, RECORD_STREAM, Trace
 from .trace_of_snapshot import chosen_device, trace_of
 
