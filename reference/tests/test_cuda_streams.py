@@ -93,6 +93,8 @@ def test_contexts_set_the_stream_and_the_device_and_put_both_back(driver: Simula
     assert current_stream() == there
     with pytest.raises(TypeError, match="'stream' must be Stream or None, not int"):
         set_stream(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="'stream' must be Stream or None, not str"):
+        stream("s")  # type: ignore[arg-type]
 
 
 def test_every_thread_has_its_own_current_stream_and_device(driver: SimulatedDriver) -> None:
