@@ -228,3 +228,10 @@ def test_a_detached_one_of_several_views_may_be_written_to() -> None:
     detached = gb.zeros(2, 2).unbind(0)[0].detach()
     detached[0].add_(gb.ones((), requires_grad=True))
     assert (detached.requires_grad, detached._version) == (True, 1)
+
+
+def test_operators_whose_public_function_has_arguments_of_its_own() -> None:
+    x = leaf(1, 2, 3, 4)
+    gb.cdist(x.view(2, 2), gb.zeros(1, 2), p=1.0).sum().backward()
+    gb.norm(x, 1, 0).backward()
+    assert x.grad.tolist() == [2, 2, 2, 2]

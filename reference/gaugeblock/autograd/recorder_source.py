@@ -235,6 +235,8 @@ def quick_call(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
     if any(a.is_list and _is_tensor(a) for a in schema.arguments):
         return None, None
     function = getattr(gb if "function" in row.variants else gb.nn.operators, row.base)
+    if hasattr(function, "__wrapped__"):  # written by hand, with arguments of its own
+        return None, None
     tests = ["not FAST_GLOBALS['OVERRIDING']"]
     left_out = [a for a in schema.positional if a.name == "alpha"]
     for argument in (*left_out, *schema.keyword_only):
