@@ -9,12 +9,13 @@ from typing import Final, Literal, NoReturn
 
 from ..core.errors import check_int
 from .allocator_config import AllocatorConfig
-from .block import ALLOCATED, SHARED, Block
+from .block import ALLOCATED, SHARED, UNMAPPED, Block
 from .block_store import BlockStore, Request
 from .driver import Driver, DriverError
 from .memory_history import Stack
 from .out_of_memory import OutOfMemoryError, figures_of, message_of
 from .private_pools import NO_POOL, PrivatePool
+from .round_size import SMALL_LIMIT
 from .segments import (
     allocate_segment,
     beyond_limit,
@@ -95,8 +96,18 @@ class AllocatorCore:
         self._callbacks: list[Callable[[], bool]] = []
         self._blocks = self._store.blocks
         self._journal = self._store.statistics.journal
+        self._chosen: AllocatorConfig | None = None
         self._quick = False
-        """Whether nothing but cached blocks of everybody's pools need be looked at."""
+        """Whether nothing but cached blocks of everybody's pools need be looked at, by the four below."""
+        self._divisions: tuple[int, ...] = ()
+        self._oversize = EXBIBYTE
+        self._expands = False
+        self._large_rest = SMALL_LIMIT
+
+    def _fits_as_it_is(self, block: Block) -> bool:
+        """Whether the best fit by size, of an expandable segment, is the best fit: those that can grow count as larger,
+        and none serve while such segments are off."""
+        return self._expands and (block.next is None or block.next.state != UNMAPPED)
 
     def _choose_path(self) -> None:
         store, config = self._store, self._store.config
@@ -105,13 +116,15 @@ class AllocatorCore:
             or self._uses.waiting
             or store.history.active
             or store.private.captures
-            or store.expandable
             or store.collects_garbage
             or store.ages
-            or config.expandable_segments
-            or config.roundup_power2_divisions
-            or config.max_split_size is not None
         )
+        if config is not self._chosen:
+            self._chosen = config
+            self._divisions = config.roundup_power2_divisions
+            self._oversize = EXBIBYTE if config.max_split_size is None else config.max_split_size
+            self._expands = config.expandable_segments
+            self._large_rest = 0 if self._expands else SMALL_LIMIT
 
     def _serve(self, request: Request) -> Block | None:
         """A free block for a request, by all means in their order; None when there is no memory."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from heapq import heappush
 from typing import Any
 
 from ..core.errors import check_int
@@ -20,7 +21,7 @@ from .memory_history import frames
 from .memory_snapshot import segments_of, snapshot_of
 from .memory_summary import summary_of
 from .private_pools import NO_POOL, Filter, PoolId
-from .round_size import SMALL_LIMIT
+from .round_size import SMALL_LIMIT, round_size
 from .segments import release_freeable
 from .statistics import FREED, LIMIT, NO_SPLIT_CHANGE, flatten
 
@@ -58,27 +59,29 @@ class CachingAllocator(AllocatorCore):
         self._busy = True
         try:
             if self._quick:
-                rounded = size + 511 & -512
+                rounded = round_size(size, self._divisions) if self._divisions else size + 511 & -512
                 small = rounded <= SMALL_LIMIT
                 home = (self._small if small else self._large).get(stream)
                 if home is not None:
                     shelf = home.shelves.get(rounded)
-                    block = None
-                    if shelf is not None and shelf.addresses:
-                        block = self._blocks.get(shelf.addresses[0])
-                        if block is None or block.state or block.size != rounded or block.home is not home:
-                            block = home.find(rounded)
-                    else:
+                    block = self._blocks.get(shelf[0]) if shelf else None
+                    if block is None or block.state or block.size != rounded or block.home is not home:
                         block = home.find(rounded)
-                    if block is not None:
+                    if (
+                        block is not None
+                        and block.size < self._oversize
+                        and (block.expandable is None or self._fits_as_it_is(block))
+                    ):
                         remainder = block.size - rounded
                         following = block.next
+                        expandable = block.expandable
                         change = NO_SPLIT_CHANGE
-                        if remainder > (0 if small else SMALL_LIMIT):
-                            if following is None and block.previous is None:
-                                change += remainder + 1
-                            else:
-                                change -= rounded
+                        if remainder > (0 if small else self._large_rest):
+                            if expandable is None:
+                                if following is None and block.previous is None:
+                                    change += remainder + 1
+                                else:
+                                    change -= rounded
                             pointer = block.pointer + rounded
                             if self._spares:
                                 rest = self._spares.pop()
@@ -86,9 +89,9 @@ class CachingAllocator(AllocatorCore):
                                 rest.size = remainder
                                 rest.home = home
                                 rest.state = FREE
-                                rest.expandable = None
                             else:
                                 rest = Block(pointer, remainder, home)
+                            rest.expandable = expandable
                             rest.previous = block
                             rest.next = following
                             if following is not None:
@@ -96,12 +99,15 @@ class CachingAllocator(AllocatorCore):
                             block.next = rest
                             block.size = rounded
                             self._blocks[pointer] = rest
-                            home.add(rest)
-                        elif following is not None or block.previous is not None:
-                            rounded = block.size
-                            change -= rounded + 1
+                            shelf = home.shelves.get(remainder)
+                            if shelf is None:
+                                home.add(rest)
+                            elif not shelf or shelf[0] != pointer:
+                                heappush(shelf, pointer)
                         else:
                             rounded = block.size
+                            if expandable is None and (following is not None or block.previous is not None):
+                                change -= rounded + 1
                         block.state = ALLOCATED
                         block.requested = size
                         journal = self._journal
@@ -132,10 +138,10 @@ class CachingAllocator(AllocatorCore):
             block = self._blocks.get(pointer)
             if self._quick and block is not None and block.state == ALLOCATED:
                 blocks, size, requested, home = self._blocks, block.size, block.requested, block.home
-                change = NO_SPLIT_CHANGE
+                merges = 0
                 following, before = block.next, block.previous
                 if following is not None and following.state == FREE:
-                    change -= following.size + 1
+                    merges = 1
                     block.size += following.size
                     del blocks[following.pointer]
                     self._spares.append(following)
@@ -143,7 +149,7 @@ class CachingAllocator(AllocatorCore):
                     if following is not None:
                         following.previous = block
                 if before is not None and before.state == FREE:
-                    change -= before.size + 1
+                    merges += 1
                     before.size += block.size
                     del blocks[pointer]
                     self._spares.append(block)
@@ -152,14 +158,20 @@ class CachingAllocator(AllocatorCore):
                         following.previous = before
                     block = before
                     before = before.previous
-                if following is not None or before is not None:
-                    change += block.size + 1
+                if block.expandable is not None:
+                    change = NO_SPLIT_CHANGE
+                elif following is not None or before is not None:
+                    change = NO_SPLIT_CHANGE + 1 + size - merges
+                else:
+                    change = NO_SPLIT_CHANGE + size - block.size - merges
                 block.state = FREE
                 journal = self._journal
                 journal += size | FREED | home.pool.tag, requested, change
                 shelf = home.shelves.get(block.size)
-                if shelf is None or block.pointer not in shelf.present:
+                if shelf is None:
                     home.add(block)
+                elif not shelf or shelf[0] != block.pointer:
+                    heappush(shelf, block.pointer)
                 if len(journal) > LIMIT:
                     self._store.tidy()
                 return

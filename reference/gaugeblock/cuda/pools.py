@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Generator, Iterator
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from .block import FREE, Block
@@ -13,25 +13,13 @@ if TYPE_CHECKING:
     from .private_pools import PrivatePool
 
 
-class Shelf:
-    """Addresses at which blocks of one size became free, as a heap, and the same as a set.
-
-    An entry is not taken away when its block is merged into another or handed out, but when a search comes upon it;
-    a block that becomes free again at the same address and size then needs no new one.
-    """
-
-    __slots__ = ("addresses", "present")
-
-    def __init__(self) -> None:
-        self.addresses: list[int] = []
-        self.present: set[int] = set()
-
-
 class FreeBlocks:
     """The free blocks of one stream in one pool, found by size, the lowest address first among equals.
 
-    The list of sizes is short: the sizes of free blocks are multiples of 512, all different there, and together no
-    more than the memory of the device.
+    A shelf is a heap of addresses at which blocks of one size became free. An entry is not taken away when its block
+    is handed out or merged into another, but when a search comes upon it; so an address may stand there in vain, or
+    twice, until `purge`. The list of sizes is short: those of free blocks are multiples of 512, all different there,
+    and together no more than the memory of the device.
     """
 
     __slots__ = ("blocks", "pool", "shelves", "sizes", "stream", "unmapped")
@@ -40,7 +28,7 @@ class FreeBlocks:
         self.pool = pool
         self.stream = stream
         self.blocks = blocks
-        self.shelves: dict[int, Shelf] = {}
+        self.shelves: dict[int, list[int]] = {}
         self.sizes: list[int] = []
         self.unmapped: list[int] = []
         """Addresses of unmapped blocks of expandable segments, in order."""
@@ -49,73 +37,65 @@ class FreeBlocks:
         """Let a block, which is free and merged, be found."""
         shelf = self.shelves.get(block.size)
         if shelf is None:
-            shelf = self.shelves[block.size] = Shelf()
+            self.shelves[block.size] = [block.pointer]
             insort(self.sizes, block.size)
-        if block.pointer not in shelf.present:
-            shelf.present.add(block.pointer)
-            heappush(shelf.addresses, block.pointer)
+        elif not shelf or shelf[0] != block.pointer:
+            heappush(shelf, block.pointer)
 
     def find(self, size: int) -> Block | None:
         """The smallest free block of at least `size` bytes, the lowest among equals; it stays where it is."""
-        sizes = self.sizes
+        sizes, shelves, blocks = self.sizes, self.shelves, self.blocks
         place = bisect_left(sizes, size)
         while place < len(sizes):
-            block = self.lowest(sizes[place])
-            if block is not None:
-                return block
-            del self.shelves[sizes[place]], sizes[place]
-        return None
-
-    def lowest(self, size: int) -> Block | None:
-        """The lowest free block of exactly `size` bytes; entries that are none any more are dropped."""
-        shelf = self.shelves[size]
-        addresses, blocks = shelf.addresses, self.blocks
-        while addresses:
-            block = blocks.get(addresses[0])
-            if block is not None and block.state == FREE and block.size == size and block.home is self:
-                return block
-            shelf.present.remove(heappop(addresses))
+            exact = sizes[place]
+            shelf = shelves[exact]
+            while shelf:
+                block = blocks.get(shelf[0])
+                if block is not None and block.state == FREE and block.size == exact and block.home is self:
+                    return block
+                heappop(shelf)
+            del shelves[exact], sizes[place]
         return None
 
     def from_size(self, size: int) -> Generator[Block, None, None]:
         """The free blocks of at least `size` bytes, by size and address. Nothing may change meanwhile."""
-        for number in range(bisect_left(self.sizes, size), len(self.sizes)):
-            exact = self.sizes[number]
+        for place in range(bisect_left(self.sizes, size), len(self.sizes)):
+            exact = self.sizes[place]
             shelf = self.shelves[exact]
             taken: list[int] = []
             try:
-                while (block := self.lowest(exact)) is not None:
-                    taken.append(heappop(shelf.addresses))
-                    yield block
+                while shelf:
+                    address = heappop(shelf)
+                    if self._stands(address, exact) and not (taken and taken[-1] == address):
+                        taken.append(address)
+                        yield self.blocks[address]
             finally:
                 for address in taken:
-                    heappush(shelf.addresses, address)
+                    heappush(shelf, address)
+
+    def _stands(self, address: int, size: int) -> bool:
+        """Whether an entry has a free block behind it."""
+        block = self.blocks.get(address)
+        return block is not None and block.state == FREE and block.size == size and block.home is self
 
     def __iter__(self) -> Iterator[Block]:
-        return iter(sorted(self._all(), key=lambda block: (block.size, block.pointer)))
-
-    def _all(self) -> Iterator[Block]:
-        for size, shelf in self.shelves.items():
-            for address in shelf.addresses:
-                block = self.blocks.get(address)
-                if block is not None and block.state == FREE and block.size == size and block.home is self:
-                    yield block
+        """The free blocks by size and address."""
+        for size in self.sizes:
+            for address in sorted(set(self.shelves[size])):
+                if self._stands(address, size):
+                    yield self.blocks[address]
 
     def entries(self) -> int:
         """How many entries there are, those that no block stands behind included."""
-        return sum(len(shelf.addresses) for shelf in self.shelves.values())
+        return sum(map(len, self.shelves.values()))
 
     def purge(self) -> None:
-        """Drop the entries that no block stands behind."""
-        kept: dict[int, Shelf] = {}
-        for block in self._all():
-            shelf = kept.setdefault(block.size, Shelf())
-            shelf.addresses.append(block.pointer)
-        for shelf in kept.values():
-            heapify(shelf.addresses)
-            shelf.present.update(shelf.addresses)
+        """Drop the entries that no block stands behind, and second ones."""
+        kept: dict[int, list[int]] = {}
+        for block in self:
+            kept.setdefault(block.size, []).append(block.pointer)
         self.shelves = kept
-        self.sizes = sorted(kept)
+        self.sizes = list(kept)
 
     def add_unmapped(self, block: Block) -> None:
         insort(self.unmapped, block.pointer)

@@ -45,6 +45,15 @@ COMPLETED: Final = 6
 NO_SPLIT_CHANGE: Final = 2
 """The third int of an entry: the change of inactive_split_bytes, a multiple of 512, plus that of inactive_split + 2."""
 
+_JOURNALED: Final = (
+    "allocation",
+    "allocated_bytes",
+    "active",
+    "active_bytes",
+    "requested_bytes",
+    "inactive_split",
+    "inactive_split_bytes",
+)
 LIMIT: Final = 3 * 8192
 """Ints in the journal at which the figures are brought up to date."""
 _SHORT: Final = 3 * 24
@@ -69,16 +78,12 @@ class Stat:
             self.current += amount
             self.freed -= amount
 
-    def add_series(self, amounts: np.ndarray[Any, np.dtype[np.int64]]) -> None:
-        """Change the current value by each of `amounts`, one after the other."""
-        if not amounts.size:
-            return
-        course = amounts.cumsum()
-        grown = int(amounts[amounts > 0].sum())
-        self.peak = max(self.peak, self.current + int(course.max()))
-        self.current += int(course[-1])
+    def add_course(self, highest: int, last: int, grown: int) -> None:
+        """The value went up by `grown` and down as well, was at most `highest` above what it was, and is `last`."""
+        self.peak = max(self.peak, self.current + highest)
+        self.current += last
         self.allocated += grown
-        self.freed += grown - int(course[-1])
+        self.freed += grown - last
 
     def as_dict(self) -> dict[str, int]:
         return {"current": self.current, "peak": self.peak, "allocated": self.allocated, "freed": self.freed}
@@ -141,16 +146,9 @@ class Statistics:
             size, what, tag = code & -512, code & 6, code & 1
             given = {MALLOC: 1, FREED: -1, REQUESTED: -1, COMPLETED: 0}[what]
             active = {MALLOC: 1, FREED: -1, REQUESTED: 0, COMPLETED: -1}[what]
-            changes = {
-                "allocation": given,
-                "allocated_bytes": given * size,
-                "active": active,
-                "active_bytes": active * size,
-                "requested_bytes": active * requested,
-                "inactive_split": (split & 511) - NO_SPLIT_CHANGE,
-                "inactive_split_bytes": split & -512,
-            }
-            for family, change in changes.items():
+            changes = (given, given * size, active, active * size, active * requested,
+                       (split & 511) - NO_SPLIT_CHANGE, split & -512)  # fmt: skip
+            for family, change in zip(_JOURNALED, changes, strict=True):
                 if change:
                     stats = self.families[family]
                     stats[0].add(change)
@@ -160,25 +158,29 @@ class Statistics:
 
     def _settle_many(self) -> None:
         entries = np.frombuffer(array("q", self.journal), np.int64).reshape(-1, 3)
-        code, requested, split = entries.T
+        code, requested, split = np.ascontiguousarray(entries.T)
         size, what = code & -512, code & 6
         given = (what == MALLOC).astype(np.int64) - ((what == FREED) | (what == REQUESTED))
         active = (what == MALLOC).astype(np.int64) - ((what == FREED) | (what == COMPLETED))
-        changes = {
-            "allocation": given,
-            "allocated_bytes": given * size,
-            "active": active,
-            "active_bytes": active * size,
-            "requested_bytes": active * requested,
-            "inactive_split": (split & 511) - NO_SPLIT_CHANGE,
-            "inactive_split_bytes": split & -512,
-        }
-        large = (code & 1).astype(bool)
-        for family, amounts in changes.items():
-            for stat, part in zip(self.families[family], (amounts, amounts[~large], amounts[large]), strict=True):
-                stat.add_series(part)
+        changes = np.empty((len(POOLS), len(_JOURNALED), len(entries)), np.int64)
+        whole = changes[0]
+        whole[0] = given
+        whole[1] = given * size
+        whole[2] = active
+        whole[3] = active * size
+        whole[4] = active * requested
+        whole[5] = (split & 511) - NO_SPLIT_CHANGE
+        whole[6] = split & -512
+        np.multiply(whole, code & 1, out=changes[2])
+        np.subtract(whole, changes[2], out=changes[1])
+        for pool, families in enumerate(zip(*_courses(changes), strict=True)):
+            for family, course in zip(_JOURNALED, zip(*families, strict=True), strict=True):
+                self.families[family][pool].add_course(*course)
         if self.oversize_from is not None:
-            self.oversize["oversize_allocations"].add_series(given[size >= self.oversize_from])
+            oversize = given[None, size >= self.oversize_from]
+            if oversize.size:
+                ((highest,), (last,), (grown,)) = _courses(oversize)
+                self.oversize["oversize_allocations"].add_course(highest, last, grown)
 
     def reset_peak(self) -> None:
         """Let every peak be the current value."""
@@ -206,6 +208,13 @@ class Statistics:
         found |= self.counters
         found["max_split_size"] = -1 if self.max_split_size is None else self.max_split_size
         return found
+
+
+def _courses(changes: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[Any, Any, Any]:
+    """Of each row of changes: the highest sum on the way, the last one, and the sum of those above 0, as lists."""
+    grown = np.maximum(changes, 0).sum(axis=-1)
+    course = np.cumsum(changes, axis=-1)
+    return course.max(axis=-1).tolist(), course[..., -1].tolist(), grown.tolist()
 
 
 def _by_pool(stats: list[Stat]) -> dict[str, dict[str, int]]:
