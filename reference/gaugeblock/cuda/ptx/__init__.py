@@ -17,7 +17,8 @@
 `prepare(...).plan(values)` takes some microseconds. Contiguous operands (and inputs of one element) are read 16 bytes
 at a time where they are aligned; everything else goes through the strides, with 32-bit indices where they reach. Images
 are kept on disk by content, in the folder of the CPU's objects. `host_grid.run(kernel, shape, strides, values)` walks
-through the same grid on this processor, which is how kernels are tested where there is no GPU.
+through the same grid on this processor, and `emulation.Machine(image)` runs the PTX itself, instruction by instruction:
+so are kernels tested where there is no GPU.
 """
 
 from __future__ import annotations
