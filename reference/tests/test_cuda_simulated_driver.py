@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from threading import Event as Flag
 from threading import Lock, Thread
@@ -45,6 +46,17 @@ def test_memory_is_counted_and_given_back(backed: bool) -> None:
     assert driver.malloc(0, 0) == 0
     driver.free(0, 0)
     assert driver.live(0) == NOTHING
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems may count memory that nobody touches")
+def test_a_device_may_be_larger_than_the_host() -> None:
+    driver = SimulatedDriver(total_memory=2 << 40)
+    pointer, address = driver.malloc(0, 1 << 40), driver.address_reserve(0, 9 << 38)
+    for place in (0, (1 << 40) - 1):
+        driver.memset(0, pointer + place, 7, 1, 0)
+    driver.synchronize(0)
+    assert read_bytes(pointer + (1 << 40) - 2, 2) == b"\0\7"
+    driver.address_free(0, address, 9 << 38)
 
 
 def test_copies_wait_for_their_stream_and_pinned_memory_shows_old_bytes_before(driver: SimulatedDriver) -> None:

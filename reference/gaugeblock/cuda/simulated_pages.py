@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import sys
 import tempfile
 import weakref
 from itertools import count
@@ -23,7 +24,8 @@ _MAP_FIXED = 0x10
 _FAILED = ctypes.c_void_p(-1).value
 _PUNCH_HOLE_KEEP_SIZE = 3
 _READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
-_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0)
+_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
+"""Python names it from 3.13 on."""
 _ANONYMOUS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
 
 _libc = ctypes.CDLL(None, use_errno=True)
