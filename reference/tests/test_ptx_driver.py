@@ -1,4 +1,4 @@
-"""Launch plans through a driver: the simulated device checks every launch, and the host walks the grid in its place."""
+"""Launch plans through a driver: the simulated device checks every launch; the host runs the grid, or its PTX."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from gaugeblock.core.dtype import bool_, complex64, float16, float32, int64
 from gaugeblock.cuda import ptx
+from gaugeblock.cuda.ptx.emulation import Machine
 from gaugeblock.cuda.ptx.host_grid import stand_in
+from gaugeblock.cuda.ptx.layout import Layout
 from gaugeblock.cuda.simulated_driver import SimulatedDriver
+from gaugeblock.cuda.simulated_modules import StandIn
 from gaugeblock.kernels.operand import Immediate
 from gaugeblock.kernels.pointwise import PointwiseKernel
 from gaugeblock.operators.element_loop import formula_kernel
@@ -21,7 +24,8 @@ Array = np.ndarray[Any, Any]
 class Device:
     """One device with what a launch needs: arrays on it, kernels loaded and stood in for."""
 
-    def __init__(self) -> None:
+    def __init__(self, emulated: bool) -> None:
+        self.emulated = emulated
         self.driver = SimulatedDriver(devices=1, total_memory=1 << 24, backed=True)
         self.stream = self.driver.stream_create(0)
 
@@ -43,13 +47,21 @@ class Device:
         plan = prepared.plan(values, fault)
         module = self.driver.module_load(0, plan.image)
         function = self.driver.module_function(0, module, plan.name)
-        self.driver.define_kernel(plan.name, stand_in(kernel, prepared.on_grid(values).layout))
+        self.driver.define_kernel(plan.name, self.walk(kernel, prepared.on_grid(values).layout, plan))
         self.driver.launch(0, function, plan.grid, plan.block, plan.shared_bytes, self.stream, plan.arguments)
 
 
-@pytest.fixture
-def device() -> Device:
-    return Device()
+    def walk(self, kernel: PointwiseKernel, layout: Layout, plan: ptx.LaunchPlan) -> StandIn:
+        """What runs in the kernel's place: the host's grid, or the emulator with the very image."""
+        if not self.emulated:
+            return stand_in(kernel, layout)
+        machine = Machine(plan.image)
+        return lambda grid, block, shared_bytes, values: machine.run(plan.name, grid, block, plan.arguments)
+
+
+@pytest.fixture(params=[False, True], ids=["grid", "emulated"])
+def device(request: pytest.FixtureRequest) -> Device:
+    return Device(request.param)
 
 
 @pytest.mark.parametrize("dtype", [float16, float32, complex64, int64], ids=lambda dtype: dtype.name)

@@ -24,8 +24,10 @@ from gaugeblock.core.dtype import (
     int64,
     uint8,
 )
+from gaugeblock.cuda import ptx
 from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.cuda.ptx.divider import divided, magic
+from gaugeblock.cuda.ptx.emulation import Machine
 from gaugeblock.cuda.ptx.layout import layout_of
 from gaugeblock.iteration.config import COMPARISON
 from gaugeblock.iteration.split import INT32_MAX
@@ -138,7 +140,11 @@ def test_64_bit_indices_reach_everything() -> None:
         one = np.ones(1, np.float32)
         values = [out.ctypes.data, ctypes.addressof(buffer), one.ctypes.data]
         host_grid.run(ADD[float32], shape, strides, values, blocks=2)
+        emulated = np.zeros_like(out)
+        plan = ptx.launch_plan(ADD[float32], shape, strides, [emulated.ctypes.data, *values[1:]])
+        Machine(plan.image).run(plan.name, (2, 1, 1), (3, 1, 1), plan.arguments)
         del buffer
+    np.testing.assert_array_equal(emulated, out)
     np.testing.assert_array_equal(out, np.arange(12, dtype=np.float32).reshape(3, 4) + 1)
 
 

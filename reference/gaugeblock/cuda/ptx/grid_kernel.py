@@ -20,6 +20,7 @@ from ...kernels.loops import raw_lanes
 from ...kernels.lower import Emitter
 from ...kernels.operand import Memory
 from .layout import Layout
+from .strided_places import geometry_length, strided_places
 from .target import BLOCK, Target
 
 THREAD_NUMBERS = ("tid", "ctaid", "ntid", "nctaid")
@@ -51,11 +52,6 @@ def parameters(body: Body, layout: Layout, target: Target) -> list[Parameter]:
     return found
 
 
-def geometry_length(layout: Layout, operands: int) -> int:
-    """Numbers in the geometry of a strided layout."""
-    return (layout.ndim - 1) * (3 if layout.bits == 32 else 1) + layout.ndim * operands
-
-
 class GridWriter:
     """Writes the kernel of a body in one layout for one target."""
 
@@ -63,6 +59,7 @@ class GridWriter:
         self.body = body
         self.layout = layout
         self.target = target
+        self.space = target.space
         self.declarations = declarations
         self.index = f"i{layout.bits}"
         self.code = Emitter(1, "x", declarations)
@@ -142,12 +139,13 @@ class GridWriter:
     def _places(self, index: str, width: int) -> dict[str, str]:
         """The address of each operand's elements at a step."""
         if self.layout.ndim:
-            return self._strided_places(index)
+            names = [operand.name for operand in self.body.memory]
+            return strided_places(self.code, self.layout, names, index, self.space)
         places = {}
         for operand in self.body.memory:
             if operand.name not in self.taken:
                 whole = f"[{operand.itemsize * width} x i8]"
-                at = f"ptr{self.target.space} %{operand.name}, {self.index} {index}"
+                at = f"ptr{self.space} %{operand.name}, {self.index} {index}"
                 places[operand.name] = self.code.register(f"getelementptr {whole}, {at}")
         return places
 
@@ -183,7 +181,7 @@ class GridWriter:
 
     def _read(self, operand: Memory, place: str, width: int) -> str:
         type = _many(operand, width)
-        return self.code.register(f"load {type}, ptr{self.target.space} {place}, align {_alignment(operand, width)}")
+        return self.code.register(f"load {type}, ptr{self.space} {place}, align {_alignment(operand, width)}")
 
     def _component(self, emitter: Emitter, operand: Memory, read: str, width: int, place: int) -> str:
         if width * operand.components == 1:
@@ -198,12 +196,12 @@ class GridWriter:
             for index, value in enumerate(values):
                 given = f"{operand.storage.ir} {value}, i32 {index}"
                 whole = self.code.register(f"insertelement {type} {whole}, {given}")
-        address = f"ptr{self.target.space} {place}, align {_alignment(operand, width)}"
+        address = f"ptr{self.space} {place}, align {_alignment(operand, width)}"
         self.code.lines.append(f"  store {type} {whole}, {address}")
 
     def _report(self, name: str, faults: list[str]) -> None:
         """Store 1 at the address of faults when there is one and a guard failed."""
-        failed, pointer = faults[0], f"ptr{self.target.space} %fault"
+        failed, pointer = faults[0], f"ptr{self.space} %fault"
         for fault in faults[1:]:
             failed = self.code.register(f"or i1 {failed}, {fault}")
         wanted = self.code.register(f"icmp ne {pointer}, null")
@@ -215,44 +213,6 @@ class GridWriter:
 
     def _strided(self, first: str, step: str) -> None:
         self._loop("steps", first, "%n", step, 1)
-
-    def _number(self, place: int) -> str:
-        """A number of the geometry."""
-        length = geometry_length(self.layout, len(self.body.memory))
-        at = self.code.register(f"getelementptr [{length} x {self.index}], ptr %geometry, i64 0, i64 {place}")
-        return self.code.register(f"load {self.index}, ptr {at}, align {self.layout.bits // 8}")
-
-    def _divided(self, value: str, dim: int) -> str:
-        """value // sizes[dim]."""
-        if self.layout.bits == 64:
-            return self.code.register(f"udiv i64 {value}, {self._number(dim)}")
-        inner = self.layout.ndim - 1
-        multiplier, shift = self._number(inner + dim), self._number(2 * inner + dim)
-        wide = [self.code.register(f"zext i32 {number} to i64") for number in (value, multiplier)]
-        product = self.code.register(f"mul i64 {wide[0]}, {wide[1]}")
-        high = self.code.register(f"trunc i64 {self.code.register(f'lshr i64 {product}, 32')} to i32")
-        return self.code.register(f"lshr i32 {self.code.register(f'add i32 {high}, {value}')}, {shift}")
-
-    def _strided_places(self, index: str) -> dict[str, str]:
-        code, type, ndim = self.code, self.index, self.layout.ndim
-        left, coordinates = index, []
-        for dim in range(ndim - 1):
-            above = self._divided(left, dim)
-            whole = code.register(f"mul {type} {above}, {self._number(dim)}")
-            coordinates.append(code.register(f"sub {type} {left}, {whole}"))
-            left = above
-        coordinates.append(left)
-        start = geometry_length(self.layout, 0)
-        places = {}
-        for position, operand in enumerate(self.body.memory):
-            offset = "0"
-            for dim, coordinate in enumerate(coordinates):
-                stride = self._number(start + position * ndim + dim)
-                moved = code.register(f"mul {type} {coordinate}, {stride}")
-                offset = moved if offset == "0" else code.register(f"add {type} {offset}, {moved}")
-            at = f"ptr{self.target.space} %{operand.name}, {type} {offset}"
-            places[operand.name] = code.register(f"getelementptr i8, {at}")
-        return places
 
 
 def _many(operand: Memory, width: int) -> str:

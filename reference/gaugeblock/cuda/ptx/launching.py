@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 from ...kernels.lower import reachable
 from ...kernels.operand import Immediate, number_kind
 from ...kernels.pointwise import PointwiseKernel
-from .divider import magic
-from .grid_kernel import geometry_length
 from .image import body_of, image_of
 from .layout import Ints, Layout, fitting_width, layout_of
+from .strided_places import geometry
 from .target import BLOCK, DEFAULT_CAPABILITY, Capability, Target, device_target
 
 MAX_PARAMETER_BYTES = 4096
@@ -136,19 +135,6 @@ class PreparedLaunch:
         width = fitting_width(self.layout, addresses, self.itemsizes) if self.layout.width > 1 else 1
         faults = (ctypes.c_uint64(fault),) if self.guarded else ()
         return width, (*map(ctypes.c_uint64, addresses), *numbers, *self.tail, *faults)
-
-
-def geometry(layout: Layout, shape: Ints, strides: Sequence[Ints]) -> Any:
-    """The geometry parameter of a strided kernel, an array of ctypes (see grid_kernel)."""
-    inner = shape[:-1]
-    numbers = [*inner]
-    if layout.bits == 32:
-        factors = [magic(size) for size in inner]
-        numbers += [multiplier for multiplier, _ in factors]
-        numbers += [shift for _, shift in factors]
-    numbers += [step for steps in strides for step in steps]
-    type = ctypes.c_uint32 if layout.bits == 32 else ctypes.c_uint64
-    return (type * geometry_length(layout, len(strides)))(*[number & ((1 << layout.bits) - 1) for number in numbers])
 
 
 @functools.lru_cache(maxsize=4096)

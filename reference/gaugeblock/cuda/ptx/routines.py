@@ -9,9 +9,8 @@ from ...kernels.declarations import Declarations
 from ...kernels.expression import F32, F64, Lane, LaneType
 from ...kernels.lower import Emitter
 from ...kernels.runtime import ROUTINES
-from . import gamma, remainder
+from . import complex_functions, complex_inverses, gamma, remainder
 from .angles import LARGE
-from .complex_functions import COMPLEX
 from .target import Target
 
 PREFIX = "@gb_grid_"
@@ -23,6 +22,13 @@ FORMULAS: dict[str, Callable[..., Lane]] = {
     "gb_extended_lgamma": gamma.lgamma,
 }
 """Functions of real lanes by the names of the routines that they stand for."""
+COMPLEX: dict[str, Callable[..., Complex]] = {
+    "cexp": complex_functions.exponential, "clog": complex_functions.logarithm, "csqrt": complex_functions.root,
+    "cpow": complex_functions.power,
+    **{f"c{name}": getattr(complex_functions, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{f"ca{name}": getattr(complex_inverses, f"a{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+}  # fmt: skip
+"""Functions of complex float64 lanes by C's names."""
 TEXTS = {"fmod": remainder.fmod}
 
 
