@@ -6,6 +6,7 @@ import gc
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import gaugeblock as gb
@@ -103,3 +104,25 @@ def test_nothing_is_left_of_streams_and_tensors(driver: Any) -> None:
     live = driver.live(0)
     assert (live.pointers, live.bytes, live.pinned, live.pending) == (0, 0, 0, 0)
     assert live.events <= 1, "the allocator keeps its event for the next time"
+
+
+def test_threads_share_the_memory_of_a_device(driver: Any) -> None:
+    wrong: list[object] = []
+
+    def use(number: int) -> None:
+        side = gb.cuda.Stream()
+        with gb.cuda.stream(side):
+            for turn in range(30):
+                x = gb.full((1000,), float(turn), device="cuda")
+                found = (x * 2 + number)[999].item()
+                if found != 2 * turn + number:
+                    wrong.append((number, turn, found))
+
+    threads = [Thread(target=use, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    gc.collect()
+    gb.cuda.empty_cache()
+    assert not wrong and driver.live(0).pointers == 0

@@ -49,7 +49,8 @@ class Runtime:
         if found is None:
             from .device_memory import DeviceMemory
 
-            found = self._memories[index] = DeviceMemory(self.driver, index, os.environ.get(CONFIG_VARIABLE, ""))
+            made = DeviceMemory(self.driver, index, os.environ.get(CONFIG_VARIABLE, ""))
+            found = self._memories.setdefault(index, made)
         return found
 
     def made_memories(self) -> list[DeviceMemory]:
@@ -60,7 +61,7 @@ class Runtime:
         """The default generator of a device."""
         found = self._generators.get(index)
         if found is None:
-            found = self._generators[index] = Generator(self.devices[index])
+            found = self._generators.setdefault(index, Generator(self.devices[index]))
         return found
 
 

@@ -231,14 +231,16 @@ class PinnedMemory:
 
 
 _latest: list[PinnedMemory] = []
+_making = RLock()
 
 
 def pinned_memory() -> PinnedMemory:
     """The pinned memory of the driver in use. RuntimeError when there is no driver."""
     driver = get_driver()
-    if not _latest or _latest[0].driver is not driver:
-        _latest[:] = [PinnedMemory(driver)]
-    return _latest[0]
+    with _making:
+        if not _latest or _latest[0].driver is not driver:
+            _latest[:] = [PinnedMemory(driver)]
+        return _latest[0]
 
 
 def host_memory_stats() -> dict[str, float]:
