@@ -83,8 +83,56 @@ def test_failures_tell_what_was_free() -> None:
     assert one.first is not None
     assert (one.first.event, one.first.size) == (6, 9 * MIB)
     assert (one.first.at.free, one.first.at.largest_free, one.first.at.free_blocks) == (10 * MIB, 5 * MIB, 2)
-    text = report.replay_text(one)
-    assert "first failure          event 6, 9.00 MiB asked for; 10.0 MiB were free in 2 blocks, the largest of" in text
+    assert report.replay_text(one).splitlines()[-4:] == [
+        "first failure          event 6, 9.00 MiB asked for",
+        "                       10.0 MiB in use",
+        "                       10.0 MiB left on the device, of which 20.0 MiB were wanted",
+        "                       10.0 MiB free, but in pieces that are too small: 2 blocks, the largest of 5.00 MiB",
+    ]
+
+
+def test_failures_tell_whose_the_free_memory_is() -> None:
+    trace = Trace()
+    kept = [trace.alloc(12 * MIB, stream) for stream in (0, 0, 7)]
+    pieces = [trace.alloc(size * MIB, stream, pool=pool) for size, stream, pool in (
+        (4, 0, (0, 0)), (5, 0, (0, 0)), (4, 7, (0, 0)), (5, 7, (0, 0)), (4, 0, (0, 1)), (5, 0, (0, 1)), (1, 0, (0, 0))
+    )]  # fmt: skip
+    for block in pieces[::2]:
+        trace.free(block)
+    trace.alloc(64 * MIB)
+    first = replay(trace, device_memory=120 * MIB).first
+    assert first is not None
+    assert (first.event, first.rounded, first.segment, first.device_left) == (14, 64 * MIB, 64 * MIB, 24 * MIB)
+    assert first.too_small == (15 * MIB, 2, 11 * MIB)
+    assert first.other_streams == (15 * MIB, 2, 11 * MIB)
+    assert first.other_pools == (15 * MIB, 2, 11 * MIB)
+    assert first.missed == (0, 0, 0)
+    assert len(kept) == 3 and len(first.lines()) == 5
+
+
+def test_a_failure_as_json() -> None:
+    value = report.replay_value(replay(holes(), device_memory=30 * MIB))
+    assert json.loads(json.dumps(value)) == value
+    assert value["first"]["too_small"] == {"total": 10 * MIB, "blocks": 2, "largest": 5 * MIB}
+    assert value["first"]["at"]["scattered"] == 0.5
+
+
+def test_failures_tell_what_pytorch_misses() -> None:
+    trace = Trace()
+    first = trace.alloc(9 * MIB)
+    trace.alloc(9 * MIB)
+    trace.record_stream(first, 1)
+    trace.free(first)
+    trace.alloc(9 * MIB)
+    assert replay(trace, device_memory=20 * MIB).fits
+    failed = replay(trace, device_memory=20 * MIB, mode="faithful").first
+    assert failed is not None
+    assert failed.missed == (9 * MIB, 1, 9 * MIB)
+    assert failed.too_small == (2 * MIB, 1, 2 * MIB)
+    assert failed.lines()[3] == (
+        "9.00 MiB free and large enough, but not looked at again after waiting for events: "
+        "1 block, the largest of 9.00 MiB"
+    )
 
 
 def test_the_free_of_a_failed_request_is_left_out() -> None:

@@ -18,18 +18,10 @@ from ..out_of_memory import OutOfMemoryError
 from .fragmentation import Fragmentation, fragmentation_of
 from .problem import ConfigProblem
 from .replay_device import ReplayDevice
+from .shortage import Shortage, shortage_of
 from .snapshot import Segment
 from .snapshot_shape import checked
-from .trace import ALLOC, ATTEMPT, EMPTY_CACHE, FREE, RECORD_STREAM, Trace
-
-
-@dataclass(frozen=True)
-class OutOfMemory:
-    """A request that failed: its place in the trace, the bytes asked for, and the state of the cache at that time."""
-
-    event: int
-    size: int
-    at: Fragmentation
+from .trace import ALLOC, ATTEMPT, DEFAULT_POOL, EMPTY_CACHE, FREE, RECORD_STREAM, Trace
 
 
 @dataclass(frozen=True)
@@ -57,7 +49,7 @@ class Replay:
     out_of_memory: int
     attempts: int
     attempts_fit: int
-    first: OutOfMemory | None
+    first: Shortage | None
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -145,7 +137,7 @@ class _Run:
         self.pools: dict[tuple[int, int], Any] = {}
         self.lanes: list[tuple[int, int]] = []
         self.failures = self.attempts = self.attempts_fit = 0
-        self.first: OutOfMemory | None = None
+        self.first: Shortage | None = None
         self.peak_event = -1
         self.peak = 0
         self.reserved: list[tuple[int, int]] = []
@@ -172,8 +164,8 @@ class _Run:
                         pointers[block] = malloc(size, streams[stream])
                     else:
                         pointers[block] = self._malloc(size, stream, pools.get(block))
-                except OutOfMemoryError:
-                    self._failed(at, size)
+                except OutOfMemoryError as error:
+                    self._failed(at, size, stream, pools.get(block), error)
                 if driver.changed:
                     self._changed(at)
             elif kind == RECORD_STREAM:
@@ -217,17 +209,18 @@ class _Run:
         self.attempts += 1
         try:
             pointer = self._malloc(size, stream, None)
-        except OutOfMemoryError:
-            self._failed(at, size)
+        except OutOfMemoryError as error:
+            self._failed(at, size, stream, None, error)
         else:
             self.attempts_fit += 1
             self.allocator.free(pointer)
         self._changed(at)
 
-    def _failed(self, at: int, size: int) -> None:
+    def _failed(self, at: int, size: int, stream: int, pool: tuple[int, int] | None, error: OutOfMemoryError) -> None:
         self.failures += 1
         if self.first is None:
-            self.first = OutOfMemory(at, size, fragmentation_of(self.segments()))
+            own = DEFAULT_POOL if pool is None else self.pools[pool]
+            self.first = shortage_of(at, size, self.streams[stream], own, self.segments(), error.figures)
 
     def segments(self) -> list[Segment]:
         """What the allocator holds, by address."""

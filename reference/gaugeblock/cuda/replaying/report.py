@@ -8,6 +8,7 @@ from typing import Any
 from .fragmentation import Fragmentation, fragmentation_of
 from .replay import Replay
 from .replay_device import UNLIMITED
+from .shortage import Pieces
 from .snapshot import ACTIVE, INACTIVE, PENDING, Snapshot
 from .sweep import Sweep, recommendation
 from .units import counted, size_text
@@ -52,12 +53,8 @@ def replay_text(one: Replay, smallest: int | None = None) -> str:
     if one.attempts:
         rows.append(["failed when recorded", f"{one.attempts}, of which {one.attempts_fit} are served here"])
     if one.first is not None:
-        there = one.first.at
-        rows.append([
-            "first failure",
-            f"event {one.first.event}, {size_text(one.first.size)} asked for; {size_text(there.free)} were free in "
-            f"{there.free_blocks} blocks, the largest of {size_text(there.largest_free)}",
-        ])  # fmt: skip
+        rows.append(["first failure", f"event {one.first.event}, {size_text(one.first.size)} asked for"])
+        rows += [["", line] for line in one.first.lines()]
     width = max(len(row[0]) for row in rows)
     lines = [f"{name.ljust(width)}  {value}" for name, value in rows]
     return "\n".join([*lines, *(f"note: {note}" for note in one.notes)]) + "\n"
@@ -92,6 +89,9 @@ def replay_value(one: Replay, smallest: int | None = None) -> dict[str, Any]:
     value["at_peak"] |= _shares(one.at_peak)
     if one.first is not None:
         value["first"]["at"] |= _shares(one.first.at)
+        for name, part in value["first"].items():
+            if isinstance(part, Pieces):
+                value["first"][name] = part._asdict()
     return {"schema": SCHEMA, **value, "fits": one.fits} | ({"smallest_device": smallest} if smallest else {})
 
 
