@@ -97,8 +97,9 @@ class AllocatorCore:
         self._blocks = self._store.blocks
         self._journal = self._store.statistics.journal
         self._chosen: AllocatorConfig | None = None
-        self._quick = False
-        """Whether nothing but cached blocks of everybody's pools need be looked at, by the four below."""
+        self._quick = self._quick_free = self._polls = False
+        """Whether nothing but cached blocks of everybody's pools need be looked at, by the four below; whether a free
+        does no more than give back; whether events are to be looked at first."""
         self._divisions: tuple[int, ...] = ()
         self._oversize = EXBIBYTE
         self._expands = False
@@ -111,14 +112,9 @@ class AllocatorCore:
 
     def _choose_path(self) -> None:
         store, config = self._store, self._store.config
-        self._quick = not (
-            self._late
-            or self._uses.waiting
-            or store.history.active
-            or store.private.captures
-            or store.collects_garbage
-            or store.ages
-        )
+        self._quick_free = not (self._late or store.history.active or store.collects_garbage or store.ages)
+        self._quick = self._quick_free and not store.private.captures
+        self._polls = self._uses.waiting
         if config is not self._chosen:
             self._chosen = config
             self._divisions = config.roundup_power2_divisions
@@ -187,6 +183,11 @@ class AllocatorCore:
     def _complete(self, block: Block) -> None:
         self._store.take_back(block, None, COMPLETED)
 
+    def _poll(self) -> None:
+        """Look at the events that blocks wait for."""
+        self._uses.process(self._complete)
+        self._polls = self._uses.waiting
+
     def _malloc_slowly(self, size: int, stream: int) -> int:
         store = self._store
         stream = check_int("malloc", "stream", stream)
@@ -234,7 +235,7 @@ class AllocatorCore:
         if pointer:
             self._allocated("free", pointer)
             self._late.append(pointer)
-            self._quick = False
+            self._quick = self._quick_free = False
 
     def _allocated(self, operator: str, pointer: int) -> Block:
         block = self._blocks.get(pointer)

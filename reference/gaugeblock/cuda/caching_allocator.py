@@ -59,6 +59,8 @@ class CachingAllocator(AllocatorCore):
         self._busy = True
         try:
             if self._quick:
+                if self._polls:
+                    self._poll()
                 rounded = round_size(size, self._divisions) if self._divisions else size + 511 & -512
                 small = rounded <= SMALL_LIMIT
                 home = (self._small if small else self._large).get(stream)
@@ -136,7 +138,7 @@ class CachingAllocator(AllocatorCore):
         self._busy = True
         try:
             block = self._blocks.get(pointer)
-            if self._quick and block is not None and block.state == ALLOCATED:
+            if self._quick_free and block is not None and block.state == ALLOCATED:
                 blocks, size, requested, home = self._blocks, block.size, block.requested, block.home
                 merges = 0
                 following, before = block.next, block.previous
