@@ -150,7 +150,7 @@ def _test(argument: Argument) -> tuple[str, str]:
         none = f"{name} is UNSET or {name} is None"
         plain = f"({name}.__class__ is int or {none} or {name}.__class__ is tuple and only_ints({name}))"
         return name, plain
-    return "", f"{name} is None"
+    return "", f"{name} is {argument.default}"
 
 
 def slow_prepared(caller: Caller, name: str) -> Callable[..., Any]:
@@ -273,7 +273,7 @@ def _key(name: str, arguments: tuple[Argument, ...], values: tuple[Any, ...]) ->
             key.append(kind)
         elif argument.kind in PLAIN and _is_plain(argument.kind, value):
             key.append(value)
-        elif argument.kind != "-" or value is not None:
+        elif argument.kind != "-" or value is not argument.default:
             return None
     if not geometries or any(geometry.lazy for geometry in geometries):
         return None

@@ -20,7 +20,7 @@ PARAMETERS: dict[str, str] = {
     "index_add": "self:T dim:i index:T source:T", "index_copy": "self:T dim:i index:T source:T",
     "index_fill": "self:T dim:i index:T value:M",
     "equal": "self:T other:T", "masked_select": "self:T mask:T", "masked_fill": "self:T mask:T value:M",
-    "masked_fill_": "self:T mask:T value:M", "copy_": "self:T src:T",
+    "masked_fill_": "self:T mask:T value:M", "copy_": "self:T src:T non_blocking:-=False",
     "tril": "self:T diagonal:i=0", "triu": "self:T diagonal:i=0", "diag": "self:T diagonal:i=0",
     "flip": "self:T dims:I", "roll": "self:T shifts:D dims:D=()", "repeat": "self:T repeats:I",
     "repeat_interleave": "self:T repeats:i dim:D=None",
