@@ -25,31 +25,27 @@ class Row(NamedTuple):
     needs_limit: bool = False
 
 
+_WHOLE = "blocks from that size on stay whole, for requests of about their size"
+_ROUNDED = "sizes rounded up to parts of powers of two, so that freed blocks fit again"
+_LARGER = "larger segments for requests below 10 MiB; a key that older PyTorch lacks"
+_OLD = "unused blocks go back to the device above that share; older PyTorch sets the fraction by a function only"
+
 CONFIGURATIONS = (
     Row("", "the defaults"),
     Row("expandable_segments:True", "one segment per stream and pool that grows, instead of many of fixed size"),
-    Row("max_split_size_mb:32", "blocks from 32 MiB on stay whole, for requests of about their size"),
-    Row("max_split_size_mb:64", "the same from 64 MiB on"),
-    Row("max_split_size_mb:128", "the same from 128 MiB on"),
-    Row("max_split_size_mb:256", "the same from 256 MiB on"),
-    Row("max_split_size_mb:512", "the same from 512 MiB on"),
-    Row("max_split_size_mb:128,max_non_split_rounding_mb:64", "whole blocks serve requests up to 64 MiB smaller"),
-    Row("roundup_power2_divisions:4", "sizes rounded up to quarters of powers of two, so that blocks fit again"),
-    Row("roundup_power2_divisions:8", "the same to eighths"),
-    Row("roundup_power2_divisions:16", "the same to sixteenths"),
-    Row("expandable_segments:True,roundup_power2_divisions:8", "growing segments and eighths"),
-    Row("max_split_size_mb:128,roundup_power2_divisions:8", "whole large blocks and eighths"),
-    Row("large_segment_size_mb:64", "segments of 64 MiB for requests below 10 MiB"),
-    Row("large_segment_size_mb:128", "the same with 128 MiB"),
-    Row(
-        "garbage_collection_threshold:0.6,per_process_memory_fraction:0.95",
-        "old unused blocks go back to the device above 60% of it",
-        True,
+    *(Row(f"max_split_size_mb:{size}", _WHOLE) for size in (32, 64, 128, 256, 512)),
+    Row("max_split_size_mb:128,max_non_split_rounding_mb:64", f"{_WHOLE}, or up to 64 MiB smaller"),
+    *(Row(f"roundup_power2_divisions:{count}", _ROUNDED) for count in (4, 8, 16)),
+    Row("expandable_segments:True,roundup_power2_divisions:8", f"segments that grow; {_ROUNDED}"),
+    Row("max_split_size_mb:128,roundup_power2_divisions:8", f"{_WHOLE}; {_ROUNDED}"),
+    *(Row(f"large_segment_size_mb:{size}", _LARGER) for size in (64, 128)),
+    *(
+        Row(f"garbage_collection_threshold:{share},per_process_memory_fraction:0.95", _OLD, True)
+        for share in (0.6, 0.8)
     ),
-    Row("garbage_collection_threshold:0.8,per_process_memory_fraction:0.95", "the same above 80%", True),
     Row(
         "max_split_size_mb:128,garbage_collection_threshold:0.8,per_process_memory_fraction:0.95",
-        "whole large blocks, and old ones go back",
+        f"{_WHOLE}; {_OLD}",
         True,
     ),
 )
