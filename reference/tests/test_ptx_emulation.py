@@ -93,7 +93,11 @@ def test_threads_parameters_loops_calls_and_tables() -> None:
   .param .b64 param0;
   st.param.b64 [param0], %rd2;
   .param .b64 retval0;
-  call.uni (retval0), twice, (param0);
+  call.uni (retval0),
+  twice,
+  (
+  param0
+  );
   ld.param.b64 %rd3, [retval0];
   }}
   mov.b64 %rd4, table;

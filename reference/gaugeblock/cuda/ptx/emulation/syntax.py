@@ -100,6 +100,6 @@ def _statement(text: str) -> Statement:
     guard = ""
     if text[0] == "@":
         guard, text = text[1:].split(None, 1)
-    opcode, _, rest = text.partition("\t") if "\t" in text else text.partition(" ")
+    opcode, rest = [*text.split(None, 1), ""][:2]
     operands = tuple(part.strip() for part in _PARTS.findall(rest) if part.strip())
-    return Statement(guard, tuple(opcode.strip().split(".")), operands)
+    return Statement(guard, tuple(opcode.split(".")), operands)
