@@ -13,7 +13,7 @@ from .assertion import assert_near, assert_value, plain
 from .backend import Array, dtype_name, numpy_dtype
 from .comparison import first_mismatch
 from .conversation import Conversation, Handle
-from .trace import Call
+from .trace import Call, names_in
 
 _OBSERVERS = {
     "strides": ("stride", tuple),
@@ -154,8 +154,10 @@ class Judge(Conversation):
         allowed = classes if isinstance(classes, tuple) else (classes,)
         names = " or ".join(c.__name__ for c in allowed)
         _, error = self.attempt(operator, *args, **kwargs)
-        wanted = {h.name for h in _handles((args, kwargs))}
-        call = self.dialect.statement(self.steps()[-1])  # type: ignore[arg-type]
+        step = self.steps()[-1]
+        assert isinstance(step, Call)
+        wanted = {*names_in(step.args), *names_in(step.kwargs)}
+        call = self.dialect.statement(step)
         if isinstance(error, allowed) and (match is None or re.search(match, str(error))):
             return
         self.steps().pop()

@@ -38,9 +38,9 @@ def test_every_class_has_mutants() -> None:
     assert all(m.area in AREA_PACKAGES for m in mutants)
 
 
-# Mutants of registries, modes, loops and autograd show in sequences of calls, those of operators of all families in
+# Mutants of registries, modes, loops, autograd and allocators show in sequences of calls, those of operators of all families in
 # arguments made for them: trials have both, probes do not.
-UNPROBED = ("dispatcher", "kernels", "operators", "autograd")
+UNPROBED = ("dispatcher", "kernels", "operators", "autograd", "allocator")
 
 
 @pytest.mark.parametrize("kind", [kind for kind in CLASSES if kind not in UNPROBED])

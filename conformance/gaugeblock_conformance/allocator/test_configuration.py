@@ -50,6 +50,12 @@ def test_blanks_and_a_last_comma(s: Session) -> None:
 
 
 @requirement("allocator/bad-configuration-is-refused")
+def test_key_value_range_and_sign(s: Session) -> None:
+    for config in ("no_such_key:1", "max_split_size_mb:many", "garbage_collection_threshold:1.5", "max_split_size_mb"):
+        s.expect_raises((RuntimeError, ValueError), "allocator", Machine(config=config))
+
+
+@requirement("allocator/bad-configuration-is-refused")
 @forall(config=hs.sampled_from(BAD))
 def test_bad_configurations(s: Session, config: str) -> None:
     s.expect_raises((RuntimeError, ValueError), "allocator", Machine(config=config))
@@ -75,6 +81,15 @@ def test_forty_mib(s: Session) -> None:
     g.expect_figures(allocated_bytes=60 * MIB, inactive_split=0, oversize_allocations=1, oversize_segments=1)
     g.malloc(10 * MIB)
     g.expect_figures(allocated_bytes=70 * MIB, inactive_split_bytes=20 * MIB)
+
+
+@requirement("allocator/max-split-size-keeps-large-blocks-whole")
+def test_exactly_forty_mib(s: Session) -> None:
+    g = Ground(s, Machine(config=LIMITED))
+    a = g.malloc(50 * MIB)
+    g.free(a)
+    g.expect_same(g.malloc(40 * MIB), a)
+    g.expect_blocks([(50 * MIB, ALLOCATED)])
 
 
 @requirement("allocator/max-split-size-keeps-large-blocks-whole")

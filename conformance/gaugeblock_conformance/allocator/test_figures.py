@@ -288,13 +288,26 @@ def told(text: str, size: int) -> bool:
 
 
 @requirement("allocator/summary-never-fails")
+def test_summary_of_nothing_and_of_two_blocks(s: Session) -> None:
+    g = Ground(s)
+    _expect_summary(g)
+    g.malloc(3 * MIB)
+    g.malloc(5 * MIB)
+    _expect_summary(g)
+
+
+@requirement("allocator/summary-never-fails")
 @forall(sizes=hs.lists(hs.integers(1, 40 * MIB), max_size=5))
 def test_summary(s: Session, sizes: list[int]) -> None:
     g = Ground(s)
     for size in sizes:
         g.malloc(size)
+    _expect_summary(g)
+
+
+def _expect_summary(g: Ground) -> None:
     stats = g.stats()
-    text = s.call("memory_summary", g.allocator)
+    text = g.s.call("memory_summary", g.allocator)
     g.expect(type(text), str, "type of the summary", "type({})")
     for family in ("allocated_bytes", "reserved_bytes"):
         size = stats[f"{family}.all.current"]

@@ -168,6 +168,9 @@ def test_double_free(s: Session) -> None:
     g.free(kept)
     g.expect_figures(allocation=0)
     s.expect_raises(RuntimeError, "free", g.allocator, kept)
+    whole = g.malloc(4096)
+    s.expect_raises(RuntimeError, "free", g.allocator, Pointer(int(whole) + 512))
+    g.expect_figures(allocation=1, allocated_bytes=4096)
 
 
 @requirement("allocator/foreign-pointers-are-refused")

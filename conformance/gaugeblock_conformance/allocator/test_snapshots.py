@@ -19,6 +19,7 @@ from .state import ALLOCATED, INACTIVE, PENDING
 
 STATES = (ALLOCATED, PENDING, INACTIVE)
 TWO = 2 * MIB
+_RISING = "[a['address'] < b['address'] for a, b in zip({}, {}[1:])]"
 _SIZES = ("total_size", "allocated_size", "active_size", "requested_size")
 _SUMS = (
     f"[tuple(g[k] for k in {_SIZES!r}) == (sum(b['size'] for b in g['blocks']), sum(b['size'] for b in g['blocks'] if "
@@ -35,7 +36,10 @@ def test_four_segments(s: Session) -> None:
     g.malloc(3 * MIB)
     g.malloc(30 * MIB)
     g.malloc(TWO - 512)
-    found = [(seg["segment_type"], seg["total_size"]) for seg in g.snapshot()]
+    segments = g.snapshot()
+    rising = [a["address"] < b["address"] for a, b in pairwise(segments)]
+    g.expect(rising, [True] * 2, "whether each segment lies behind the one before", _RISING)
+    found = [(seg["segment_type"], seg["total_size"]) for seg in segments]
     want = [("large", TWO * 10), ("large", 30 * MIB), ("small", TWO)]
     g.expect(sorted(found), want, "kinds and sizes", "sorted((g['segment_type'], g['total_size']) for g in {})")
 
@@ -48,9 +52,8 @@ def test_order_of_segments(s: Session, code: bytes) -> None:
     def look() -> None:
         segments = follower.ground.snapshot()
         addresses = [seg["address"] for seg in segments]
-        text = "[a['address'] < b['address'] for a, b in zip({0}, {0}[1:])]".replace("{0}", "{}")
         rising = [a < b for a, b in pairwise(addresses)]
-        follower.ground.expect(rising, [True] * len(rising), "whether each segment lies behind the one before", text)
+        follower.ground.expect(rising, [True] * len(rising), "whether each segment lies behind the one before", _RISING)
         kinds = sorted((seg["segment_type"], seg["total_size"]) for seg in segments)
         want = sorted((seg["segment_type"], seg["total_size"]) for seg in follower.model.snapshot())
         text = "sorted((g['segment_type'], g['total_size']) for g in {})"
@@ -108,6 +111,15 @@ def test_three_states(s: Session) -> None:
     g.occupy(stream)
     g.free(b)
     g.expect_blocks([(512, ALLOCATED), (1024, PENDING), (TWO - 1536, INACTIVE)])
+
+
+@requirement("allocator/block-states-have-three-names")
+def test_request_of_a_block(s: Session) -> None:
+    g = Ground(s)
+    g.malloc(1000)
+    found = [(b["size"], b["requested_size"], b["state"]) for seg in g.snapshot() for b in seg["blocks"][:1]]
+    text = "[(b['size'], b['requested_size'], b['state']) for g in {} for b in g['blocks'][:1]]"
+    g.expect(found, [(1024, 1000, ALLOCATED)], "size, request and state of the first block", text)
 
 
 @requirement("allocator/block-states-have-three-names")

@@ -126,6 +126,22 @@ def test_figures_of_programs_with_streams(s: Session, code: bytes) -> None:
 
 
 @requirement("allocator/every-recorded-stream-counts")
+def test_waits_for_both_streams(s: Session) -> None:
+    for first in (0, 1):
+        g = Ground(s)
+        streams = [g.stream(), g.stream()]
+        pointer = g.malloc(512)
+        for stream in streams:
+            g.record(pointer, stream)
+        g.occupy(*streams)
+        g.free(pointer)
+        g.finish(streams[first])
+        g.expect_other(g.malloc(512), pointer, "another address while a second recorded stream is busy")
+        g.finish(streams[1 - first])
+        g.expect_same(g.malloc(512), pointer, "address of a block after both recorded streams have finished")
+
+
+@requirement("allocator/every-recorded-stream-counts")
 @forall(order=hs.permutations(range(3)), again=hs.integers(0, 2))
 def test_waits_for_three_streams(s: Session, order: list[int], again: int) -> None:
     g = Ground(s)
@@ -156,6 +172,17 @@ def test_next_request_finds_it(s: Session, size: int, wait: bool) -> None:
         g.finish(stream)
     g.expect_same(g.malloc(size), pointer)
     g.expect_figures(segment=1, active=1)
+
+
+@requirement("allocator/own-stream-needs-no-recording")
+def test_own_stream_of_one_block(s: Session) -> None:
+    g = Ground(s)
+    stream = g.stream()
+    pointer = g.malloc(512, stream)
+    g.record(pointer, stream)
+    g.occupy(stream)
+    g.free(pointer)
+    g.expect_figures(active=0)
 
 
 @requirement("allocator/own-stream-needs-no-recording")

@@ -22,8 +22,17 @@ ROUNDS = 400
 
 
 @requirement("allocator/allocator-is-thread-safe")
+def test_four_threads(s: Session) -> None:
+    _expect_one_owner(s, 4, 0, False)
+
+
+@requirement("allocator/allocator-is-thread-safe")
 @forall(weight=0.05, threads=hs.integers(2, 6), seed=hs.integers(0, 999), looks=hs.booleans())
 def test_no_two_owners(s: Session, threads: int, seed: int, looks: bool) -> None:
+    _expect_one_owner(s, threads, seed, looks)
+
+
+def _expect_one_owner(s: Session, threads: int, seed: int, looks: bool) -> None:
     g = Ground(s)
     faults = stress(s.backend.call, g.allocator, threads, 120, seed, looks)
     text = (
@@ -52,6 +61,15 @@ def test_figures_of_two_devices(s: Session) -> None:
     other.expect_figures(segment=1, reserved_bytes=20 * MIB)
     other.free(theirs)
     g.expect_figures(allocation=0, allocation__all__freed=1)
+
+
+@requirement("allocator/cached-path-does-not-wait")
+def test_one_hit(s: Session) -> None:
+    g = Ground(s)
+    g.free(g.malloc(512))
+    s.call("device_log", g.allocator)
+    g.free(g.malloc(512))
+    g.expect(tuple(s.call("device_log", g.allocator)), (), "what the device was asked by a hit", "tuple({})")
 
 
 @requirement("allocator/cached-path-does-not-wait")

@@ -7,8 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..backend import Array, Unsupported
+from ..backend_allocator import CALLS as ALLOCATOR_CALLS
 from ..backend_kernels import CALLS as KERNEL_CALLS
 from . import instruction_sets
+from .torch_allocator import CAPABILITIES as ALLOCATOR_CAPABILITIES
+from .torch_allocator import TorchAllocating
 from .torch_style import CAPABILITIES, TorchStyleBackend
 
 # What a tensor without data cannot be asked.
@@ -37,11 +40,19 @@ class TorchBackend(TorchStyleBackend):
         common = CAPABILITIES | {"refcount"}
         self.capabilities = common | _HOST_ONLY if device == "cpu" else common - _HOST_MEMORY
         self.dialect.watching = ("ref = {0}.untyped_storage()._weak_ref()", "not torch.UntypedStorage._expired(ref)")
+        self._allocating: TorchAllocating | None = None
+        if device.partition(":")[0] == "cuda" and torch.cuda.is_available():
+            self._allocating = TorchAllocating(torch, device)
+            self.capabilities = self.capabilities | ALLOCATOR_CAPABILITIES
         if device == "meta":
             self.has_data = False
             self.capabilities = CAPABILITIES - _NEEDS_DATA
 
     def _resolve(self, operator: str) -> Callable[..., Any]:
+        if operator in ALLOCATOR_CALLS:
+            if self._allocating is None:
+                raise Unsupported(operator, f"torch has no caching allocator for {self.device}")
+            return self._allocating.resolve(operator)
         if operator == "instruction_sets":
             return self._instruction_sets
         if operator == "on_instruction_set":

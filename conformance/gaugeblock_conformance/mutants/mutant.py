@@ -14,7 +14,7 @@ Patch = Callable[["Intercepted"], Any]
 
 CLASSES = (
     "values", "dtypes", "empties and errors", "numerics", "thresholds", "aliasing and purity", "strides and layout",
-    "dispatcher", "kernels", "operators", "autograd",
+    "dispatcher", "kernels", "operators", "autograd", "allocator",
 )  # fmt: skip
 OBSERVERS = frozenset(
     "from_numpy to_numpy shape strides storage_offset dtype storage_id storage_nbytes data_ptr version_of".split()
@@ -74,6 +74,14 @@ class Intercepted:
             return self._run(args, kwargs)
         except Exception:
             return self.right()
+
+    def by(self, other: Callable[[], Any]) -> Any:
+        """What something else answers in the right backend's place; its exceptions are the mutant's too."""
+        try:
+            return other()
+        except Exception as error:
+            self._blessed = error
+            raise
 
     def refuse(self, kind: type[Exception], text: str) -> NoReturn:
         """Raise as a backend does."""

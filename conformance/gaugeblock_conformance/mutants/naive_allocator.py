@@ -191,6 +191,8 @@ def rules_of(config: str) -> Rules:
                 chosen[_SIZES[key]] = int(value) * MIB
             elif key == "garbage_collection_threshold":
                 chosen["threshold"] = float(value)
+            elif key == "expandable_segments" and value in ("True", "False"):
+                raise Unsupported("allocator", "its segments do not grow")
             elif key == "roundup_power2_divisions":
                 chosen["divisions"] = _divisions(value)
             else:

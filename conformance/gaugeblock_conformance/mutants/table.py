@@ -7,6 +7,10 @@ from functools import cache
 from ..problem import unknown
 from . import (
     aliasing,
+    allocator_answers,
+    allocator_figures,
+    allocator_rules,
+    allocator_waiting,
     autograd_gradients,
     autograd_graphs,
     autograd_passes,
@@ -38,7 +42,8 @@ from .mutant import Mutant
 MODULES = (
     values, specials, dtypes, conversions, empties, errors, numerics, thresholds, aliasing, purity, storages, strides,
     views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra, networks,
-    autograd_gradients, autograd_passes, autograd_graphs, autograd_writes,
+    autograd_gradients, autograd_passes, autograd_graphs, autograd_writes, allocator_rules, allocator_waiting,
+    allocator_figures, allocator_answers,
 )  # fmt: skip
 
 

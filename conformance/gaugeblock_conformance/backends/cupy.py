@@ -1,0 +1,96 @@
+"""CuPy's memory pool: an allocator that keeps and hands out memory by rules of its own.
+
+Of the chapter on allocators that is what belongs to capability ``alloc.reuse``; CuPy's tensors are not looked at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+from ..backend import Array, Unsupported, dtype_name
+from ..backend_allocator import CALLS, Machine, Pointer
+
+
+class CupyBackend:
+    """CuPy on ``device``, ``"cuda"`` or ``"cuda:1"``; each allocator is a fresh pool.
+
+    Raises:
+        ValueError: another kind of device.
+    """
+
+    name = "cupy"
+    capabilities = frozenset({"alloc.reuse"})
+
+    def __init__(self, device: str = "cuda") -> None:
+        kind, _, index = device.partition(":")
+        if kind != "cuda" or not (index or "0").isdecimal():
+            raise ValueError(f"cupy has no device {device!r}; allowed: cuda, cuda:0, cuda:1, ...")
+        self.cupy = importlib.import_module("cupy")
+        self.cupy.cuda.Device(int(index or 0)).use()
+        self.device = device
+        self.version = str(self.cupy.__version__)
+        self._held: dict[tuple[int, int], Any] = {}
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        function = getattr(self, f"_{operator}", None) if operator in CALLS else None
+        if function is None:
+            raise Unsupported(operator)
+        return function(*args, **kwargs)
+
+    def _allocator(self, machine: Machine) -> Any:
+        if machine != Machine():
+            raise Unsupported("allocator", "CuPy's pools have no configuration")
+        self._held.clear()
+        return self.cupy.cuda.MemoryPool()
+
+    def _malloc(self, pool: Any, size: int, stream: Any = None) -> Pointer:
+        with contextlib.nullcontext() if stream is None else stream:
+            memory = pool.malloc(size)
+        pointer = Pointer(memory.ptr)
+        if pointer:
+            self._held[id(pool), int(pointer)] = memory
+        return pointer
+
+    def _free(self, pool: Any, pointer: Pointer) -> None:
+        if pointer and self._held.pop((id(pool), int(pointer)), None) is None:
+            raise Unsupported("free", "CuPy frees objects, not addresses")
+
+    def _empty_cache(self, pool: Any) -> None:
+        pool.free_all_blocks()
+
+    def _bytes_in_use(self, pool: Any) -> int:
+        return int(pool.used_bytes())
+
+    def _bytes_held(self, pool: Any) -> int:
+        return int(pool.total_bytes())
+
+    def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
+        return self.cupy.array(array)
+
+    def to_numpy(self, tensor: Any) -> Array:
+        array: Array = self.cupy.asnumpy(tensor)
+        return array
+
+    def shape(self, tensor: Any) -> Sequence[int]:
+        return tuple(tensor.shape)
+
+    def strides(self, tensor: Any) -> Sequence[int]:
+        return tuple(step // tensor.itemsize for step in tensor.strides)
+
+    def storage_offset(self, tensor: Any) -> int:
+        return (self.data_ptr(tensor) - int(tensor.data.mem.ptr)) // int(tensor.itemsize)
+
+    def dtype(self, tensor: Any) -> str:
+        return dtype_name(tensor.dtype)
+
+    def storage_id(self, tensor: Any) -> Any:
+        return id(tensor.data.mem)
+
+    def storage_nbytes(self, tensor: Any) -> int:
+        return int(tensor.data.mem.size)
+
+    def data_ptr(self, tensor: Any) -> int:
+        return int(tensor.data.ptr)

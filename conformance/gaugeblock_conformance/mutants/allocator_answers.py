@@ -1,0 +1,216 @@
+"""A right allocator that refuses, is configured, waits or remembers wrongly: single calls of it, changed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ..backend_allocator import Machine, Pointer
+from .allocator_figures import nothing, one
+from .mutant import Intercepted, Patch
+
+_MANY = 15_000
+
+
+def _renamed(kind: type[Exception], text: str = "out of memory") -> Patch:
+    """Refused requests as exceptions of another class."""
+
+    def patch(c: Intercepted) -> Any:
+        try:
+            return c.right()
+        except RuntimeError as error:
+            if type(error).__name__ != "OutOfMemoryError":
+                raise
+            return c.refuse(kind, text)
+
+    return patch
+
+
+class OutOfMemoryError(RuntimeError):
+    """Of the right class, and says nothing."""
+
+
+def _null_when_refused(c: Intercepted) -> Any:
+    try:
+        return c.right()
+    except RuntimeError:
+        return Pointer(0)
+
+
+def _key_error(c: Intercepted) -> Any:
+    try:
+        return c.right()
+    except RuntimeError as error:
+        c.refuse(KeyError, str(error))
+
+
+def _moved(c: Intercepted) -> Any:
+    """Addresses lie 8 bytes behind the blocks."""
+    if c.operator == "malloc":
+        pointer = c.right()
+        return Pointer(int(pointer) + 8) if pointer else pointer
+    allocator, pointer, *rest = c.args
+    return c.do(c.operator, allocator, Pointer(int(pointer) - 8) if pointer else pointer, *rest)
+
+
+def _absurd(c: Intercepted) -> Any:
+    if c.args[1] >= 2**60:
+        c.refuse(ValueError, "more than there can be")
+    return c.right()
+
+
+def _raises_when_empty(c: Intercepted) -> Any:
+    if not c.do("bytes_held", *c.args):
+        c.refuse(RuntimeError, "nothing is cached")
+    return c.right()
+
+
+def _emptying_resets_peaks(c: Intercepted) -> Any:
+    """When there is nothing to give back."""
+    before = c.do("bytes_held", *c.args)
+    c.right()
+    if before == c.do("bytes_held", *c.args):
+        c.do("reset_peak_memory_stats", *c.args)
+
+
+def _any_fraction(c: Intercepted) -> Any:
+    try:
+        return c.right()
+    except (TypeError, ValueError):
+        return None
+
+
+def _fraction_type_error(c: Intercepted) -> Any:
+    try:
+        return c.right()
+    except ValueError as error:
+        c.refuse(TypeError, str(error))
+
+
+def _any_configuration(c: Intercepted) -> Any:
+    try:
+        return c.right()
+    except (RuntimeError, ValueError):
+        return c.do("allocator", replace(c.args[0], config=""))
+
+
+def _strict_configuration(c: Intercepted) -> Any:
+    config = c.args[0].config
+    if config != config.strip() or config.endswith(","):
+        c.refuse(ValueError, "blanks and commas")
+    return c.right()
+
+
+def _without(key: str) -> Patch:
+    """Configurations with ``key`` are read as though it were not there."""
+
+    def patch(c: Intercepted) -> Any:
+        machine: Machine = c.args[0]
+        return c.do("allocator", replace(machine, config="") if key in machine.config else machine)
+
+    return patch
+
+
+def _waits_on_hits(c: Intercepted) -> Any:
+    return (*c.right(), ("wait",))
+
+
+def _slow_search(c: Intercepted) -> Any:
+    """Requests take long while there are many blocks."""
+    blocks: dict[int, int] = c.memory.setdefault("blocks", {})
+    if c.operator == "allocator":
+        made = c.right()
+        blocks[id(made)] = 0
+        return made
+    number = id(c.args[0])
+    blocks[number] = blocks.get(number, 0) + (1 if c.operator == "malloc" else -1)
+    if c.operator == "malloc" and blocks[number] > _MANY:
+        time.sleep(2e-4)
+    return c.right()
+
+
+def _races(c: Intercepted) -> Any:
+    """Of two threads that ask at once for the same size both may get one block."""
+    lock: threading.Lock = c.memory.setdefault("lock", threading.Lock())
+    inside: dict[int, Any] = c.memory.setdefault("inside", {})
+    size = c.args[1]
+    with lock:
+        shared = inside.get(size)
+        if shared is None and threading.current_thread() is not threading.main_thread():
+            inside[size] = shared = {"pointer": None, "ready": threading.Event()}
+            first = True
+        else:
+            first = False
+    if shared is None:
+        return c.right()
+    if first:
+        try:
+            shared["pointer"] = c.right()
+            time.sleep(1e-4)
+        finally:
+            inside.pop(size, None)
+            shared["ready"].set()
+        return shared["pointer"]
+    shared["ready"].wait(1.0)
+    return shared["pointer"] if shared["pointer"] is not None else c.right()
+
+
+def _one_for_all_devices(c: Intercepted) -> Any:
+    return c.args[0]
+
+
+def _released_early(c: Intercepted) -> Any:
+    c.right()
+    return c.do("release_pool", *c.args)
+
+
+def _entries(change: Callable[[list[dict[str, Any]]], Any]) -> Patch:
+    return lambda c: change([dict(entry) for entry in c.right()])
+
+
+def _always_records(c: Intercepted) -> Any:
+    return None if not c.args[1] else c.right()
+
+
+def _stale_zeros(c: Intercepted) -> Any:
+    made = c.right()
+    c.memory["zeros"] = c.memory.get("zeros", 0) + 1
+    if c.is_tensor(made) and c.memory["zeros"] % 3 == 0 and c.array(made).size > 3:
+        array = c.array(made)
+        array.reshape(-1)[-1] = 1
+        return c.put(made, array)
+    return made
+
+
+MUTANTS = (
+    one("out-of-memory-is-a-memory-error", "malloc", _renamed(MemoryError)),
+    one("out-of-memory-is-a-plain-runtime-error", "malloc", _renamed(RuntimeError)),
+    one("out-of-memory-says-nothing", "malloc", _renamed(OutOfMemoryError)),
+    one("refused-requests-yield-null", "malloc", _null_when_refused),
+    one("addresses-are-moved", "malloc free record_stream", _moved),
+    one("absurd-requests-are-value-errors", "malloc", _absurd),
+    one("emptying-nothing-raises", "empty_cache", _raises_when_empty),
+    one("emptying-resets-peaks", "empty_cache", _emptying_resets_peaks),
+    one("double-free-is-a-key-error", "free", _key_error),
+    one("any-fraction-is-taken", "set_memory_fraction", _any_fraction),
+    one("bad-fractions-are-type-errors", "set_memory_fraction", _fraction_type_error),
+    one("any-configuration-is-taken", "allocator", _any_configuration),
+    one("configurations-are-read-strictly", "allocator", _strict_configuration),
+    one("segments-never-grow", "allocator", _without("expandable_segments:True")),
+    one("hits-wait-for-the-device", "device_log", _waits_on_hits),
+    one("search-is-linear", "malloc free allocator", _slow_search),
+    one("threads-share-blocks", "malloc", _races),
+    one("devices-share-an-allocator", "allocator_beside", _one_for_all_devices),
+    one("private-pools-are-not-entered", "enter_pool leave_pool", nothing),
+    one("private-pools-go-when-left", "leave_pool", _released_early),
+    one("history-lacks-completed-frees", "memory_history",
+         _entries(lambda found: [e for e in found if e["action"] != "free_completed"])),
+    one("history-comes-in-reverse", "memory_history", _entries(lambda found: found[::-1])),
+    one("history-rounds-sizes", "memory_history",
+         _entries(lambda found: [{**e, "size": -(-e["size"] // 512) * 512} for e in found])),
+    one("history-cannot-be-switched-off", "record_history", _always_records),
+    one("zeros-may-be-stale", "zeros", _stale_zeros),
+)  # fmt: skip
