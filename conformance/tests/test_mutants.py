@@ -38,8 +38,8 @@ def test_every_class_has_mutants() -> None:
     assert all(m.area in AREA_PACKAGES for m in mutants)
 
 
-# Mutants of registries, modes, loops, autograd and allocators show in sequences of calls, those of operators of all families in
-# arguments made for them: trials have both, probes do not.
+# Mutants of registries, modes, loops, autograd and allocators show in sequences of calls, those of operators of all
+# families in arguments made for them: trials have both, probes do not.
 UNPROBED = ("dispatcher", "kernels", "operators", "autograd", "allocator")
 
 
