@@ -1,0 +1,168 @@
+"""The path of a GPU without one: pointwise PTX run by the emulator, CuPy's part by NumPy under CuPy's names.
+
+Nothing of this has met CUDA or CuPy themselves.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import gaugeblock as gb
+import numpy as np
+import pytest
+from gaugeblock.cuda import fallback
+from gaugeblock.cuda.ptx.emulation import Machine
+from gaugeblock.cuda.simulated_driver import SimulatedDriver
+
+
+class EmulatedGpu:
+    """The simulated driver without its own additions; launches run the PTX that was loaded."""
+
+    name = "emulated"
+    own = frozenset({"enqueue", "advance", "define_kernel", "live", "reset", "now", "report"})
+
+    def __init__(self) -> None:
+        self.inner = SimulatedDriver(devices=2, total_memory=1 << 26)
+        self.images: dict[int, bytes] = {}
+        self.functions: dict[int, tuple[bytes, str]] = {}
+        self.launched: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.own:
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+    def module_load(self, device: int, image: bytes) -> int:
+        module = self.inner.module_load(device, image)
+        self.images[module] = image
+        return module
+
+    def module_function(self, device: int, module: int, name: str) -> int:
+        function = self.inner.module_function(device, module, name)
+        self.functions[function] = self.images[module], name
+        return function
+
+    def launch(
+        self, device: int, function: int, grid: Any, block: Any, shared: int, stream: int, arguments: Sequence[Any]
+    ) -> None:
+        image, name = self.functions[function]
+        self.launched.append(name)
+        self.inner.enqueue(device, stream, lambda: Machine(image).run(name, grid, block, arguments))
+
+
+class Entered:
+    """CuPy's contexts: here they wait, for NumPy computes at once."""
+
+    def __init__(self, driver: EmulatedGpu, *arguments: Any) -> None:
+        self.driver = driver
+
+    def __enter__(self) -> None:
+        for index in range(2):
+            self.driver.synchronize(index)
+
+    def __exit__(self, *error: Any) -> None:
+        return None
+
+
+def fake_cupy(driver: EmulatedGpu) -> ModuleType:
+    """NumPy's functions as CuPy's, arrays made from CuPy's pointers."""
+    module = ModuleType("cupy")
+    module.__dict__.update({name: getattr(np, name) for name in dir(np) if not name.startswith("_")})
+
+    def ndarray(shape: Any, dtype: Any, memptr: Any, strides: Any) -> Any:
+        memory, offset = memptr
+        buffer = (ctypes.c_char * memory[1]).from_address(memory[0])
+        return np.ndarray(shape, dtype, buffer, offset, strides)
+
+    def argsort(a: Any, axis: int = -1) -> Any:
+        return np.argsort(a, axis=axis, kind="stable")
+
+    module.ndarray, module.argsort = ndarray, argsort  # type: ignore[attr-defined]
+    module.cuda = SimpleNamespace(  # type: ignore[attr-defined]
+        UnownedMemory=lambda pointer, size, owner, device: (pointer, size),
+        MemoryPointer=lambda memory, offset: (memory, offset),
+        Device=lambda index: Entered(driver),
+        ExternalStream=lambda handle, index: Entered(driver),
+        Stream=SimpleNamespace(null=Entered(driver)),
+    )
+    return module
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedGpu]:
+    driver = EmulatedGpu()
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(driver))
+    gb.cuda.use_driver(driver)
+    fallback._WARNED.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield driver
+    gb.cuda.use_driver(None)
+
+
+POINTWISE: list[Any] = [
+    lambda x: x + 1, lambda x: x * x.t().contiguous().t(), lambda x: x[:, 1:] - x[:, :1], lambda x: 2 / x,
+    lambda x: x + gb.tensor(2.0), lambda x: gb.tensor(3) * x, lambda x: x > 2, lambda x: gb.where(x > 2, x, -x),
+    lambda x: x.clone().add_(x, alpha=2), lambda x: gb.mul(x, 2, out=gb.empty(0, device=x.device)),
+    lambda x: x.int() // 2,
+    lambda x: x.to(gb.complex64) * 1j, lambda x: x.half() + 1, lambda x: x.clamp(1, 3), lambda x: x.double().neg(),
+    lambda x: gb.lerp(x, x + 1, 0.5), lambda x: x.square().sqrt(), lambda x: gb.ones_like(x) + gb.zeros_like(x),
+    lambda x: x.bool().logical_not(), lambda x: x.expand(2, 2, 3) + x[0], lambda x: gb.add(x, x, out=x[:, :]),
+    lambda x: x.t().clone().fill_(3), lambda x: x.to(gb.int64).to(gb.float64),
+    lambda x: gb.empty(0, 3, device=x.device) + 1,
+]  # fmt: skip
+REDUCED: list[Any] = [
+    lambda x: x.sum(), lambda x: x.sum(0), lambda x: x.sum((0, 1), keepdim=True), lambda x: x.int().sum(1),
+    lambda x: x.mean(-1), lambda x: x.t().prod(0), lambda x: x.amax(1), lambda x: x.min(), lambda x: (x > 2).all(),
+    lambda x: (x > 2).any(1), lambda x: x.cumsum(1), lambda x: x @ x.t(), lambda x: x[0].dot(x[1]),
+    lambda x: x.mv(x[0]),
+    lambda x: x.sort(1, descending=True), lambda x: x.sort(0).indices, lambda x: x.argsort(1),
+    lambda x: gb.bmm(x[None], x.t()[None]), lambda x: x.sum(0, dtype=gb.float64),
+]  # fmt: skip
+
+
+def values(found: Any) -> Any:
+    return [values(one) for one in found] if isinstance(found, tuple) else (found.tolist(), found.dtype, found.stride())
+
+
+@pytest.mark.parametrize("number", range(len(POINTWISE)))
+def test_pointwise_operators_are_launched_as_ptx(number: int, gpu: EmulatedGpu) -> None:
+    start = gb.tensor([[1.0, 2.0, 4.0], [0.5, 3.0, 8.0]])
+    x = start.cuda()
+    before = len(gpu.launched)
+    found = POINTWISE[number](x)
+    assert found.device.type == "cuda" and (len(gpu.launched) > before or not found.numel())
+    assert values(found) == values(POINTWISE[number](start))
+
+
+@pytest.mark.parametrize("number", range(len(REDUCED)))
+def test_cupy_computes_into_our_memory(number: int, gpu: EmulatedGpu) -> None:
+    start = gb.tensor([[1.0, 2.0, 4.0], [0.5, 3.0, 8.0]])
+    with gb.cuda.stream(gb.cuda.Stream()) if number % 2 else gb.cuda.device(0):
+        assert values(REDUCED[number](start.cuda())) == values(REDUCED[number](start))
+
+
+def test_the_rest_runs_on_the_host_with_one_warning(gpu: EmulatedGpu) -> None:
+    x = gb.tensor([[2.0, 1.0], [0.0, 4.0]], device="cuda")
+    with pytest.warns(UserWarning, match="linalg_det.*no kernel for CUDA; it runs on the CPU"):
+        assert gb.linalg.det(x).item() == 8.0
+    assert gb.linalg.det(x).device.type == "cuda"
+    with pytest.raises(RuntimeError, match="cuda:0 and cpu"):
+        x + gb.ones(2, 2)
+
+
+def test_gradients_and_memory(gpu: EmulatedGpu) -> None:
+    w = gb.ones(3, device="cuda", requires_grad=True)
+    (w * gb.arange(3.0, device="cuda")).sum().backward()
+    assert w.grad.tolist() == [0.0, 1.0, 2.0]
+    gb.cuda.synchronize()
+    assert gb.cuda.memory_allocated() == 1024
+    y = gb.zeros(4, device="cuda:1").copy_(w[:1])
+    assert y.tolist() == [1.0] * 4 and gb.cuda.memory_allocated(1) == 512
+    with pytest.raises(RuntimeError, match=r"fill_.*1000|1000.*fill_|overflow"):
+        gb.zeros(2, dtype=gb.int8, device="cuda").fill_(1000)
