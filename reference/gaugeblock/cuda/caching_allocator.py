@@ -17,7 +17,7 @@ from .allocator_core import EXBIBYTE, AllocatorCore, Mode, OutOfMemoryObserver, 
 from .allocator_invariants import check_allocator
 from .block import ALLOCATED, FREE, Block
 from .driver import Driver
-from .memory_history import frames
+from .memory_history import ShownStacks
 from .memory_snapshot import segments_of, snapshot_of
 from .memory_summary import summary_of
 from .private_pools import NO_POOL, Filter, PoolId
@@ -282,7 +282,7 @@ class CachingAllocator(AllocatorCore):
         with self._exclusive:
             block = self._blocks.get(pointer)
             stack = None if block is None else self._store.history.block_stacks.get(block)
-            return None if stack is None else frames(stack)
+            return None if stack is None else ShownStacks().frames(stack)
 
     def base_allocation(self, pointer: int) -> tuple[int, int]:
         """Address and size of the segment that a live block lies in."""

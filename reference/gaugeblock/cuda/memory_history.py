@@ -129,7 +129,7 @@ class MemoryHistory:
             self.segment_stacks.pop(address, None)
         self.record(action, address, size, block.home.stream, pool_id(block), stack or stored)
 
-    def as_dicts(self) -> list[dict[str, Any]]:
+    def as_dicts(self, shown: ShownStacks) -> list[dict[str, Any]]:
         """The entries in the shape of PyTorch's device traces."""
         found = []
         for action, address, size, stream, time_us, pool, stack in self.entries:
@@ -144,7 +144,7 @@ class MemoryHistory:
                 "pool_id": pool,
             }
             if stack is not None:
-                entry["frames"] = frames(stack)
+                entry["frames"] = shown.frames(stack)
             found.append(entry)
         return found
 
@@ -155,11 +155,26 @@ def pool_id(block: Block) -> PoolId:
     return NO_POOL if owner is None else owner.id
 
 
-def frames(stack: Stack | None) -> list[dict[str, Any]]:
-    """Files, lines and functions of a stack, the innermost first; none for None."""
-    return [
-        {"filename": code.co_filename, "line": _line(code, place), "name": code.co_name} for code, place in stack or ()
-    ]
+class ShownStacks:
+    """Stacks as lists of dicts; those that are equal are one list, and so are equal frames."""
+
+    def __init__(self) -> None:
+        self._stacks: dict[tuple[tuple[int, int], ...], list[dict[str, Any]]] = {}
+        self._frames: dict[tuple[int, int], dict[str, Any]] = {}
+
+    def frames(self, stack: Stack | None) -> list[dict[str, Any]]:
+        """Files, lines and functions of a stack, the innermost first; none for None."""
+        key = tuple([(id(code), place) for code, place in stack or ()])
+        found = self._stacks.get(key)
+        if found is None:
+            found = self._stacks[key] = [self._frame(code, place) for code, place in stack or ()]
+        return found
+
+    def _frame(self, code: CodeType, place: int) -> dict[str, Any]:
+        key = (id(code), place)
+        if key not in self._frames:
+            self._frames[key] = {"filename": code.co_filename, "line": _line(code, place), "name": code.co_name}
+        return self._frames[key]
 
 
 def _line(code: CodeType, place: int) -> int:

@@ -6,25 +6,26 @@ from typing import Any
 
 from .block import FREE, STATE_NAMES, UNMAPPED, Block
 from .block_store import BlockStore
-from .memory_history import frames, pool_id
+from .memory_history import ShownStacks, pool_id
 
 
-def segments_of(store: BlockStore) -> list[dict[str, Any]]:
+def segments_of(store: BlockStore, shown: ShownStacks | None = None) -> list[dict[str, Any]]:
     """Every segment by address; of an expandable one, every run of mapped memory.
 
     The requested size of an inactive block is 0. `active_size` and `requested_size` count the blocks that wait for
     other streams, `allocated_size` does not.
     """
     found = []
+    shown = shown or ShownStacks()
     for address in sorted(store.blocks):
         block = store.blocks[address]
         before = block.previous
         if block.state != UNMAPPED and (before is None or before.state == UNMAPPED):
-            found.append(_segment(store, block))
+            found.append(_segment(store, block, shown))
     return found
 
 
-def _segment(store: BlockStore, head: Block) -> dict[str, Any]:
+def _segment(store: BlockStore, head: Block, shown: ShownStacks) -> dict[str, Any]:
     blocks: list[dict[str, Any]] = []
     block: Block | None = head
     while block is not None and block.state != UNMAPPED:
@@ -34,7 +35,7 @@ def _segment(store: BlockStore, head: Block) -> dict[str, Any]:
                 "size": block.size,
                 "requested_size": 0 if block.state == FREE else block.requested,
                 "state": STATE_NAMES[block.state],
-                "frames": frames(store.history.block_stacks.get(block)),
+                "frames": shown.frames(store.history.block_stacks.get(block)),
             }
         )
         block = block.next
@@ -50,17 +51,18 @@ def _segment(store: BlockStore, head: Block) -> dict[str, Any]:
         "segment_type": "small" if head.home.pool.is_small else "large",
         "segment_pool_id": pool_id(head),
         "is_expandable": head.expandable is not None,
-        "frames": frames(store.history.segment_stacks.get(head.head().pointer)),
+        "frames": shown.frames(store.history.segment_stacks.get(head.head().pointer)),
         "blocks": blocks,
     }
 
 
 def snapshot_of(store: BlockStore) -> dict[str, Any]:
     """Segments, traces by device and settings, as torch.cuda.memory._snapshot gives them."""
+    shown = ShownStacks()
     traces: list[list[dict[str, Any]]] = [[] for _ in range(store.device)]
-    traces.append(store.history.as_dicts())
+    traces.append(store.history.as_dicts(shown))
     return {
-        "segments": segments_of(store),
+        "segments": segments_of(store, shown),
         "device_traces": traces,
         "allocator_settings": store.config.as_settings(),
         "external_annotations": [],
