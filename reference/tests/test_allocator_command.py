@@ -94,7 +94,7 @@ def test_show(capsys: pytest.CaptureFixture[str]) -> None:
         "82.0 MiB reserved, 17.2% of it idle; 11.1 MiB free in 3 blocks, 27.0% outside the largest",
         "entries recorded: 16, 0 (per device)",
         "",
-        "in use, by the innermost line of the stack:",
+        "in use, by the innermost line of the program:",
         "  forward (/home/u/model.py:40)  64.9 MiB  5 blocks",
         "  step (/home/u/train.py:61)     6.00 MiB  1 blocks",
         "  no stack                       1.00 KiB  1 blocks",

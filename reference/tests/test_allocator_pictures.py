@@ -12,6 +12,7 @@ from gaugeblock.cuda.replaying import memory_map, memory_over_time, workloads
 from gaugeblock.cuda.replaying.memory_picture import picture_of_replay, picture_of_snapshot
 from gaugeblock.cuda.replaying.problem import ConfigProblem
 from gaugeblock.cuda.replaying.snapshot import Block, Frame, Segment, Snapshot
+from gaugeblock.cuda.replaying.stacks import program_part
 from gaugeblock.cuda.replaying.trace import Trace
 from gaugeblock.cuda.replaying.trace_file import read, read_trace
 
@@ -69,6 +70,22 @@ def test_the_sites_that_hold_most_for_longest_have_a_band() -> None:
     made = memory_over_time.memory_over_time(trace, [])
     assert [band.label.partition(" ")[0] for band in made.bands] == ["weights"] * 8 + ["1"]
     assert made.failed == [210]
+
+
+def test_frames_of_libraries_are_left_out() -> None:
+    inner = (
+        Frame("??", 0, "c10::cuda::CUDACachingAllocator::malloc(void**, int)"),
+        Frame("/usr/lib/python3/site-packages/torch/nn/functional.py", 2000, "linear"),
+    )
+    own = (Frame("/home/u/model.py", 7, "forward"), Frame("/usr/lib/site-packages/torch/_call.py", 1, "call"))
+    assert program_part(inner + own) == own
+    assert program_part(inner) == inner
+    assert program_part(()) == ()
+    trace = Trace()
+    trace.alloc(100, 0, inner + own)
+    trace.alloc(100, 0, inner[1:] + own)
+    (band,) = memory_over_time.memory_over_time(trace, []).bands
+    assert (band.label, band.peak, band.stack) == ("forward (model.py:7)", 200, own)
 
 
 def test_a_freed_block_waits_for_another_stream() -> None:

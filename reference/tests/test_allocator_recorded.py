@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
+import gaugeblock as gb
 import pytest
 from gaugeblock.cuda.caching_allocator import CachingAllocator
 from gaugeblock.cuda.replaying.replay import replay
 from gaugeblock.cuda.replaying.replay_device import ReplayDevice
 from gaugeblock.cuda.replaying.snapshot import INACTIVE
 from gaugeblock.cuda.replaying.snapshot_shape import checked
+from gaugeblock.cuda.replaying.stacks import program_part
 from gaugeblock.cuda.replaying.trace import ALLOC, COMPLETED, FREE, RECORD_STREAM, Trace
+from gaugeblock.cuda.replaying.trace_file import read_trace
 from gaugeblock.cuda.replaying.trace_of_snapshot import trace_of
 from gaugeblock.cuda.replaying.workloads import fragments, several_streams, training_loop
 from gaugeblock.cuda.simulated_driver import SimulatedDriver
@@ -163,3 +167,25 @@ def test_recorded_stacks_lead_to_the_request() -> None:
     assert trace.stacks[place][0].file == __file__
     assert "test_recorded_stacks_lead_to_the_request" in [frame.name for frame in trace.stacks[place]]
     allocator.free(pointers[0])
+
+
+def test_tensors_are_recorded(tmp_path: Path) -> None:
+    gb.cuda.use_driver("simulated", devices=2, total_memory=1 << 28)
+    try:
+        gb.cuda.memory._record_memory_history()
+        kept = gb.empty(1 << 20, device="cuda:1")
+        gb.empty(300, device="cuda:1")
+        gb.cuda.memory._dump_snapshot(tmp_path / "run.pickle")
+        gb.cuda.memory._record_memory_history(None)
+        assert gb.cuda.memory._snapshot()["device_traces"] == [[], []]
+        with pytest.raises(ValueError, match="'enabled' must be one of"):
+            gb.cuda.memory._record_memory_history("some")
+        with pytest.raises(RuntimeError):
+            gb.cuda.memory._snapshot(7)
+        del kept
+    finally:
+        gb.cuda.use_driver(None)
+    trace = read_trace(tmp_path / "run.pickle")
+    assert requests(trace) == [(ALLOC, 0, 4 << 20), (ALLOC, 1, 1200), (FREE, 1, 0)]
+    assert program_part(trace.stacks[trace.stack[0]])[0].file == __file__
+    assert replay(trace).peak_reserved == 22 << 20

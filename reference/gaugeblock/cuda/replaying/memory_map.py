@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .snapshot import ACTIVE, INACTIVE, PENDING, Block, Segment
+from .stacks import line, program_part
 from .units import counted, size_text
 
 WIDTH = 1000
@@ -131,7 +132,7 @@ def _block_text(block: Block, segment: Segment) -> str:
     if block.state != INACTIVE and block.requested != block.size:
         lines.append(f"asked for: {size_text(block.requested)}")
     lines.append(f"segment of {size_text(segment.size)} at {segment.address:#x}")
-    lines += [f"{frame.name} ({frame.file}:{frame.line})" for frame in block.stack[:LINES]]
+    lines += [line(frame) for frame in program_part(block.stack)[:LINES]]
     return "\n".join(lines)
 
 

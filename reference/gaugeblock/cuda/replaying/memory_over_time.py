@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .snapshot import Stack
+from .stacks import program_part, site
 from .trace import ALLOC, ATTEMPT, COMPLETED, FREE, RECORD_STREAM, Trace
 from .units import counted, size_text
 
@@ -23,7 +24,8 @@ FAILURES = 50
 
 @dataclass
 class Band:
-    """Allocations of one call site (or, where no stacks were recorded, of one range of sizes); bytes as asked for."""
+    """Allocations of one call site of the program (or, where no stacks were recorded, of one range of sizes); bytes as
+    asked for. `stack` begins at that site."""
 
     label: str
     stack: Stack
@@ -78,16 +80,16 @@ class MemoryOverTime:
 def memory_over_time(trace: Trace, reserved: list[tuple[int, int]], columns: int = COLUMNS) -> MemoryOverTime:
     """Sum up a trace; `reserved` lists bytes from an event on, in order, or nothing where that is not known."""
     site_of, sites = _sites(trace)
-    ranks = sorted(range(len(sites)), key=lambda site: (-sites[site].area, site))
+    ranks = sorted(range(len(sites)), key=lambda number: (-sites[number].area, number))
     chosen = ranks[:BANDS]
     band_of = [BANDS] * len(sites)
-    for place, site in enumerate(chosen):
-        band_of[site] = place
-    rest = [sites[site] for site in ranks[BANDS:]]
-    bands = [sites[site] for site in chosen]
+    for place, number in enumerate(chosen):
+        band_of[number] = place
+    rest = [sites[number] for number in ranks[BANDS:]]
+    bands = [sites[number] for number in chosen]
     if rest:
         bands.append(Band(counted(len(rest), "other site"), (), 0, sum(one.count for one in rest)))
-    walk = _Walk(trace, [min(band_of[site], len(bands) - 1) for site in site_of], len(bands))
+    walk = _Walk(trace, [min(band_of[number], len(bands) - 1) for number in site_of], len(bands))
     made = walk.columns(reserved, columns)
     for band, peak in zip(bands, walk.peaks, strict=True):
         band.peak = peak
@@ -99,6 +101,9 @@ def memory_over_time(trace: Trace, reserved: list[tuple[int, int]], columns: int
 def _sites(trace: Trace) -> tuple[list[int], list[Band]]:
     """The site of each block, and the sites by their first allocation."""
     stacked = any(trace.stack)
+    stacks = [program_part(stack) for stack in trace.stacks]
+    keys = {stack: place for place, stack in enumerate(stacks)}
+    key_of = [keys[stack] for stack in stacks]
     places: dict[int, int] = {}
     sites: list[Band] = []
     site_of = [0] * trace.block_count
@@ -106,14 +111,14 @@ def _sites(trace: Trace) -> tuple[list[int], list[Band]]:
     end = len(trace)
     for at, (kind, block, size, _, stack) in enumerate(trace):
         if kind == ALLOC:
-            key = stack if stacked else size.bit_length()
-            site = places.get(key)
-            if site is None:
-                site = places[key] = len(sites)
-                sites.append(Band(_label(trace.stacks[stack], size, stacked), trace.stacks[stack]))
-            site_of[block] = site
+            key = key_of[stack] if stacked else size.bit_length()
+            number = places.get(key)
+            if number is None:
+                number = places[key] = len(sites)
+                sites.append(Band(_label(stacks[stack], size, stacked), stacks[stack]))
+            site_of[block] = number
             sizes[block] = size
-            band = sites[site]
+            band = sites[number]
             band.count += 1
             band.area += size * (end - at)
         elif kind == FREE:
@@ -123,7 +128,7 @@ def _sites(trace: Trace) -> tuple[list[int], list[Band]]:
 
 def _label(stack: Stack, size: int, stacked: bool) -> str:
     if stack:
-        return f"{stack[0].name} ({stack[0].file.rsplit('/', 1)[-1]}:{stack[0].line})"
+        return site(stack[0])
     if stacked:
         return "no stack"
     low = 1 << max(size.bit_length() - 1, 0)

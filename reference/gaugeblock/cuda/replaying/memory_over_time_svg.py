@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from .memory_over_time import Band, Column, MemoryOverTime
+from .stacks import line
 from .units import UNITS, counted, size_text
 
 WIDTH, HEIGHT = 1000, 360
@@ -41,7 +42,7 @@ def legend(made: MemoryOverTime) -> str:
     items = []
     for place in reversed(range(len(made.bands))):
         band = made.bands[place]
-        stack = "".join(f"<li>{escape(line)}</li>" for line in _stack_lines(band))
+        stack = "".join(f"<li>{escape(text)}</li>" for text in _stack_lines(band))
         detail = f"<details><summary>stack</summary><ol>{stack}</ol></details>" if stack else ""
         items.append(
             f'<li><span class="key b{place}"></span><span>{escape(band.label)}<br>'
@@ -51,7 +52,7 @@ def legend(made: MemoryOverTime) -> str:
 
 
 def _stack_lines(band: Band) -> list[str]:
-    return [f"{frame.name} ({frame.file}:{frame.line})" for frame in band.stack[:LINES]]
+    return [line(frame) for frame in band.stack[:LINES]]
 
 
 class _Plot:

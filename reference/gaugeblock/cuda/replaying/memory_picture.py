@@ -12,6 +12,7 @@ from .memory_over_time import MemoryOverTime, memory_over_time
 from .page import page, table
 from .replay import replayed
 from .snapshot import Segment, Snapshot
+from .stacks import line
 from .trace import Trace
 from .units import size_text
 
@@ -82,7 +83,7 @@ def _page(
             f"<h3>The largest blocks at event {made.peak_event}, when most was in use</h3>",
             table(["size", "allocated at event", "stack"], [
                 [size_text(one.size), str(one.event),
-                 " ← ".join(f"{frame.name} ({frame.file}:{frame.line})" for frame in one.stack[:LINES])]
+                 " ← ".join(line(frame) for frame in one.stack[:LINES])]
                 for one in made.largest
             ], 2),
         ]  # fmt: skip

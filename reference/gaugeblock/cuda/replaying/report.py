@@ -10,6 +10,7 @@ from .replay import Replay
 from .replay_device import UNLIMITED
 from .shortage import Pieces
 from .snapshot import ACTIVE, INACTIVE, PENDING, Snapshot
+from .stacks import line, program_part
 from .sweep import Sweep, recommendation
 from .units import counted, size_text
 
@@ -129,10 +130,10 @@ def show_value(snapshot: Snapshot) -> dict[str, Any]:
                 sums[5] += 1
                 sums[6] = max(sums[6], block.size)
             else:
-                frame = block.stack[0] if block.stack else None
-                site = sites.setdefault(f"{frame.name} ({frame.file}:{frame.line})" if frame else "no stack", [0, 0])
-                site[0] += block.size
-                site[1] += 1
+                stack = program_part(block.stack)
+                found = sites.setdefault(line(stack[0]) if stack else "no stack", [0, 0])
+                found[0] += block.size
+                found[1] += 1
     names = ("segments", "reserved", "allocated", "waiting", "free", "free_blocks", "largest_free")
     return {
         "schema": SCHEMA,
@@ -172,7 +173,7 @@ def show_text(snapshot: Snapshot) -> str:
         f"entries recorded: {', '.join(map(str, value['entries'])) or 'none'} (per device)",
     ]
     if value["sites"]:
-        lines += ["", "in use, by the innermost line of the stack:"]
+        lines += ["", "in use, by the innermost line of the program:"]
         lines += table([[f"  {one['site']}", size_text(one["bytes"]), f"{one['blocks']} blocks"]
                         for one in value["sites"][:MOST]])  # fmt: skip
     return "\n".join(lines) + "\n"
