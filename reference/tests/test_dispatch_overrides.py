@@ -275,3 +275,24 @@ def test_functions_of_others_may_be_overridable() -> None:
     assert mine(X) == "mine" and mine(D) == "duck mine"
     with pytest.raises(TypeError, match="no argument of 'mine'"):
         handle_torch_function(mine, (X,), X)
+
+
+class TestAnotherLibrary:
+    """Its handlers know how not to be asked again by its own functions, and nothing of this library's."""
+
+    class Foreign:
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func(*args, **(kwargs or {}))
+
+    def test_its_tensors_are_refused(self) -> None:
+        for call in (lambda: gb.exp(self.Foreign()), lambda: gb.add(gb.ones(2), self.Foreign())):
+            with pytest.raises(TypeError, match="must be Tensor, not Foreign|not .*Foreign"):
+                call()
+
+    def test_its_functions_refuse_ours(self) -> None:
+        def theirs(x: Any) -> Any:
+            return type(x).__torch_function__(theirs, (type(x),), (x,))
+
+        with pytest.raises(TypeError, match="theirs.*gaugeblock Tensor.*another library"):
+            theirs(gb.ones(2))

@@ -265,7 +265,10 @@ class Caller:
         name = "input" if parameter.name == "self" and not self.is_method else parameter.name
         where = "" if parameter.keyword else f" (position {place - (1 if self.is_method else 0)})"
         kind = shown_type(parameter.argument.type)
-        return f"argument '{name}'{where} must be {kind}, not {type(given).__name__}"
+        shown = type(given).__name__
+        if shown == "Tensor":  # of another library
+            shown = f"{type(given).__module__}.{shown}"
+        return f"argument '{name}'{where} must be {kind}, not {shown}"
 
     def _error(self, args: tuple[Any, ...], kwargs: dict[str, Any], reasons: list[str]) -> TypeError:
         if len(set(reasons)) == 1:

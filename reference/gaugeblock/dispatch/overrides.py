@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from operator import is_
 from typing import Any, NamedTuple
 
 from ..tensor.refresh import UnbackedTensor
@@ -85,6 +86,26 @@ class _WithoutInnermost(NamedTuple):
         STATE.function_modes = self.modes
 
 
+class Asking:
+    """While a handler is at work; `key` tells which and on what."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, *key: Any) -> None:
+        self.key = key
+
+    def __enter__(self) -> None:
+        STATE.asking = (*STATE.asking, self.key)
+
+    def __exit__(self, *error: object) -> None:
+        STATE.asking = STATE.asking[:-1]
+
+
+def is_asked(*key: Any) -> bool:
+    """Whether the handler that `key` means is at work."""
+    return any(len(one) == len(key) and all(map(is_, one, key)) for one in STATE.asking)
+
+
 def ask(public: Any, asked: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """The first answer of the innermost function mode and then of the arguments; NOT_OVERRIDDEN if nobody is there.
 
@@ -100,7 +121,11 @@ def ask(public: Any, asked: list[Any], args: tuple[Any, ...], kwargs: Mapping[st
         if result is not NotImplemented:
             return result
     for value in asked:
-        result = type(value).__torch_function__(public, types, args, dict(kwargs))
+        if is_asked(public, value):
+            # Its handler came back with the call as it was: it belongs to a library that does not know this one.
+            return NOT_OVERRIDDEN
+        with Asking(public, value):
+            result = type(value).__torch_function__(public, types, args, dict(kwargs))
         if result is not NotImplemented:
             return result
     name = getattr(public, "__name__", str(public))

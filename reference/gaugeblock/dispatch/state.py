@@ -50,6 +50,7 @@ class DispatchState(threading.local):
 
     In inference mode (`inference`) what is made takes no part in autograd; while `grad` is false nothing is recorded.
     `overrides` says which ``__torch_function__`` are asked: those of modes and arguments (2), of modes only (1), none.
+    `asking` tells which ``__torch_function__`` are at work, by function and argument, the innermost last.
     """
 
     include: int = DEFAULT_INCLUDE
@@ -59,6 +60,7 @@ class DispatchState(threading.local):
     inference: bool = False
     grad: bool = True
     overrides: int = 2
+    asking: tuple[tuple[Any, ...], ...] = ()
     trace: Callable[..., Any] | None = None
 
 

@@ -18,7 +18,7 @@ from ..tensor.strides import default_strides, extent
 from ..tensor.tensor import Tensor
 from .guards import DisableTorchFunctionSubclass
 from .modes import MODE_KEYS
-from .overrides import NOT_WRAPPED
+from .overrides import NOT_WRAPPED, Asking, is_asked
 from .state import enter_overrides
 
 T = TypeVar("T", bound=Tensor)
@@ -144,7 +144,14 @@ def torch_function(
     """
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
-    with DisableTorchFunctionSubclass():
+    first = next((one for one in args if isinstance(one, cls)), None)
+    if first is not None and is_asked(torch_function, func, first):
+        name = getattr(func, "__name__", str(func))
+        raise TypeError(
+            f"{name}(): got a gaugeblock {cls.__name__}, of which this function of another library knows nothing; hand "
+            f"its elements over by DLPack (from_dlpack) or as a NumPy array (numpy())"
+        )
+    with DisableTorchFunctionSubclass(), Asking(torch_function, func, first):
         result = func(*args, **(kwargs or {}))
     return result if func in NOT_WRAPPED else _rewrapped(result, cls)
 
