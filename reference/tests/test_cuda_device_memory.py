@@ -180,3 +180,39 @@ def test_pinned_memory() -> None:
     del pinned
     gc.collect()
     assert gb.cuda.host_memory_stats()["active_requests.current"] == 0
+
+
+def test_pools_of_ones_own() -> None:
+    pool = gb.cuda.MemPool()
+    outside = gb.empty(10, device="cuda")
+    with gb.cuda.use_mem_pool(pool):
+        inside = gb.empty(10, device="cuda")
+    assert gb.cuda.memory_reserved() == 4 * MIB and pool.id != (0, 0) and len(pool.snapshot()) == 1
+    address = inside.data_ptr()
+    del inside
+    assert gb.empty(10, device="cuda").data_ptr() != address
+    with gb.cuda.use_mem_pool(pool):
+        assert gb.empty(10, device="cuda").data_ptr() == address
+    del pool
+    gc.collect()
+    gb.cuda.empty_cache()
+    assert gb.cuda.memory_reserved() == 2 * MIB and outside.numel() == 10
+    with pytest.raises(TypeError, match="MemPool"), gb.cuda.use_mem_pool(3):
+        pass
+
+
+def test_history_and_snapshots(tmp_path: Any) -> None:
+    import pickle
+
+    gb.cuda.memory._record_memory_history()
+    x = gb.ones(10, device="cuda:1")
+    del x
+    gb.cuda.memory._dump_snapshot(str(tmp_path / "snapshot.pickle"))
+    gb.cuda.memory._record_memory_history(None)
+    shot = pickle.loads((tmp_path / "snapshot.pickle").read_bytes())
+    assert [segment["device"] for segment in shot["segments"]] == [1] and shot["device_traces"][0] == []
+    assert [entry["action"] for entry in shot["device_traces"][1]] == [
+        "segment_alloc", "alloc", "free_requested", "free_completed"
+    ]  # fmt: skip
+    frames = shot["device_traces"][1][1]["frames"]
+    assert any(frame["name"] == "test_history_and_snapshots" for frame in frames)

@@ -48,6 +48,7 @@ stream: Any = import_module(".current_stream", __name__).stream
 """The context of a stream; set last, for the module of the same name has been here."""
 _LATER = {
     "deferred": "DeferredError",
+    "memory_pool": "MemPool use_mem_pool",
     "pinned_memory": """host_memory_stats host_memory_stats_as_nested_dict reset_accumulated_host_memory_stats
         reset_peak_host_memory_stats""",
     "random": """default_generators get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import sys
-from collections.abc import Sequence
 from typing import Any
 
 from .caching_allocator import CachingAllocator
@@ -125,42 +122,6 @@ def caching_allocator_delete(mem_ptr: int) -> None:
         found.memory(index).allocator.free(mem_ptr)
     elif mem_ptr:
         raise RuntimeError(f"caching_allocator_delete(): invalid device pointer: {mem_ptr:#x}")
-
-
-def _record_memory_history(
-    enabled: str | None = "all",
-    context: str | None = "all",
-    stacks: str = "all",
-    max_entries: int = sys.maxsize,
-    device: AnyDevice = None,
-    clear_history: bool = False,
-    skip_actions: Sequence[str] | None = None,
-) -> None:
-    """Record what the allocators of all devices, or of one, do from now on; None stops. ValueError for other words."""
-    found = runtime()
-    indices = range(found.count) if device is None else [device_index("_record_memory_history", device)]
-    for index in indices:
-        found.memory(index).allocator.record_memory_history(
-            enabled, context, stacks, max_entries, clear_history, skip_actions
-        )
-
-
-def _snapshot(device: AnyDevice = None) -> dict[str, Any]:
-    """Segments, traces by device and settings, in the shape that PyTorch's memory viewer reads."""
-    found = runtime()
-    indices = range(found.count) if device is None else [device_index("_snapshot", device)]
-    shots = [(index, found.memory(index).allocator.snapshot()) for index in indices]
-    traces: list[list[Any]] = [[] for _ in range(found.count)]
-    for index, shot in shots:
-        traces[index] = shot["device_traces"][index]
-    segments = [segment for _, shot in shots for segment in shot["segments"]]
-    return {**shots[0][1], "segments": segments, "device_traces": traces}
-
-
-def _dump_snapshot(filename: str = "dump_snapshot.pickle") -> None:
-    """_snapshot() as a pickle, which PyTorch's memory viewer reads."""
-    with open(filename, "wb") as file:
-        pickle.dump(_snapshot(), file)
 
 
 def get_allocator_backend() -> str:
