@@ -9,6 +9,9 @@ from .current_device import device_index
 from .current_stream import current_handle
 from .devices import AnyDevice
 from .drivers import runtime, runtime_in_use
+from .memory_recording import _dump_snapshot as _dump_snapshot
+from .memory_recording import _record_memory_history as _record_memory_history
+from .memory_recording import _snapshot as _snapshot
 
 
 def _allocator(operator: str, device: AnyDevice) -> CachingAllocator:
