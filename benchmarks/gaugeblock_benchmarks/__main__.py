@@ -12,6 +12,8 @@ from gaugeblock_conformance.backend import Backend
 from gaugeblock_conformance.discovery import load, resolve
 from tabulate import tabulate
 
+from .allocator import EVENTS_LIMIT, FEW, GROWTH_LIMIT, MANY, PAIR_LIMIT, measure_allocator
+from .allocator_walk import walk
 from .cases import SMALL, SMALL_SETUP, cases
 from .costs import (
     COLD_LIMIT,
@@ -32,7 +34,7 @@ from .timing import Timed, measure
 from .training import CHAIN, LINEAR, chain_seconds, measure_training
 from .training import LIMIT as TRAINING_LIMIT
 
-PARTS = ("grid", "small", "products", "training", "costs")
+PARTS = ("grid", "small", "products", "training", "costs", "allocator")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -60,6 +62,8 @@ def main(arguments: list[str] | None = None) -> int:
     if "costs" in options.parts:
         costs = _costs()
         verdicts.append(_show_costs(costs))
+    if "allocator" in options.parts:
+        verdicts.append(_allocator(getattr(subject, "module")))  # noqa: B009
     if options.out:
         write(options.out, record(where, cells, products, costs))
     return 0 if all(verdicts) else 1
@@ -153,6 +157,27 @@ def _training(subject: Backend, peer: Backend) -> bool:
     growth = long / short * CHAIN[0] / CHAIN[1]
     print(f"\nbackward of {CHAIN[1]} nodes in a chain: {duration(long)}, {growth:.2f} of linear growth\n")
     return all(one.within(TRAINING_LIMIT) for _, one in found) and growth <= LINEAR
+
+
+def _allocator(module: Any) -> bool:
+    found = measure_allocator(module)
+    pair, events = found.pair[FEW], found.events
+    rows = [(f"cached malloc + free, {FEW} blocks", duration(pair.median), duration(pair.best), duration(PAIR_LIMIT),
+             pair.median <= PAIR_LIMIT),
+            (f"longer with {MANY} blocks, times", f"{found.growth:.2f}", "", f"{GROWTH_LIMIT:.2f}",
+             found.growth <= GROWTH_LIMIT),
+            ("events replayed in a second", f"{events.median:,.0f}", f"{events.best:,.0f}", f"{EVENTS_LIMIT:,}",
+             events.median >= EVENTS_LIMIT)]  # fmt: skip
+    rows += [
+        (f"free of any + malloc, {live} blocks", duration(paces.median), duration(paces.best), "", True)
+        for live, paces in found.churn.items()
+    ]
+    way = walk(module)
+    rows.append(("random events without a broken invariant", f"{way.events:,}", "", "", not way.broken))
+    shown = [(*row[:4], "ok" if row[4] else "beyond") for row in rows]
+    print(tabulate(shown, headers=("allocator", "median", "best", "limit", ""), disable_numparse=True))
+    print(f"\n{way.out_of_memory} of the random events ran out of memory. {way.broken}\n")
+    return all(row[4] for row in rows)
 
 
 def _costs() -> dict[str, Any]:
