@@ -5,8 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-HOST_ONLY = frozenset("numpy blob alloc.pluggable isa vec.introspect accessor threads".split())
-"""Capabilities that have to do with memory of the host."""
+from ..dialect import TorchDialect
+from .torch_style import FACTORIES
+
+HOST_ONLY = frozenset(
+    """numpy blob alloc.pluggable isa vec.introspect accessor threads dispatch.keyset dispatch.registry dispatch.mode
+    wrapper inference""".split()
+)
+"""Capabilities that have to do with memory of the host, or whose requirements speak of the keys of CPU tensors."""
+
+
+class CudaDialect(TorchDialect):
+    """Snippets whose tensors are on the device, a simulated one where there is no other."""
+
+    def imports(self, text: str) -> list[str]:
+        simulated = f"{self.alias}.cuda.is_available() or {self.alias}.cuda.use_driver('simulated', devices=2)"
+        return [*super().imports(text), simulated]
+
+    def expression(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        base = operator.rpartition(":")[2].split(".")[0]
+        if base in FACTORIES and "out" not in kwargs:
+            kwargs = {**kwargs, "device": kwargs.get("device", self.device)}
+        return super().expression(operator, args, kwargs)
 
 
 class CudaCalls:

@@ -16,7 +16,7 @@ from ..iteration_plan import IterationPlan
 from . import instruction_sets
 from .allocator_calls import CAPABILITIES as ALLOCATOR_CAPABILITIES
 from .allocator_calls import Allocating
-from .cuda_calls import HOST_ONLY, CudaCalls
+from .cuda_calls import HOST_ONLY, CudaCalls, CudaDialect
 from .torch_style import CAPABILITIES, WRITERS, TorchStyleBackend
 
 
@@ -31,9 +31,10 @@ class ReferenceBackend(TorchStyleBackend):
 
     def __init__(self, device: str = "cpu") -> None:
         engine = importlib.import_module("gaugeblock")
+        device = "cuda:0" if device == "cuda" else device
         self._cuda = CudaCalls(engine) if device.startswith("cuda") else None
         super().__init__(engine, device, "reference")
-        self.dialect = TorchDialect("gaugeblock", "gb", device, special=WRITERS)
+        self.dialect = (CudaDialect if self._cuda else TorchDialect)("gaugeblock", "gb", device, special=WRITERS)
         self.dialect.watching = ("ref = __import__('weakref').ref({0}.storage)", "ref() is not None")
         self._allocating = Allocating(engine, device)
         if device.startswith("cuda"):
