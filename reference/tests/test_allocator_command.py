@@ -126,6 +126,11 @@ def test_one_line_for_each_mistake(tmp_path: Path) -> None:
         (("picture", str(hostile), "--out", str(tmp_path / "x.html")), "is refused at byte 0"),
         (("replay", FRAGMENTS, "--sweep", "--config", "backend:native"), "--config is allowed without it"),
         (("picture", RING, "--out", str(tmp_path / "no" / "x.html")), "cannot be written: No such file"),
+        (("picture", RING, "--out", ""), "cannot be written: Is a directory"),
+        (("picture", RING, "--out", str(tmp_path)), "cannot be written: Is a directory"),
+        (("picture", RING, "--out", str(tmp_path / "a\0b")), "cannot be written: embedded null"),
+        (("picture", RING, "--out", str(tmp_path / ("x" * 300))), "cannot be written: File name too long"),
+        (("show", str(tmp_path / "a\0b")), "cannot be read: embedded null"),
         (("replay", RING, "--device", "3"), "the snapshot has nothing of device 3; it has 0"),
     ):
         with pytest.raises(SnapshotProblem, match=message) as caught:

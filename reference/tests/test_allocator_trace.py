@@ -107,6 +107,12 @@ def test_a_segment_given_back_before_another_is_got_is_no_empty_cache() -> None:
     assert rows(asked) == [("empty_cache", -1, 0, 0), ("alloc", 0, 16, 0)]
 
 
+def test_a_private_pool_that_goes_is_no_empty_cache() -> None:
+    entry = {"action": "segment_free", "addr": 0, "size": 8, "stream": 0, "pool_id": (0, 4)}
+    assert rows(trace_of(checked({"device_traces": [[entry]]}))) == []
+    assert rows(trace_of(checked({"device_traces": [[{**entry, "pool_id": (0, 0)}]]}))) == [("empty_cache", -1, 0, 0)]
+
+
 def test_the_device_with_the_most_entries_is_taken() -> None:
     value = MADE["snapshot"]()
     value["device_traces"][1] = [{"action": "alloc", "addr": 512, "size": 7, "stream": 0}]

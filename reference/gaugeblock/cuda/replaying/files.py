@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -14,11 +15,14 @@ def write(path: Path, text: str) -> None:
     Raises:
         SnapshotProblem: it cannot be written.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = Path(f"{path}.{os.getpid()}.part")
     try:
+        if path.is_dir():
+            raise IsADirectoryError(None, "Is a directory")
         beside.write_text(text, encoding="utf-8")
         beside.replace(path)
     except (OSError, ValueError) as error:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError, ValueError):
+            beside.unlink()
         reason = getattr(error, "strerror", None) or str(error)
         raise SnapshotProblem(f"{path}: cannot be written: {reason}") from error

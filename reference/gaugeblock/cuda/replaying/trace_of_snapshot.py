@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .problem import SnapshotProblem
 from .snapshot import ACTIVE, INACTIVE, Entry, Segment, Snapshot, Stack
-from .trace import Trace
+from .trace import DEFAULT_POOL, Trace
 from .units import counted, size_text
 
 GROWING, SHRINKING = ("segment_alloc", "segment_map"), ("segment_free", "segment_unmap")
@@ -81,7 +81,8 @@ def trace_of(snapshot: Snapshot, device: int | None = None) -> Trace:
     """The requests that a snapshot recorded on a device (by default the one with the most entries).
 
     A snapshot without entries gives the blocks of its segments alone. A run of segments given back is taken for a
-    call of `empty_cache` unless the next entry gets a segment or fails: then it was the allocator's own retry.
+    call of `empty_cache` unless the next entry gets a segment or fails: then it was the allocator's own retry. Segments
+    of private pools go when their pool goes.
 
     Raises:
         SnapshotProblem: as `chosen_device`.
@@ -153,7 +154,8 @@ def _walk(entries: list[Entry]) -> _Reading:
         elif action in SHRINKING:
             reading.held.append((len(steps), -entry.size))
             following = entries[at + 1] if at < last else None
-            if following is None or following.action not in (*GROWING, *SHRINKING, "oom"):
+            own = following is not None and following.action in (*GROWING, *SHRINKING, "oom")
+            if not own and entry.pool == DEFAULT_POOL:
                 steps.append(("empty_cache", -1, None))
     return reading
 
