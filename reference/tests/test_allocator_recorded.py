@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Any
 import gaugeblock as gb
 import pytest
 from gaugeblock.cuda.caching_allocator import CachingAllocator
+from gaugeblock.cuda.out_of_memory import OutOfMemoryError
 from gaugeblock.cuda.replaying.replay import replay
 from gaugeblock.cuda.replaying.replay_device import ReplayDevice
 from gaugeblock.cuda.replaying.snapshot import INACTIVE
 from gaugeblock.cuda.replaying.snapshot_shape import checked
 from gaugeblock.cuda.replaying.stacks import program_part
-from gaugeblock.cuda.replaying.trace import ALLOC, COMPLETED, FREE, RECORD_STREAM, Trace
+from gaugeblock.cuda.replaying.trace import ALLOC, ATTEMPT, COMPLETED, FREE, RECORD_STREAM, Trace
 from gaugeblock.cuda.replaying.trace_file import read_trace
 from gaugeblock.cuda.replaying.trace_of_snapshot import trace_of
 from gaugeblock.cuda.replaying.workloads import fragments, several_streams, training_loop
@@ -31,9 +33,10 @@ PROGRAMS = {
 }
 
 
-def record(program: Trace, config: str = "") -> tuple[CachingAllocator, dict[str, Any]]:
-    """Run a program on a simulated device whose streams are busy as the program says; its allocator and snapshot."""
-    driver = SimulatedDriver(devices=1, total_memory=8 << 30, backed=False)
+def record(program: Trace, config: str = "", memory: int = 8 << 30) -> tuple[CachingAllocator, dict[str, Any]]:
+    """Run a program on a simulated device whose streams are busy as the program says, leaving out what fails; its
+    allocator and snapshot."""
+    driver = SimulatedDriver(devices=1, total_memory=memory, backed=False)
     allocator = CachingAllocator(driver, 0, config)
     allocator.record_memory_history("all", context=None)
     pointers: dict[int, int] = {}
@@ -44,10 +47,11 @@ def record(program: Trace, config: str = "") -> tuple[CachingAllocator, dict[str
         if kind == ALLOC:
             if stream not in streams:
                 streams[stream] = driver.stream_create(0)
-            pointers[block] = allocator.malloc(size, streams[stream])
+            with contextlib.suppress(OutOfMemoryError):
+                pointers[block] = allocator.malloc(size, streams[stream])
         elif kind == RECORD_STREAM:
             recorded.add(block)
-        elif kind == FREE:
+        elif kind == FREE and block in pointers:
             if block in recorded:
                 other = driver.stream_create(0)
                 driver.enqueue(0, other, int, nanoseconds=(done.get(block, 1 << 40) - at) * TICK)
@@ -77,6 +81,22 @@ def test_a_recorded_program_is_the_program(name: str, config: str) -> None:
         assert one.device_mallocs == stats["num_device_alloc"]
     assert max(size for _, size in trace.reserved) == stats["reserved_bytes.all.peak"]
     assert checked(json.loads(json.dumps(snapshot))) == checked(snapshot)
+
+
+@pytest.mark.parametrize("config", ["", "expandable_segments:True", "max_split_size_mb:32"])
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_a_full_device_is_the_same_in_a_replay(name: str, config: str) -> None:
+    program = PROGRAMS[name]
+    peak = replay(program).peak_allocated
+    for memory in (peak * 7 // 8, peak * 9 // 8, peak * 4 // 3):
+        allocator, snapshot = record(program, config, memory)
+        stats, one = allocator.memory_stats(), replay(program, config, memory)
+        assert one.retries == stats["num_alloc_retries"]
+        assert one.out_of_memory == stats["num_ooms"]
+        assert one.device_mallocs == stats["num_device_alloc"]
+        assert one.device_frees == stats["num_device_free"]
+        assert one.peak_reserved == stats["reserved_bytes.all.peak"]
+        assert trace_of(checked(snapshot)).kinds.count(ATTEMPT) == one.out_of_memory
 
 
 SNAPSHOTS = {name: record(program)[1] for name, program in PROGRAMS.items()}
