@@ -80,6 +80,8 @@ class Ground:
 
     def expect(self, got: Any, want: Any, what: str, expression: str) -> None:
         """Expect a value made of what the last call gave, which is ``{}`` in ``expression``."""
+        if got == want and type(got) is type(want):
+            return
         name = _target(self.s.steps()[-1])
         self.s.expect(got, want, what, expression.replace("{}", name), [Handle(None, name)])
 
