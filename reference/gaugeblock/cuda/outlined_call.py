@@ -11,7 +11,7 @@ from ..dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT
 from ..dispatch.operator import Operator
 from ..memory.storage import Storage, allocate_storage, resize_storage
 from ..operators.lazy_values import LAZY_MASK
-from ..tensor.refresh import refresh_pointer
+from ..tensor.refresh import is_alone, refresh_pointer
 from ..tensor.tensor import Tensor, make_tensor
 from ..tensor.versions import bump_version
 from .deferred import plain_state
@@ -69,15 +69,17 @@ def _resized(operands: Operands, outlined: Twins) -> bool:
 
 def change_written(operands: Operands, outlined: Twins) -> None:
     """Count the changes that the twins of the written tensors saw, and give those the sizes that they got."""
-    for storage, twin in outlined.storages:
-        written = [one for one in operands.written if one.storage is storage]
-        for _ in range(twin.version if written else 0):
+    for owner, twin in outlined.owners:
+        written = [one for one in operands.written if one.storage is owner.storage]
+        for _ in range(twin.storage.version if written else 0):
             bump_version(written[0])
     for tensor, outline in outlined.pairs:
         if not any(tensor is one for one in operands.written):
             continue
         if outline.storage.nbytes > tensor.storage.nbytes:
-            resize_storage(tensor.storage, outline.storage.nbytes)
+            tell = not is_alone(tensor)
+            resize_storage(tensor.storage, outline.storage.nbytes, tell=tell)
+            refresh_pointer(tensor)
         before, after = tensor.geometry, outline.geometry
         if (before.sizes, before.strides) != (after.sizes, after.strides):
             tensor.geometry = geometry_elsewhere(after, before.device)
@@ -112,18 +114,17 @@ class Results:
             if twin is outline:
                 return original
         geometry = geometry_elsewhere(outline.geometry, self.device)
-        for storage, twin_storage in self._outlined.storages:
-            if twin_storage is outline.storage:
-                base = next(one for one, _ in self._outlined.pairs if one.storage is storage)
-                return make_tensor(geometry, storage, outline.offset, base if base.base is None else base.base)
+        for base, twin in self._outlined.owners:
+            if twin.storage is outline.storage:
+                return make_tensor(geometry, base.storage, outline.offset, base if base.base is None else base.base)
         made = make_tensor(geometry, self._fresh_storage(outline.storage), outline.offset, None)
         self.fresh.append((made, outline))
         return made
 
     def _fresh_storage(self, outline: Storage) -> Storage:
-        for known, storage in self._storages:
+        for known, made in self._storages:
             if known is outline:
-                return storage
+                return made
         storage = allocate_storage(outline.nbytes, self.device)
         storage.version = outline.version
         self._storages.append((outline, storage))

@@ -14,9 +14,13 @@ from ..tensor.tensor import Tensor, make_tensor, new_like
 
 
 class Twins:
-    """The twins of a call's tensors; those that share a storage have twins that share one."""
+    """The twins of a call's tensors; those that share a storage have twins that share one.
 
-    __slots__ = ("_of_other", "_storage_of", "device", "pairs", "storages")
+    `owners` has the first tensor of each storage with its twin. Nothing here holds a storage, so that one which a
+    single tensor refers to is seen to be so when it is resized.
+    """
+
+    __slots__ = ("_of_other", "_storage_of", "device", "owners", "pairs")
 
     def __init__(
         self, device: Device, storage_of: Callable[[Storage], Storage], of_other: Callable[[Tensor], Tensor]
@@ -25,7 +29,7 @@ class Twins:
         self._storage_of = storage_of
         self._of_other = of_other
         self.pairs: list[tuple[Tensor, Tensor]] = []
-        self.storages: list[tuple[Storage, Storage]] = []
+        self.owners: list[tuple[Tensor, Tensor]] = []
 
     def of(self, value: Any) -> Any:
         """`value`, the tensors in it replaced by their twins, those in lists too."""
@@ -43,18 +47,18 @@ class Twins:
         if tensor.geometry.device.type == "cuda":
             check_backed(tensor)
             geometry = geometry_elsewhere(tensor.geometry, self.device)
-            made = make_tensor(geometry, self._storage(tensor.storage), tensor.offset, None)
+            made = self._on_device(tensor, geometry)
         else:
             made = self._of_other(tensor)
         self.pairs.append((tensor, made))
         return made
 
-    def _storage(self, storage: Storage) -> Storage:
-        for original, twin in self.storages:
-            if original is storage:
-                return twin
-        made = self._storage_of(storage)
-        self.storages.append((storage, made))
+    def _on_device(self, tensor: Tensor, geometry: Geometry) -> Tensor:
+        for original, twin in self.owners:
+            if original.storage is tensor.storage:
+                return make_tensor(geometry, twin.storage, tensor.offset, None)
+        made = make_tensor(geometry, self._storage_of(tensor.storage), tensor.offset, None)
+        self.owners.append((tensor, made))
         return made
 
 
