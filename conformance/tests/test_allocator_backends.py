@@ -65,6 +65,22 @@ def test_pool_of_another_kind_is_not_accused(fakes: Path, monkeypatch: pytest.Mo
         type(backend)("cpu")
 
 
+class _Faithful(Allocating):
+    """Allocators that fail where PyTorch's do."""
+
+    def allocator(self, machine: Machine) -> Any:
+        made = super().allocator(machine)
+        return type(made)(made.driver, 0, machine.config, mode="faithful")
+
+
+def test_known_defect_breaks_the_one_wish() -> None:
+    backend = ReferenceBackend()
+    backend._allocating = _Faithful(backend.module, "cpu")
+    verdicts = _verdicts(backend, slow=False)
+    failed = [name for name, verdict in verdicts.items() if not verdict.startswith(("passed", "skipped"))]
+    assert failed == ["allocator/waiting-blocks-are-searched-before-giving-up"]
+
+
 class _FakeTorchBackend(NumpyBackend):
     """NumPy's tensors, PyTorch's adapter for allocators."""
 

@@ -33,7 +33,7 @@ def test_segment_with_one_live_block_stays(s: Session) -> None:
 
 
 @requirement("allocator/empty-cache-releases-free-segments")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_programs_that_end_empty(s: Session, code: bytes) -> None:
     follower = Follower(s)
     follower.run(code, (*BASIC, "empty_cache", "empty_cache"), follower.expect_blocks)
@@ -75,7 +75,7 @@ def test_empty_cache_of_a_fresh_allocator(s: Session) -> None:
 
 
 @requirement("allocator/empty-cache-frees-nothing-for-its-own-users")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_second_time_changes_no_figure(s: Session, code: bytes) -> None:
     follower = Follower(s)
     follower.run(code, BASIC, lambda: None)
@@ -104,7 +104,7 @@ def test_pending_block_goes_too(s: Session) -> None:
 
 
 @requirement("allocator/empty-cache-waits-for-other-streams")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_emptying_with_streams(s: Session, code: bytes) -> None:
     follower = Follower(s, streams=2)
     follower.run(code, (*STREAMS, "empty_cache"), lambda: None)

@@ -42,7 +42,7 @@ def test_all_names_are_there(s: Session) -> None:
 
 
 @requirement("allocator/allocated-counts-rounded-sizes")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_allocated_bytes(s: Session, code: bytes) -> None:
     follower = Follower(s)
     follower.run(code, BASIC, lambda: follower.expect_figures(("allocation", "allocated_bytes")))
@@ -70,7 +70,7 @@ def test_requested_of_two(s: Session) -> None:
 
 
 @requirement("allocator/requested-counts-what-was-asked-for")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_requested_bytes(s: Session, code: bytes) -> None:
     follower = Follower(s)
     follower.run(code, BASIC, lambda: follower.expect_figures(("requested_bytes",)))
@@ -88,7 +88,7 @@ def test_reserved_of_two_segments(s: Session) -> None:
 
 
 @requirement("allocator/reserved-counts-whole-segments")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_reserved_bytes(s: Session, code: bytes) -> None:
     follower = Follower(s)
 
@@ -100,14 +100,14 @@ def test_reserved_bytes(s: Session, code: bytes) -> None:
 
 
 @requirement("allocator/figures-are-ordered")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_order_of_sizes(s: Session, code: bytes) -> None:
     follower = Follower(s)
     follower.run(code, BASIC, lambda: _expect_order(follower.ground))
 
 
 @requirement("allocator/figures-are-ordered", needs=("alloc.streams",))
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_order_of_sizes_with_streams(s: Session, code: bytes) -> None:
     follower = Follower(s, streams=2)
     follower.run(code, STREAMS, lambda: _expect_order(follower.ground))
@@ -125,7 +125,7 @@ def _expect_order(g: Ground) -> None:
 
 
 @requirement("allocator/pools-add-up")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_sums_of_pools(s: Session, code: bytes) -> None:
     follower = Follower(s)
 
@@ -158,7 +158,7 @@ def test_accumulated_of_three_requests(s: Session) -> None:
 
 
 @requirement("allocator/current-is-allocated-minus-freed")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_differences(s: Session, code: bytes) -> None:
     follower = Follower(s)
 
@@ -190,7 +190,7 @@ def test_peak_stays(s: Session) -> None:
 
 
 @requirement("allocator/peak-is-the-highest-current")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_peaks_of_programs(s: Session, code: bytes) -> None:
     follower = Follower(s)
     follower.run(code, RESETS, lambda: follower.expect_figures(None, ("current", "peak")))
@@ -260,7 +260,7 @@ def test_inactive_split_of_one_segment(s: Session) -> None:
 
 
 @requirement("allocator/inactive-split-cannot-be-released")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_inactive_split_of_programs(s: Session, code: bytes) -> None:
     follower = Follower(s)
     follower.run(code, BASIC, lambda: follower.expect_figures(("inactive_split", "inactive_split_bytes"), FIGURES))

@@ -84,7 +84,7 @@ def test_tiles_of_two_segments(s: Session) -> None:
 
 
 @requirement("allocator/blocks-tile-their-segment")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_tiles_of_programs(s: Session, code: bytes) -> None:
     follower = Follower(s)
     follower.run(code, BASIC, lambda: _expect_tiles(follower.ground))

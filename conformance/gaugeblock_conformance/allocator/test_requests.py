@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import strategies as hs
 
 from ..backend_allocator import Pointer
@@ -9,7 +11,7 @@ from ..forall import forall
 from ..requirement import requirement
 from ..session import Session
 from .ground import Ground
-from .programs import BASIC, STREAMS, Follower, programs
+from .programs import BASIC, EVERYTHING, STREAMS, Follower, programs
 from .rules import KIB, MIB, Rules, up
 
 LIVE, FREE = "active_allocated", "inactive"
@@ -196,7 +198,7 @@ def test_best_fit_among_free_blocks(s: Session, sizes: list[int], wanted: int) -
 
 
 @requirement("allocator/best-fit-wins")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_addresses_of_programs(s: Session, code: bytes) -> None:
     Follower(s).run(code, BASIC, lambda: None)
 
@@ -205,6 +207,14 @@ def test_addresses_of_programs(s: Session, code: bytes) -> None:
 @forall(code=programs(), weight=0.5)
 def test_addresses_of_programs_with_streams(s: Session, code: bytes) -> None:
     Follower(s, streams=2).run(code, STREAMS, lambda: None)
+
+
+@requirement("allocator/best-fit-wins", needs=("alloc.streams", "alloc.faults"), slow=True)
+@forall(weight=0.02, seed=hs.integers(0, 10**6), memory=hs.sampled_from((200, 2000)))
+def test_addresses_of_long_programs(s: Session, seed: int, memory: int) -> None:
+    follower = Follower(s, memory=memory * MIB, streams=2)
+    follower.run(Random(seed).randbytes(3 * 400), EVERYTHING, lambda: None)
+    follower.expect_blocks()
 
 
 @requirement("allocator/small-remainder-is-split-off")

@@ -45,7 +45,7 @@ def test_four_segments(s: Session) -> None:
 
 
 @requirement("allocator/snapshot-lists-segments-by-address")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_order_of_segments(s: Session, code: bytes) -> None:
     follower = Follower(s)
 
@@ -83,7 +83,7 @@ def test_sums_of_one_segment(s: Session) -> None:
 
 
 @requirement("allocator/segment-figures-are-sums-over-blocks", needs=("alloc.streams",))
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_sums_of_programs(s: Session, code: bytes) -> None:
     follower = Follower(s, streams=2)
 
@@ -141,7 +141,7 @@ def test_requests_of_blocks(s: Session, sizes: list[int], freed: int) -> None:
 
 
 @requirement("allocator/snapshot-agrees-with-the-figures")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_snapshot_and_figures(s: Session, code: bytes) -> None:
     follower = Follower(s)
     follower.run(code, BASIC, lambda: expect_agreement(follower.ground))

@@ -96,7 +96,7 @@ def test_use_ends_with_the_free(s: Session) -> None:
 
 
 @requirement("allocator/recorded-stream-delays-reuse")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_states_of_programs(s: Session, code: bytes) -> None:
     follower = Follower(s, streams=2)
     follower.run(code, STREAMS, follower.expect_blocks)
@@ -118,7 +118,7 @@ def test_figures_of_a_waiting_block(s: Session) -> None:
 
 
 @requirement("allocator/waiting-blocks-are-active-not-allocated")
-@forall(code=programs())
+@forall(code=programs(), weight=0.5)
 def test_figures_of_programs_with_streams(s: Session, code: bytes) -> None:
     follower = Follower(s, streams=2)
     families = ("allocation", "allocated_bytes", "active", "active_bytes", "requested_bytes")
