@@ -278,6 +278,42 @@ def test_many_random_events_break_nothing() -> None:
     memory.check_invariants()
 
 
+@pytest.mark.parametrize("config", ["", "expandable_segments:True", "max_split_size_mb:24"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_failing_device_breaks_nothing(config: str, seed: int) -> None:
+    chance = random.Random(seed)
+    faults = Faults(
+        out_of_memory_at=[chance.randrange(1, 60) for _ in range(8)],
+        failing_event_calls=[chance.randrange(1, 120) for _ in range(20)],
+    )
+    driver = SimulatedDriver(total_memory=200 * MIB, backed=False, faults=faults)
+    memory = CachingAllocator(driver, 0, config)
+    streams = [0, driver.stream_create(0), driver.stream_create(0)]
+    held: list[int] = []
+    for _ in range(250):
+        kind = chance.random()
+        try:
+            if kind < 0.5 or not held:
+                size = chance.choice([300, 5000, 70_000, MIB, 3 * MIB, 11 * MIB, 26 * MIB])
+                held.append(memory.malloc(size, chance.choice(streams)))
+            elif kind < 0.8:
+                place = chance.randrange(len(held))
+                memory.free(held[place])
+                del held[place]
+            elif kind < 0.9:
+                memory.record_stream(chance.choice(held), chance.choice(streams))
+                driver.enqueue(0, chance.choice(streams), lambda: None, 100)
+            elif kind < 0.97:
+                driver.advance(100)
+            else:
+                memory.empty_cache()
+        except (OutOfMemoryError, DriverError):
+            memory.check_invariants()
+        blocks = [block for segment in memory.memory_snapshot() for block in segment["blocks"]]
+        assert {block["address"] for block in blocks if block["state"] == "active_allocated"} == set(held)
+    memory.check_invariants()
+
+
 def test_what_is_kept_for_searches_does_not_grow_with_time() -> None:
     memory, _ = simulated()
     fixed = memory.malloc(512)

@@ -165,6 +165,14 @@ def test_pools_and_streams_do_not_serve_each_other() -> None:
     assert [segment["stream"] for segment in memory.memory_snapshot()] == [0, 0, 7]
 
 
+def test_a_mebibyte_is_small() -> None:
+    memory, device = allocator()
+    memory.free(memory.malloc(3 * MIB))
+    for _ in range(2):
+        memory.malloc(MIB)
+    assert [entry[2] for entry in device.log] == [20 * MIB, 2 * MIB]
+
+
 def test_empty_cache_returns_whole_segments_alone() -> None:
     memory, device = allocator()
     kept, gone, large = memory.malloc(512), memory.malloc(512), memory.malloc(20 * MIB)
@@ -179,61 +187,6 @@ def test_empty_cache_returns_whole_segments_alone() -> None:
     memory.empty_cache()
     memory.empty_cache()
     assert [entry[0] for entry in device.log] == ["malloc", "malloc", "free", "free"]
-
-
-def test_oversize_blocks_are_kept_whole() -> None:
-    memory, device = allocator("max_split_size_mb:32")
-    big = memory.malloc(40 * MIB)
-    memory.free(big)
-    assert memory.malloc(20 * MIB) != big, "a small request takes no oversize block"
-    assert memory.malloc(33 * MIB) == big, "less than 20 MiB above the request"
-    assert sizes(memory)[0] == [(40 * MIB, USED)]
-    memory.free(big)
-    memory.malloc(60 * MIB)
-    assert [entry[2] for entry in device.log] == [40 * MIB, 20 * MIB, 60 * MIB]
-    stats = memory.memory_stats()
-    assert (stats["oversize_allocations.current"], stats["oversize_allocations.allocated"]) == (1, 3)
-    assert (stats["oversize_segments.current"], stats["max_split_size"]) == (2, 32 * MIB)
-
-
-def test_an_oversize_block_beyond_the_rounding_is_not_taken() -> None:
-    memory, _ = allocator("max_split_size_mb:32,max_non_split_rounding_mb:24")
-    big = memory.malloc(60 * MIB)
-    memory.free(big)
-    assert memory.malloc(36 * MIB) != big, "60 MiB is 24 MiB more"
-    assert memory.malloc(36 * MIB + 1) == big
-
-
-def test_one_oversize_block_that_is_enough_goes_before_all_others() -> None:
-    memory, device = allocator("max_split_size_mb:32", total=200 * MIB)
-    held = [memory.malloc(size * MIB) for size in (80, 60, 40, 20)]
-    for pointer in held:
-        memory.free(pointer)
-    memory.malloc(58 * MIB, 1)
-    assert [entry[:1] + entry[2:] for entry in device.log[4:]] == [("refused", 58 * MIB)] + [
-        ("free", size * MIB) for size in (20, 40, 60, 80)
-    ] + [("malloc", 58 * MIB)], "another stream's blocks are not looked at"
-    memory, device = allocator("max_split_size_mb:32", total=200 * MIB)
-    held = [memory.malloc(size * MIB) for size in (80, 60, 40, 20)]
-    for pointer in held:
-        memory.free(pointer)
-    memory.malloc(36 * MIB)
-    memory.malloc(38 * MIB)
-    assert [entry[2] for entry in device.log[4:]] == [38 * MIB, 60 * MIB, 38 * MIB]
-    assert memory.memory_stats()["num_alloc_retries"] == 0
-
-
-def test_the_largest_oversize_blocks_go_first_when_none_is_enough() -> None:
-    memory, device = allocator("max_split_size_mb:20", total=120 * MIB)
-    for pointer in [memory.malloc(size * MIB) for size in (50, 40, 30)]:
-        memory.free(pointer)
-    memory.malloc(80 * MIB)
-    assert device.log[3:] == [
-        ("refused", 0, 80 * MIB),
-        ("free", 1 << 40, 50 * MIB),
-        ("free", (1 << 40) + 50 * MIB, 40 * MIB),
-        ("malloc", (1 << 40) + 120 * MIB, 80 * MIB),
-    ]
 
 
 def test_out_of_memory_empties_the_cache_tries_again_and_leaves_all_valid() -> None:
@@ -257,64 +210,6 @@ def test_beyond_an_exbibyte_no_device_is_asked() -> None:
     with pytest.raises(OutOfMemoryError, match="1 EiB"):
         memory.malloc(1 << 60)
     assert device.log == []
-
-
-def test_a_fraction_limits_what_is_reserved() -> None:
-    memory, device = allocator(total=100 * MIB)
-    memory.set_memory_fraction(0.5)
-    assert memory.memory_fraction == 0.5
-    held = memory.malloc(40 * MIB)
-    with pytest.raises(OutOfMemoryError, match=r"50\.00 MiB allowed"):
-        memory.malloc(20 * MIB)
-    assert [entry[0] for entry in device.log] == ["malloc"], "the device was not asked"
-    memory.free(held)
-    assert memory.malloc(50 * MIB)
-    memory.set_memory_fraction(1.0)
-    assert memory.malloc(50 * MIB)
-
-
-def test_a_policy_rejects_before_anything_is_released() -> None:
-    memory, device = allocator("per_process_memory_fraction:0.5,throw_on_cudamalloc_oom:True", total=100 * MIB)
-    memory.free(memory.malloc(40 * MIB))
-    with pytest.raises(OutOfMemoryError):
-        memory.malloc(45 * MIB)
-    stats = memory.memory_stats()
-    assert (stats["num_oom_rejections"], stats["num_alloc_retries"], stats["num_sync_all_streams"]) == (1, 0, 0)
-    assert len(device.log) == 1
-
-
-@pytest.mark.parametrize(
-    ("fraction", "error"), [(1, TypeError), (True, TypeError), (-0.1, ValueError), (1.5, ValueError)]
-)
-def test_a_fraction_is_a_float_from_0_to_1(fraction: Any, error: type[Exception]) -> None:
-    memory, _ = allocator()
-    with pytest.raises(error, match="fraction"):
-        memory.set_memory_fraction(fraction)
-
-
-def test_garbage_collection_gives_back_what_is_old() -> None:
-    memory, device = allocator("garbage_collection_threshold:0.5,per_process_memory_fraction:0.5", total=200 * MIB)
-    old, young = memory.malloc(20 * MIB), memory.malloc(22 * MIB)
-    memory.free(old)
-    for _ in range(5):
-        memory.free(memory.malloc(512))
-    memory.free(young)
-    device.log.clear()
-    memory.malloc(30 * MIB)
-    assert [entry[0] for entry in device.log] == ["malloc"], "42 of 100 MiB and the small pool: below the threshold"
-    memory.malloc(12 * MIB, 1)
-    assert device.log[1:] == [
-        ("free", old, 20 * MIB),
-        ("free", young, 22 * MIB),
-        ("malloc", (1 << 40) + 74 * MIB, 12 * MIB),
-    ], "24 MiB above the threshold: the older one is not enough"
-
-
-def test_garbage_collection_needs_a_fraction() -> None:
-    memory, device = allocator("garbage_collection_threshold:0.1", total=100 * MIB)
-    memory.free(memory.malloc(20 * MIB))
-    memory.malloc(30 * MIB)
-    assert [entry[0] for entry in device.log] == ["malloc", "malloc"]
 
 
 def test_callbacks_free_memory_before_the_device_is_asked() -> None:
