@@ -20,7 +20,7 @@ from .devices import (
     is_available,
     set_device,
 )
-from .drivers import use_driver
+from .drivers import runtime, use_driver
 from .event import Event
 from .memory import (
     caching_allocator_alloc,
@@ -63,7 +63,7 @@ __all__ = [
     "get_device_properties", "get_per_process_memory_fraction", "is_available", "max_memory_allocated",
     "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved", "memory_snapshot", "memory_stats",
     "memory_stats_as_nested_dict", "memory_summary", "reset_accumulated_memory_stats", "reset_peak_memory_stats",
-    "set_device", "set_per_process_memory_fraction", "set_stream", "stream", "synchronize", "use_driver",
+    "runtime", "set_device", "set_per_process_memory_fraction", "set_stream", "stream", "synchronize", "use_driver",
 ]  # fmt: skip
 
 
