@@ -66,6 +66,18 @@ def test_events_are_looked_at_in_the_order_of_each_stream() -> None:
     assert sizes(memory) == [[(512, WAITS), (2 * MIB - 512, FREE)]], "stream 4 does not wait for stream 3"
 
 
+def test_blocks_of_one_stream_come_back_one_after_the_other() -> None:
+    memory, device = allocator()
+    for pointer in [memory.malloc(512) for _ in range(3)]:
+        memory.record_stream(pointer, 3)
+        device.work[3] += 1
+        memory.free(pointer)
+    for done, waiting in ((1, 2), (2, 1), (3, 0)):
+        device.done[3] = done
+        memory.process_events()
+        assert memory.memory_stats()["active.all.current"] == waiting
+
+
 def test_a_block_waits_for_all_its_streams() -> None:
     memory, device = allocator()
     held = memory.malloc(512)
