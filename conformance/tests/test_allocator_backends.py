@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -115,11 +116,26 @@ def test_adapter_of_torch_empties_its_one_allocator(fakes: Path) -> None:
     assert not any(backend.call("memory_stats", again)[name] for name in NAMES)
 
 
-def test_reference_on_a_simulated_device_has_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GAUGEBLOCK_CUDA_DRIVER", "simulated")
-    backend = ReferenceBackend("cuda")
+class CopyingViews(ReferenceBackend):
+    """Indexing copies, so that the block goes with its first tensor."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        result = super().call(operator, *args, **kwargs)
+        return super().call("clone", result) if operator == "__getitem__" else result
+
+
+def test_reference_on_a_simulated_device_has_all_of_it() -> None:
+    backend: Any = discovery.load(discovery.resolve("reference:cuda"))
     assert "alloc.tensors" in backend.capabilities
     assert "alloc.tensors" not in ReferenceBackend("cpu").capabilities
     view = next(r for r in AREA if r.slug == "view-keeps-the-whole-block")
     registry.load_tests()
     assert run_requirement(backend, view, FEW, 0, tests=registry.tests()[view.id])["status"] == "passed"
+    wrong = CopyingViews("cuda")
+    wrong.dialect.adapter = backend.dialect.adapter
+    row = run_requirement(wrong, view, FEW, 0, tests=registry.tests()[view.id])
+    assert row["status"] == "failed" and row["failure"] is not None
+    snippet = row["failure"]["snippet"]
+    assert snippet is not None
+    done = subprocess.run([sys.executable, "-c", snippet], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{snippet}\n{done.stderr}"

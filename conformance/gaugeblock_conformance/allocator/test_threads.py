@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 from hypothesis import strategies as hs
@@ -116,36 +115,3 @@ def _expect_time(s: Session, got: str, ratio: float) -> None:
     if got != "alike":
         raise s.failure(f"a hit takes {ratio:.1f} times as long with 40 times as many free blocks", "at most 8 times",
                         f"{ratio:.1f} times", [], cause="hits slow down")  # fmt: skip
-
-
-@requirement("allocator/view-keeps-the-whole-block", needs=("views",))
-def test_five_elements_of_a_million(s: Session) -> None:
-    before = _allocated(s)
-    huge = s.call("zeros", (1000, 1000))
-    whole = _allocated(s) - before
-    s.expect(whole >= 4_000_000, True, "whether 4,000,000 bytes are allocated", "True")
-    view = s.call("__getitem__", huge, (0, slice(None, 5)))
-    del huge
-    s.call("empty_tensor_cache")
-    s.expect(_allocated(s) - before, whole, "allocated bytes with a view of the tensor", "None")
-    copy = s.call("clone", view)
-    del view
-    s.expect(_allocated(s) - before, 512, "allocated bytes with a copy of five elements", "None")
-    s.expect_shape(copy, (5,))
-
-
-def _allocated(s: Session) -> int:
-    stats: dict[str, Any] = s.call("tensor_stats")
-    return int(stats["allocated_bytes.all.current"])
-
-
-@requirement("allocator/freed-memory-is-not-trusted")
-@forall(count=hs.integers(1, 3000), value=hs.sampled_from((7.5, -1.0, float("nan"))), rounds=hs.integers(1, 4))
-def test_zeros_after_other_values(s: Session, count: int, value: float, rounds: int) -> None:
-    for _ in range(rounds):
-        x = s.call("full", (count,), value)
-        del x
-        y = s.call("zeros", (count,))
-        s.expect_values(y, np.zeros(count, np.float32))
-        z = s.call("zeros_like", y)
-        s.expect_values(z, np.zeros(count, np.float32))

@@ -53,7 +53,7 @@ class Allocating:
         folder = f"{self.module.__name__}.cuda"
         refused = importlib.import_module(f"{folder}.driver").DriverOutOfMemory
         if self.device.startswith("cuda"):
-            own = self.module.cuda.runtime().driver
+            own = importlib.import_module(f"{folder}.drivers").runtime().driver
             if own.name == "cupy":
                 return WatchedDriver(own, memory, refused)
         simulated = importlib.import_module(f"{folder}.simulated_driver").SimulatedDriver
