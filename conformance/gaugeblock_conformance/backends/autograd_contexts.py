@@ -28,12 +28,12 @@ def _saved_tensors_hooks(module: Any, hooks: SavedTensorsHooks, log: list[Any]) 
         log.append(f"{hooks.label} pack")
         if hooks.action == "raise":
             raise getattr(builtins, hooks.argument)(f"{hooks.argument} of the suite")
-        return tensor.detach().numpy().copy() if hooks.action == "copy" else tensor
+        return (tensor.detach().cpu().numpy().copy(), tensor.device) if hooks.action == "copy" else tensor
 
     def unpack(packed: Any) -> Any:
         log.append(f"{hooks.label} unpack")
         if hooks.action == "copy":
-            return module.from_numpy(packed.copy())
+            return module.from_numpy(packed[0].copy()).to(packed[1])
         return packed * hooks.argument if hooks.action == "scale" else packed
 
     return module.autograd.graph.saved_tensors_hooks(pack, unpack)

@@ -62,7 +62,8 @@ class Hooks:
             scaled = tuple(None if g is None else g * hook.argument for g in gradients(*given))
             return scaled[0] if single else scaled
         if hook.action == "give":
-            return self._module.tensor(hook.argument, dtype=gradients(*given)[0].dtype)
+            gradient = gradients(*given)[0]
+            return self._module.tensor(hook.argument, dtype=gradient.dtype, device=gradient.device)
         if hook.action == "write":
             for gradient in gradients(*given):
                 if gradient is not None:

@@ -61,7 +61,8 @@ def _backward(
     module: Any, rule: Rule, context: Any, gradients: Tensors, right: Callable[[Any, Tensors], Any]
 ) -> Any:
     if rule.backward == "give":
-        given = [None if g is None else module.tensor(g, dtype=gradients[0].dtype) for g in rule.given]
+        options = {"dtype": gradients[0].dtype, "device": gradients[0].device}
+        given = [None if g is None else module.tensor(g, **options) for g in rule.given]
         return tuple(given) if len(given) != 1 else given[0]
     if rule.backward == "raise":
         raise getattr(builtins, rule.given)(f"{rule.given} of the suite")
@@ -153,7 +154,7 @@ _FORWARDS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[...,
     "inplace": (_in_place, lambda c, x, y: c.mark_dirty(x[0]), _scaled),
     "unmarked": (_in_place, _nothing, _scaled),
     "places": (
-        lambda m, r, x: (x[0] * r.factor, m.zeros(x[0].shape, dtype=m.int64)),
+        lambda m, r, x: (x[0] * r.factor, m.zeros(x[0].shape, dtype=m.int64, device=x[0].device)),
         lambda c, x, y: c.mark_non_differentiable(y[1]),
         _scaled,
     ),
