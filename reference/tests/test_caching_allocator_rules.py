@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -234,6 +236,11 @@ def test_observers_hear_of_failures() -> None:
     with pytest.raises(OutOfMemoryError):
         memory.malloc(20 * MIB + 1)
     assert heard == [(0, 22 * MIB, 30 * MIB, 18 * MIB)]
+
+
+def test_the_example_of_the_page_holds() -> None:
+    page = (Path(__file__).parents[1] / "caching_allocator.md").read_text()
+    exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], {})
 
 
 def test_base_allocation_is_the_segment() -> None:

@@ -27,6 +27,7 @@ ACTIONS: Final = (
     "oom",
 )
 CONTEXTS: Final = (None, "state", "alloc", "all")
+_ALLOC: Final = CONTEXTS.index("alloc")
 STATES: Final = (None, "state", "all")
 STACKS: Final = ("python", "all")
 
@@ -99,7 +100,7 @@ class MemoryHistory:
     ) -> None:
         """Write an entry; `address` of an oom is the memory that the device had left."""
         if self.keeps_entries and action not in self.skipped:
-            shown = stack if self.level >= CONTEXTS.index("alloc") else None
+            shown = stack if self.level >= _ALLOC else None
             self.entries.append((action, address, size, stream, time.time_ns() // 1000, pool, shown))
 
     def handed_out(self, block: Block, stack: Stack | None) -> None:
