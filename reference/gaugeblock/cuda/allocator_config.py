@@ -123,17 +123,17 @@ def _pairs(text: str) -> list[tuple[str, Value]]:
     def listed() -> list[tuple[str, str | None]]:
         elements: list[tuple[str, str | None]] = []
         word("[")
-        while True:
+        while at < len(words) and words[at] != "]":
             name = word(None)
             value = None
             if at < len(words) and words[at] == ":":
                 word(":")
                 value = word(None)
             elements.append((name, value))
-            if at < len(words) and words[at] == "]":
-                word("]")
-                return elements
-            word(",")
+            if at >= len(words) or words[at] != "]":
+                word(",")
+        word("]")
+        return elements
 
     while at < len(words):
         key = word(None)
@@ -210,7 +210,7 @@ def _divisions(key: str, value: Value) -> tuple[int, ...]:
     """Divisions by interval, from 1 MiB to 32 GiB and more; a single number stands for all."""
     counts = "a power of two, or 0 for none"
     if isinstance(value, str):
-        return (_power_of_two(key, value, counts, zero=True),) * DIVISION_INTERVALS
+        return (_power_of_two(key, value, "a power of two, 1 for none", zero=False),) * DIVISION_INTERVALS
     found = [0] * DIVISION_INTERVALS
     last = -1
     for name, given in value:
