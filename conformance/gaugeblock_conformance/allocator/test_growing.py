@@ -13,7 +13,7 @@ from ..requirement import requirement
 from ..session import Session
 from .ground import Ground
 from .programs import SIZES
-from .rules import MIB
+from .rules import MIB, up
 from .test_snapshots import expect_agreement
 
 TWO = 2 * MIB
@@ -53,6 +53,37 @@ def test_small_pages(s: Session) -> None:
     held = [g.malloc(MIB) for _ in range(3)]
     g.expect_distance(held[2], held[0], TWO, "distance of the third MiB from the first")
     g.expect_figures(reserved_bytes=4 * MIB, reserved_bytes__small_pool=4 * MIB)
+
+
+@requirement("allocator/expandable-segments-grow")
+def test_gap_that_is_too_small(s: Session) -> None:
+    g = Ground(s, EXPANDABLE)
+    held = [g.malloc(20 * MIB) for _ in range(3)]
+    g.free(held[1])
+    g.empty_cache()
+    g.expect_distance(g.malloc(30 * MIB), held[0], 60 * MIB, "distance of 30 MiB behind a gap of 20 MiB")
+    g.expect_distance(g.malloc(20 * MIB), held[0], 20 * MIB, "distance of 20 MiB that fill the gap")
+    g.expect_figures(reserved_bytes=100 * MIB, allocated_bytes=90 * MIB)
+
+
+@requirement("allocator/expandable-segments-grow")
+@forall(size=hs.integers(MIB + 1, 60 * MIB))
+def test_large_sizes_are_not_kept_whole(s: Session, size: int) -> None:
+    g = Ground(s, EXPANDABLE)
+    g.malloc(size)
+    g.expect_figures(allocated_bytes=up(size, 512), reserved_bytes=up(size, 20 * MIB))
+
+
+@requirement("allocator/expandable-segments-grow", needs=("alloc.streams",))
+def test_streams_have_segments_of_their_own(s: Session) -> None:
+    g = Ground(s, EXPANDABLE)
+    stream = g.stream()
+    a, b = g.malloc(3 * MIB), g.malloc(3 * MIB, stream)
+    g.expect_figures(reserved_bytes=40 * MIB)
+    g.expect_distance(g.malloc(3 * MIB), a, 3 * MIB, "distance of two blocks of the first stream")
+    g.expect_distance(g.malloc(3 * MIB, stream), b, 3 * MIB, "distance of two blocks of the second stream")
+    g.free(a)
+    g.expect_other(g.malloc(3 * MIB, stream), a, "memory of the second stream")
 
 
 @requirement("allocator/expandable-segments-are-never-split-for-good")
