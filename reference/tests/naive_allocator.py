@@ -116,9 +116,8 @@ class NaiveAllocator:
         large = self.config.large_segment_size
         whole = 2 * MIB if small else large if size < 10 * MIB else -(-size // (2 * MIB)) * 2 * MIB
         found = self.find(size, small, pool, stream)
-        if found is None and self.collects:
-            self.collect()
         if found is None:
+            self.collect()
             found = self.fresh(size, whole, small, pool, stream)
         if found is None and self.release_oversize(size, small, pool, stream):
             found = self.fresh(size, whole, small, pool, stream)
@@ -151,7 +150,8 @@ class NaiveAllocator:
 
     def find(self, size: int, small: bool, pool: tuple[int, int], stream: int) -> tuple[Naive, NaiveBlock] | None:
         self.lookups[small, pool] += self.collects
-        fitting = [found for found in self.candidates(small, pool, stream) if found[1].size >= size]
+        grows = self.config.expandable_segments
+        fitting = [(s, b) for s, b in self.candidates(small, pool, stream) if b.size >= size and (grows or not s.page)]
         if not fitting:
             return None
         at = 0
@@ -320,7 +320,7 @@ class NaiveAllocator:
 
     def drop(self, pool: tuple[int, int]) -> None:
         """Give up expandable segments of a released pool that never had memory."""
-        for segment in sorted(self.segments, key=lambda segment: not segment.small):
+        for segment in sorted(self.segments, key=lambda s: (not s.small, s.stream, s.blocks[0].address)):
             if segment.pool == pool and [block.state for block in segment.blocks] == ["unmapped"]:
                 self.segments.remove(segment)
                 self.driver.address_free(0, segment.blocks[0].address, segment.blocks[0].size)
@@ -356,8 +356,7 @@ class NaiveAllocator:
             return False
         wanted = max(size, limit)
         free = [s for s, b in self.whole(small, pool) if s.stream == stream and b.size >= limit]
-        enough = [s for s in free if s.blocks[0].size >= wanted]
-        if enough:
+        if enough := [s for s in free if s.blocks[0].size >= wanted]:
             self.release(enough[0])
             return True
         released = 0
@@ -367,7 +366,8 @@ class NaiveAllocator:
         return released >= wanted
 
     def collect(self) -> None:
-        assert self.allowed is not None
+        if not self.collects or self.allowed is None:
+            return
         target = self.reserved() - int(self.config.garbage_collection_threshold * self.allowed)
         gone = 0
         while gone < target and (free := self.whole(False, (0, 0))):

@@ -102,6 +102,10 @@ class Both:
             self.real.release_pool(pool)
         self.naive.users[pool] = 0
 
+    def switch(self, config: str) -> None:
+        self.real.config = config
+        self.naive.config = AllocatorConfig.parse(config)
+
     def compare(self) -> None:
         """Blocks, figures and what was asked of the device are the same."""
         segments = [
@@ -169,6 +173,11 @@ class Machine(RuleBasedStateMachine):
     def empty_cache(self) -> None:
         self.both.empty_cache()
 
+    @precondition(lambda self: self.both.naive.allowed is None)
+    @rule(config=st.sampled_from(["default", "max_split", "rounding", "expandable"]))
+    def switch(self, config: str) -> None:
+        self.both.switch(CONFIGS[config])
+
     @precondition(lambda self: len(self.both.naive.captures) < 2)
     @rule()
     def begin(self) -> None:
@@ -214,7 +223,9 @@ def test_a_long_walk_agrees_with_the_naive_allocator(config: str, mode: str) -> 
             both.finish(chance.randrange(3))
         elif kind < 0.96:
             both.empty_cache()
-        elif kind < 0.97 and not both.naive.captures:
+        elif kind < 0.965 and both.naive.allowed is None:
+            both.switch(CONFIGS[chance.choice([config, config, "expandable", "default"])])
+        elif kind < 0.975 and not both.naive.captures:
             both.begin()
         elif both.naive.captures:
             both.end()

@@ -105,7 +105,7 @@ def release_freeable(
 def _drop_unmapped(store: BlockStore, owner: PrivatePool) -> None:
     """Give up expandable segments for which no memory could be had."""
     for pool in (owner.small, owner.large):
-        for home in pool.streams.values():
+        for _, home in sorted(pool.streams.items()):
             for block in [store.blocks[address] for address in home.unmapped]:
                 if not block.is_split:
                     drop_expandable(store, block)
