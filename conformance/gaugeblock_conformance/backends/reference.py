@@ -17,7 +17,7 @@ from . import instruction_sets
 from .allocator_calls import CAPABILITIES as ALLOCATOR_CAPABILITIES
 from .allocator_calls import Allocating
 from .cuda_calls import HOST_ONLY, CudaCalls, CudaDialect
-from .torch_style import CAPABILITIES, WRITERS, TorchStyleBackend
+from .torch_style import CAPABILITIES, NEEDS_DATA, WRITERS, TorchStyleBackend
 
 
 class ReferenceBackend(TorchStyleBackend):
@@ -37,6 +37,9 @@ class ReferenceBackend(TorchStyleBackend):
         self.dialect = (CudaDialect if self._cuda else TorchDialect)("gaugeblock", "gb", device, special=WRITERS)
         self.dialect.watching = ("ref = __import__('weakref').ref({0}.storage)", "ref() is not None")
         self._allocating = Allocating(engine, device)
+        if device == "meta":
+            self.has_data = False
+            self.capabilities = CAPABILITIES - NEEDS_DATA
         if device.startswith("cuda"):
             self.capabilities = (self.capabilities - HOST_ONLY) | {"alloc.tensors"}
 

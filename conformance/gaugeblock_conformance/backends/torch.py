@@ -12,10 +12,7 @@ from ..backend_kernels import CALLS as KERNEL_CALLS
 from . import instruction_sets
 from .torch_allocator import CAPABILITIES as ALLOCATOR_CAPABILITIES
 from .torch_allocator import TorchAllocating
-from .torch_style import CAPABILITIES, TorchStyleBackend
-
-# What a tensor without data cannot be asked.
-_NEEDS_DATA = frozenset("numpy threads serialize bigmem refcount sort rng".split())
+from .torch_style import CAPABILITIES, NEEDS_DATA, TorchStyleBackend
 
 # What torch has beside the common capabilities where memory is the host's, and what it has only there.
 _HOST_ONLY = frozenset(
@@ -46,7 +43,7 @@ class TorchBackend(TorchStyleBackend):
             self.capabilities = self.capabilities | ALLOCATOR_CAPABILITIES
         if device == "meta":
             self.has_data = False
-            self.capabilities = CAPABILITIES - _NEEDS_DATA
+            self.capabilities = CAPABILITIES - NEEDS_DATA
 
     def _resolve(self, operator: str) -> Callable[..., Any]:
         if operator in ALLOCATOR_CALLS:

@@ -27,6 +27,9 @@ CAPABILITIES = frozenset(
     requires_grad strides.out bigmem dtype.limited device.multi schema codegen""".split()
 )
 
+NEEDS_DATA = frozenset("numpy threads serialize bigmem refcount sort rng".split())
+"""Capabilities of which tensors without data, on the meta device, know nothing."""
+
 FACTORIES = frozenset(
     """empty zeros ones full arange linspace eye tensor scalar_tensor empty_strided rand randn randint randperm
     logspace as_tensor""".split()
