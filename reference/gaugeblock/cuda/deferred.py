@@ -10,6 +10,7 @@ from typing import Any
 from ..core.dtype import get_default_dtype, set_default_dtype
 from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE
 from ..operators.generator import REPLACING, Generator
+from ..operators.launch import Launch
 from ..operators.prepared import LATEST
 from .current_stream import current_handle
 from .drivers import runtime
@@ -51,8 +52,6 @@ def defer(index: int, operator: str, work: Callable[[], object], nbytes: int, ge
     What it raises comes out of the next wait for the stream as a DeferredError that names `operator`.
     """
     dtype = get_default_dtype()
-    driver: Any = runtime().driver
-    report = getattr(driver, "report", None)
 
     def run() -> None:
         later = get_default_dtype()
@@ -62,6 +61,29 @@ def defer(index: int, operator: str, work: Callable[[], object], nbytes: int, ge
             with plain_state(generator), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 work()
+        finally:
+            if later is not dtype:
+                set_default_dtype(later)
+
+    _enqueue(index, operator, run, nbytes)
+
+
+def defer_loop(index: int, operator: str, launch: Launch, values: list[Any], nbytes: int, kept: Any) -> None:
+    """`defer` of one compiled loop, which depends on nothing but its values; `kept` stays alive until it has run."""
+
+    def run(kept: Any = kept) -> None:
+        launch.run(values)
+
+    _enqueue(index, operator, run, nbytes)
+
+
+def _enqueue(index: int, operator: str, work: Callable[[], object], nbytes: int) -> None:
+    driver: Any = runtime().driver
+    report = getattr(driver, "report", None)
+
+    def run() -> None:
+        try:
+            work()
         except Exception as error:
             failure = DeferredError(
                 f"CUDA error: {operator} failed on cuda:{index} after its launch, which did not wait for it: "
@@ -71,8 +93,5 @@ def defer(index: int, operator: str, work: Callable[[], object], nbytes: int, ge
             if report is None:
                 raise failure from error
             report(index, failure)
-        finally:
-            if later is not dtype:
-                set_default_dtype(later)
 
     driver.enqueue(index, current_handle(index), run, LAUNCH_NANOSECONDS + nbytes // BYTES_PER_NANOSECOND)

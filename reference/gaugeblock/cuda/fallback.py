@@ -61,7 +61,7 @@ def _computed(
     if name in FORMS:
         loop = pointwise_loop(name, args, kwargs, results[0])
         if loop is not None:
-            launch_loop(*loop, operands.index)
+            launch_loop(loop.launch, loop.values, operands.index)
         return loop is not None
     run_cupy(name, operands.index, args, results)
     return True

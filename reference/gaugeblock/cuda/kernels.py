@@ -16,10 +16,11 @@ from ..operators.copy import copy_values
 from ..operators.formulas import FORMULAS
 from ..operators.generator import Generator
 from ..tensor.tensor import Tensor
-from .deferred import defer, plain_state
+from .deferred import defer, defer_loop, plain_state
 from .host_fallback import on_host
 from .operands import Operands
 from .outlined_call import HOST_KEYS, Outlined, keys_for, outlined_call
+from .pointwise import FORMS, pointwise_loop
 from .random import launch_generator
 from .twins import host_views
 
@@ -40,12 +41,29 @@ def run_deferred(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: M
     kwargs, generator = launch_generator(operator, operands.device, kwargs)
     found = None
     if operands.tensors and operator.name.partition(".")[0] not in WAITING:
-        found = outlined_call(operator, operands, args, kwargs)
+        found = outlined_call(operator, operands, args, kwargs, steady=operator.name in FORMS)
     if found is None:
         return on_host(operator, operands, args, kwargs, generator)
+    if operator.name in FORMS and _launch_loop(operator.name, operands, args, kwargs, found.results):
+        return found.results
     if found.fresh or operands.written:
         _launch(operator, operands, args, kwargs, found, generator)
     return found.results
+
+
+def _launch_loop(
+    name: str, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Tensor
+) -> bool:
+    """Put the loop of a pointwise call on the stream; False where it takes more than one."""
+    if not result.geometry.numel:
+        return True
+    with plain_state():
+        loop = pointwise_loop(name, args, kwargs, result)
+    if loop is None:
+        return False
+    nbytes = result.geometry.nbytes + sum(tensor.geometry.nbytes for tensor in operands.tensors)
+    defer_loop(operands.index, name, loop.launch, loop.values, nbytes, loop.kept)
+    return True
 
 
 def check_known(operator: Operator) -> None:

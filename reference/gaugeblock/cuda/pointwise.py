@@ -1,9 +1,9 @@
-"""Pointwise operators on a GPU: the plan of the CPU's call over the device's addresses, its loop launched as PTX."""
+"""Pointwise operators: the plan of the CPU's call over the device's addresses, for PTX or for the CPU's own loop."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..operators.launch import Launch
 from ..operators.pointwise import RULES
@@ -26,13 +26,16 @@ FORMS = _forms()
 """Operator -> the rule of its row, and whether its result is fresh, self or out=."""
 
 
-def pointwise_loop(
-    name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Tensor
-) -> tuple[Launch, list[Any]] | None:
-    """The loop of a pointwise call that writes to `result`, and its values, addresses of the device among them.
+class Loop(NamedTuple):
+    """A loop and its values, outputs first, addresses of the device among them; `kept` has to stay until it has run."""
 
-    All tensors are on the device. None where it takes more than one loop.
-    """
+    launch: Launch
+    values: list[Any]
+    kept: Any
+
+
+def pointwise_loop(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Tensor) -> Loop | None:
+    """The loop of a pointwise call that writes to `result`; None where it takes more than one."""
     rule, form = FORMS[name]
     built: Call = call_builder(rule.name)(*args, **{key: value for key, value in kwargs.items() if key != "out"})
     views = host_views()
@@ -41,4 +44,4 @@ def pointwise_loop(
     plan = plan_call(rule, call, None if form == "fresh" else target, inplace=form == "inplace")
     if plan.launch is None or plan.through_copy or plan.resize:
         return None
-    return plan.launch, [result.pointer, *arguments(fitted(rule, call, plan.common))]
+    return Loop(plan.launch, [result.pointer, *arguments(fitted(rule, call, plan.common))], call)
