@@ -15,8 +15,8 @@ from ..backend_allocator import Machine, Pointer
 
 CAPABILITIES = frozenset("alloc.reuse alloc.caching alloc.streams alloc.tensors alloc.pools alloc.history".split())
 
-# Cycles of the work that keeps a stream busy: a second or so, which no test's few calls take.
-_CYCLES = 2_000_000_000
+# Cycles of the work that keeps a stream busy: a tenth of a second or so, which no test's few calls take.
+_CYCLES = 200_000_000
 
 
 class TorchAllocating:
