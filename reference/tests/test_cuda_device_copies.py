@@ -71,6 +71,12 @@ def test_pinned_memory_is_written_later() -> None:
     assert pinned.tolist() == [0.0] * 4
     pageable.copy_(x, non_blocking=True)
     assert pageable.tolist() == pinned.tolist() == [1.0, 2.0, 3.0, 4.0]
+    late, waited = x.to("cpu", non_blocking=True), x.to("cpu")
+    assert late.is_pinned() and not waited.is_pinned() and waited.tolist() == [1.0, 2.0, 3.0, 4.0]
+    later = (x * 2).to("cpu", non_blocking=True)
+    assert later.tolist() != [2.0, 4.0, 6.0, 8.0]
+    gb.cuda.synchronize()
+    assert later.tolist() == [2.0, 4.0, 6.0, 8.0] and late.tolist() == waited.tolist()
     pinned.zero_()
     pinned.copy_(x)
     assert pinned.tolist() == [1.0, 2.0, 3.0, 4.0]

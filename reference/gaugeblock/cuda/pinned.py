@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..core.device import cpu
 from ..memory.storage import Storage, allocate_storage
 from ..operators.copy import copy_values
-from ..tensor.geometry import unwatched
+from ..tensor.geometry import Geometry, unwatched
 from ..tensor.strides import extent
 from ..tensor.tensor import Tensor, make_tensor
 from .pinned_memory import PinnedMemory, pinned_memory
@@ -33,6 +33,12 @@ def used_on_stream(storage: Storage, device: int, stream: int) -> None:
         storage.allocator.record_stream(storage.pointer, device, stream)
 
 
+def pinned_empty(geometry: Geometry) -> Tensor:
+    """A fresh tensor of a CPU geometry in pinned memory, contents undefined. RuntimeError without a driver."""
+    elements = extent(geometry.sizes, geometry.strides) if geometry.numel else 0
+    return make_tensor(geometry, pinned_storage(elements * geometry.dtype.itemsize), 0, None)
+
+
 def pinned_copy(self: Tensor) -> Tensor:
     """`self` if it is pinned, else a copy in pinned memory with the same strides. RuntimeError unless on the CPU."""
     geometry = unwatched(self.geometry)
@@ -40,9 +46,7 @@ def pinned_copy(self: Tensor) -> Tensor:
         raise RuntimeError(f"pin_memory(): cannot pin a tensor on {geometry.device}, only CPU tensors can be pinned")
     if is_pinned_storage(self.storage):
         return self
-    elements = extent(geometry.sizes, geometry.strides) if geometry.numel else 0
-    storage = pinned_storage(elements * geometry.dtype.itemsize)
-    made = make_tensor(geometry, storage, 0, None)
+    made = pinned_empty(geometry)
     copy_values(made, self)
     return made
 

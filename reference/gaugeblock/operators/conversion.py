@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.device import Device, as_device, cpu
+from ..core.device import PLACING, Device, as_device, cpu
 from ..core.dtype import BY_NAME, DType
 from ..core.errors import type_error
 from ..core.memory_format import MemoryFormat, preserve_format
@@ -34,7 +34,10 @@ def converted(
     memory_format: MemoryFormat | None = None,
     non_blocking: bool = False,
 ) -> Tensor:
-    """`self` when dtype, device and format agree and no copy is asked for, else a fresh tensor."""
+    """`self` when dtype, device and format agree and no copy is asked for, else a fresh tensor.
+
+    What comes from a CUDA device to the CPU without blocking is in pinned memory.
+    """
     geometry = self.geometry
     target_dtype = geometry.dtype if dtype is None else dtype
     target_device = geometry.device if device is None else device
@@ -48,6 +51,9 @@ def converted(
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     warn_of_lost_imaginary_part(geometry, target)
     if not is_builtin(geometry.device) or not is_builtin(target_device):
+        if non_blocking and target_device is cpu and geometry.device.type == "cuda":
+            pinned = PLACING.room("pinned").pinned_empty(target)
+            return without_change(call(COPY, pinned, self, True))
         return without_change(call(COPY, allocated(target), self, *((True,) if non_blocking else ())))
     result = new_like(target)
     copy_values(result, self)
