@@ -194,3 +194,18 @@ def test_without_a_driver_the_device_is_not_there() -> None:
     assert "device cuda is not available" in done.stderr and "use_driver('simulated')" in done.stderr
     program = "import gaugeblock as gb, sys; gb.ones(1); print([m for m in sys.modules if 'gaugeblock.cuda' in m])"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_another_driver_takes_over() -> None:
+    old = gb.ones(3, device="cuda:1")
+    gb.cuda.set_device(1)
+    gb.cuda.use_driver("simulated", devices=1, total_memory=1 << 26)
+    assert gb.cuda.current_device() == 0
+    new = gb.ones(3, device="cuda")
+    with pytest.raises(RuntimeError, match=r"must be in \[0, 0\]"):
+        old.tolist()
+    del old
+    assert new.tolist() == [1.0] * 3 and gb.cuda.memory_allocated() == 512
+    del new
+    gb.cuda.use_driver("simulated", devices=2, total_memory=1 << 28)
+    assert gb.cuda.memory_allocated() == 0

@@ -1,4 +1,4 @@
-"""Which driver stands behind device="cuda", and what belongs to it: an allocator, a generator and failures per device.
+"""Which driver stands behind device="cuda", and what belongs to it: the memory and the generator of each device.
 
 `GAUGEBLOCK_CUDA_DRIVER` says ``cupy`` or ``simulated``; without it CuPy's is taken where CuPy and a device are there.
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.device import Device
 from ..operators.generator import Generator
+from .current_device import current_device_index, set_current_device_index
 from .installed_driver import get_driver, install_driver, installed_driver, set_driver_finder
 
 if TYPE_CHECKING:
@@ -69,13 +70,15 @@ def use_driver(driver: Driver | str | None, **options: Any) -> Driver | None:
     """Stand `driver` behind device="cuda" from now on and return it: "simulated", "cupy", an object with the driver
     protocol, or None for what the environment says. `options` go to the simulated driver (devices, total_memory, ...).
 
-    Tensors that exist keep their own driver, and do not mix with new ones. Raises ValueError for another name,
-    TypeError for options that the driver does not have, RuntimeError when it finds no device.
+    Tensors that exist give their memory back to their own driver, but cannot be used with another one. Raises
+    ValueError for another name, TypeError for options that the driver does not have, RuntimeError for no device.
     """
     if options and not isinstance(driver, str):
         raise TypeError(f"use_driver(): only a driver's name takes options, got {', '.join(options)}")
     made = _named(driver, options) if isinstance(driver, str) else driver
     install_driver(made)
+    if made is not None and current_device_index() >= made.device_count():
+        set_current_device_index(0)
     return made
 
 
