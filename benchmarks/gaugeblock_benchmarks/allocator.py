@@ -10,7 +10,6 @@ import gc
 import importlib
 import random
 import statistics
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import log
 from time import thread_time
@@ -39,24 +38,39 @@ class Paces:
 @dataclass(frozen=True)
 class AllocatorFigures:
     """Seconds of a malloc and the free of its block (`pair`), and of the free of any block and another malloc
-    (`churn`), by the number of blocks alive; events of a trace per second."""
+    (`churn`), by the number of blocks alive; how much longer a pair takes with MANY than with FEW, the median of the
+    rounds' ratios; events of a trace per second."""
 
     pair: dict[int, Paces]
     churn: dict[int, Paces]
+    growth: float
     events: Paces
-
-    @property
-    def growth(self) -> float:
-        """How much longer a pair takes with MANY blocks than with FEW."""
-        return self.pair[MANY].median / self.pair[FEW].median
 
 
 def measure_allocator(module: Any) -> AllocatorFigures:
-    """The figures of the engine `module`."""
-    pairs, churns = {}, {}
-    for live in (FEW, MANY):
-        pairs[live], churns[live] = _paces(new_allocator(module), live)
-    return AllocatorFigures(pairs, churns, _replay(module))
+    """The figures of the engine `module`: few blocks by themselves, then few and many in turn for the growth."""
+    few = _Crowd(new_allocator(module), FEW)
+    _take_turns(few)
+    pair, churn = {FEW: _paces(few.pair)}, {FEW: _paces(few.churn)}
+    few.pair.clear()
+    many = _Crowd(new_allocator(module), MANY)
+    _take_turns(few, many)
+    pair[MANY], churn[MANY] = _paces(many.pair), _paces(many.churn)
+    ratios = [long / short for long, short in zip(many.pair, few.pair, strict=True)]
+    return AllocatorFigures(pair, churn, statistics.median(ratios), _replay(module))
+
+
+def _take_turns(*crowds: _Crowd) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(ROUNDS):
+            for crowd in crowds:
+                crowd.round()
+    finally:
+        gc.enable()
+    for crowd in crowds:
+        crowd.allocator.check_invariants()
 
 
 def new_allocator(module: Any, total: int = DEVICE) -> Any:
@@ -71,40 +85,45 @@ def draw_size(chance: random.Random) -> int:
     return chance.randrange(1, 65_536) if chance.random() < 0.8 else chance.randrange(MIB, 8 * MIB)
 
 
-def _paces(allocator: Any, live: int) -> tuple[Paces, Paces]:
-    chance = random.Random(live)
-    blocks = [allocator.malloc(draw_size(chance)) for _ in range(live)]
+class _Crowd:
+    """An allocator with `live` blocks of drawn sizes, and the seconds per call of each round."""
 
-    def churn(sizes: list[int], places: list[int]) -> None:
-        malloc, free = allocator.malloc, allocator.free
+    def __init__(self, allocator: Any, live: int) -> None:
+        self.allocator = allocator
+        self.live = live
+        self.pair: list[float] = []
+        self.churn: list[float] = []
+        self._chance = random.Random(live)
+        self._blocks = [allocator.malloc(draw_size(self._chance)) for _ in range(live)]
+        self._churn(*self._draw(5000))
+
+    def round(self) -> None:
+        """One measurement of each kind."""
+        sizes, places = self._draw(CALLS)
+        malloc, free = self.allocator.malloc, self.allocator.free
+        for size in self._draw(CALLS)[0]:
+            free(malloc(size))
+        start = thread_time()
+        for size in sizes:
+            free(malloc(size))
+        self.pair.append((thread_time() - start) / CALLS)
+        start = thread_time()
+        self._churn(sizes, places)
+        self.churn.append((thread_time() - start) / CALLS)
+
+    def _draw(self, count: int) -> tuple[list[int], list[int]]:
+        sizes = [draw_size(self._chance) for _ in range(count)]
+        return sizes, [self._chance.randrange(self.live) for _ in range(count)]
+
+    def _churn(self, sizes: list[int], places: list[int]) -> None:
+        malloc, free, blocks = self.allocator.malloc, self.allocator.free, self._blocks
         for place, size in zip(places, sizes, strict=True):
             free(blocks[place])
             blocks[place] = malloc(size)
 
-    def pair(sizes: list[int], places: list[int]) -> None:
-        malloc, free = allocator.malloc, allocator.free
-        for size in sizes:
-            free(malloc(size))
 
-    churn([draw_size(chance) for _ in range(5000)], [chance.randrange(live) for _ in range(5000)])
-    gc.collect()
-    gc.disable()
-    times: dict[Callable[..., None], list[float]] = {pair: [], churn: []}
-    try:
-        for _ in range(ROUNDS):
-            sizes = [draw_size(chance) for _ in range(CALLS)]
-            places = [chance.randrange(live) for _ in range(CALLS)]
-            for loop, taken in times.items():
-                start = thread_time()
-                loop(sizes, places)
-                taken.append((thread_time() - start) / CALLS)
-    finally:
-        gc.enable()
-    allocator.check_invariants()
-    return (
-        Paces(statistics.median(times[pair]), min(times[pair])),
-        Paces(statistics.median(times[churn]), min(times[churn])),
-    )
+def _paces(seconds: list[float]) -> Paces:
+    return Paces(statistics.median(seconds), min(seconds))
 
 
 def trace_of(events: int) -> list[tuple[int, int]]:
