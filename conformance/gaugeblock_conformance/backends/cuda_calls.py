@@ -32,11 +32,12 @@ class CudaDialect(TorchDialect):
 class CudaCalls:
     """Calls of ``engine`` on CUDA devices, simulated ones where there are no others.
 
-    A call is over when the devices are done with it, so that an error of its kernel is the call's own.
+    A call is over when ``device`` is done with it, so that an error of its kernel is the call's own.
     """
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: Any, device: str) -> None:
         self._cuda = engine.cuda
+        self._device = device
         if not self._cuda.is_available():
             self._cuda.use_driver("simulated", devices=2)
 
@@ -44,8 +45,7 @@ class CudaCalls:
         """What ``call`` gives, or the error of its kernel."""
         try:
             result = call(*args, **kwargs)
-            for index in range(self._cuda.device_count()):
-                self._cuda.synchronize(index)
+            self._cuda.synchronize(self._device)
             return result
         except self._cuda.DeferredError as error:
             raise error.__cause__ or error from None

@@ -32,7 +32,7 @@ class ReferenceBackend(TorchStyleBackend):
     def __init__(self, device: str = "cpu") -> None:
         engine = importlib.import_module("gaugeblock")
         device = "cuda:0" if device == "cuda" else device
-        self._cuda = CudaCalls(engine) if device.startswith("cuda") else None
+        self._cuda = CudaCalls(engine, device) if device.startswith("cuda") else None
         super().__init__(engine, device, "reference")
         self.dialect = (CudaDialect if self._cuda else TorchDialect)("gaugeblock", "gb", device, special=WRITERS)
         self.dialect.watching = ("ref = __import__('weakref').ref({0}.storage)", "ref() is not None")
