@@ -266,7 +266,7 @@ class Caller:
         where = "" if parameter.keyword else f" (position {place - (1 if self.is_method else 0)})"
         kind = shown_type(parameter.argument.type)
         shown = type(given).__name__
-        if shown == "Tensor":  # of another library
+        if shown == "Tensor" and not isinstance(given, Tensor):  # of another library
             shown = f"{type(given).__module__}.{shown}"
         return f"argument '{name}'{where} must be {kind}, not {shown}"
 
