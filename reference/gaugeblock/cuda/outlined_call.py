@@ -18,7 +18,7 @@ from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.versions import bump_version
 from .deferred import plain_state
 from .operands import Operands
-from .twins import Twins, check_backed, geometry_elsewhere, outlines
+from .twins import Twins, check_backed, geometry_elsewhere, outlines, replaced
 
 HOST_KEYS = BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["Dense"]
 META_KEYS = BACKEND_BIT["Meta"] | FUNCTIONALITY_BIT["Dense"]
@@ -130,12 +130,7 @@ class Results:
 
     def of(self, value: Any) -> Any:
         """What stands for a result or a list of results."""
-        if isinstance(value, Tensor):
-            return self._tensor(value)
-        if isinstance(value, (tuple, list)):
-            parts = [self.of(part) for part in value]
-            return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-        return value
+        return replaced(value, self._tensor)
 
     def _tensor(self, outline: Tensor) -> Tensor:
         for original, twin in self._outlined.pairs:

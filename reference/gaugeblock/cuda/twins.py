@@ -13,6 +13,16 @@ from ..tensor.refresh import UnbackedTensor
 from ..tensor.tensor import Tensor, make_tensor, new_like
 
 
+def replaced(value: Any, of: Callable[[Tensor], Tensor]) -> Any:
+    """`value` with ``of(tensor)`` for a tensor, and for those in lists and tuples."""
+    if isinstance(value, Tensor):
+        return of(value)
+    if isinstance(value, (tuple, list)):
+        parts = [replaced(part, of) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value
+
+
 class Twins:
     """The twins of a call's tensors; those that share a storage have twins that share one.
 
@@ -33,12 +43,7 @@ class Twins:
 
     def of(self, value: Any) -> Any:
         """`value`, the tensors in it replaced by their twins, those in lists too."""
-        if isinstance(value, Tensor):
-            return self._tensor(value)
-        if isinstance(value, (tuple, list)):
-            parts = [self.of(part) for part in value]
-            return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-        return value
+        return replaced(value, self._tensor)
 
     def _tensor(self, tensor: Tensor) -> Tensor:
         for original, twin in self.pairs:
