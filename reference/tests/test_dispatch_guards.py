@@ -114,7 +114,7 @@ def test_guards_restore_on_every_way_out_and_may_be_entered_twice() -> None:
 
 def test_the_table_says_which_kernel_and_why() -> None:
     table = gb.dispatch_table("add.Tensor")
-    assert (table["CPU"].label, table["AutogradCPU"].label, table["CUDA"].label) == ("kernel", "fallthrough", "missing")
+    assert (table["CPU"].label, table["AutogradCPU"].label, table["XLA"].label) == ("kernel", "fallthrough", "missing")
     assert table["CPU"].kernel.startswith("operators.pointwise") and table["CPU"].where.startswith("pointwise.py:")
     assert gb.dispatch_table("aten::zeros")["CUDA"].label == "default backend kernel"
     text = str(table)

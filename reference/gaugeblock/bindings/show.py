@@ -12,7 +12,7 @@ from .install import PENDING, method
 def show_binding(name: str) -> str:
     """The source behind an operator ("add.Tensor"), a function ("add") or a method ("Tensor.add", "Tensor.__add__").
 
-    Raises KeyError when there is no such binding.
+    Raises ValueError when there is no such binding.
     """
     if not isinstance(name, str):
         type_error("show_binding", "name", name, "str")
@@ -30,5 +30,5 @@ def show_binding(name: str) -> str:
         elif public in methods():
             return show_binding(f"Tensor.{public}")
     if name not in SOURCES:
-        raise KeyError(f"no generated binding {name!r}; functions: {', '.join(sorted(functions()))}")
+        raise ValueError(f"no generated binding {name!r}; functions: {', '.join(sorted(functions()))}")
     return SOURCES[name]
