@@ -9,6 +9,7 @@ import struct
 import pytest
 from gaugeblock.cuda.ptx.emulation import Machine
 from gaugeblock.cuda.ptx.emulation.arithmetic import operation
+from gaugeblock.cuda.ptx.emulation.syntax import parsed
 
 HEAD = ".version 7.5\n.target sm_80\n.address_size 64\n"
 NAN, ONE, TWO, INFINITY = 0x7FC00000, 0x3F800000, 0x40000000, 0x7F800000
@@ -138,3 +139,8 @@ def test_misaligned_addresses_are_refused() -> None:
 def test_unknown_instructions_are_named() -> None:
     with pytest.raises(ValueError, match=r"instruction 'sin.approx.f32' is not known"):
         Machine(f"{HEAD}.visible .entry k() {{\n sin.approx.f32 %r1, %r2;\n ret;\n}}".encode())
+
+
+def test_tables_are_as_long_as_they_say() -> None:
+    module = parsed(".global .align 8 .b8 table[8] = {1, 2, 3};\n.global .align 4 .b32 word = 7;\n")
+    assert module.tables == {"table": bytes([1, 2, 3, 0, 0, 0, 0, 0]), "word": bytes([7, 0, 0, 0])}

@@ -10,7 +10,7 @@ _FUNCTION = re.compile(r"\.(?:entry|func)\s*(?:\([^)]*\))?\s*([\w$]+)\s*\(([^)]*
 _PARAMETER = re.compile(
     r"\.param\s+(?:\.align\s+(\d+)\s+)?\.[busf](\d+)\s+(?:\.ptr\s[^,]*?\s)?([\w$]+)(?:\[(\d+)\])?\s*$"
 )
-_GLOBAL = re.compile(r"\.global\s+(?:\.align\s+\d+\s+)?\.[busf](\d+)\s+([\w$]+)(?:\[\d+\])?\s*=\s*\{?([^};]*)\}?\s*;")
+_GLOBAL = re.compile(r"\.global\s+(?:\.align\s+\d+\s+)?\.[busf](\d+)\s+([\w$]+)(?:\[(\d+)\])?\s*=\s*\{?([^};]*)\}?\s*;")
 _LABEL = re.compile(r"(\$[\w$]+):\s*")
 _PARTS = re.compile(r"[^,\[\](){}]+|\{[^}]*\}|\[[^\]]*\]|\([^)]*\)")
 
@@ -48,11 +48,14 @@ def parsed(text: str) -> Module:
     for found in _FUNCTION.finditer(text):
         if found[3] == "{":
             functions[found[1]] = _function(found[1], found[2], _body(text, found.end()))
-    tables = {
-        found[2]: b"".join(_element(one.strip(), int(found[1]) // 8) for one in found[3].split(","))
-        for found in _GLOBAL.finditer(text)
-    }
-    return Module(functions, tables)
+    return Module(functions, {found[2]: _table(found) for found in _GLOBAL.finditer(text)})
+
+
+def _table(found: re.Match[str]) -> bytes:
+    """The bytes of a table, whose zeros at the end are left out of the text."""
+    nbytes = int(found[1]) // 8
+    given = b"".join(_element(one.strip(), nbytes) for one in found[4].split(","))
+    return given.ljust(nbytes * int(found[3] or 1), b"\0")
 
 
 def _element(text: str, nbytes: int) -> bytes:
