@@ -102,3 +102,32 @@ def test_missing_file(tmp_path: Path) -> None:
 def test_no_shipped_file_for_an_unknown_version() -> None:
     assert expectations.shipped("torch", "0.0.1") is None
     assert expectations.shipped("nothing", "1") is None
+
+
+SHOWING = 'snippet = "print(1)"\nexpected = "2"\ngot = "1"\ntried = ["1.0"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (ENTRY.format(id="views/neg") + 'snippet = "print(1)"\n', ":2: field 'snippet' needs 'expected' too"),
+        (ENTRY.format(id="views/neg") + SHOWING + 'see = ["views/neg"]\n', ":2: field 'see' points to another row"),
+        (ENTRY.format(id="views/neg") + 'see = ["views/clone"]\n', ":2: field 'see' names 'views/clone', which has no"),
+        (ENTRY.format(id="views/neg") + "tried = [2]\n", ":2: field 'tried' must be a list of strings"),
+    ],
+)
+def test_malformed_page(tmp_path: Path, text: str, problem: str) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text(text)
+    with pytest.raises(UsageProblem, match=problem):
+        expectations.rows(file, ["views/neg", "views/clone"])
+
+
+def test_rows_of_all_devices(tmp_path: Path) -> None:
+    file = tmp_path / "rows.toml"
+    seen = ENTRY.format(id="views/neg") + 'devices = ["meta"]\n' + SHOWING
+    file.write_text(seen + ENTRY.format(id="views/clone") + 'see = ["views/neg"]\n')
+    neg, clone = expectations.rows(file, ["views/neg", "views/clone"])
+    assert (neg.snippet, neg.got, neg.tried, neg.slug) == ("print(1)", "1", ("1.0",), "views-neg")
+    assert clone.see == ("views/neg",)
+    assert list(expectations.read(file, ["views/neg", "views/clone"], "cpu").expected) == ["views/clone"]

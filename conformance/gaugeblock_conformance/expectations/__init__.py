@@ -1,5 +1,6 @@
 """Expected failures: which requirements a backend is known to break, and why."""
 
-from .manifest import Expectation, Manifest, read, shipped
+from .expectation import Expectation
+from .manifest import Manifest, read, rows, shipped
 
-__all__ = ["Expectation", "Manifest", "read", "shipped"]
+__all__ = ["Expectation", "Manifest", "read", "rows", "shipped"]

@@ -1,0 +1,88 @@
+"""One row of an expectation file, and what is wrong with one that is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from ..problem import UsageProblem, unknown
+
+FIELDS: dict[str, type] = {
+    "requirement": str,
+    "reason": str,
+    "evidence": str,
+    "upstream": str,
+    "devices": list,
+    "match": str,
+    "snippet": str,
+    "expected": str,
+    "got": str,
+    "source": str,
+    "tried": list,
+    "see": list,
+}
+REQUIRED = ("requirement", "reason", "evidence")
+SHOWING = ("snippet", "expected", "got", "tried")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One requirement that is expected to break; README.md of this folder says what each field means."""
+
+    requirement: str
+    reason: str
+    evidence: str
+    upstream: str | None = None
+    devices: tuple[str, ...] = ()
+    match: str | None = None
+    snippet: str | None = None
+    expected: str | None = None
+    got: str | None = None
+    source: str | None = None
+    tried: tuple[str, ...] = ()
+    see: tuple[str, ...] = ()
+
+    @property
+    def slug(self) -> str:
+        """The name of the page that shows it: the requirement's id as one word."""
+        return self.requirement.replace("/", "-").replace("_", "-")
+
+    def covers(self, message: str) -> bool:
+        """Whether a failure with this message is the one expected."""
+        return self.match is None or re.search(self.match, message) is not None
+
+
+def parse(entry: Any, where: str, known: Collection[str]) -> Expectation:
+    """The row in a TOML table.
+
+    Raises:
+        UsageProblem: ``where`` and the field that is unknown, missing, mistyped, or has no place beside another.
+    """
+    if not isinstance(entry, dict):
+        raise UsageProblem(f"{where}: an expectation must be a table headed [[expected]]")
+    for name, value in entry.items():
+        if name not in FIELDS:
+            raise UsageProblem(f"{where}: unknown field {name!r}; allowed: {', '.join(FIELDS)}")
+        if not isinstance(value, FIELDS[name]) or not value:
+            raise UsageProblem(f"{where}: field {name!r} must be a non-empty {FIELDS[name].__name__}, not {value!r}")
+        if isinstance(value, list) and not all(isinstance(item, str) for item in value):
+            raise UsageProblem(f"{where}: field {name!r} must be a list of strings, not {value!r}")
+    for name in REQUIRED:
+        if name not in entry:
+            raise UsageProblem(f"{where}: field {name!r} is missing; required: {', '.join(REQUIRED)}")
+    if entry["requirement"] not in known:
+        raise UsageProblem(f"{where}: {unknown('requirement', entry['requirement'], known)}")
+    shown = [name for name in SHOWING if name in entry]
+    if shown and len(shown) < len(SHOWING):
+        absent = next(name for name in SHOWING if name not in entry)
+        raise UsageProblem(f"{where}: field {shown[0]!r} needs {absent!r} too; together: {', '.join(SHOWING)}")
+    if shown and "see" in entry:
+        raise UsageProblem(f"{where}: field 'see' points to another row's snippet, so that 'snippet' has no place")
+    try:
+        re.compile(entry.get("match", ""))
+    except re.error as error:
+        raise UsageProblem(f"{where}: field 'match' is no regular expression: {error}") from error
+    lists = {name: tuple(value) for name, value in entry.items() if isinstance(value, list)}
+    return Expectation(**{**entry, **lists})
