@@ -13,12 +13,17 @@ PACKAGES = {
     "gaugeblock": {"gaugeblock_spec"},
     "gaugeblock_conformance": {"gaugeblock_spec"},
     "gaugeblock_benchmarks": {"gaugeblock_conformance"},
-    "gaugeblock_reports": set(),
+    "gaugeblock_reports": {"gaugeblock_spec"},
 }  # type: dict[str, set[str]]
 # Floors of the engine, lowest first: a room imports from those before it.
 FLOORS = (
     "core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "autograd", "cuda", "interop",
     "bindings", "nn",
+)  # fmt: skip
+# And of its room cuda, where a module beside the folders is a room of its own.
+CUDA_FLOORS = (
+    "ptx", "driver", "streams", "allocator", "devices", "pinned", "random", "operators", "engine", "placing", "memory",
+    "replaying", "pictures", "allocator_command", "__init__",
 )  # fmt: skip
 
 
@@ -48,13 +53,27 @@ def test_packages_import_downwards(package: str) -> None:
         assert not wrong, f"{path.name} imports {', '.join(sorted(wrong))}"
 
 
-def test_rooms_of_the_engine_import_downwards() -> None:
-    root = Path(sources("gaugeblock")[0]).parent
-    for room in FLOORS:
-        above = set(FLOORS[FLOORS.index(room) + 1 :])
-        for path in (root / room).rglob("*.py"):
+def upwards(root: Path, floors: tuple[str, ...]) -> list[str]:
+    """The imports of a folder whose rooms, folders or modules, import from one that stands above them."""
+    found = []
+    for place, room in enumerate(floors):
+        above = set(floors[place + 1 :])
+        for path in [*(root / room).rglob("*.py"), *root.glob(f"{room}.py")]:
             depth = len(path.relative_to(root).parts)
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.ImportFrom) and node.level == depth and node.module:
-                    target = node.module.split(".")[0]
-                    assert target not in above, f"{room}/{path.name} imports {node.module}, which stands above it"
+                if isinstance(node, ast.ImportFrom) and node.level == depth:
+                    names = [node.module] if node.module else [alias.name for alias in node.names]
+                    found += [f"{room}/{path.name} imports {name}" for name in names if name.split(".")[0] in above]
+    return found
+
+
+def test_rooms_of_the_engine_import_downwards() -> None:
+    assert upwards(Path(sources("gaugeblock")[0]).parent, FLOORS) == []
+
+
+def test_rooms_of_cuda_import_downwards_and_all_have_a_floor() -> None:
+    root = Path(sources("gaugeblock")[0]).parent / "cuda"
+    rooms = {path.name for path in root.iterdir() if (path / "__init__.py").exists()}
+    rooms |= {path.stem for path in root.glob("*.py")}
+    assert rooms == set(CUDA_FLOORS)
+    assert upwards(root, CUDA_FLOORS) == []

@@ -1,17 +1,19 @@
-"""``gaugeblock report RUN...``: run records as text for a terminal, Markdown or JUnit XML."""
+"""``gaugeblock report RUN...``: run records as text for a terminal, Markdown, HTML, JUnit XML or JSON."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
-from .record import Record, RecordError, load
+from .record import BENCH, RUN, Record, RecordError, load_all
 
 GROUP = "gaugeblock.reports"
+ALL_KINDS = ("html", "json")
 
 
 class Report:
@@ -21,25 +23,51 @@ class Report:
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         names = ", ".join(sorted(point.name for point in entry_points(group=GROUP)))
-        parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="a record file, or the folder it is in")
-        parser.add_argument("--format", default="terminal", metavar="F", help=f"{names} (terminal)")
-        parser.add_argument("--out", type=Path, metavar="FILE", help="write to a file instead of printing")
+        add = parser.add_argument
+        add("runs", nargs="+", type=Path, metavar="RUN", help="a record, the folder it is in, or a journal")
+        add("--format", default="terminal", metavar="F", help=f"{names} (terminal)")
+        add("--out", type=Path, metavar="FILE", help="write to a file instead of printing")
+        add("--chapters", metavar="URL", help="html: where the chapters of the spec lie, for links (AREA.html there)")
 
     def run(self, args: argparse.Namespace) -> int:
         points = {point.name: point for point in entry_points(group=GROUP)}
         if args.format not in points:
             raise RecordError(f"unknown format {args.format!r}; known: {', '.join(sorted(points))}")
-        records = [load(run) for run in args.runs]
-        render: Callable[[Sequence[Record], bool], str] = points[args.format].load()
-        if args.out is None:
-            plain = not sys.stdout.isatty() or "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
-            sys.stdout.write(render(records, not plain))
-            return 0
-        try:
-            args.out.write_text(render(records, False), encoding="utf-8")
-        except OSError as error:
-            raise RecordError(f"--out {args.out}: cannot write there: {error.strerror}") from error
+        if args.chapters is not None and args.format != "html":
+            raise RecordError(f"--chapters is for --format html, not {args.format}")
+        records = [record for run in args.runs for record in load_all(run)]
+        if args.format not in ALL_KINDS:
+            records = only_runs(records, args.format)
+        elif args.format == "html" and not any(record["schema"] == RUN for record in records):
+            raise RecordError(f"no run record among {', '.join(map(str, args.runs))}; give one beside the benchmarks")
+        options = {} if args.chapters is None else {"chapters": args.chapters}
+        render: Any = points[args.format].load()
+        write(render(records, args.out is None and use_colour(), **options), args.out)
         return 0
+
+
+def only_runs(records: Sequence[Record], wanted: str) -> list[Record]:
+    """``records``, if all are of runs of the suite. Raises RecordError naming the format that shows the others."""
+    for record in records:
+        if record["schema"] == BENCH:
+            raise RecordError(f"a benchmark record has no --format {wanted}; --format html draws it beside a run")
+    return list(records)
+
+
+def use_colour() -> bool:
+    """Whether standard output is a terminal whose user has not asked for plain text."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def write(text: str, out: Path | None) -> None:
+    """Print ``text``, or write it to the file ``out``. Raises RecordError if that cannot be written."""
+    if out is None:
+        sys.stdout.write(text)
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise RecordError(f"--out {out}: cannot write there: {error.strerror}") from error
 
 
 command = Report()

@@ -1,4 +1,4 @@
-"""Run records: their JSON Schema, and loading with clear errors."""
+"""Run records and their kin: JSON Schemas, and loading with clear errors."""
 
 from __future__ import annotations
 
@@ -11,61 +11,102 @@ from typing import Any, cast
 
 import jsonschema
 
+from . import schema_check
+
 Record = dict[str, Any]
 Row = dict[str, Any]
 
-_UNPRINTABLE = re.compile("[^\t\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-SCHEMA = "gaugeblock-run/1"
+RUN = "gaugeblock-run/1"
+BENCH = "gaugeblock-bench/1"
+BUNDLE = "gaugeblock-report/1"
+SCHEMAS = {RUN: "run_record.schema.json", BENCH: "bench_record.schema.json"}
 FILE = "record.json"
+
+# Control characters, the marks that reorder text (a name could hide its extension), lone surrogates, and what XML bars.
+_UNPRINTABLE = re.compile(
+    "[^\t\n\u0020-\u007e\u00a0-\u061b\u061d-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe"
+    "\uff00-\ufffd\U00010000-\U0010ffff]"
+)
 
 
 class RecordError(ValueError):
-    """A file that is no run record; the text names the file, the field and what is allowed."""
+    """A file that is no record; the text names the file, the field and what is allowed."""
 
     exit_status = 2
 
 
 @cache
-def schema() -> dict[str, Any]:
-    """The JSON Schema of a run record."""
-    text = (resources.files(__package__) / "run_record.schema.json").read_text(encoding="utf-8")
+def schema(name: str = RUN) -> dict[str, Any]:
+    """The JSON Schema of a run record, or of the record of that name."""
+    text = (resources.files(__package__) / SCHEMAS[name]).read_text(encoding="utf-8")
     return cast("dict[str, Any]", json.loads(text))
 
 
 def load(path: Path) -> Record:
-    """The run record in ``path``, a file or the folder that ``validate`` wrote to.
+    """The run record in ``path``: a file, the folder that ``validate`` wrote to, or the journal of a killed run.
 
     Raises:
-        RecordError: it cannot be read, or breaks the schema.
+        RecordError: it cannot be read, breaks the schema, or is not one run record.
     """
-    if path.is_dir():
-        path = path / FILE
+    runs = [record for record in load_all(path) if record["schema"] == RUN]
+    if len(runs) != 1:
+        raise RecordError(f"{path} holds {len(runs)} run records; wanted: one")
+    return runs[0]
+
+
+def load_all(path: Path) -> list[Record]:
+    """Every record in ``path``, of runs and of benchmarks: a report in JSON may hold several.
+
+    Raises:
+        RecordError: it cannot be read, or breaks its schema.
+    """
+    path = _inside(path)
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise RecordError(f"run record {path}: {error.strerror}") from error
-    except json.JSONDecodeError as error:
-        raise RecordError(f"run record {path}:{error.lineno}: not JSON: {error.msg}") from error
     except UnicodeDecodeError as error:
         raise RecordError(f"run record {path}: not UTF-8 text") from error
-    check(record, f"run record {path}")
-    return cast("Record", record)
+    if path.suffix == ".jsonl":
+        from .killed import record_of
+
+        found = record_of(path, text)
+    else:
+        try:
+            found = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise RecordError(f"run record {path}:{error.lineno}: not JSON: {error.msg}") from error
+        except RecursionError as error:
+            raise RecordError(f"run record {path}: nested too deeply") from error
+    if isinstance(found, dict) and found.get("schema") == BUNDLE:
+        records = found.get("records")
+        if not isinstance(records, list) or not records:
+            raise RecordError(f"run record {path}: $.records: a list of records is needed")
+        for number, record in enumerate(records):
+            check(record, f"run record {path}: $.records[{number}]")
+        return records
+    check(found, f"run record {path}")
+    return [found]
 
 
 def check(record: Any, source: str = "run record") -> None:
-    """Raises RecordError naming the first field of ``record`` that breaks the schema."""
+    """Raises RecordError naming the first field of ``record`` that breaks the schema that it states."""
     found = record.get("schema") if isinstance(record, dict) else None
-    if found != SCHEMA:
-        raise RecordError(f"{source}: schema is {found!r}; allowed: {SCHEMA!r}")
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema()).iter_errors(record))
+    if not isinstance(found, str) or found not in SCHEMAS:
+        raise RecordError(f"{source}: schema is {found!r}; allowed: {', '.join(map(repr, SCHEMAS))}")
+    if _quick(found)(record):
+        return
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema(found)).iter_errors(record))
     if error is not None:
         raise RecordError(f"{source}: {error.json_path}: {' '.join(error.message.split())[:300]}")
 
 
 def printable(value: Any) -> Any:
-    """A copy of a record in which no text holds what a terminal would obey or XML and UTF-8 cannot hold."""
+    """A copy of a record in which no text holds what a terminal would obey, readers are fooled by, or XML and UTF-8
+    cannot hold."""
     if isinstance(value, str):
+        if value.isprintable() and value.isascii():
+            return value
         return _UNPRINTABLE.sub(lambda match: ascii(match.group())[1:-1], value)
     if isinstance(value, dict):
         return {printable(key): printable(item) for key, item in value.items()}
@@ -77,3 +118,16 @@ def printable(value: Any) -> Any:
 def level_rank(level: str) -> int:
     """Sorting key of a level: MUST first."""
     return ("MUST", "SHOULD", "MAY").index(level)
+
+
+@cache
+def _quick(name: str) -> schema_check.Check:
+    return schema_check.compiled(schema(name))
+
+
+def _inside(path: Path) -> Path:
+    """The record in a folder, or else its journal."""
+    if not path.is_dir():
+        return path
+    journal = path / "journal.jsonl"
+    return journal if journal.is_file() and not (path / FILE).exists() else path / FILE

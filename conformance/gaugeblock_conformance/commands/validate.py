@@ -54,7 +54,7 @@ class Validate:
 
     def run(self, args: argparse.Namespace) -> int:
         formats = words(args.format) or ["terminal"]
-        known = {"json": None, **_formats()}
+        known = {**_formats(), "json": None}
         formats = list(known) if "all" in formats else formats
         for name in formats:
             if name not in known:
