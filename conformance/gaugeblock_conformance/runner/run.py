@@ -20,6 +20,7 @@ from .pool import Limits, Pool
 from .rows import Row
 from .selection import Selection, longest_first
 from .snippets import check_rows
+from .sources import sources
 
 SCHEMA = "gaugeblock-run/1"
 RECORD = "record.json"
@@ -139,7 +140,7 @@ def validate(options: Options, reporter: Reporter) -> Record:
         "seconds": round(elapsed, 3),
         **_totals(rows, journal.rows[before:], elapsed),
     }
-    record: Record = {"schema": SCHEMA, "environment": environment, "requirements": rows}
+    record: Record = {"schema": SCHEMA, "environment": environment, "requirements": rows, "tests": sources(rows)}
     write_atomically(options.out / RECORD, json.dumps(record, indent=1) + "\n")
     return record
 
