@@ -50,6 +50,16 @@ def validate(session: nox.Session) -> None:
 
 
 @nox.session
+def levels(session: nox.Session) -> None:
+    """``nox -s levels -- [options]``: a quick validation of the reference at every level of this processor."""
+    session.install(".")
+    question = "from gaugeblock.kernels.isa import supported_levels; print(*(level.name for level in supported_levels()))"
+    for level in str(session.run("python", "-c", question, silent=True)).split():
+        arguments = ["--budget", "quick", "--out", f"runs/reference-{level}", *session.posargs]
+        session.run("gaugeblock", "validate", "reference", *arguments, env={"GAUGEBLOCK_CPU_CAPABILITY": level})
+
+
+@nox.session
 def gradcheck(session: nox.Session) -> None:
     """``nox -s gradcheck -- BACKEND [options]``: derivatives against finite differences (default: reference)."""
     arguments = session.posargs or ["reference", "--second-order", "--forward"]

@@ -146,3 +146,21 @@ def test_error_functions(name: str) -> None:
     x = np.concatenate([np.linspace(-10.2, 10.2, 3001), np.linspace(-1e-3, 1e-3, 501)]).astype(np.float32)
     exact = np.array([getattr(math, name)(float(v)) for v in x])
     assert ulps(run(name, float32, x), exact) <= 1.0
+
+
+@pytest.mark.parametrize("level", range(len(LEVELS)), ids=[level.name for level in LEVELS])
+@pytest.mark.parametrize("dtype", [float32, float64], ids=str)
+def test_ldexp_is_within_one_unit_of_the_rounded_power_times_the_number(dtype: DType, level: int) -> None:
+    rng = np.random.default_rng(11)
+    a = np.concatenate([[-0.3, -0.0, np.inf, 0.5, 0.0], rng.standard_normal(200_000)]).astype(dtype.numpy)
+    x = np.concatenate([[-0.3, 5.0, -3.0, 1024.0, np.inf], rng.standard_normal(200_000) * 20]).astype(dtype.numpy)
+    row = FORMULAS["ldexp"]
+    kernel = PointwiseKernel("ldexp", row.function, (dtype, dtype), dtype, (dtype,), LEVELS[level])
+    out = np.empty_like(a)
+    kernel.contiguous(out.ctypes.data, a.ctypes.data, x.ctypes.data, a.size)
+    np.testing.assert_array_equal(out[1:5], np.array([-0.0, np.inf, np.inf, np.nan], out.dtype))
+    assert np.signbit(out[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        power = np.exp2(x.astype(np.longdouble)).astype(out.dtype)
+        expected = (a.astype(np.float64) * power.astype(np.float64)).astype(out.dtype)
+    assert np.max(np.abs(out[5:] - expected[5:]) / np.spacing(np.abs(expected[5:]))) <= 1.0

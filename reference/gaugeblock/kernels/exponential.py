@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .double_word import Pair, ordered_sum
+from .double_word import Pair, exact_product, ordered_sum
 from .expression import F32, F64, Lane, select
 from .formats import DOUBLE, Format, format_of
 from .functions import copysign, fabs, fused, mul_add, polynomial
@@ -57,6 +57,7 @@ _ODD = {
 _SPAN = {F32: (-105.0, 90.0), F64: (-747.0, 711.0)}
 _SPAN_LESS_ONE = {F32: (-18.0, 89.0), F64: (-40.0, 709.9)}
 _SPAN_HALVED = {F32: 89.5, F64: 710.6}
+_SMALLEST = {F32: 2.0**-126, F64: 2.0**-1022}
 _FLAT = {F32: 10.0, F64: 20.0}
 _LINEAR = {F32: 2.0**-13, F64: 2.0**-27}
 
@@ -127,8 +128,8 @@ def short_exp(x: Lane) -> Lane:
     return mul_add(r * r, polynomial(r, _SHORT_TAIL), r + 1.0) * DOUBLE.power_of_two(bits)
 
 
-def exp2(x: Lane) -> Lane:
-    """2**x."""
+def _two_to_part(x: Lane, missing: Callable[[Lane, Lane, Lane], Lane]) -> tuple[Pair, Callable[[Lane], Lane]]:
+    """(value in two terms, scaling of a lane) with 2**x the scaled value; `missing` adds to a product, as `mul_add`."""
     format = format_of(x)
     x = within(x, *(1.5 * end for end in _SPAN[x.type]))
     k, bits = format.nearest(x, 1.0)
@@ -136,8 +137,25 @@ def exp2(x: Lane) -> Lane:
     part = x - k
     start = part * high
     one, tail = _one_and_tail(start, start)
-    tail = mul_add(part, format.number(rest), tail + mul_add(part, format.number(high), -start))
-    return _scaled(one + tail, k, bits, format)
+    tail = mul_add(part, format.number(rest), tail + missing(part, format.number(high), -start))
+    return (one, tail), lambda lane: _scaled(lane, k, bits, format)
+
+
+def exp2(x: Lane) -> Lane:
+    """2**x."""
+    (one, tail), scaled = _two_to_part(x, mul_add)
+    return scaled(one + tail)
+
+
+def times_exp2(a: Lane, x: Lane) -> Lane:
+    """a * 2**x, infinite or 0 where a times the rounded 2**x is; within one unit of that unless terms are subnormal."""
+    (one, tail), scaled = _two_to_part(x, fused)
+    power, rest = ordered_sum(one, tail)
+    factor = scaled(power)
+    product, missing = exact_product(a, factor)
+    result = product + mul_add(a, scaled(rest), missing)
+    kept = (product != 0.0) & (factor >= _SMALLEST[a.type]) & (fabs(product) < float("inf")) & (factor < float("inf"))
+    return select(kept, result, product)
 
 
 def falling_parts(a: Lane) -> tuple[Pair, Callable[[Lane], Lane]]:

@@ -6,7 +6,7 @@ import functools
 import math
 
 from ...core.dtype import DType, bfloat16, float16
-from ...kernels import elementary, special
+from ...kernels import elementary, exponential, special
 from ...kernels.complex_lanes import Complex, Value, choose
 from ...kernels.conversion import from_storage, to_storage
 from ...kernels.expression import F64, UINT, Lane, constant, select
@@ -54,6 +54,8 @@ def heaviside(self: Lane, values: Lane) -> Lane:
 
 def ldexp(self: Value, other: Value) -> Value:
     """self * 2**other."""
+    if isinstance(self, Lane) and isinstance(other, Lane):
+        return exponential.times_exp2(self, other)
     return self * elementary.exp2(other)
 
 
