@@ -75,8 +75,8 @@ def _take_turns(*crowds: _Crowd) -> None:
 
 def new_allocator(module: Any, total: int = DEVICE) -> Any:
     """An allocator on a simulated device of so many bytes, without contents."""
-    driver = importlib.import_module(f"{module.__name__}.cuda.simulated_driver").SimulatedDriver
-    allocator = importlib.import_module(f"{module.__name__}.cuda.caching_allocator").CachingAllocator
+    driver = importlib.import_module(f"{module.__name__}.cuda.driver.simulated.simulated_driver").SimulatedDriver
+    allocator = importlib.import_module(f"{module.__name__}.cuda.allocator.caching_allocator").CachingAllocator
     return allocator(driver(total_memory=total, backed=False))
 
 

@@ -45,11 +45,12 @@ class _Way:
 
     def __init__(self, module: Any, config: str) -> None:
         cuda = f"{module.__name__}.cuda"
-        self.driver = importlib.import_module(f"{cuda}.simulated_driver").SimulatedDriver(
+        self.driver = importlib.import_module(f"{cuda}.driver.simulated.simulated_driver").SimulatedDriver(
             total_memory=TOTAL, backed=False
         )
-        self.allocator = importlib.import_module(f"{cuda}.caching_allocator").CachingAllocator(self.driver, 0, config)
-        self.error = importlib.import_module(f"{cuda}.out_of_memory").OutOfMemoryError
+        caching = importlib.import_module(f"{cuda}.allocator.caching_allocator")
+        self.allocator = caching.CachingAllocator(self.driver, 0, config)
+        self.error = importlib.import_module(f"{cuda}.allocator.out_of_memory").OutOfMemoryError
         self.chance = random.Random(config)
         self.streams = [0, self.driver.stream_create(0), self.driver.stream_create(0)]
         self.alive: list[int] = []

@@ -8,9 +8,9 @@ from threading import get_ident
 from types import SimpleNamespace
 from typing import Any
 
-from gaugeblock.cuda.cuda_library import FUNCTIONS, AccessDescription, AllocationProperties
-from gaugeblock.cuda.driver import DriverError, DriverOutOfMemory
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
+from gaugeblock.cuda.driver.cupy.cuda_library import FUNCTIONS, AccessDescription, AllocationProperties
+from gaugeblock.cuda.driver.protocol import DriverError, DriverOutOfMemory
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 
 STATUS = {"cudaErrorInvalidValue": 1, "cudaErrorMemoryAllocation": 2, "cudaErrorNotReady": 600}
 RUNTIME = """check_status deviceSynchronize eventCreateWithFlags eventDestroy eventDisableTiming eventElapsedTime

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gaugeblock.cuda.allocator_config import AllocatorConfig
-from gaugeblock.cuda.driver import DriverOutOfMemory
+from gaugeblock.cuda.allocator.allocator_config import AllocatorConfig
+from gaugeblock.cuda.driver.protocol import DriverOutOfMemory
 
 from .table_device import Device
 

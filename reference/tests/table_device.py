@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gaugeblock.cuda.driver import DeviceProperties, DriverOutOfMemory
+from gaugeblock.cuda.driver.protocol import DeviceProperties, DriverOutOfMemory
 
 BASE = 1 << 40
 RANGES = 1 << 44

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from gaugeblock.cuda.replaying.allocator_command import command
+from gaugeblock.cuda.allocator_command import command
 from gaugeblock.cuda.replaying.problem import ConfigProblem, SnapshotProblem
 from gaugeblock.cuda.replaying.trace import Trace
 from gaugeblock.cuda.replaying.trace_file import write_trace

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from gaugeblock.cuda.pictures.memory_picture import picture_of_replay, picture_of_snapshot
 from gaugeblock.cuda.replaying import report
-from gaugeblock.cuda.replaying.memory_picture import picture_of_replay, picture_of_snapshot
 from gaugeblock.cuda.replaying.problem import SnapshotProblem
 from gaugeblock.cuda.replaying.snapshot import Snapshot
 from gaugeblock.cuda.replaying.snapshot_shape import checked

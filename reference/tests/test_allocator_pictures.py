@@ -8,8 +8,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from gaugeblock.cuda.replaying import memory_map, memory_over_time, workloads
-from gaugeblock.cuda.replaying.memory_picture import picture_of_replay, picture_of_snapshot
+from gaugeblock.cuda.pictures import memory_map, memory_over_time
+from gaugeblock.cuda.pictures.memory_picture import picture_of_replay, picture_of_snapshot
+from gaugeblock.cuda.replaying import workloads
 from gaugeblock.cuda.replaying.problem import ConfigProblem
 from gaugeblock.cuda.replaying.snapshot import Block, Frame, Segment, Snapshot
 from gaugeblock.cuda.replaying.stacks import program_part

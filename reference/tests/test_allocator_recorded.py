@@ -10,8 +10,9 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.cuda.caching_allocator import CachingAllocator
-from gaugeblock.cuda.out_of_memory import OutOfMemoryError
+from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
+from gaugeblock.cuda.allocator.out_of_memory import OutOfMemoryError
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 from gaugeblock.cuda.replaying.replay import replay
 from gaugeblock.cuda.replaying.replay_device import ReplayDevice
 from gaugeblock.cuda.replaying.snapshot import INACTIVE
@@ -21,7 +22,6 @@ from gaugeblock.cuda.replaying.trace import ALLOC, ATTEMPT, COMPLETED, FREE, REC
 from gaugeblock.cuda.replaying.trace_file import read_trace
 from gaugeblock.cuda.replaying.trace_of_snapshot import trace_of
 from gaugeblock.cuda.replaying.workloads import fragments, several_streams, training_loop
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

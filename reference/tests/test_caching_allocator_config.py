@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from gaugeblock.cuda.allocator_config import AllocatorConfig
-from gaugeblock.cuda.caching_allocator import CachingAllocator
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
+from gaugeblock.cuda.allocator.allocator_config import AllocatorConfig
+from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 
 MIB = 1 << 20
 

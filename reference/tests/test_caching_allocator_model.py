@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import hypothesis.strategies as st
 import pytest
-from gaugeblock.cuda.allocator_config import AllocatorConfig
-from gaugeblock.cuda.caching_allocator import CachingAllocator
-from gaugeblock.cuda.driver import Driver
-from gaugeblock.cuda.out_of_memory import OutOfMemoryError
+from gaugeblock.cuda.allocator.allocator_config import AllocatorConfig
+from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
+from gaugeblock.cuda.allocator.out_of_memory import OutOfMemoryError
+from gaugeblock.cuda.driver.protocol import Driver
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import gaugeblock.cuda.statistics as statistics_module
+import gaugeblock.cuda.allocator.statistics as statistics_module
 import pytest
-from gaugeblock.cuda.caching_allocator import CachingAllocator
-from gaugeblock.cuda.out_of_memory import OutOfMemoryError, format_size
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
-from gaugeblock.cuda.statistics import COMPLETED, FREED, MALLOC, REQUESTED, Statistics
+from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
+from gaugeblock.cuda.allocator.out_of_memory import OutOfMemoryError, format_size
+from gaugeblock.cuda.allocator.statistics import COMPLETED, FREED, MALLOC, REQUESTED, Statistics
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 
 MIB, GIB = 1 << 20, 1 << 30
 

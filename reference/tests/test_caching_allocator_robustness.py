@@ -8,11 +8,11 @@ import threading
 from typing import Any, cast
 
 import pytest
-from gaugeblock.cuda.caching_allocator import CachingAllocator
-from gaugeblock.cuda.driver import Driver, DriverError
-from gaugeblock.cuda.faults import Faults
-from gaugeblock.cuda.out_of_memory import OutOfMemoryError
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
+from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
+from gaugeblock.cuda.allocator.out_of_memory import OutOfMemoryError
+from gaugeblock.cuda.driver.protocol import Driver, DriverError
+from gaugeblock.cuda.driver.simulated.faults import Faults
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 
 from .table_device import Device
 

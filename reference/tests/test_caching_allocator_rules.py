@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from gaugeblock.cuda.caching_allocator import CachingAllocator
-from gaugeblock.cuda.driver import Driver
-from gaugeblock.cuda.out_of_memory import OutOfMemoryError
-from gaugeblock.cuda.round_size import division_interval, round_size, segment_size
+from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
+from gaugeblock.cuda.allocator.out_of_memory import OutOfMemoryError
+from gaugeblock.cuda.allocator.round_size import division_interval, round_size, segment_size
+from gaugeblock.cuda.driver.protocol import Driver
 
 from .table_device import Device
 

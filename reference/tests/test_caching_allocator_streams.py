@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
-from gaugeblock.cuda.caching_allocator import CachingAllocator
-from gaugeblock.cuda.driver import Driver
-from gaugeblock.cuda.out_of_memory import OutOfMemoryError
+from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
+from gaugeblock.cuda.allocator.out_of_memory import OutOfMemoryError
+from gaugeblock.cuda.driver.protocol import Driver
 
 from .table_device import Device
 

@@ -9,11 +9,11 @@ from threading import Thread
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from gaugeblock.cuda.cuda_library import AccessDescription, AllocationProperties, CudaLibrary
-from gaugeblock.cuda.cupy_driver import CupyDriver
-from gaugeblock.cuda.driver import Driver, DriverError, DriverOutOfMemory
-from gaugeblock.cuda.faults import Faults
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
+from gaugeblock.cuda.driver.cupy.cuda_library import AccessDescription, AllocationProperties, CudaLibrary
+from gaugeblock.cuda.driver.cupy.cupy_driver import CupyDriver
+from gaugeblock.cuda.driver.protocol import Driver, DriverError, DriverOutOfMemory
+from gaugeblock.cuda.driver.simulated.faults import Faults
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 from gaugeblock.memory.elements import read_bytes, write_bytes
 
 from .fake_cupy import DRIVER, RUNTIME, CUDARuntimeError, FakeCupy, FakeLibrary

@@ -15,9 +15,9 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.cuda import fallback
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
+from gaugeblock.cuda.operators import fallback
 from gaugeblock.cuda.ptx.emulation import Machine
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
 
 
 class EmulatedGpu:

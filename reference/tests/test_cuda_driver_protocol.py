@@ -9,11 +9,11 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from gaugeblock.cuda.cuda_library import CudaLibrary
-from gaugeblock.cuda.cupy_driver import CupyDriver
-from gaugeblock.cuda.driver import Driver, DriverError, DriverOutOfMemory
+from gaugeblock.cuda.driver.cupy.cuda_library import CudaLibrary
+from gaugeblock.cuda.driver.cupy.cupy_driver import CupyDriver
+from gaugeblock.cuda.driver.protocol import Driver, DriverError, DriverOutOfMemory
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 from gaugeblock.cuda.ptx.assembler import assemble, find_ptxas
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
 from gaugeblock.memory.elements import read_bytes, write_bytes
 
 from .fake_cupy import FakeCupy, FakeLibrary

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from threading import Thread
 
 import pytest
-from gaugeblock.cuda.driver import DriverError
-from gaugeblock.cuda.faults import Faults
-from gaugeblock.cuda.installed_driver import install_driver
-from gaugeblock.cuda.pinned_memory import (
+from gaugeblock.cuda.driver.installed_driver import install_driver
+from gaugeblock.cuda.driver.protocol import DriverError
+from gaugeblock.cuda.driver.simulated.faults import Faults
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
+from gaugeblock.cuda.pinned.pinned_memory import (
     PinnedMemory,
     host_memory_stats,
     host_memory_stats_as_nested_dict,
@@ -18,7 +19,6 @@ from gaugeblock.cuda.pinned_memory import (
     reset_accumulated_host_memory_stats,
     reset_peak_host_memory_stats,
 )
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from threading import Event as Flag
 from threading import Lock, Thread
 
 import pytest
-from gaugeblock.cuda.driver import DriverError, DriverOutOfMemory
-from gaugeblock.cuda.faults import Faults
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
-from gaugeblock.cuda.simulated_state import LiveObjects
+from gaugeblock.cuda.driver.protocol import DriverError, DriverOutOfMemory
+from gaugeblock.cuda.driver.simulated.faults import Faults
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
+from gaugeblock.cuda.driver.simulated.state import LiveObjects
 from gaugeblock.memory.elements import read_bytes, write_bytes
 
 NOTHING = LiveObjects(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from gaugeblock.cuda.driver import DriverError, DriverOutOfMemory
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
+from gaugeblock.cuda.driver.protocol import DriverError, DriverOutOfMemory
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 from gaugeblock.memory.elements import read_bytes
 from hypothesis import settings
 from hypothesis import strategies as st

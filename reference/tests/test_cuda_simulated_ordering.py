@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gaugeblock.cuda.simulated_copies import COPY_LATENCY
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
+from gaugeblock.cuda.driver.simulated.copies import COPY_LATENCY
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 from gaugeblock.memory.elements import read_bytes, write_bytes
 from hypothesis import settings
 from hypothesis import strategies as st

@@ -6,12 +6,12 @@ import ctypes
 from collections.abc import Callable
 
 import pytest
-from gaugeblock.cuda.address_space import AddressSpace
-from gaugeblock.cuda.driver import DriverError, DriverOutOfMemory
-from gaugeblock.cuda.faults import Faults
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
-from gaugeblock.cuda.simulated_modules import kernels_of
-from gaugeblock.cuda.simulated_state import LiveObjects
+from gaugeblock.cuda.driver.protocol import DriverError, DriverOutOfMemory
+from gaugeblock.cuda.driver.simulated.address_space import AddressSpace
+from gaugeblock.cuda.driver.simulated.faults import Faults
+from gaugeblock.cuda.driver.simulated.modules import kernels_of
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
+from gaugeblock.cuda.driver.simulated.state import LiveObjects
 from gaugeblock.memory.elements import read_bytes
 from hypothesis import given
 from hypothesis import strategies as st

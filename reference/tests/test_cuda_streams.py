@@ -8,8 +8,12 @@ from threading import Thread
 
 import pytest
 from gaugeblock.core.device import Device
-from gaugeblock.cuda.current_device import current_device_index, device_index, set_current_device_index
-from gaugeblock.cuda.current_stream import (
+from gaugeblock.cuda.driver.current_device import current_device_index, device_index, set_current_device_index
+from gaugeblock.cuda.driver.installed_driver import HELP, get_driver, install_driver, set_driver_finder
+from gaugeblock.cuda.driver.protocol import DriverError
+from gaugeblock.cuda.driver.simulated.faults import Faults
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
+from gaugeblock.cuda.streams.current_stream import (
     current_handle,
     current_stream,
     default_stream,
@@ -17,13 +21,9 @@ from gaugeblock.cuda.current_stream import (
     stream,
     synchronize,
 )
-from gaugeblock.cuda.driver import DriverError
-from gaugeblock.cuda.event import Event
-from gaugeblock.cuda.faults import Faults
-from gaugeblock.cuda.installed_driver import HELP, get_driver, install_driver, set_driver_finder
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
-from gaugeblock.cuda.stream import ExternalStream, Stream
-from gaugeblock.cuda.stream_pool import STREAMS_PER_POOL
+from gaugeblock.cuda.streams.event import Event
+from gaugeblock.cuda.streams.stream import ExternalStream, Stream
+from gaugeblock.cuda.streams.stream_pool import STREAMS_PER_POOL
 
 
 @pytest.fixture
@@ -203,7 +203,7 @@ def test_what_belongs_to_another_driver_is_not_mixed_in(driver: SimulatedDriver)
 
 
 def test_a_driver_is_found_when_the_first_call_needs_it(driver: SimulatedDriver) -> None:
-    from gaugeblock.cuda import installed_driver
+    from gaugeblock.cuda.driver import installed_driver
 
     finder = installed_driver._finder
     try:

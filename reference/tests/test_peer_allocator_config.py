@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from gaugeblock.cuda.allocator_config import AllocatorConfig
+from gaugeblock.cuda.allocator.allocator_config import AllocatorConfig
 
 torch = pytest.importorskip("torch")
 DEFAULTS = "large_segment_size_mb:20,expandable_segments:False,roundup_power2_divisions:1"

@@ -6,8 +6,8 @@ import importlib
 from typing import Any
 
 import pytest
-from gaugeblock.cuda.caching_allocator import CachingAllocator
-from gaugeblock.cuda.simulated_driver import SimulatedDriver
+from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
+from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 
 MIB = 1 << 20
 

@@ -46,17 +46,17 @@ class Allocating:
         return found
 
     def allocator(self, machine: Machine) -> Any:
-        cuda = importlib.import_module(f"{self.module.__name__}.cuda.caching_allocator")
+        cuda = importlib.import_module(f"{self.module.__name__}.cuda.allocator.caching_allocator")
         return cuda.CachingAllocator(self._driver(machine.memory or MEMORY), 0, machine.config)
 
     def _driver(self, memory: int) -> WatchedDriver:
         folder = f"{self.module.__name__}.cuda"
-        refused = importlib.import_module(f"{folder}.driver").DriverOutOfMemory
+        refused = importlib.import_module(f"{folder}.driver.protocol").DriverOutOfMemory
         if self.device.startswith("cuda"):
-            own = importlib.import_module(f"{folder}.drivers").runtime().driver
+            own = importlib.import_module(f"{folder}.devices.drivers").runtime().driver
             if own.name == "cupy":
                 return WatchedDriver(own, memory, refused)
-        simulated = importlib.import_module(f"{folder}.simulated_driver").SimulatedDriver
+        simulated = importlib.import_module(f"{folder}.driver.simulated.simulated_driver").SimulatedDriver
         return WatchedDriver(simulated(devices=2, total_memory=memory, backed=False), memory, refused)
 
     def allocator_beside(self, allocator: Any) -> Any:

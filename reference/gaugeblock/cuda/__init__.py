@@ -8,8 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from .current_stream import StreamContext, current_stream, default_stream, set_stream, synchronize
-from .devices import (
+from .allocator.out_of_memory import OutOfMemoryError
+from .devices.devices import (
     current_device,
     device,
     device_count,
@@ -20,8 +20,7 @@ from .devices import (
     is_available,
     set_device,
 )
-from .drivers import runtime, use_driver
-from .event import Event
+from .devices.drivers import runtime, use_driver
 from .memory import (
     caching_allocator_alloc,
     caching_allocator_delete,
@@ -41,15 +40,16 @@ from .memory import (
     reset_peak_memory_stats,
     set_per_process_memory_fraction,
 )
-from .out_of_memory import OutOfMemoryError
-from .stream import ExternalStream, Stream
+from .streams.current_stream import StreamContext, current_stream, default_stream, set_stream, synchronize
+from .streams.event import Event
+from .streams.stream import ExternalStream, Stream
 
-stream: Any = import_module(".current_stream", __name__).stream
+stream: Any = import_module(".streams.current_stream", __name__).stream
 """The context of a stream; set last, for the module of the same name has been here."""
 _LATER = {
-    "deferred": "DeferredError",
-    "memory_pool": "MemPool use_mem_pool",
-    "pinned_memory": """host_memory_stats host_memory_stats_as_nested_dict reset_accumulated_host_memory_stats
+    "operators.deferred": "DeferredError",
+    "devices.memory_pool": "MemPool use_mem_pool",
+    "pinned.pinned_memory": """host_memory_stats host_memory_stats_as_nested_dict reset_accumulated_host_memory_stats
         reset_peak_host_memory_stats""",
     "random": """default_generators get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed
         seed_all set_rng_state set_rng_state_all""",

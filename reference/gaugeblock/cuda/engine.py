@@ -10,9 +10,9 @@ from ..dispatch.operator import Operator, Registration
 from ..dispatch.registry import REGISTRY
 from ..memory.devices import register_allocator
 from ..operators.copy import ELSEWHERE
-from . import devices
-from .copies import copy_cuda
-from .drivers import runtime
+from .devices import devices
+from .devices.drivers import runtime
+from .operators.copies import copy_cuda
 
 DIRECT = ("fill_.Scalar", "zero_")
 """Operators with a composite for every device that would copy from the host."""
@@ -37,10 +37,10 @@ class Memories:
 def run(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """The boxed kernel of the key CUDA: what the driver in use has for it."""
     if hasattr(runtime().driver, "enqueue"):
-        from .kernels import run_deferred
+        from .operators.kernels import run_deferred
 
         return run_deferred(operator, keys, args, kwargs)
-    from .fallback import run_on_gpu
+    from .operators.fallback import run_on_gpu
 
     return run_on_gpu(operator, keys, args, kwargs)
 

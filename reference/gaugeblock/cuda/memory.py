@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from .caching_allocator import CachingAllocator
-from .current_device import device_index
-from .current_stream import current_handle
-from .devices import AnyDevice
-from .drivers import runtime, runtime_in_use
-from .memory_recording import _dump_snapshot as _dump_snapshot
-from .memory_recording import _record_memory_history as _record_memory_history
-from .memory_recording import _snapshot as _snapshot
+from .allocator.caching_allocator import CachingAllocator
+from .devices.devices import AnyDevice
+from .devices.drivers import runtime, runtime_in_use
+from .devices.memory_recording import _dump_snapshot as _dump_snapshot
+from .devices.memory_recording import _record_memory_history as _record_memory_history
+from .devices.memory_recording import _snapshot as _snapshot
+from .driver.current_device import device_index
+from .streams.current_stream import current_handle
 
 
 def _allocator(operator: str, device: AnyDevice) -> CachingAllocator:

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from ..core.device import Device
 from ..memory.devices import registered_allocator
-from . import devices
+from .devices import devices
 
 
 def placed(device: Device) -> Device:

@@ -9,9 +9,9 @@ from ..core.device import Device
 from ..dispatch.operator import Operator
 from ..operators.generator import SEED_LISTENERS, Generator
 from ..tensor.tensor import Tensor
-from .current_device import device_index
-from .devices import AnyDevice, is_available
-from .drivers import runtime, runtime_in_use
+from .devices.devices import AnyDevice, is_available
+from .devices.drivers import runtime, runtime_in_use
+from .driver.current_device import device_index
 
 DRAWING = frozenset({"native_dropout"})
 """Operators that draw from the default generator and take none."""

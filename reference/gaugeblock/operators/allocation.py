@@ -92,7 +92,7 @@ def pinned(fresh: Tensor) -> Tensor:
     """A fresh tensor's like in pinned memory. RuntimeError unless it is on the CPU, or without a driver."""
     if fresh.geometry.device is meta:
         return fresh
-    made: Tensor = PLACING.room("pinned").pinned_copy(fresh)
+    made: Tensor = PLACING.room("pinned.tensors").pinned_copy(fresh)
     return made
 
 

@@ -12,9 +12,9 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..allocator_config import AllocatorConfig
-from ..caching_allocator import CachingAllocator
-from ..out_of_memory import OutOfMemoryError
+from ..allocator.allocator_config import AllocatorConfig
+from ..allocator.caching_allocator import CachingAllocator
+from ..allocator.out_of_memory import OutOfMemoryError
 from .fragmentation import Fragmentation, fragmentation_of
 from .problem import ConfigProblem
 from .replay_device import ReplayDevice

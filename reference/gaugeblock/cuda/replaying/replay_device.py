@@ -6,7 +6,7 @@ address is given twice. Time is counted in events of the trace; waiting for a st
 
 from __future__ import annotations
 
-from ..driver import DeviceProperties, DriverError, DriverOutOfMemory
+from ..driver.protocol import DeviceProperties, DriverError, DriverOutOfMemory
 
 UNLIMITED = 1 << 46
 """Bytes of the device when no size is stated."""

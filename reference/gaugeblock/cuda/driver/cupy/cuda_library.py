@@ -1,0 +1,133 @@
+"""The calls of NVIDIA's driver library that CuPy has no names for: virtual memory and the range of priorities."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from ..protocol import DriverError, DriverOutOfMemory
+
+LIBRARY = "libcuda.so.1"
+_OUT_OF_MEMORY = 2
+_PINNED = 1
+_ON_DEVICE = 1
+_READ_WRITE = 3
+_MINIMUM = 0
+
+_U64 = ctypes.c_ulonglong
+_SIZE = ctypes.c_size_t
+_POINTER = ctypes.c_void_p
+FUNCTIONS: dict[str, tuple[type, ...]] = {
+    "cuGetErrorName": (ctypes.c_int, _POINTER),
+    "cuCtxGetStreamPriorityRange": (_POINTER, _POINTER),
+    "cuMemGetAllocationGranularity": (_POINTER, _POINTER, ctypes.c_int),
+    "cuMemAddressReserve": (_POINTER, _SIZE, _SIZE, _U64, _U64),
+    "cuMemAddressFree": (_U64, _SIZE),
+    "cuMemCreate": (_POINTER, _SIZE, _POINTER, _U64),
+    "cuMemRelease": (_U64,),
+    "cuMemMap": (_U64, _SIZE, _SIZE, _U64, _U64),
+    "cuMemSetAccess": (_U64, _SIZE, _POINTER, _SIZE),
+    "cuMemUnmap": (_U64, _SIZE),
+}
+
+
+class Location(ctypes.Structure):
+    """Where memory is: on the device of that index."""
+
+    _fields_ = (("type", ctypes.c_int), ("id", ctypes.c_int))
+
+
+class AllocationProperties(ctypes.Structure):
+    """What memory is asked for; the last fields, for other systems and compression, stay zero."""
+
+    _fields_ = (
+        ("type", ctypes.c_int),
+        ("handle_types", ctypes.c_int),
+        ("location", Location),
+        ("windows", ctypes.c_void_p),
+        ("flags", ctypes.c_ubyte * 8),
+    )
+
+
+class AccessDescription(ctypes.Structure):
+    """Who may use mapped memory."""
+
+    _fields_ = (("location", Location), ("flags", ctypes.c_int))
+
+
+class CudaLibrary:
+    """The driver library; every call wants a current context on its thread. `load` opens it, by default libcuda."""
+
+    def __init__(self, load: Any = ctypes.CDLL) -> None:
+        try:
+            library = load(LIBRARY)
+        except OSError as error:
+            raise DriverError(f"the CUDA driver library cannot be opened: {error}", "cudaErrorNoDevice") from error
+        self._functions: dict[str, Any] = {}
+        for name, types in FUNCTIONS.items():
+            function = getattr(library, name)
+            function.argtypes = types
+            function.restype = ctypes.c_int
+            self._functions[name] = function
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        status = self._functions[name](*arguments)
+        if status == _OUT_OF_MEMORY:
+            raise DriverOutOfMemory(f"{name} finds no memory")
+        if status:
+            text = ctypes.c_char_p()
+            self._functions["cuGetErrorName"](status, ctypes.byref(text))
+            code = (text.value or b"%d" % status).decode()
+            raise DriverError(f"{name} gives {code}", code)
+
+    @staticmethod
+    def _properties(device: int) -> AllocationProperties:
+        return AllocationProperties(type=_PINNED, location=Location(_ON_DEVICE, device))
+
+    def priority_range(self) -> tuple[int, int]:
+        """The lowest and the highest priority of streams on the current device."""
+        lowest, highest = ctypes.c_int(), ctypes.c_int()
+        self._call("cuCtxGetStreamPriorityRange", ctypes.byref(lowest), ctypes.byref(highest))
+        return lowest.value, highest.value
+
+    def granularity(self, device: int) -> int:
+        """What sizes and addresses are multiples of."""
+        found = _SIZE()
+        properties = self._properties(device)
+        self._call("cuMemGetAllocationGranularity", ctypes.byref(found), ctypes.byref(properties), _MINIMUM)
+        return found.value
+
+    def reserve(self, size: int) -> int:
+        """The address of a range without memory."""
+        address = _U64()
+        self._call("cuMemAddressReserve", ctypes.byref(address), size, 0, 0, 0)
+        return address.value
+
+    def unreserve(self, address: int, size: int) -> None:
+        """Give a range back."""
+        self._call("cuMemAddressFree", address, size)
+
+    def create(self, device: int, size: int) -> int:
+        """The handle of memory without address."""
+        handle = _U64()
+        properties = self._properties(device)
+        self._call("cuMemCreate", ctypes.byref(handle), size, ctypes.byref(properties), 0)
+        return handle.value
+
+    def release(self, handle: int) -> None:
+        """Forget a handle."""
+        self._call("cuMemRelease", handle)
+
+    def map(self, device: int, address: int, size: int, handle: int) -> None:
+        """Put memory at an address, readable and writable by its device."""
+        self._call("cuMemMap", address, size, 0, handle, 0)
+        access = AccessDescription(Location(_ON_DEVICE, device), _READ_WRITE)
+        try:
+            self._call("cuMemSetAccess", address, size, ctypes.byref(access), 1)
+        except DriverError:
+            self._call("cuMemUnmap", address, size)
+            raise
+
+    def unmap(self, address: int, size: int) -> None:
+        """Take away whole mappings."""
+        self._call("cuMemUnmap", address, size)

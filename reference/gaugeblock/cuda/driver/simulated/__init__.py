@@ -1,0 +1,1 @@
+"""The simulated driver: devices in host memory, streams in virtual time."""

@@ -1,0 +1,111 @@
+"""Copies to, from, within and between CUDA devices, with conversion, broadcasting and strides on the way.
+
+A copy that does not block is ordered by the current stream of its device alone; one that blocks has been waited for.
+Host memory takes part without a wait only when it is pinned.
+"""
+
+from __future__ import annotations
+
+from ...core.device import Device, cpu
+from ...core.dtype import DType
+from ...operators.copy import copy_values
+from ...tensor.geometry import contiguous_geometry
+from ...tensor.tensor import Tensor, new_like
+from ..devices.drivers import runtime
+from ..pinned.tensors import is_pinned_storage, used_on_stream
+from ..streams.current_stream import current_handle
+from .on_device import copy_on_device
+
+
+def copy_cuda(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
+    """Write `source`, broadcast and converted, into `destination`; at least one of them is on a CUDA device."""
+    if not destination.geometry.numel:
+        return
+    there, here = destination.geometry.device, source.geometry.device
+    if there is here:
+        copy_on_device(destination, source)
+    elif there is cpu:
+        _to_host(destination, source, non_blocking)
+    elif here is cpu:
+        _to_device(destination, source, non_blocking)
+    else:
+        _between_devices(destination, source)
+
+
+def _like(tensor: Tensor, device: Device, dtype: DType | None = None) -> Tensor:
+    """A fresh row-major tensor of the sizes of `tensor`."""
+    geometry = tensor.geometry
+    return new_like(contiguous_geometry(geometry.sizes, dtype or geometry.dtype, device))
+
+
+def _plain(tensor: Tensor) -> bool:
+    return tensor.geometry.contiguous and not tensor.geometry.lazy
+
+
+def _to_device(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
+    device = destination.geometry.device
+    if not (_plain(source) and source.geometry.sizes == destination.geometry.sizes):
+        prepared = _like(destination, cpu, source.geometry.dtype)
+        copy_values(prepared, source)
+        source = prepared
+    direct = _plain(destination) and source.geometry.dtype is destination.geometry.dtype
+    target = destination if direct else _like(destination, device, source.geometry.dtype)
+    index = device.index or 0
+    stream = current_handle(index)
+    driver = runtime().driver
+    driver.memcpy(index, target.pointer, source.pointer, source.geometry.nbytes, "h2d", stream)
+    if is_pinned_storage(source.storage):
+        used_on_stream(source.storage, index, stream)
+    if target is not destination:
+        copy_on_device(destination, target)
+    if not non_blocking:
+        driver.stream_synchronize(index, stream)
+
+
+def _to_host(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
+    geometry = destination.geometry
+    device = source.geometry.device
+    if not (_plain(source) and source.geometry.dtype is geometry.dtype and source.geometry.sizes == geometry.sizes):
+        prepared = _like(destination, device)
+        copy_on_device(prepared, source)
+        source = prepared
+    target = destination if _plain(destination) else _like(destination, cpu)
+    index = device.index or 0
+    stream = current_handle(index)
+    driver = runtime().driver
+    driver.memcpy(index, target.pointer, source.pointer, source.geometry.nbytes, "d2h", stream)
+    pinned = is_pinned_storage(target.storage)
+    if pinned:
+        used_on_stream(target.storage, index, stream)
+    if not (non_blocking and pinned and target is destination):
+        driver.stream_synchronize(index, stream)
+    if target is not destination:
+        copy_values(destination, target)
+
+
+def _between_devices(destination: Tensor, source: Tensor) -> None:
+    """A copy from one device to another: each device's current stream waits for the other where it has to."""
+    there, here = destination.geometry.device, source.geometry.device
+    if not (_plain(source) and source.geometry.sizes == destination.geometry.sizes):
+        prepared = _like(destination, here, source.geometry.dtype)
+        copy_on_device(prepared, source)
+        source = prepared
+    direct = _plain(destination) and source.geometry.dtype is destination.geometry.dtype
+    target = destination if direct else _like(destination, there, source.geometry.dtype)
+    _wait_for(here, there)
+    index = there.index or 0
+    driver = runtime().driver
+    driver.memcpy(index, target.pointer, source.pointer, source.geometry.nbytes, "d2d", current_handle(index))
+    _wait_for(there, here)
+    if target is not destination:
+        copy_on_device(destination, target)
+
+
+def _wait_for(first: Device, later: Device) -> None:
+    """Let the current stream of `later` wait for what the one of `first` has now."""
+    driver = runtime().driver
+    index, other = first.index or 0, later.index or 0
+    event = driver.event_create(index)
+    driver.event_record(index, event, current_handle(index))
+    driver.stream_wait_event(other, current_handle(other), event)
+    driver.event_destroy(index, event)

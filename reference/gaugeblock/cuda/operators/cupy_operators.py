@@ -1,0 +1,110 @@
+"""Reductions, products, scans and sorting through CuPy, on arrays over our memory.
+
+The results go into tensors of ours, so that their memory is the caching allocator's; what CuPy needs in between is its
+own pool's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from ...core.dtype import bfloat16
+from ...tensor.geometry import Geometry
+from ...tensor.tensor import Tensor
+from ..streams.current_stream import current_handle
+
+Run = Callable[..., Any]
+
+
+def array_over(cupy: Any, tensor: Tensor) -> Any:
+    """A CuPy array over a tensor's memory, with its strides; it keeps nothing alive."""
+    geometry = tensor.geometry
+    storage = tensor.storage
+    memory = cupy.cuda.UnownedMemory(storage.pointer, storage.nbytes, None, geometry.device.index)
+    pointer = cupy.cuda.MemoryPointer(memory, tensor.pointer - storage.pointer)
+    return cupy.ndarray(geometry.sizes, geometry.dtype.numpy, pointer, geometry.byte_strides)
+
+
+def _axes(dim: Any, ndim: int) -> Any:
+    """Dims as CuPy takes them: None for all of them."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim) or not ndim:
+        return None
+    return tuple(one % ndim for one in dim) if isinstance(dim, (tuple, list)) else dim % ndim
+
+
+def _reduction(function: str, *, typed: bool) -> Run:
+    def run(cupy: Any, out: Geometry, self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        more = {"dtype": out.dtype.numpy} if typed else {}
+        return getattr(cupy, function)(self, axis=_axes(dim, self.ndim), keepdims=keepdim, **more)
+
+    return run
+
+
+def _scan(function: str) -> Run:
+    def run(cupy: Any, out: Geometry, self: Any, dim: int) -> Any:
+        return getattr(cupy, function)(self, axis=_axes(dim, self.ndim), dtype=out.dtype.numpy)
+
+    return run
+
+
+def _product(cupy: Any, out: Geometry, self: Any, other: Any) -> Any:
+    return cupy.matmul(self, other)
+
+
+def _order(cupy: Any, self: Any, dim: int, descending: bool) -> Any:
+    """Where the elements come from in order, equal ones as they stand; NaN is the largest."""
+    axis = dim % self.ndim
+    if not descending:
+        return cupy.argsort(self, axis=axis)
+    return self.shape[axis] - 1 - cupy.flip(cupy.argsort(cupy.flip(self, axis), axis=axis), axis)
+
+
+def _sort(cupy: Any, out: Geometry, self: Any, dim: int = -1, descending: bool = False) -> Any:
+    order = _order(cupy, self, dim, descending)
+    return cupy.take_along_axis(self, order, dim % self.ndim), order
+
+
+def _argsort(cupy: Any, out: Geometry, self: Any, dim: int = -1, descending: bool = False) -> Any:
+    return _order(cupy, self, dim, descending)
+
+
+CUPY: dict[str, Run] = {
+    **{name: _reduction(name.partition(".")[0], typed=True)
+       for name in ("sum", "sum.dim_IntList", "prod", "prod.dim_int", "mean", "mean.dim")},
+    **{name: _reduction(name.partition(".")[0], typed=False)
+       for name in ("amax", "amin", "max", "min", "all", "any", "all.dim", "any.dim")},
+    "cumsum": _scan("cumsum"), "cumprod": _scan("cumprod"),
+    **dict.fromkeys(("mm", "bmm", "mv", "dot", "matmul"), _product),
+    "sort": _sort, "argsort": _argsort,
+}  # fmt: skip
+"""Operator -> what CuPy computes of its arguments as arrays, given the geometry of the (first) result."""
+NOT_FOR_NUMBERS = frozenset({"cumsum", "cumprod", "sort", "argsort"})
+"""Operators whose 0-dim tensors are left to the CPU."""
+
+
+def takes(name: str, tensors: list[Tensor], kwargs: Mapping[str, Any]) -> bool:
+    """Whether `name` goes through CuPy for these tensors: some elements, none lazily conjugate, no bfloat16, and no
+    option but a dtype."""
+    if name not in CUPY or not set(kwargs) <= {"dtype"}:
+        return False
+    for one in tensors:
+        geometry = one.geometry
+        if not geometry.numel or geometry.lazy or geometry.dtype is bfloat16:
+            return False
+        if not geometry.ndim and name in NOT_FOR_NUMBERS:
+            return False
+    return True
+
+
+def run_cupy(name: str, index: int, args: tuple[Any, ...], results: list[Tensor]) -> None:
+    """Compute `name` into `results`, in the order of the current stream. Raises ImportError without CuPy."""
+    cupy = import_module("cupy")
+    handle = current_handle(index)
+    stream = cupy.cuda.ExternalStream(handle, index) if handle else cupy.cuda.Stream.null
+    with cupy.cuda.Device(index), stream:
+        given = [array_over(cupy, one) if isinstance(one, Tensor) else one for one in args]
+        found = CUPY[name](cupy, results[0].geometry, *given)
+        for result, value in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
+            array_over(cupy, result)[...] = value

@@ -1,0 +1,85 @@
+"""Any operator on a GPU: fills and pointwise ones as PTX, some by CuPy, and the rest on the host, with a warning."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from ...core.device import cpu
+from ...dispatch.operator import Operator
+from ...kernels.operand import Immediate
+from ...operators.conversion import converted
+from ...operators.element_loop import element_launch
+from ...operators.number_limits import stored_number
+from ...tensor.tensor import Tensor
+from ...tensor.versions import bump_version
+from ..random import launch_generator
+from .cupy_operators import run_cupy, takes
+from .host_fallback import on_host
+from .kernels import check_known, flat
+from .operands import Operands
+from .outlined_call import Outlined, outlined_call
+from .pointwise import FORMS, pointwise_loop
+from .ptx_launch import launch_loop
+from .twins import geometry_elsewhere
+
+FILLS = ("fill_.Scalar", "zero_")
+_WARNED: set[str] = set()
+"""Operators that have been warned of."""
+
+
+def run_on_gpu(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """The boxed kernel of the key CUDA on a driver of real devices.
+
+    Raises RuntimeError for tensors on several devices, NotImplementedError for operators from outside.
+    """
+    check_known(operator)
+    operands = Operands(operator, args, kwargs)
+    name = operator.name
+    if name in FILLS:
+        return fill(args[0], args[1] if len(args) > 1 else 0)
+    kwargs, generator = launch_generator(operator, operands.device, kwargs)
+    if name in FORMS or takes(name, operands.tensors, kwargs):
+        moved = tuple([_moved(value, operands) for value in args])
+        found = outlined_call(operator, operands, moved, kwargs)
+        if found is not None and _computed(name, operands, moved, kwargs, found):
+            return found.results
+    if name not in _WARNED:
+        _WARNED.add(name)
+        warnings.warn(f"{name}: no kernel for CUDA; it runs on the CPU, on copies", stacklevel=4)
+    return on_host(operator, operands, args, kwargs, generator)
+
+
+def _computed(
+    name: str, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Outlined
+) -> bool:
+    """Launch what fills the results; False where the device has no kernel for such a call."""
+    results = flat(found.results)
+    if all(not one.geometry.numel for one in results):
+        return True
+    if name in FORMS:
+        loop = pointwise_loop(name, args, kwargs, results[0])
+        if loop is not None:
+            launch_loop(loop.launch, loop.values, operands.index)
+        return loop is not None
+    run_cupy(name, operands.index, args, results)
+    return True
+
+
+def _moved(value: Any, operands: Operands) -> Any:
+    """`value`, a 0-dim tensor of the CPU brought to the device."""
+    if isinstance(value, Tensor) and value.geometry.device is not operands.device:
+        return converted(value, None, operands.device)
+    return value
+
+
+def fill(self: Tensor, value: Any) -> Tensor:
+    """Write a number to every element. RuntimeError when it does not fit the dtype."""
+    geometry = geometry_elsewhere(self.geometry, cpu)
+    number = stored_number("fill_", value, geometry.dtype, geometry.lazy)
+    launch = element_launch("identity", geometry, [Immediate(geometry.dtype)], geometry.dtype)
+    bump_version(self)
+    if launch is not None:
+        launch_loop(launch, [self.pointer, number], self.geometry.device.index or 0)
+    return self

@@ -1,0 +1,154 @@
+"""What a call gives, learnt from its kernel for tensors without data: results allocated, written tensors resized."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ...core.dtype import get_default_dtype
+from ...core.observe import observed
+from ...dispatch.dispatcher import redispatch, tensor_keys
+from ...dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT
+from ...dispatch.operator import Operator
+from ...memory.storage import Storage, allocate_storage, resize_storage
+from ...operators.lazy_values import LAZY_MASK
+from ...tensor.geometry import remember
+from ...tensor.refresh import is_alone, refresh_pointer
+from ...tensor.tensor import Tensor, make_tensor, new_like
+from ...tensor.versions import bump_version
+from .deferred import plain_state
+from .operands import Operands
+from .twins import Twins, check_backed, geometry_elsewhere, outlines, replaced
+
+HOST_KEYS = BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["Dense"]
+META_KEYS = BACKEND_BIT["Meta"] | FUNCTIONALITY_BIT["Dense"]
+NUMBERS = frozenset({bool, int, float, complex})
+REFUSED = (IndexError, RuntimeError, TypeError, ValueError)
+"""What a kernel without data raises: NotImplementedError, a RuntimeError, where values decide; else what is wrong."""
+
+
+class Outlined(NamedTuple):
+    """The results of a call as it returns them, and the fresh tensors among them, whose memory is to be filled."""
+
+    results: Any
+    fresh: list[Tensor]
+
+
+def outlined_call(
+    operator: Operator, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, steady: bool = False
+) -> Outlined | None:
+    """The results of a call on the device, not filled, and its changes of metadata made.
+
+    What a `steady` operator gives follows from geometries and numbers, and it warns of nothing: it is remembered.
+
+    None, with nothing changed, where values decide or the call is wrong, and where an out= would be resized before
+    the kernel has looked at indices that may be out of range.
+    """
+    key = _key(operator, args, kwargs) if steady and not operands.written else None
+    plans = operands.tensors[0].geometry.plans
+    known = None if key is None else plans.get(key)
+    if known is not None:
+        result = new_like(known)
+        return Outlined(result, [result])
+    outlined = outlines()
+    try:
+        with plain_state():
+            given = [outlined.of(value) for value in args]
+            options = {name: outlined.of(value) for name, value in kwargs.items()}
+            found = redispatch(operator, keys_for(META_KEYS, given, options), *given, **options)
+    except REFUSED:
+        observed("waiting", operator)
+        return None
+    if operands.indexed and _resized(operands, outlined):
+        return None
+    change_written(operands, outlined)
+    made = Results(outlined, operands)
+    results = made.of(found)
+    fresh = [tensor for tensor, _ in made.fresh]
+    if key is not None and fresh and results is fresh[0] and results.geometry.dense and not results.storage.version:
+        remember(plans, key, results.geometry)
+    return Outlined(results, fresh)
+
+
+def _key(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """The call but for the elements of its tensors; None where that is more than geometries and numbers."""
+    parts: list[Any] = ["outlined", operator.name, get_default_dtype(), *kwargs]
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, Tensor):
+            parts.append(value.geometry)
+            check_backed(value)
+        elif value.__class__ in NUMBERS and value == value:
+            parts += value.__class__, value
+        else:
+            return None
+    return tuple(parts)
+
+
+def keys_for(backend: int, args: Any, kwargs: Mapping[str, Any]) -> int:
+    """The keys of a call below autograd on one backend."""
+    return (tensor_keys([*args, *kwargs.values()]) & LAZY_MASK) | backend
+
+
+def _resized(operands: Operands, outlined: Twins) -> bool:
+    written = [outline for tensor, outline in outlined.pairs if any(tensor is one for one in operands.written)]
+    before = [tensor for tensor, _ in outlined.pairs if any(tensor is one for one in operands.written)]
+    return any(one.geometry.sizes != two.geometry.sizes for one, two in zip(before, written, strict=True))
+
+
+def change_written(operands: Operands, outlined: Twins) -> None:
+    """Count the changes that the twins of the written tensors saw, and give those the sizes that they got."""
+    for owner, twin in outlined.owners:
+        written = [one for one in operands.written if one.storage is owner.storage]
+        for _ in range(twin.storage.version if written else 0):
+            bump_version(written[0])
+    for tensor, outline in outlined.pairs:
+        if not any(tensor is one for one in operands.written):
+            continue
+        if outline.storage.nbytes > tensor.storage.nbytes:
+            tell = not is_alone(tensor)
+            resize_storage(tensor.storage, outline.storage.nbytes, tell=tell)
+            refresh_pointer(tensor)
+        before, after = tensor.geometry, outline.geometry
+        if (before.sizes, before.strides) != (after.sizes, after.strides):
+            tensor.geometry = geometry_elsewhere(after, before.device)
+            refresh_pointer(tensor)
+
+
+class Results:
+    """The results of a call, from those of its twins: arguments as they are, views of them, and fresh tensors.
+
+    `fresh` has each of the last with what it was made from; their memory is to be filled.
+    """
+
+    __slots__ = ("_outlined", "_storages", "device", "fresh")
+
+    def __init__(self, outlined: Twins, operands: Operands) -> None:
+        self._outlined = outlined
+        self._storages: list[tuple[Storage, Storage]] = []
+        self.device = operands.device
+        self.fresh: list[tuple[Tensor, Tensor]] = []
+
+    def of(self, value: Any) -> Any:
+        """What stands for a result or a list of results."""
+        return replaced(value, self._tensor)
+
+    def _tensor(self, outline: Tensor) -> Tensor:
+        for original, twin in self._outlined.pairs:
+            if twin is outline:
+                return original
+        geometry = geometry_elsewhere(outline.geometry, self.device)
+        for base, twin in self._outlined.owners:
+            if twin.storage is outline.storage:
+                return make_tensor(geometry, base.storage, outline.offset, base if base.base is None else base.base)
+        made = make_tensor(geometry, self._fresh_storage(outline.storage), outline.offset, None)
+        self.fresh.append((made, outline))
+        return made
+
+    def _fresh_storage(self, outline: Storage) -> Storage:
+        for known, made in self._storages:
+            if known is outline:
+                return made
+        storage = allocate_storage(outline.nbytes, self.device)
+        storage.version = outline.version
+        self._storages.append((outline, storage))
+        return storage

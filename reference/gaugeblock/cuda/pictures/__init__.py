@@ -1,0 +1,1 @@
+"""Pictures of memory: over time, and segment by segment, as pages that stand alone."""

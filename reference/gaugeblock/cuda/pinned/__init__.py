@@ -1,0 +1,1 @@
+"""Pinned host memory, and tensors in it."""

@@ -1,0 +1,263 @@
+"""Pinned host memory that is kept and given out again: blocks of powers of two that wait for the streams using them."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import suppress
+from threading import RLock
+from time import perf_counter_ns
+
+from ...core.errors import check_int
+from ..driver.installed_driver import get_driver
+from ..driver.protocol import Driver, DriverError
+from .pinned_statistics import PinnedStatistics
+
+
+class _Block:
+    """A pinned block; `users` are the (device, stream) that use it, `waiting` how many events it waits for."""
+
+    __slots__ = ("address", "live", "size", "users", "waiting")
+
+    def __init__(self, address: int, size: int) -> None:
+        self.address = address
+        self.size = size
+        self.live = True
+        self.users: set[tuple[int, int]] = set()
+        self.waiting = 0
+
+
+class PinnedMemory:
+    """The caching allocator of a driver's pinned memory; all calls may come from any thread.
+
+    A request is rounded up to a power of two, unless it is above `round_limit` bytes, and served by a free block of
+    exactly that size. Freed blocks above `cache_limit` bytes go back to the driver, as all do that
+    are free in empty_cache. Blocks are never split.
+    """
+
+    def __init__(self, driver: Driver, *, round_limit: int | None = None, cache_limit: int | None = None) -> None:
+        self.driver = driver
+        self.round_limit = round_limit
+        self.cache_limit = cache_limit
+        self.figures = PinnedStatistics()
+        self._lock = RLock()
+        self._blocks: dict[int, _Block] = {}
+        self._free: dict[int, list[_Block]] = {}
+        self._queues: dict[tuple[int, int], deque[tuple[int, _Block]]] = {}
+        self._events: dict[int, list[int]] = {}
+        self._resets: dict[int, int] = {}
+        self._untold: list[_Block] = []
+
+    def block_size(self, nbytes: int) -> int:
+        """The bytes of the block that serves a request."""
+        for limit in (self.round_limit, self.cache_limit):
+            if limit is not None and nbytes > limit:
+                return nbytes
+        return 1 << (nbytes - 1).bit_length()
+
+    def allocate(self, nbytes: int) -> int:
+        """The address of `nbytes` pinned bytes, 0 for none. Raises DriverOutOfMemory."""
+        wanted = check_int("PinnedMemory.allocate", "nbytes", nbytes)
+        if wanted < 0:
+            raise DriverError(f"PinnedMemory.allocate(): argument 'nbytes' must not be negative, got {wanted}")
+        if not wanted:
+            return 0
+        with self._lock:
+            self.process_events()
+            size = self.block_size(wanted)
+            free = self._free.get(size)
+            if free:
+                block = free.pop()
+                block.live = True
+            else:
+                block = self._grow(size)
+            self.figures.handed_out(size)
+            return block.address
+
+    def _grow(self, size: int) -> _Block:
+        start = perf_counter_ns()
+        block = _Block(self.driver.host_malloc(size), size)
+        self._blocks[block.address] = block
+        self.figures.grown(size, perf_counter_ns() - start)
+        return block
+
+    def free(self, address: int, nbytes: int = 0) -> None:
+        """Take back a block; it is given out again once the streams that used it are done. Nothing happens for 0.
+
+        Raises DriverError for what is no block in use. What goes wrong on a device does not matter: the block waits
+        until it can be told that the device is done with it.
+        """
+        with self._lock:
+            if not address and type(address) is int:
+                return
+            block = self._in_use("free", address)
+            block.live = False
+            if block.users:
+                self._untold.append(block)
+                self._forget_resets()
+                self._tell()
+            else:
+                self._keep(block)
+
+    def _tell(self) -> None:
+        """Record an event behind the present work of each stream that used a block, or wait for its device instead."""
+        blocks, self._untold = self._untold, []
+        for block in blocks:
+            while block.users:
+                device, stream = user = max(block.users)
+                try:
+                    event = self._record(device, stream)
+                    if event is None:
+                        self.driver.synchronize(device)
+                except DriverError:
+                    self._untold.append(block)
+                    break
+                block.users.remove(user)
+                if event is not None:
+                    block.waiting += 1
+                    self._queues.setdefault(user, deque()).append((event, block))
+            else:
+                if not block.waiting:
+                    self._keep(block)
+
+    def _record(self, device: int, stream: int) -> int | None:
+        """An event behind what the stream has now, None when there is none to be had."""
+        idle = self._events.setdefault(device, [])
+        event = None
+        try:
+            event = idle.pop() if idle else self.driver.event_create(device)
+            self.driver.event_record(device, event, stream)
+        except DriverError:
+            if event is not None:
+                idle.append(event)
+            return None
+        return event
+
+    def _keep(self, block: _Block) -> None:
+        self.figures.came_back(block.size)
+        if self.cache_limit is not None and block.size > self.cache_limit:
+            self._release(block)
+        else:
+            self._free.setdefault(block.size, []).append(block)
+
+    def _release(self, block: _Block) -> None:
+        start = perf_counter_ns()
+        self.driver.host_free(block.address)
+        del self._blocks[block.address]
+        self.figures.released(block.size, perf_counter_ns() - start)
+
+    def _in_use(self, method: str, address: object) -> _Block:
+        given = check_int(f"PinnedMemory.{method}", "address", address)
+        block = self._blocks.get(given)
+        if block is None or not block.live:
+            raise DriverError(
+                f"PinnedMemory.{method}(): argument 'address' must be the start of a pinned block in use, "
+                f"got {given:#x}"
+            )
+        return block
+
+    def record_stream(self, address: int, device: int, stream: int) -> None:
+        """Let a block wait, once it is freed, for what the stream has by then. DriverError for no block in use."""
+        with self._lock:
+            self._in_use("record_stream", address).users.add((device, stream))
+
+    def owns(self, address: int) -> bool:
+        """Whether a block in use starts there."""
+        block = self._blocks.get(address)
+        return block is not None and block.live
+
+    def process_events(self) -> None:
+        """Take back the blocks that no stream uses any more; of each stream, in the order they were freed."""
+        with self._lock:
+            self._forget_resets()
+            self._tell()
+            for user in list(self._queues):
+                device, queue = user[0], self._queues[user]
+                while queue and self.driver.event_query(device, queue[0][0]):
+                    self._completed(device, queue)
+
+    def _forget_resets(self) -> None:
+        """Nothing waits for a device that was reset since: its events are gone, and so is its work."""
+        resets: dict[int, int] = getattr(self.driver, "resets", {})
+        for device, events in self._events.items():
+            if resets.get(device, 0) == self._resets.get(device, 0):
+                continue
+            self._resets[device] = resets[device]
+            for user, queue in self._queues.items():
+                while user[0] == device and queue:
+                    self._completed(device, queue)
+            events.clear()
+
+    def _completed(self, device: int, queue: deque[tuple[int, _Block]]) -> None:
+        event, block = queue.popleft()
+        self._events[device].append(event)
+        block.waiting -= 1
+        if not block.waiting and not block.users:
+            self._keep(block)
+
+    def empty_cache(self) -> None:
+        """Give every free block back to the driver, and the events that nothing waits for."""
+        with self._lock:
+            self.process_events()
+            for blocks in self._free.values():
+                while blocks:
+                    self._release(blocks[-1])
+                    blocks.pop()
+            self._free.clear()
+            for device, events in self._events.items():
+                while events:
+                    with suppress(DriverError):
+                        self.driver.event_destroy(device, events[-1])
+                    events.pop()
+
+    def check_invariants(self) -> None:
+        """AssertionError where blocks and figures do not fit together."""
+        with self._lock:
+            waiting = [block for queue in self._queues.values() for _, block in queue]
+            free = [block for blocks in self._free.values() for block in blocks]
+            live = [block for block in self._blocks.values() if block.live]
+            everywhere = (*waiting, *self._untold, *free, *live)
+            assert len({id(block) for block in everywhere}) == len(self._blocks), "a block is nowhere"
+            for block in waiting:
+                assert block.waiting == waiting.count(block) and not block.live, "a block waits for other events"
+            assert all(not block.live and not block.waiting for block in free), "a free block is in use"
+            assert all(block.size == size for size, blocks in self._free.items() for block in blocks), "a wrong list"
+            figures = self.figures.flat()
+            blocks = list(self._blocks.values())
+            active = [block for block in blocks if block.live or block.waiting or block.users]
+            for name, members in (("allocations", blocks), ("active_requests", active)):
+                assert figures[f"{name}.current"] == len(members), name
+            for name, members in (("allocated_bytes", blocks), ("active_bytes", active)):
+                assert figures[f"{name}.current"] == sum(block.size for block in members), name
+
+
+_latest: list[PinnedMemory] = []
+_making = RLock()
+
+
+def pinned_memory() -> PinnedMemory:
+    """The pinned memory of the driver in use. RuntimeError when there is no driver."""
+    driver = get_driver()
+    with _making:
+        if not _latest or _latest[0].driver is not driver:
+            _latest[:] = [PinnedMemory(driver)]
+        return _latest[0]
+
+
+def host_memory_stats() -> dict[str, float]:
+    """The figures of pinned memory under torch's names, such as "active_bytes.peak"; times in microseconds."""
+    return pinned_memory().figures.flat()
+
+
+def host_memory_stats_as_nested_dict() -> dict[str, float | dict[str, float]]:
+    """host_memory_stats as dictionaries in a dictionary."""
+    return pinned_memory().figures.nested()
+
+
+def reset_peak_host_memory_stats() -> None:
+    """Let the peaks begin at what there is now."""
+    pinned_memory().figures.reset_peak()
+
+
+def reset_accumulated_host_memory_stats() -> None:
+    """Let what has been allocated and freed begin at 0, and the times."""
+    pinned_memory().figures.reset_accumulated()

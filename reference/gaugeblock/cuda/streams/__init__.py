@@ -1,0 +1,1 @@
+"""Streams and events, and each thread's current stream."""
