@@ -53,7 +53,7 @@ def validate(session: nox.Session) -> None:
 def levels(session: nox.Session) -> None:
     """``nox -s levels -- [options]``: a quick validation of the reference at every level of this processor."""
     session.install(".")
-    question = "from gaugeblock.kernels.isa import supported_levels; print(*(level.name for level in supported_levels()))"
+    question = "from gaugeblock.kernels import isa; print(*(level.name for level in isa.supported_levels()))"
     for level in str(session.run("python", "-c", question, silent=True)).split():
         arguments = ["--budget", "quick", "--out", f"runs/reference-{level}", *session.posargs]
         session.run("gaugeblock", "validate", "reference", *arguments, env={"GAUGEBLOCK_CPU_CAPABILITY": level})
