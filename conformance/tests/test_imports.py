@@ -18,7 +18,7 @@ PACKAGES = {
 # Floors of the engine, lowest first: a room imports from those before it.
 FLOORS = (
     "core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "autograd", "cuda", "interop",
-    "bindings", "nn",
+    "bindings", "nn", "pictures",
 )  # fmt: skip
 # And of its room cuda, where a module beside the folders is a room of its own.
 CUDA_FLOORS = (
