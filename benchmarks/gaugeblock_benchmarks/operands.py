@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 from gaugeblock_conformance.backend import Backend
 
-from .cases import Case
+from .cases import CHANNELS, KERNEL, Case
 
 CACHED_BYTES = 2 << 20
 """Inputs above this (a core's own cache) are rotated: no call finds its operands where the last one left them."""
@@ -18,11 +18,12 @@ ROTATED_BYTES = 64 << 20
 
 def turns(case: Case, backend: Backend) -> list[tuple[Any, ...]]:
     """The tuples of operands that calls of a case take in turn."""
-    one = operands(case, backend, 0)
-    nbytes = sum(4 * case.size for _ in one)
-    if nbytes <= CACHED_BYTES:
-        return [one]
-    return [one, *(operands(case, backend, seed) for seed in range(1, min(8, max(2, ROTATED_BYTES // nbytes))))]
+    return [operands(case, backend, seed) for seed in range(rotations(4 * case.size * len(case.operator.operands)))]
+
+
+def rotations(nbytes: int) -> int:
+    """How many tuples of operands of so many bytes are gone through."""
+    return 1 if nbytes <= CACHED_BYTES else min(8, max(2, ROTATED_BYTES // nbytes))
 
 
 def operands(case: Case, backend: Backend, seed: int) -> tuple[Any, ...]:
@@ -38,6 +39,12 @@ def _operand(name: str, case: Case, backend: Backend, random: np.random.Generato
         return _laid_out(random.random((rows, columns)) < 0.5, case.layout, backend)
     if name == "i":
         return backend.from_numpy(random.integers(0, columns, (rows, columns)))
+    if name == "c":
+        return backend.from_numpy(_numbers(random, (columns, rows), case.layout))
+    if name == "x":
+        return backend.from_numpy(random.random(case.image, np.float32))
+    if name == "w":
+        return backend.from_numpy(random.random((CHANNELS, CHANNELS, KERNEL, KERNEL), np.float32))
     if name == "b" and case.layout == "row broadcast":
         return backend.from_numpy(_numbers(random, (1, columns), case.layout))
     if name == "b" and case.layout == "int32+float32":

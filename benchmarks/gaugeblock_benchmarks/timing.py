@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gc
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
 
-from .subject import Clock, Loop
+from .subject import Clock, Loop, steps_loop
 
 ROUND_SECONDS = 0.002
 FEWEST_ROUNDS, MOST_ROUNDS = 5, 61
@@ -27,6 +27,11 @@ class Timed:
 
     def seconds(self, count: int, clock: Clock = perf_counter) -> float:
         return self.loop(self.turns, count, clock)
+
+
+def timed_steps(steps: Sequence[Callable[[], object]]) -> Timed:
+    """Steps that are gone through in turn."""
+    return Timed(steps_loop(), [(step,) for step in steps])
 
 
 @dataclass(frozen=True)
@@ -49,14 +54,17 @@ class Measurement:
         return self.ratio <= limit or self.low <= limit
 
 
-def measure(subject: Timed, peer: Timed, budget: float = CELL_SECONDS, *, threads: int = 1) -> Measurement:
+def measure(
+    subject: Timed, peer: Timed, budget: float = CELL_SECONDS, *, threads: int = 1, clock: Clock | None = None
+) -> Measurement:
     """Time both round by round in turn, so that a disturbance meets both, for about `budget` seconds.
 
-    Operators that stay in one thread are timed by that thread's own clock, which stands still while others run.
+    Operators that stay in one thread are timed by that thread's own clock, which stands still while others run,
+    unless another one is given.
     """
     both = (subject, peer)
-    clock = thread_time if threads == 1 else perf_counter
-    counts = [_calls_per_round(timed) for timed in both]
+    clock = clock or (thread_time if threads == 1 else perf_counter)
+    counts = [calls_per_round(timed) for timed in both]
     times: list[list[float]] = [[], []]
     collecting = gc.isenabled()
     gc.disable()
@@ -78,18 +86,18 @@ def measure(subject: Timed, peer: Timed, budget: float = CELL_SECONDS, *, thread
     return Measurement(ours, theirs, statistics.median(ratios), low, high, best, number)
 
 
-def _calls_per_round(timed: Timed) -> int:
-    """How many calls take about ``ROUND_SECONDS`` (and warm the code up on the way).
+def calls_per_round(timed: Timed, clock: Clock = perf_counter, wanted: float = ROUND_SECONDS) -> int:
+    """How many calls take about `wanted` seconds (and warm the code up on the way).
 
     The lesser of two times counts, for a first call may compile what all later ones use.
     """
-    timed.seconds(len(timed.turns))
+    timed.seconds(len(timed.turns), clock)
     count = 1
     while True:
-        seconds = min(timed.seconds(count), timed.seconds(count))
-        if seconds >= ROUND_SECONDS / 2:
-            return max(1, round(count * ROUND_SECONDS / seconds))
-        count = max(count * 2, int(count * ROUND_SECONDS / max(seconds, 1e-9)))
+        seconds = min(timed.seconds(count, clock), timed.seconds(count, clock))
+        if seconds >= wanted / 2:
+            return max(1, round(count * wanted / seconds))
+        count = max(count * 2, int(count * wanted / max(seconds, 1e-9)))
 
 
 def interval(ratios: Sequence[float]) -> tuple[float, float]:

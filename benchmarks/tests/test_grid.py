@@ -6,7 +6,7 @@ import math
 from time import perf_counter
 
 import pytest
-from gaugeblock_benchmarks.cases import LAYOUTS, OPERATORS, SIZES, Case, Operator, cases
+from gaugeblock_benchmarks.cases import GRID, LAYOUTS, OPERATORS, SIZES, Case, Operator, cases
 from gaugeblock_benchmarks.explanations import EXPLANATIONS, explain
 from gaugeblock_benchmarks.grid import Cell, run_grid
 from gaugeblock_benchmarks.operands import turns
@@ -33,7 +33,7 @@ def test_unknown_names_are_errors() -> None:
         cases(sizes=(17,))
 
 
-@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+@pytest.mark.parametrize("operator", GRID, ids=lambda operator: operator.name)
 def test_every_statement_runs(operator: Operator) -> None:
     if "xp.nn" in operator.statement and not hasattr(REFERENCE.module, "nn"):  # type: ignore[attr-defined]
         pytest.skip("the engine has no module nn")

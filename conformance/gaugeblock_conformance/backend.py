@@ -130,6 +130,26 @@ class HasPluggableAllocator(Protocol):
         """Install, for a ``with`` block, an allocator that keeps a log; it goes on logging what is returned later."""
 
 
+class HandsOutFunctions(Protocol):
+    """Optional, for benchmarks: what an operator costs without the adapter's own work.
+
+    A class that overrides ``call`` below the one that defines ``function`` is timed through its ``call``.
+    """
+
+    def function(self, operator: str) -> Callable[..., Any]:
+        """The backend's own callable behind ``call(operator, ...)``, for tensors, numbers and tuples by position.
+
+        It may do what ``call`` refuses because the suite would judge it too strictly. Raises Unsupported.
+        """
+
+
+class FinishesLater(Protocol):
+    """Optional, for benchmarks of backends that return before the result is there; None where they do not."""
+
+    finish: Callable[[Any], object] | None
+    """Waits until what a call gave has been computed."""
+
+
 NUMPY_NAMES = (
     "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64",
     "float16", "float32", "float64", "complex64", "complex128",

@@ -37,6 +37,7 @@ class ReferenceBackend(TorchStyleBackend):
         self.dialect = (CudaDialect if self._cuda else TorchDialect)("gaugeblock", "gb", device, special=WRITERS)
         self.dialect.watching = ("ref = __import__('weakref').ref({0}.storage)", "ref() is not None")
         self._allocating = Allocating(engine, device)
+        self.finish = None if self._cuda is None else lambda _: engine.cuda.synchronize(device)
         if device == "meta":
             self.has_data = False
             self.capabilities = CAPABILITIES - NEEDS_DATA
@@ -47,6 +48,10 @@ class ReferenceBackend(TorchStyleBackend):
         if self._cuda is None:
             return super().call(operator, *args, **kwargs)
         return self._cuda.finished(super().call, operator, *args, **kwargs)
+
+    def function(self, operator: str) -> Callable[..., Any]:
+        """What ``call`` ends in, without the wait for the device, which is ``finish``."""
+        return super().function(operator)
 
     def _resolve(self, operator: str) -> Callable[..., Any]:
         if operator == "on_instruction_set":

@@ -41,6 +41,7 @@ class TorchBackend(TorchStyleBackend):
         if device.partition(":")[0] == "cuda" and torch.cuda.is_available():
             self._allocating = TorchAllocating(torch, device)
             self.capabilities = self.capabilities | ALLOCATOR_CAPABILITIES
+            self.finish = lambda _: torch.cuda.synchronize(device)
         if device == "meta":
             self.has_data = False
             self.capabilities = CAPABILITIES - NEEDS_DATA

@@ -170,6 +170,7 @@ class TorchStyleBackend:
     name = "torch-style"
     capabilities = CAPABILITIES
     has_data = True
+    finish: Callable[[Any], object] | None = None
 
     def __init__(self, module: Any, device: str = "cpu", name: str | None = None) -> None:
         self.module = module
@@ -221,6 +222,12 @@ class TorchStyleBackend:
             kwargs = {k: self._argument(v) for k, v in kwargs.items()}
         result = function(*[self._argument(a) if type(a) in _TRANSLATED else a for a in args], **kwargs)
         return DType(self._dtype_name(result)) if type(result) is self._dtype_class else result
+
+    def function(self, operator: str) -> Function:
+        """The module's own callable of an operator: what ``call`` ends in."""
+        base = operator.rpartition(":")[2].split(".")[0]
+        method = getattr(self.module.Tensor, base, None)
+        return method if base in METHODS and callable(method) else self._resolve(operator)
 
     def _argument(self, value: Any) -> Any:
         if type(value) is DType:

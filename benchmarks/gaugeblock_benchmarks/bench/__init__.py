@@ -1,0 +1,1 @@
+"""``gaugeblock bench``: backends side by side, over the protocol of the suite."""

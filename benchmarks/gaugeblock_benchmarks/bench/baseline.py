@@ -1,0 +1,186 @@
+"""Comparison with an earlier record: what is slower, what is faster, and what the noise does not tell apart.
+
+Each case is judged by the logarithm of its new time over its old one, less the drift of the machine, against a standard
+deviation that the two runs show themselves:
+
+- *drift*: the median change of the controls, which no backend has a part in, apart for what a core does alone and for
+  what goes to memory;
+- *noise*: how far the changes of the cases of one backend scatter about their median (a robust spread, which the few
+  cases that did change do not move); with fewer than FEWEST cases, how far those of the controls do. It holds all that
+  differs from run to run: placement in memory, clock, neighbours. Where the passes of a case differ by more than that,
+  theirs counts. The error of the drift is added;
+- the quotient is judged by Student's t with few degrees of freedom, since the spread is estimated and its tails heavy;
+- *many cases*: Benjamini and Hochberg's procedure at LEVEL. Where nothing changed, it calls something slower in at most
+  that share of runs; where something did, that share of what it calls slower is not.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics as plain
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gaugeblock_conformance.problem import UsageProblem, one_line
+
+from .run import SCHEMA, Options
+from .statistics import Blocks, discoveries, middles, spread, student_quantile, student_tail
+
+Row = dict[str, Any]
+LEVEL = 0.05
+FEWEST = 12
+"""Cases whose scatter is trusted alone."""
+EFFICIENCY = 0.37
+"""Of a median absolute deviation beside a standard deviation, of normal values."""
+FREEDOM = 10.0
+"""Degrees of freedom at most: the noise of real runs has heavier tails than a normal one."""
+IN_CACHE = 1 << 21
+"""What moves no more bytes is the core's own doing."""
+KINDS = ("core", "memory")
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What changed by itself: the drift of the logarithms, its standard error, and the scatter beside it."""
+
+    drift: float
+    error: float
+    scatter: float
+    freedom: float
+
+
+@dataclass(frozen=True)
+class Change:
+    """The logarithm of a case's new time over its old one, and its variance by what passes differ."""
+
+    id: str
+    backend: str
+    kind: str
+    value: float
+    variance: float
+
+
+def read(path: Path) -> Row:
+    """An earlier record. Raises UsageProblem for a file that is none."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageProblem(f"--baseline {path}: cannot be read as JSON: {one_line(error)}") from error
+    schema = record.get("schema") if isinstance(record, dict) else None
+    if schema != SCHEMA:
+        raise UsageProblem(f"--baseline {path}: its schema is {str(schema)!r}, not {SCHEMA!r}")
+    try:
+        str(record["started"]), record["options"]["threads"], record["options"]["clock"], record["machine"]["cpu"]
+        list(_blocks_of(record))
+        list(_controls_of(record))
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+        raise UsageProblem(f"--baseline {path}: not a record of {SCHEMA}: {one_line(error)}") from error
+    return dict(record)
+
+
+def check_comparable(earlier: Row, path: Path, options: Options, cpu: str) -> None:
+    """Raises UsageProblem for a record of another processor, number of threads or clock."""
+    for what, then, now in (
+        ("processor", earlier["machine"]["cpu"], cpu),
+        ("number of threads", earlier["options"]["threads"], options.threads),
+        ("clock", earlier["options"]["clock"], options.clock),
+    ):
+        if then != now:
+            raise UsageProblem(f"--baseline {path}: its {what} was {str(then)!r}, that of this run is {now!r}")
+
+
+def compare(earlier: Row, later: Row, file: str) -> Row:
+    """Verdicts on all cases of both, as the field ``baseline`` of a record."""
+    old, new = dict(_blocks_of(earlier)), dict(_blocks_of(later))
+    changes = [_change(key, old[key], new[key]) for key in new if key in old]
+    controls = _control_changes(earlier, later)
+    noises = {
+        (backend, kind): _noise([c for c in changes if (c.backend, c.kind) == (backend, kind)], controls[kind])
+        for backend in dict.fromkeys(change.backend for change in changes)
+        for kind in KINDS
+    }
+    rows = [_verdict(change, noises[change.backend, change.kind]) for change in changes]
+    tails = [row.pop("tails") for row in rows]
+    for name in ("slower", "faster"):
+        for row, found in zip(rows, discoveries([tail[name] for tail in tails], LEVEL), strict=True):
+            if found:
+                row["verdict"] = name
+    for key in (*new, *old):
+        if (key in old) != (key in new):
+            verdict = "new" if key in new else "gone"
+            rows.append({"id": key[0], "backend": key[1], "verdict": verdict, "ratio": None, "low": None,
+                         "high": None, "p": None})  # fmt: skip
+    return {
+        "file": file,
+        "started": earlier["started"],
+        "drift": {kind: math.exp(plain.median(values)) if values else None for kind, values in controls.items()},
+        "noise": {kind: spread(values) if values else None for kind, values in controls.items()},
+        "false_alarms": LEVEL,
+        **{name: sum(row["verdict"] == name for row in rows) for name in ("slower", "faster", "unchanged")},
+        "verdicts": rows,
+    }
+
+
+def _blocks_of(record: Row) -> Iterator[tuple[tuple[str, str], tuple[str, Blocks]]]:
+    """(case, backend) -> kind and samples, of what was measured."""
+    for case in record["cases"]:
+        kind = KINDS[int(case["moved_bytes"]) > IN_CACHE]
+        for result in case["results"]:
+            if result["status"] == "measured":
+                yield (str(case["id"]), str(result["backend"])), (kind, _positive(result["blocks"]))
+
+
+def _controls_of(record: Row) -> Iterator[tuple[str, tuple[str, Blocks]]]:
+    for control in record["controls"]:
+        kind = "memory" if control["kind"] in ("copy", "triad") and "MiB" in str(control["name"]) else "core"
+        yield str(control["name"]), (kind, _positive(control["blocks"]))
+
+
+def _positive(blocks: Any) -> Blocks:
+    found = [[float(value) for value in block] for block in blocks]
+    if not any(found) or not all(0 < value < math.inf for block in found for value in block):
+        raise ValueError("samples are not positive numbers")
+    return found
+
+
+def _control_changes(earlier: Row, later: Row) -> dict[str, list[float]]:
+    old, new = dict(_controls_of(earlier)), dict(_controls_of(later))
+    found: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    for name in new:
+        if name in old:
+            kind, blocks = new[name]
+            found[kind].append(plain.fmean(middles(blocks)) - plain.fmean(middles(old[name][1])))
+    return found
+
+
+def _change(key: tuple[str, str], old: tuple[str, Blocks], new: tuple[str, Blocks]) -> Change:
+    parts = [middles(blocks) for _, blocks in (old, new)]
+    value = plain.fmean(parts[1]) - plain.fmean(parts[0])
+    variance = sum(plain.variance(part) / len(part) if len(part) > 1 else 0.0 for part in parts)
+    return Change(key[0], key[1], new[0], value, variance)
+
+
+def _noise(changes: Sequence[Change], controls: Sequence[float]) -> Noise:
+    if not controls:
+        return Noise(0.0, math.inf, math.inf, 1.0)
+    own = spread(controls)
+    error = 1.2533 * own / math.sqrt(len(controls))
+    values = [change.value for change in changes] if len(changes) >= FEWEST else controls
+    freedom = max(1.0, min(FREEDOM, EFFICIENCY * (len(values) - 1)))
+    return Noise(plain.median(controls), error, spread(values), freedom)
+
+
+def _verdict(change: Change, noise: Noise) -> Row:
+    value = change.value - noise.drift
+    deviation = math.sqrt(max(noise.scatter**2, change.variance) + noise.error**2)
+    row: Row = {"id": change.id, "backend": change.backend, "verdict": "unchanged", "ratio": math.exp(value)}
+    if not 0 < deviation < math.inf:
+        return {**row, "low": None, "high": None, "p": 1.0, "tails": {"slower": 1.0, "faster": 1.0}}
+    quotient = value / deviation
+    reach = student_quantile(0.975, noise.freedom) * deviation
+    tails = {"slower": student_tail(quotient, noise.freedom), "faster": student_tail(-quotient, noise.freedom)}
+    return {**row, "low": math.exp(value - reach), "high": math.exp(value + reach), "p": 2 * min(tails.values()),
+            "tails": tails}  # fmt: skip

@@ -1,0 +1,128 @@
+"""``gaugeblock bench BACKEND [BACKEND ...]``: time backends side by side, and against an earlier record."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from gaugeblock_conformance.commands.arguments import positive, words
+from gaugeblock_conformance.discovery import installed, resolve
+from gaugeblock_conformance.journal import write_atomically
+from gaugeblock_conformance.problem import UsageProblem, unknown
+
+from ..cases import OPERATORS
+from ..machine.description import processor
+from . import baseline, tables
+from .opening import labels, open_seats
+from .run import Options, run
+from .seat import CLOCKS
+from .suites import BUDGETS, MOST_SIZE, SUITES
+
+FORMATS = ("terminal", "markdown", "json")
+RECORD = "record.json"
+
+
+class Bench:
+    """The subcommand."""
+
+    help = "time backends side by side: overhead, throughput, growth, autograd, allocator, memory"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        known = ", ".join(installed()) or "none"
+        add = parser.add_argument
+        add("backends", nargs="+", metavar="BACKEND", help=f"NAME[:DEVICE] (installed: {known}), package.module:Class "
+            "or file.py:Class; ratios are to the first")  # fmt: skip
+        add("--suite", nargs="+", action="extend", default=[], metavar="S", help=f"{', '.join(SUITES)} (all)")
+        add("--ops", nargs="+", action="extend", default=[], metavar="OP", help=f"only these of {', '.join(row.name for row in OPERATORS)}")
+        add("--sizes", nargs="+", action="extend", default=[], metavar="N", help="numbers of elements, as 16 or 1e6")
+        add("--threads", type=positive, default=1, metavar="N", help="threads that an operator may use (1)")
+        add("--budget", default="standard", metavar="B", help=f"{', '.join(BUDGETS)} (standard)")
+        add("--against", metavar="BACKEND", help="ratios to this one of the backends (the first)")
+        add("--clock", default="wall", metavar="C", help="wall, or cpu: what the process works (wall)")
+        add("--isolate", action="store_true", help="each backend in a process of its own, timed in turn all the same")
+        add("--baseline", type=Path, metavar="FILE", help="compare with this record; exit status 1 if slower")
+        add("--out", type=Path, default=Path("runs/bench"), metavar="DIR", help=f"where {RECORD} goes (runs/bench)")
+        add("--format", nargs="+", action="extend", default=[], metavar="F",
+            help="terminal (printed), markdown (to DIR/report.md), json (always)")  # fmt: skip
+
+    def run(self, args: argparse.Namespace) -> int:
+        options, formats = _options(args), _known("format", words(args.format), FORMATS) or ("terminal",)
+        names = [resolve(text) for text in args.backends]
+        earlier = baseline.read(args.baseline) if args.baseline else None
+        if earlier is not None:
+            baseline.check_comparable(earlier, args.baseline, options, processor())
+        _check_writable(args.out)
+        seats = open_seats(names, options.threads, options.clock, args.isolate)
+        try:
+            record = run(seats, options, _progress)
+        finally:
+            for seat in seats:
+                seat.close()
+            _progress("")
+        if earlier is not None:
+            record["baseline"] = baseline.compare(earlier, record, str(args.baseline))
+        path = args.out / RECORD
+        write_atomically(path, json.dumps(record, indent=1) + "\n")
+        if "terminal" in formats:
+            print(tables.report(record, "simple"))
+        written = [path]
+        if "markdown" in formats:
+            written.append(args.out / "report.md")
+            write_atomically(written[-1], tables.report(record, "github") + "\n")
+        print("written: " + ", ".join(map(str, written)), file=sys.stderr)
+        return 1 if record["baseline"] and record["baseline"]["slower"] else 0
+
+
+def _options(args: argparse.Namespace) -> Options:
+    resolved = labels([resolve(text) for text in args.backends])
+    against = args.against or resolved[0]
+    if against not in resolved:
+        raise unknown("backend to compare with", against, resolved)
+    return Options(
+        suites=_known("suite", words(args.suite), SUITES) or tuple(SUITES),
+        operators=_known("operator", words(args.ops), [row.name for row in OPERATORS]),
+        sizes=tuple(sorted({_size(word) for word in words(args.sizes)})),
+        threads=args.threads,
+        budget=_known("budget", [args.budget], BUDGETS)[0],
+        clock=_known("clock", [args.clock], CLOCKS)[0],
+        against=resolved.index(against),
+    )
+
+
+def _known(kind: str, given: Sequence[str], allowed: Collection[str]) -> tuple[str, ...]:
+    for name in given:
+        if name not in allowed:
+            raise unknown(kind, name, allowed, "gaugeblock bench --help lists them")
+    return tuple(name for name in allowed if name in given)
+
+
+def _size(text: str) -> int:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 1 <= value <= MOST_SIZE or value != int(value):
+        raise UsageProblem(f"size {text!r} is not a whole number from 1 to {MOST_SIZE}, as 16 or 1e6")
+    return int(value)
+
+
+def _check_writable(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".{RECORD}.probe"
+        probe.write_text("", encoding="utf-8")
+        probe.unlink()
+    except OSError as error:
+        raise UsageProblem(f"--out {folder}: cannot be written: {error.strerror or error}") from error
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{text[:100]:100}", end="" if text else "\r", file=sys.stderr)
+
+
+command: Any = Bench()

@@ -1,0 +1,52 @@
+"""Rounds in turn: every backend runs the same task for a few milliseconds, then the next, so that what disturbs the
+machine meets all of them.
+
+pytest-benchmark is not the timer here: it times one function from the first round to the last before the next test
+begins, in one process, so that a disturbance meets one backend alone, and ratios would carry it. Under pytest, for one
+backend at a time, :mod:`gaugeblock_benchmarks.test_cases` hands the same cases to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gaugeblock_conformance.problem import one_line
+
+from .seat import Outcome, Seat
+
+FEWEST, MOST = 5, 41
+"""Rounds of a pass."""
+DIGITS = 5
+
+
+def take_turns(seats: Sequence[Seat], seconds: float) -> list[list[float] | Outcome]:
+    """Seconds per call of each round, for about `seconds` of each seat; an Outcome for one that failed on the way."""
+    found: list[list[float] | Outcome] = [[] for _ in seats]
+    counts = [1] * len(seats)
+
+    def attempt(which: int, number: int | None) -> float:
+        try:
+            if number is None:
+                counts[which] = seats[which].calibrate()
+                return 0.0
+            spent = seats[which].round(counts[which])
+        except Exception as error:
+            found[which] = Outcome("error", one_line(error))
+            return 0.0
+        taken = found[which]
+        assert isinstance(taken, list)
+        taken.append(float(f"{spent / counts[which]:.{DIGITS}g}"))
+        return spent
+
+    for which in range(len(seats)):
+        attempt(which, None)
+    spent, number = 0.0, 0
+    while number < FEWEST or (spent < seconds * len(seats) and number < MOST):
+        living = [which for which, taken in enumerate(found) if isinstance(taken, list)]
+        if not living:
+            break
+        first = number % len(living)
+        for which in (*living[first:], *living[:first]):
+            spent += attempt(which, number)
+        number += 1
+    return found

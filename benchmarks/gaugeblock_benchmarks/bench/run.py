@@ -1,0 +1,205 @@
+"""A run: every task on every backend in turn, in passes, and the record of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from ..cases import OPERATORS, Operator
+from ..machine import description
+from ..machine.controls import Control, controls, roof
+from . import expected, growth, statistics
+from .device import device_roof
+from .rounds import take_turns
+from .seat import CLOCKS, Outcome, Seat
+from .suites import BUDGETS, SUITES, AnyTask
+from .work_share import share
+
+SCHEMA = "gaugeblock-bench/1"
+QUICK_BYTES, STANDARD_BYTES = 1 << 25, 1 << 29
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is run; empty tuples stand for all."""
+
+    suites: tuple[str, ...] = tuple(SUITES)
+    operators: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
+    threads: int = 1
+    budget: str = "standard"
+    clock: str = "wall"
+    against: int = 0
+
+
+@dataclass
+class Taken:
+    """What one backend gave for one task: samples by pass, or why there are none."""
+
+    outcome: Outcome = field(default_factory=lambda: Outcome("measured"))
+    blocks: list[list[float]] = field(default_factory=list)
+
+    def refuse(self, outcome: Outcome) -> None:
+        """Keep the first reason."""
+        if self.outcome.status == "measured":
+            self.outcome = outcome
+
+
+def tasks_of(options: Options) -> list[AnyTask]:
+    """The tasks of a run, suite by suite."""
+    rows: Sequence[Operator] = [row for row in OPERATORS if not options.operators or row.name in options.operators]
+    budget = BUDGETS[options.budget]
+    return [task for name in options.suites for task in SUITES[name](budget, rows, options.sizes)]
+
+
+def run(seats: Sequence[Seat], options: Options, progress: Callable[[str], None] = lambda text: None) -> Row:
+    """Measure and return the record."""
+    started, clock = datetime.now(UTC), time.perf_counter()
+    machine = description.describe()
+    progress("adapters")
+    backends = [seat.describe() for seat in seats]
+    tasks = tasks_of(options)
+    timed = [task for task in tasks if task.suite != "memory"]
+    budget = BUDGETS[options.budget]
+    held = controls(options.threads, QUICK_BYTES if options.budget == "quick" else STANDARD_BYTES)
+    of_controls: list[list[list[float]]] = [[] for _ in held]
+    taken: list[list[Taken]] = [[Taken() for _ in seats] for _ in timed]
+    room = description.memory("MemAvailable")
+    for number in range(budget.passes):
+        for control, blocks in zip(held, of_controls, strict=True):
+            progress(f"pass {number + 1} of {budget.passes}: {control.name}")
+            blocks.append(control.pass_over(CLOCKS[options.clock]))
+        for task, row in zip(timed, taken, strict=True):
+            progress(f"pass {number + 1} of {budget.passes}: {task.id}")
+            _one(task, seats, row, budget.seconds, room)
+    memory = [_memory(task, seats, room, progress) for task in tasks if task.suite == "memory"]
+    found_roof = {**_roof(held, of_controls), "device": [row for row in map(device_roof, seats) if row]}
+    cases = [_case(task, backends, row, options.against, found_roof) for task, row in zip(timed, taken, strict=True)]
+    machine["load_end"] = description.load()
+    return {
+        "schema": SCHEMA,
+        "started": started.isoformat(timespec="seconds"),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.perf_counter() - clock, 3),
+        "options": {
+            "suites": list(options.suites), "operators": list(options.operators), "sizes": list(options.sizes),
+            "threads": options.threads, "budget": options.budget, "passes": budget.passes, "clock": options.clock,
+            "against": backends[options.against]["label"],
+        },
+        "machine": machine,
+        "backends": backends,
+        "roof": found_roof,
+        "controls": [{"name": control.name, "kind": control.kind, "blocks": blocks}
+                     for control, blocks in zip(held, of_controls, strict=True)],
+        "cases": cases,
+        "growth": _growth(cases, backends),
+        "memory": memory,
+        "baseline": None,
+    }  # fmt: skip
+
+
+def _one(task: AnyTask, seats: Sequence[Seat], row: Sequence[Taken], seconds: float, room: int | None) -> None:
+    """One pass over one task."""
+    living = [which for which, one in enumerate(row) if one.outcome.status == "measured"]
+    needed = task.needed_bytes * len(living)
+    if room is not None and needed > room // 2:
+        for which in living:
+            row[which].refuse(Outcome("skipped", f"would need {needed >> 20} MiB, half of the free memory is less"))
+        return
+    first = not any(one.blocks for one in row)
+    given: dict[int, Outcome] = {}
+    for which in living:
+        outcome = seats[which].prepare(task)
+        if outcome.status == "measured":
+            given[which] = outcome
+        else:
+            row[which].refuse(outcome)
+    if first:
+        for which, wrong in _wrong(task, given).items():
+            row[which].refuse(wrong)
+            seats[which].release()
+            del given[which]
+    measured = take_turns([seats[which] for which in given], seconds)
+    for which, samples in zip(given, measured, strict=True):
+        if isinstance(samples, Outcome):
+            row[which].refuse(samples)
+        else:
+            row[which].blocks.append(samples)
+        seats[which].release()
+
+
+def _wrong(task: AnyTask, given: dict[int, Outcome]) -> dict[int, Outcome]:
+    """Results that differ from the oracle's, or where there is none from the first backend's."""
+    values = {which: (one.shape, one.sample) for which, one in given.items() if one.sample is not None}
+    right = expected.expected(task)
+    whose = "by NumPy in float64"
+    if right is None and values:
+        first = next(iter(values))
+        shape, sample = values[first]
+        assert sample is not None
+        right, whose = (shape, sample), "by the first backend"
+    found = {}
+    for which, (shape, sample) in values.items():
+        assert right is not None and sample is not None
+        text = expected.difference(task.row["dtype"], (shape, sample), right)
+        if text:
+            found[which] = Outcome("wrong", f"{text} {whose}")
+    return found
+
+
+def _roof(held: Sequence[Control], blocks: Sequence[Sequence[Sequence[float]]]) -> dict[str, list[Row]]:
+    return roof([(control, statistics.summary(one)["median"]) for control, one in zip(held, blocks, strict=True)])
+
+
+def _case(task: AnyTask, backends: Sequence[Row], row: Sequence[Taken], against: int, found: Row) -> Row:
+    results = []
+    for backend, one in zip(backends, row, strict=True):
+        result: Row = {"backend": backend["label"], "status": one.outcome.status, "reason": one.outcome.reason}
+        if one.outcome.status == "measured":
+            result |= {**statistics.summary(one.blocks), "blocks": one.blocks}
+            result["share"] = share(task.row, result["median"], backend, found)
+        results.append(result)
+    ratios = []
+    base = row[against]
+    for which, (backend, one) in enumerate(zip(backends, row, strict=True)):
+        if which != against and one.outcome.status == base.outcome.status == "measured":
+            label = backends[against]["label"]
+            ratios.append({"backend": backend["label"], "against": label, **statistics.ratio(one.blocks, base.blocks)})
+    return {**task.row, "results": results, "ratios": ratios}
+
+
+def _growth(cases: Sequence[Row], backends: Sequence[Row]) -> list[Row]:
+    rows = []
+    names = dict.fromkeys(case["operator"] for case in cases if case["suite"] == "growth")
+    for name in names:
+        of_one = [case for case in cases if case["suite"] == "growth" and case["operator"] == name]
+        unit = "operations" if of_one[0]["operations"] else "bytes"
+        for place, backend in enumerate(backends):
+            points = [
+                {"size": case["size"], "work": case["operations"] or case["moved_bytes"], "seconds": result["median"]}
+                for case in of_one
+                if (result := case["results"][place])["status"] == "measured"
+            ]
+            fitted = growth.fit([point["work"] for point in points], [point["seconds"] for point in points])
+            rows.append({
+                "operator": name, "family": of_one[0]["family"], "backend": backend["label"], "unit": unit,
+                "overhead_seconds": fitted and fitted.overhead, "rate": fitted and fitted.rate,
+                "residual": fitted and fitted.residual, "points": points,
+            })  # fmt: skip
+    return rows
+
+
+def _memory(task: AnyTask, seats: Sequence[Seat], room: int | None, progress: Callable[[str], None]) -> Row:
+    progress(task.id)
+    results = []
+    for seat in seats:
+        if room is not None and task.needed_bytes > room // 2:
+            found: Row = {"status": "skipped", "reason": f"would need {task.needed_bytes >> 20} MiB"}
+        else:
+            found = seat.peak(task)
+        results.append({"backend": seat.label, **found})
+    return {**task.row, "results": results}

@@ -1,0 +1,94 @@
+"""The suites: which tasks each of them has, at which sizes, for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..cases import OPERATORS, Case, Operator
+from .allocation import AllocatorTask, allocator_tasks
+from .steps import StepTask, step_tasks
+from .task import OperatorTask
+
+AnyTask = OperatorTask | StepTask | AllocatorTask
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long: seconds of each backend for a task in one pass, and how often all tasks are gone through."""
+
+    name: str
+    seconds: float
+    passes: int
+    throughput_sizes: tuple[int, ...]
+    layouts: tuple[str, ...]
+    growth_most: int
+    memory_size: int
+
+
+BUDGETS = {
+    "quick": Budget("quick", 0.02, 2, (1_000_000,), ("contiguous", "transposed"), 10_000_000, 1_000_000),
+    "standard": Budget("standard", 0.1, 4, (10_000, 1_000_000, 10_000_000), (
+        "contiguous", "row broadcast", "stride 2", "transposed", "int32+float32", "bfloat16"), 100_000_000, 4_000_000),
+}  # fmt: skip
+MOST_SIZE = 1_000_000_000
+"""No operand has more elements."""
+
+GROWING = ("add", "exp", "sum", "mean", "softmax", "copy", "cat", "gather", "cumsum", "sort", "matmul", "transpose")
+"""One operator of each family, and beside it those whose cost has another shape."""
+OVERHEAD_SIZE = 16
+
+
+def overhead(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
+    """Calls on a few elements."""
+    return _operators("overhead", operators, sizes or (OVERHEAD_SIZE,), ("contiguous",))
+
+
+def throughput(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
+    """Calls on many elements, in several layouts."""
+    rows = [operator for operator in operators if operator.family != "view"]
+    return _operators("throughput", rows, sizes or budget.throughput_sizes, budget.layouts)
+
+
+def growth(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
+    """Calls on 1 element, 10, 100 ... as far as memory allows."""
+    every = tuple(10**power for power in range(9) if 10**power <= budget.growth_most)
+    rows = operators if len(operators) < len(OPERATORS) else [row for row in operators if row.name in GROWING]
+    return _operators("growth", rows, sizes or every, ("contiguous",))
+
+
+def memory(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
+    """Calls whose peak of memory is looked at; they are not timed."""
+    return _operators("memory", operators, sizes or (budget.memory_size,), ("contiguous", "transposed"))
+
+
+def autograd(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
+    """Forward and backward passes."""
+    return list(step_tasks())
+
+
+def allocator(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
+    """New tensors of several sizes, and requests to a caching allocator."""
+    return list(allocator_tasks())
+
+
+def _operators(
+    suite: str, operators: Sequence[Operator], sizes: Sequence[int], layouts: Sequence[str]
+) -> list[AnyTask]:
+    return [
+        OperatorTask(suite, Case(operator, layout, size))
+        for operator in operators
+        for layout in layouts
+        if layout in operator.layouts
+        for size in sizes
+        if operator.smallest <= size <= operator.largest
+    ]
+
+
+Suite = Callable[[Budget, Sequence[Operator], Sequence[int]], list[AnyTask]]
+SUITES: dict[str, Suite] = {
+    "overhead": overhead, "throughput": throughput, "autograd": autograd, "allocator": allocator, "memory": memory,
+    "growth": growth,
+}  # fmt: skip
+NEEDS = {"autograd": "autograd"}
+"""The capability that a suite asks of a backend; one without it has its tasks listed as unsupported."""

@@ -1,0 +1,103 @@
+"""A task: something that is timed on every backend, made ready there from its own description.
+
+Tasks are plain data, so that a worker process can be told one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from gaugeblock_conformance.backend import Backend
+from numpy.typing import NDArray
+
+from ..cases import Case
+from ..operands import turns
+from ..subject import function_loop, function_of
+from ..timing import Timed
+from ..work import bytes_moved, operations
+
+Array = NDArray[Any]
+SAMPLED = 4096
+"""Elements of a result that are compared."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What a backend times for a task, and what it gave: its shape and some of its elements, None for no values."""
+
+    timed: Timed
+    shape: tuple[int, ...] = ()
+    sample: Array | None = None
+
+
+class Task(Protocol):
+    """One line of a suite. ``nbytes`` and ``operations`` are the work that no implementation can avoid."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def row(self) -> dict[str, Any]:
+        """Its fields in a record."""
+
+    @property
+    def needed_bytes(self) -> int:
+        """Memory that a backend needs for it."""
+
+    def prepare(self, backend: Backend) -> Ready:
+        """Make operands and call once. Raises Unsupported, or what the backend raises."""
+
+
+@dataclass(frozen=True)
+class OperatorTask:
+    """A call of an operator."""
+
+    suite: str
+    case: Case
+
+    @property
+    def id(self) -> str:
+        case = self.case
+        return f"{self.suite}/{case.operator.name}/{case.layout.replace(' ', '-')}/{case.size}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        case = self.case
+        return {
+            "id": self.id, "suite": self.suite, "operator": case.operator.name, "call": case.operator.call,
+            "family": case.operator.family, "layout": case.layout, "dtype": case.dtype, "size": case.size,
+            "moved_bytes": bytes_moved(case), "operations": operations(case),
+        }  # fmt: skip
+
+    @property
+    def needed_bytes(self) -> int:
+        one = max(bytes_moved(self.case), 8 * self.case.size)
+        return 4 * one
+
+    def prepare(self, backend: Backend) -> Ready:
+        function, _ = function_of(backend, self.case.operator.call)
+        given = turns(self.case, backend)
+        timed = Timed(function_loop(function, self.case, getattr(backend, "finish", None)), given)
+        named = dict(zip(self.case.operator.operands, given[0], strict=True))
+        result = function(*[looked_up(argument, named) for argument in self.case.arguments])
+        shape, sample = sampled(backend, result)
+        return Ready(timed, shape, sample)
+
+
+def looked_up(argument: object, named: dict[str, Any]) -> Any:
+    """An argument of a case with tensors in place of their names."""
+    if isinstance(argument, tuple):
+        return tuple(looked_up(part, named) for part in argument)
+    return named[argument] if isinstance(argument, str) else argument
+
+
+def sampled(backend: Backend, result: Any) -> tuple[tuple[int, ...], Array]:
+    """The shape of a result and at most SAMPLED of its elements, evenly apart, in float64; the first of several."""
+    if isinstance(result, tuple | list):
+        result = result[0]
+    array = np.asarray(backend.to_numpy(result))
+    step = max(1, array.size // SAMPLED)
+    flat = array.reshape(-1)[::step] if array.flags.c_contiguous else array.flat[::step]
+    return array.shape, np.asarray(flat).astype(np.float64)
+

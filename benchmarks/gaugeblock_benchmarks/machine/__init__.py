@@ -1,0 +1,1 @@
+"""The machine that figures come from: what it is, and how fast it can be."""
