@@ -115,6 +115,14 @@ POINTWISE: list[Any] = [
     lambda x: x.bool().logical_not(), lambda x: x.expand(2, 2, 3) + x[0], lambda x: gb.add(x, x, out=x[:, :]),
     lambda x: x.t().clone().fill_(3), lambda x: x.to(gb.int64).to(gb.float64),
     lambda x: gb.empty(0, 3, device=x.device) + 1,
+    lambda x: x.float_power(2), lambda x: gb.isreal(x.to(gb.complex64)), lambda x: gb.isreal(x),
+    lambda x: (x + 2).mvlgamma(3),
+    lambda x: gb.special.zeta(x + 1, x), lambda x: gb.polygamma(2, x),
+    lambda x: gb.igamma(x, x[0]), lambda x: gb.igammac(x, x + 1, out=gb.empty(2, 3, device=x.device)),
+    lambda x: x.clone().igamma_(x), lambda x: x.clone().polygamma_(1), lambda x: gb.special.legendre_polynomial_p(x, 3),
+    lambda x: gb.special.shifted_chebyshev_polynomial_u(0.5, x), lambda x: gb.special.hermite_polynomial_h(x.t(), 2),
+    lambda x: gb.frexp(x).exponent, lambda x: gb.frexp(x.t()).mantissa, lambda x: gb.polar(x, x[0]),
+    lambda x: gb.complex(x, x.t().contiguous().t()),
 ]  # fmt: skip
 REDUCED: list[Any] = [
     lambda x: x.sum(), lambda x: x.sum(0), lambda x: x.sum((0, 1), keepdim=True), lambda x: x.int().sum(1),

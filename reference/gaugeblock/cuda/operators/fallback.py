@@ -16,6 +16,7 @@ from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version
 from ..random import launch_generator
 from .cupy_operators import run_cupy, takes
+from .grid_forms import KERNELS, grid_loop
 from .host_fallback import on_host
 from .kernels import check_known, flat
 from .operands import Operands
@@ -40,7 +41,7 @@ def run_on_gpu(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Map
     if name in FILLS:
         return fill(args[0], args[1] if len(args) > 1 else 0)
     kwargs, generator = launch_generator(operator, operands.device, kwargs)
-    if name in FORMS or takes(name, operands.tensors, kwargs):
+    if name in KERNELS or takes(name, operands.tensors, kwargs):
         moved = tuple([_moved(value, operands) for value in args])
         found = outlined_call(operator, operands, moved, kwargs)
         if found is not None and _computed(name, operands, moved, kwargs, found):
@@ -58,8 +59,9 @@ def _computed(
     results = flat(found.results)
     if all(not one.geometry.numel for one in results):
         return True
-    if name in FORMS:
-        loop = pointwise_loop(name, args, kwargs, results[0])
+    if name in KERNELS:
+        own = name in FORMS
+        loop = pointwise_loop(name, args, kwargs, results[0]) if own else grid_loop(name, args, kwargs, results)
         if loop is not None:
             launch_loop(loop.launch, loop.values, operands.index)
         return loop is not None

@@ -38,6 +38,11 @@ def pointwise_loop(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], 
     """The loop of a pointwise call that writes to `result`; None where it takes more than one."""
     rule, form = FORMS[name]
     built: Call = call_builder(rule.name)(*args, **{key: value for key, value in kwargs.items() if key != "out"})
+    return loop_of(rule, form, built, result)
+
+
+def loop_of(rule: PointwiseRule, form: str, built: Call, result: Tensor) -> Loop | None:
+    """The loop of a formula's call that writes to `result`, fresh, self or out= as `form` says."""
     views = host_views()
     call: Call = views.of(built)
     target = views.of(result)

@@ -18,7 +18,7 @@ EPSILON = 2.0**-53
 MOST = 4000
 """Terms after which a sum is taken to have converged; enough for a below LARGE."""
 LARGE = 1e5
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 
 
 def _function(name: str, array: Array) -> Array:
@@ -42,7 +42,7 @@ def _prefactor(a: Array, x: Array) -> Array:
     big = np.where(large, a, 10.0)
     inverse = 1 / (big * big)
     tail = np.zeros_like(big)
-    for coefficient in reversed(_STIRLING):
+    for coefficient in reversed(STIRLING):
         tail = tail * inverse + coefficient
     mu = (x - big) / big
     distance = np.where(np.abs(mu) < 0.7, _less_log(mu), mu - np.log(x / big))

@@ -28,7 +28,7 @@ def _bernoulli(count: int) -> list[Fraction]:
     return numbers
 
 
-_CORRECTIONS = [float(number / math.factorial(2 * j)) for j, number in enumerate(_bernoulli(28)[::2])][1:]
+CORRECTIONS = [float(number / math.factorial(2 * j)) for j, number in enumerate(_bernoulli(28)[::2])][1:]
 """B_2j / (2j)!"""
 
 
@@ -41,7 +41,7 @@ def _positive(s: Array, q: Array) -> Array:
     edge = a**-s
     rest = edge * (a / (s - 1) + 0.5)
     factor = s * edge / a
-    for j, number in enumerate(_CORRECTIONS):
+    for j, number in enumerate(CORRECTIONS):
         term = number * factor
         rest += np.where(np.isfinite(term), term, 0)
         factor = factor * (s + 2 * j + 1) * (s + 2 * j + 2) / (a * a)
