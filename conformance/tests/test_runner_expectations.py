@@ -113,6 +113,7 @@ SHOWING = 'snippet = "print(1)"\nexpected = "2"\ngot = "1"\ntried = ["1.0"]\n'
         (ENTRY.format(id="views/neg") + 'snippet = "print(1)"\n', ":2: field 'snippet' needs 'expected' too"),
         (ENTRY.format(id="views/neg") + SHOWING + 'see = ["views/neg"]\n', ":2: field 'see' points to another row"),
         (ENTRY.format(id="views/neg") + 'see = ["views/clone"]\n', ":2: field 'see' names 'views/clone', which has no"),
+        (ENTRY.format(id="views/neg") + 'kind = "odd"\n', ":2: field 'kind' must be one of deviation, missing, differ"),
         (ENTRY.format(id="views/neg") + "tried = [2]\n", ":2: field 'tried' must be a list of strings"),
     ],
 )
@@ -125,9 +126,10 @@ def test_malformed_page(tmp_path: Path, text: str, problem: str) -> None:
 
 def test_rows_of_all_devices(tmp_path: Path) -> None:
     file = tmp_path / "rows.toml"
-    seen = ENTRY.format(id="views/neg") + 'devices = ["meta"]\n' + SHOWING
+    seen = ENTRY.format(id="views/neg") + 'devices = ["meta"]\nkind = "missing"\n' + SHOWING
     file.write_text(seen + ENTRY.format(id="views/clone") + 'see = ["views/neg"]\n')
     neg, clone = expectations.rows(file, ["views/neg", "views/clone"])
     assert (neg.snippet, neg.got, neg.tried, neg.slug) == ("print(1)", "1", ("1.0",), "views-neg")
-    assert clone.see == ("views/neg",)
+    assert (clone.see, clone.kind, neg.kind) == (("views/neg",), "missing", "missing")
+    assert clone.upstream == "https://example.org/1"
     assert list(expectations.read(file, ["views/neg", "views/clone"], "cpu").expected) == ["views/clone"]

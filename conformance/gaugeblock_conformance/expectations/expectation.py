@@ -22,9 +22,11 @@ FIELDS: dict[str, type] = {
     "source": str,
     "tried": list,
     "see": list,
+    "kind": str,
 }
 REQUIRED = ("requirement", "reason", "evidence")
 SHOWING = ("snippet", "expected", "got", "tried")
+KINDS = ("deviation", "missing", "difference")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Expectation:
     source: str | None = None
     tried: tuple[str, ...] = ()
     see: tuple[str, ...] = ()
+    kind: str = KINDS[0]
 
     @property
     def slug(self) -> str:
@@ -80,6 +83,8 @@ def parse(entry: Any, where: str, known: Collection[str]) -> Expectation:
         raise UsageProblem(f"{where}: field {shown[0]!r} needs {absent!r} too; together: {', '.join(SHOWING)}")
     if shown and "see" in entry:
         raise UsageProblem(f"{where}: field 'see' points to another row's snippet, so that 'snippet' has no place")
+    if entry.get("kind", KINDS[0]) not in KINDS:
+        raise UsageProblem(f"{where}: field 'kind' must be one of {', '.join(KINDS)}, not {entry['kind']!r}")
     try:
         re.compile(entry.get("match", ""))
     except re.error as error:

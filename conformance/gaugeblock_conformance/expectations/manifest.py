@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -102,9 +102,16 @@ def _placed(path: Path | Traversable, known: Collection[str]) -> list[tuple[str,
     for index, entry in enumerate(entries):
         where = f"expectation file {path}:{lines[index]}" if index < len(lines) else f"expectation file {path}"
         placed.append((where, parse(entry, where, known)))
-    showing = {expectation.requirement for _, expectation in placed if expectation.snippet}
-    for where, expectation in placed:
-        for name in expectation.see:
-            if name not in showing:
-                raise UsageProblem(f"{where}: field 'see' names {name!r}, which has no row with a snippet in this file")
-    return placed
+    showing = {expectation.requirement: expectation for _, expectation in placed if expectation.snippet}
+    return [(where, _seeing(expectation, showing, where)) for where, expectation in placed]
+
+
+def _seeing(row: Expectation, showing: Mapping[str, Expectation], where: str) -> Expectation:
+    """A row that points to others has the kind of the first of them, and its issue unless it names one itself."""
+    for name in row.see:
+        if name not in showing:
+            raise UsageProblem(f"{where}: field 'see' names {name!r}, which has no row with a snippet in this file")
+    if not row.see:
+        return row
+    first = showing[row.see[0]]
+    return replace(row, kind=first.kind, upstream=row.upstream or first.upstream)

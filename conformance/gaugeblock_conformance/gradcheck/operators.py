@@ -86,11 +86,15 @@ def run_trial(backend: Backend, trial: Trial, order: str, fast: bool, tally: Tal
     floating = [r for r in results if backend.dtype(r) in DTYPES]
     if not floating:
         raise _NotChecked("no result is a floating one")
-    if not any(backend.call("requires_grad", r) for r in floating):
-        raise GradcheckError("no result requires grad although an operand does")
     if not all(np.isfinite(backend.to_numpy(r)).all() for r in floating):
         raise _NotChecked("a result is not finite at the points drawn")
     subject = Subject(backend, function, leaves)
+    if not any(backend.call("requires_grad", r) for r in floating):
+        try:
+            check(subject, Options())
+        except GradcheckError as error:
+            raise GradcheckError(f"no result requires grad: {error.message}", error.entry) from None
+        raise _NotChecked("no result depends on an operand")
     size = sum(int(np.prod(backend.shape(r))) for r in floating)
     large = trial.elements * (size + (trial.elements if order == SECOND else 0)) > _ENTRIES
     options = Options(
