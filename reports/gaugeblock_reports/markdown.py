@@ -6,23 +6,39 @@ import re
 from collections.abc import Iterator, Sequence
 
 from . import summary
+from .matrix import MEANING, matrix, sentence
 from .record import Record, printable
 from .summary import CauseGroup
 
 
 def render(records: Sequence[Record], colour: bool = False) -> str:
-    """The text of all ``records``, one after the other (``colour`` has no meaning here)."""
-    return "\n".join("\n".join(_record(printable(record))) + "\n" for record in records)
+    """The text of all ``records``: several side by side first, then one after the other; ``colour`` means nothing."""
+    records = [printable(record) for record in records]
+    parts = [_together(records)] if len(records) > 1 else []
+    return "\n".join("\n".join(part) + "\n" for part in [*parts, *map(_record, records)])
+
+
+def _together(records: Sequence[Record]) -> Iterator[str]:
+    found = matrix(records)
+    yield "# Side by side"
+    yield ""
+    yield from (f"- {escaped(sentence(record))}" for record in records)
+    yield ""
+    yield f"| area | level | {' | '.join(map(escaped, found.labels))} |"
+    yield f"| --- | --- |{' ---: |' * len(records)}"
+    yield from (f"| {' | '.join(line)} |" for line in found.text())
+    yield ""
+    yield MEANING
 
 
 def _record(record: Record) -> Iterator[str]:
-    yield f"# {_escaped(summary.heading(record))}"
+    yield f"# {escaped(summary.heading(record))}"
     yield ""
     yield f"**{summary.verdict(record)}**"
     yield ""
     for line in summary.circumstances(record):
-        yield f"- {_escaped(line)}"
-    yield f"- {_escaped(summary.totals(record))}"
+        yield f"- {escaped(line)}"
+    yield f"- {escaped(summary.totals(record))}"
     support = summary.support(record)
     if support is not None:
         yield f"- {support}"
@@ -41,7 +57,7 @@ def _record(record: Record) -> Iterator[str]:
         yield from ("", f"## Skipped: {len(summary.with_status(record, 'skipped'))}, for want of", "")
         for want, rows in skips:
             names = ", ".join(f"`{row['id']}`" for row in rows)
-            yield f"- {len(rows)} × {_escaped(want)}: {names}"
+            yield f"- {len(rows)} × {escaped(want)}: {names}"
     absent = summary.unsupported(record)
     if absent:
         yield from ("", "## Operators not offered", "")
@@ -61,16 +77,16 @@ def _group(number: int, group: CauseGroup) -> Iterator[str]:
     failure, row = group.shown, group.row
     yield f"### {number}. {group.verdict}: {row['id']} ({row['level']})"
     yield ""
-    yield f"> {_escaped(row['sentence'])}"
+    yield f"> {escaped(row['sentence'])}"
     yield ">"
-    yield f"> {_escaped(', '.join(row['origin']))}; {_escaped(row['source'])}"
+    yield f"> {escaped(', '.join(row['origin']))}; {escaped(row['source'])}"
     yield ""
-    yield _escaped(failure["message"])
+    yield escaped(failure["message"])
     yield ""
     facts = [("expected", failure["expected"]), ("got", failure["got"]), *failure["example"].items()]
     for name, value in facts:
         if value is not None:
-            yield f"- {_escaped(name)}: {_code(value)}"
+            yield f"- {escaped(name)}: {_code(value)}"
     if failure["snippet"]:
         yield ""
         if failure["snippet_checked"] is not None:
@@ -90,10 +106,11 @@ def _rows(title: str, rows: list[dict[str, str | None]]) -> Iterator[str]:
     yield from ("", f"## {title}", "")
     for row in rows:
         link = f" <{row['upstream']}>" if row["upstream"] else ""
-        yield f"- `{row['id']}` ({row['level']}): {_escaped(row['reason'] or '')}{link}"
+        yield f"- `{row['id']}` ({row['level']}): {escaped(row['reason'] or '')}{link}"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """``text`` in one line, with nothing in it that Markdown or HTML would take for markup."""
     return re.sub(r"([\\`*_<>|\[\]])", r"\\\1", " ".join(text.split()))
 
 

@@ -44,9 +44,20 @@ class Cell:
         """Held or broken."""
         return self.held + self.known + self.broken
 
+    @property
+    def text(self) -> str:
+        """``28/32 ~4 -5``: held of judged, known deviations, broken, skipped."""
+        if not self.counts:
+            return ""
+        parts = [f"{self.held}/{self.judged}"] if self.judged else []
+        signs = (("~", self.known), ("!", self.broken), ("-", self.skipped))
+        return " ".join([*parts, *(f"{sign}{count}" for sign, count in signs if count)])
+
     def __add__(self, other: Cell) -> Cell:
         return Cell(self.counts + other.counts)
 
+
+MEANING = "Cells: requirements that hold, of those checked; ~ known deviations, ! others broken, - skipped."
 
 NOTHING = Cell(Counter())
 
@@ -62,6 +73,12 @@ class Matrix:
     def levels(self, area: str) -> list[str]:
         """The levels that the area has in any run, MUST first."""
         return [level for level in LEVELS if (area, level) in self.cells]
+
+    def text(self) -> list[list[str]]:
+        """Rows of a table: area, level, one cell per run; the last rows are the totals."""
+        rows = [[area, level, *(cell.text for cell in cells)] for (area, level), cells in self.cells.items()]
+        found = [level for level in LEVELS if any(key[1] == level for key in self.cells)]
+        return [*rows, *(["all", level, *(cell.text for cell in self.total(level))] for level in found)]
 
     def total(self, level: str) -> list[Cell]:
         """One cell per run over all areas."""
@@ -101,6 +118,15 @@ def labels(records: Sequence[Record]) -> list[str]:
         if counted[name] > 1:
             found[place] = f"{name} ({seen[name]})"
     return found
+
+
+def short_labels(records: Sequence[Record]) -> list[str]:
+    """The name alone where that tells the runs apart, else version or full label."""
+    for field in ("name", "version"):
+        found = [str(record["environment"][field]) for record in records]
+        if len(set(found)) == len(found):
+            return found
+    return labels(records)
 
 
 def sentence(record: Record) -> str:

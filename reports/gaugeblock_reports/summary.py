@@ -96,6 +96,10 @@ def unsupported(record: Record) -> dict[str, str]:
 
 def verdict(record: Record) -> str:
     """The run in one sentence."""
+    return f"{'unfinished; so far ' if record['environment'].get('unfinished') else ''}{_verdict(record)}"
+
+
+def _verdict(record: Record) -> str:
     rows = record["requirements"]
     broken = [row for row in rows if row["status"] in BROKEN]
     must = sum(row["level"] == "MUST" for row in broken)

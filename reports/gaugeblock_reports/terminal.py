@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from tabulate import tabulate
 
 from . import summary
+from .matrix import MEANING, matrix, sentence
 from .record import Record, printable
 from .summary import CauseGroup
 
@@ -18,8 +19,18 @@ COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
 
 def render(records: Sequence[Record], colour: bool = False) -> str:
-    """The text of all ``records``, one after the other."""
-    return "\n".join(Report(printable(record), colour).text() for record in records)
+    """The text of all ``records``: several side by side first, then one after the other."""
+    records = [printable(record) for record in records]
+    parts = [_together(records)] if len(records) > 1 else []
+    return "\n".join([*parts, *(Report(record, colour).text() for record in records)])
+
+
+def _together(records: Sequence[Record]) -> str:
+    found = matrix(records)
+    align = ["left", "left", *["right"] * len(records)]
+    rows = [["area", "level", *found.labels], *found.text()]
+    table = tabulate(rows, tablefmt="plain", colalign=align, disable_numparse=True)
+    return "\n".join([*map(sentence, records), "", table, "", MEANING, ""])
 
 
 class Report:

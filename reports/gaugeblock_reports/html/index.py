@@ -19,15 +19,17 @@ CODES = {"passed": "p", "failed": "f", "crashed": "c", "timeout": "t", "xpassed"
 ABSENT = "-"
 
 
-def index(rows: Sequence[list[Row | None]], labels: Sequence[str], changes: Mapping[str, str] | None) -> dict[str, Any]:
-    """Labels of the runs and, per requirement: id, level, sentence, one letter of CODES per run, and the change."""
+def index(
+    rows: Sequence[list[Row | None]], labels: Sequence[str], short: Sequence[str], changes: Mapping[str, str] | None
+) -> dict[str, Any]:
+    """Labels of the runs, and of each requirement: id, level, sentence, one letter of CODES per run, and the change."""
     listed = []
     for cells in rows:
         row = newest(cells)
         codes = "".join(ABSENT if cell is None else CODES[cell["status"]] for cell in cells)
         entry = [row["id"], row["level"], row["sentence"], codes]
         listed.append(entry if changes is None else [*entry, changes[row["id"]]])
-    return {"runs": list(labels), "rows": listed, "changes": changes is not None}
+    return {"runs": list(labels), "short": list(short), "rows": listed, "changes": changes is not None}
 
 
 def details(rows: Sequence[list[Row | None]], records: Sequence[Record]) -> dict[str, Any]:

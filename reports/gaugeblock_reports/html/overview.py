@@ -77,13 +77,10 @@ def _cell(link: str, levels: dict[str, Cell]) -> str:
         return '<td class="none"><span class="unseen">not in this run</span></td>'
     must = levels.get("MUST", model.NOTHING)
     kind, word = verdict(must if must.judged or must.skipped else whole)
-    lesser = " · ".join(
-        f"{level} {cell.held}/{cell.judged}" for level, cell in levels.items() if level != "MUST" and cell.judged
-    )
+    notes = [f"{level} {cell.held}/{cell.judged}" for level, cell in levels.items() if level != "MUST" and cell.judged]
     count = f"{must.held:,}<i>/{must.judged:,}</i>" if must.judged else "–"
-    skipped = f"{whole.skipped:,} skipped" if whole.skipped else ""
-    rest = " · ".join(part for part in (lesser, skipped) if part)
-    note = f"<small>{rest}</small>" if rest else ""
+    notes += [f"{whole.skipped:,} skipped"] if whole.skipped else []
+    note = f"<small>{' · '.join(f'<span>{part}</span>' for part in notes)}</small>" if notes else ""
     words = f"{word}: {must.held} of {must.judged} MUST hold"
     inner = f'<span class="count">{mark(kind, words)}<b aria-hidden="true">{count}</b></span>{_bar(whole)}{note}'
     return f'<td><a href="{escape(link)}" title="{escape(words)}">{inner}</a></td>'

@@ -83,7 +83,9 @@ const chips = Object.keys(kinds).filter(kind => present.has(kind)).map(kind => {
 });
 $('chips').append(...chips.map(([, chip]) => chip));
 document.documentElement.style.setProperty('--runs', data.runs.length);
-$('columns').append(make('div', {}, ...data.runs.map(label => make('span', {}, label))));
+document.documentElement.style.setProperty('--mark', data.runs.length < 5 ? '5rem' : data.runs.length < 8 ? '3.6rem' : '2.1rem');
+$('columns').classList.toggle('one', data.runs.length === 1);
+$('columns').append(...data.short.map((label, run) => make('span', {title: data.runs[run]}, label)));
 
 function apply(keepAddress) {
   const within = rows.filter(row => fits(row, true)), counts = {};
@@ -195,10 +197,9 @@ function about(row) {
   const quiet = make('ul', {class: 'held'});
   found.cells.forEach((cell, run) => {
     const status = STATUS[row.codes[run]], words = WORD[status];
-    if (cell && (cell.failures || cell.reason || cell.unsupported || cell.figures || cell.pictures || cell.sentence || cell.level) && status !== 'skipped')
-      return nodes.push(verdict(run, status, cell));
-    const said = !cell ? '' : status === 'skipped' ? cell.reason || '' : effort(cell);
-    quiet.append(make('li', {}, mark(status), make('bdi', {}, data.runs[run]), words, make('small', {}, said)));
+    if (/[fctuk]/.test(row.codes[run]) || (cell && cell.pictures)) return nodes.push(verdict(run, status, cell));
+    const said = cell ? [status === 'skipped' ? '' : effort(cell), cell.reason, ...figures(cell)].filter(Boolean).join(' · ') : '';
+    quiet.append(make('li', {}, mark(status), make('bdi', {}, data.runs[run]), words, make('small', {}, said), ...asides(cell)));
   });
   if (quiet.children.length) nodes.push(quiet);
   if (prosePlace) nodes.push(chapterText(found.chapter, prosePlace));
@@ -213,16 +214,23 @@ function about(row) {
 }
 const effort = cell => [cell.examples ? cell.examples.toLocaleString('en') + ' examples' : '', cell.seconds ? cell.seconds + ' s' : '', cell.support || '']
   .filter(Boolean).join(' · ');
+const figures = cell => Object.entries(cell.figures || {}).map(([name, value]) => name + ': ' + value);
+function asides(cell) {
+  if (!cell) return [];
+  const other = [['In this run a ' + cell.level, cell.level], ['As this run had it: ' + cell.sentence, cell.sentence]];
+  const nodes = other.filter(([, told]) => told).map(([text]) => make('p', {class: 'note'}, text));
+  if (cell.unsupported) nodes.push(folded(cell.unsupported.length + (cell.unsupported.length > 1 ? ' operators' : ' operator') + ' not offered',
+    () => [make('p', {class: 'note'}, cell.unsupported.join('; '))]));
+  return nodes;
+}
 function verdict(run, status, cell) {
   const block = make('div', {class: 'verdict ' + status}, make('h5', {}, mark(status), make('bdi', {}, data.runs[run]), WORD[status],
     make('small', {}, effort(cell))));
   if (cell.reason) block.append(make('p', {}, cell.reason));
   if (cell.upstream) block.append(make('p', {}, make('a', {href: cell.upstream, rel: 'noreferrer noopener'}, cell.upstream)));
-  if (cell.level) block.append(make('p', {class: 'note'}, 'Its level in this run: ' + cell.level));
-  if (cell.sentence) block.append(make('p', {class: 'note'}, 'As this run had it: ' + cell.sentence));
   for (const failure of cell.failures || []) block.append(...failed(failure));
-  for (const [name, value] of Object.entries(cell.figures || {})) block.append(make('p', {class: 'note'}, name + ': ' + value));
-  if (cell.unsupported) block.append(make('p', {class: 'note'}, 'Operators not offered: ' + cell.unsupported.join('; ')));
+  for (const text of figures(cell)) block.append(make('p', {class: 'note'}, text));
+  block.append(...asides(cell));
   for (const picture of cell.pictures || [])
     block.append(make('figure', {class: 'drawn'}, make('figcaption', {class: 'label'}, picture.title), make('img', {src: picture.source, alt: picture.title})));
   return block;
@@ -338,6 +346,10 @@ function key(event) {
   else return;
   event.preventDefault();
 }
+new ResizeObserver(() => {
+  const bar = $('filters'), stuck = bar.offsetHeight + Math.min(0, parseFloat(getComputedStyle(bar).top) || 0);
+  document.documentElement.style.setProperty('--stuck', stuck + 'px');
+}).observe($('filters'));
 let waiting = 0;
 $('q').addEventListener('input', () => {
   clearTimeout(waiting);

@@ -26,7 +26,7 @@ def render(records: Sequence[Record], colour: bool = False, *, chapters: str | N
         raise RecordError(f"--chapters {chapters}: an address of https, http or file, or a folder, is needed")
     runs = [printable(record) for record in records if record["schema"] == RUN]
     title = " · ".join(model.labels(runs))
-    heading = title if len(runs) == 1 else f"{len(runs)} runs side by side"
+    heading = title if len(runs) == 1 else f"{_listed(model.short_labels(runs))} side by side"
     return page(runs, title, heading, overview.leads(runs), chapters=chapters)
 
 
@@ -43,7 +43,7 @@ def page(
     """The whole document; ``runs`` must be printable, ``leads`` and ``charts`` are HTML already."""
     found = model.matrix(runs)
     rows = index.aligned(runs)
-    listed = index.index(rows, found.labels, changes)
+    listed = index.index(rows, found.labels, model.short_labels(runs), changes)
     listed["chapters"] = chapters.strip().rstrip("/") if chapters else None
     script = _asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -61,6 +61,10 @@ def page(
         "details": index.packed(index.details(rows, runs)),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match.group(1)], _asset("page.html"))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _asset(name: str) -> str:

@@ -1,0 +1,1 @@
+"""Two runs beside each other, requirement by requirement: what broke, what was mended, what is no longer checked."""
