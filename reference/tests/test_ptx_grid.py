@@ -101,6 +101,44 @@ def test_any_strides(seed: int) -> None:
     np.testing.assert_array_equal(out, expected.astype(whole).astype(result.numpy))
 
 
+KINDS = ("whole", "row", "column", "gapped", "turned", "one")
+
+
+def row_view(kind: str, rows: int, columns: int, dtype: Any, offset: int) -> Array:
+    """Elements for `rows` by `columns`, lying as `kind` says, from an offset on."""
+    if kind == "turned":
+        return numbers(rows * columns + offset, dtype)[offset:].reshape(columns, rows).T
+    pitch = columns + (4 if kind == "gapped" else 0)
+    tall, wide = (1 if kind in ("row", "one") else rows), (1 if kind in ("column", "one") else columns)
+    own = numbers(rows * pitch + offset, dtype)[offset:].reshape(rows, pitch)[:tall, :wide]
+    return np.broadcast_to(own, (rows, columns))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtypes", [(float32, float32), (int8, float16), (complex64, float64), (float64, int8)])
+def test_wide_rows(kind: str, dtypes: tuple[Any, Any]) -> None:
+    """Rows whose sizes and alignments leave steps of 16 bytes, fewer and one element: on the host and as PTX."""
+    first, second = dtypes
+    result = complex64 if complex64 in dtypes else float64
+    kernel = formula_kernel("mul", dtypes, result, result)
+    for columns, offset in ((16, 0), (8, 1), (6, 0), (5, 0), (32, 2)):
+        for rows in (1, 3):
+            a = row_view("gapped", rows, columns, first.numpy, 0)
+            b = row_view(kind, rows, columns, second.numpy, offset)
+            out = np.full((rows, columns + 2), 77, result.numpy)
+            run(kernel, out[:, :columns], a, b, blocks=1)
+            expected = a.astype(result.numpy) * b
+            np.testing.assert_array_equal(out[:, :columns], expected)
+            assert (out[:, columns:] == 77).all()
+            target = np.zeros((rows, columns), result.numpy)
+            arrays = (target, a, b)
+            plan = ptx.launch_plan(
+                kernel, target.shape[::-1], [one.strides[::-1] for one in arrays], [one.ctypes.data for one in arrays]
+            )
+            Machine(plan.image).run(plan.name, (1, 1, 1), (8, 1, 1), plan.arguments)
+            np.testing.assert_array_equal(target, expected)
+
+
 @pytest.mark.parametrize("step", [1, 2])
 def test_each_element_is_computed_once(step: int) -> None:
     a, b = numbers(10000, np.float32)[::step], np.ones(10000 // step, np.float32)

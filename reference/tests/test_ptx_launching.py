@@ -69,12 +69,53 @@ def test_strides_are_passed_with_multipliers() -> None:
     assert "div" not in text(plan)
 
 
+@pytest.mark.parametrize(
+    ("shape", "strides", "loads", "width"),
+    [
+        ((8, 7), [(4, 32), (4, 32), (4, 0)], ["v4.b32", "v4.b32"], 4),  # a row for all rows
+        ((8, 7), [(4, 32), (4, 48), (0, 4)], ["v4.b32", "b32"], 4),  # rows with gaps, a column
+        ((8, 7), [(4, 32), (4, 40), (4, 32)], ["v2.b32", "v2.b32"], 2),  # gaps of 8 bytes
+        ((6, 7), [(4, 24), (4, 24), (4, 0)], ["v2.b32", "v2.b32"], 2),
+        ((5, 7), [(4, 20), (4, 20), (4, 0)], ["b32", "b32"], 1),
+        ((8, 7), [(4, 32), (4, 36), (4, 32)], ["b32", "b32"], 1),
+        ((8, 7), [(28, 4), (4, 32), (4, 32)], ["b32", "b32"], 1),  # the result lies apart
+        ((8, 7), [(4, 32), (4, 48), (28, 4)], ["v4.b32", "b32", "b32", "b32", "b32"], 4),  # an input lies apart
+        ((8, 7), [(4, 48), (4, 32), (0, 0)], ["v4.b32", "b32"], 4),
+    ],
+)
+def test_rows_are_read_and_written_wide(
+    shape: tuple[int, ...], strides: list[tuple[int, ...]], loads: list[str], width: int
+) -> None:
+    plan = ptx.launch_plan(ADD, shape, strides, [0x1000, 0x2000, 0x3000])
+    found = [line.split()[0] for line in text(plan).splitlines() if line.strip(" \0")]
+    assert sorted(one for one in found if "ld.global" in one) == sorted(f"ld.global.{load}" for load in loads)
+    store = "st.global.b32" if width == 1 else f"st.global.v{width}.b32"
+    assert [one for one in found if "st.global" in one] == [store]
+    assert plan.arguments[-2].value == shape[0] * shape[1] // width
+    if find_ptxas() is not None:
+        assert assemble(plan.image)[:4] == b"\x7fELF"
+
+
+def test_rows_are_as_wide_as_addresses_allow() -> None:
+    rows = [(4, 32), (4, 32), (0, 4)]
+    for address, width in ((0x1000, 4), (0x1008, 2), (0x1004, 1)):
+        plan = ptx.launch_plan(ADD, (8, 7), rows, [0x8000, address, 0x2004])
+        assert [plan.arguments[-2].value, plan.arguments[-1][0]] == [56 // width, 8 // width]
+
+
+def test_an_input_of_one_element_is_read_before_the_rows() -> None:
+    plan = ptx.launch_plan(ADD, (8, 7), [(4, 48), (4, 32), (0, 0)], [0x1000, 0x2000, 0x3004])
+    assert text(plan).index("ld.global.b32") < text(plan).index("ld.global.v4.b32")
+    assert text(plan).index("ld.global.b32") < text(plan).index("$L__BB0_")
+
+
 def test_indices_have_64_bits_where_32_do_not_reach() -> None:
     shape, strides = (1 << 20, 3), [(4, 1 << 33), (4, 1 << 33), (0, 4)]
     plan = ptx.launch_plan(ADD, shape, strides, [0, 0, 0])
     assert isinstance(plan.arguments[-1], ctypes.Array)
-    assert list(plan.arguments[-1]) == [1 << 20, 4, 1 << 33, 4, 1 << 33, 0, 4]
+    assert list(plan.arguments[-1]) == [1 << 18, 4, 1 << 33, 4, 1 << 33, 0, 4]
     assert isinstance(plan.arguments[-2], ctypes.c_uint64)
+    assert plan.arguments[-2].value == 3 << 18
     long = ptx.launch_plan(ADD, (1 << 30,), FLAT, [0, 0, 0])
     assert isinstance(long.arguments[-1], ctypes.c_uint64)
 

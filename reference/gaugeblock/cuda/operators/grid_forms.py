@@ -35,7 +35,9 @@ PREFIX = "grid."
 """Before the names of these formulas in the table of all, for the CPU does not take them."""
 MOST = 170
 """The largest number whose factorial is a float64."""
-JOINED = {"frexp.Tensor": components.frexp, "complex": components.joined, "polar": components.polar}
+JOINED: dict[str, Callable[..., Any]] = {
+    "frexp.Tensor": components.frexp, "complex": components.joined, "polar": components.polar,
+}  # fmt: skip
 """Operators with other dtypes of results than of operands."""
 
 

@@ -15,7 +15,8 @@
 
 `prepare(kernel, shape, strides, capability, multiprocessors)` is the part that does not depend on addresses, memoised;
 `prepare(...).plan(values)` takes some microseconds. Contiguous operands (and inputs of one element) are read 16 bytes
-at a time where they are aligned; everything else goes through the strides, with 32-bit indices where they reach. Images
+at a time where they are aligned, and so are rows where the outputs are contiguous in the innermost dim; everything else
+goes through the strides, element by element. Indices have 32 bits where these reach. Images
 are kept on disk by content, in the folder of the CPU's objects. `host_grid.run(kernel, shape, strides, values)` walks
 through the same grid on this processor, and `emulation.Machine(image)` runs the PTX itself, instruction by instruction:
 so are kernels tested where there is no GPU.

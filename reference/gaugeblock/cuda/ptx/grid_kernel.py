@@ -3,9 +3,9 @@
     kernel(pointer..., number..., n, [geometry], [fault])
 
 Pointers are those of the memory operands, outputs first; numbers the raw values of Python numbers, truth values as i64;
-n counts elements. A strided kernel has its geometry by value: the sizes of all dims but the last, with 32-bit indices
-their multipliers and shifts, and the byte strides operand by operand. A kernel whose formula has a guard stores 1 (i32)
-at the address `fault`, unless that is null, when a guard failed.
+n counts elements, or the steps of a strided kernel. That has its geometry by value: the sizes of all dims but the last,
+with 32-bit indices their multipliers and shifts, and the byte strides operand by operand. A kernel whose formula has a
+guard stores 1 (i32) at the address `fault`, unless that is null, when a guard failed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ...kernels.expression import BOOL
 from ...kernels.loops import raw_lanes
 from ...kernels.lower import Emitter
 from ...kernels.operand import Memory
-from .layout import Layout
-from .strided_places import geometry_length, strided_places
+from .layout import ONCE, WIDE, Layout
+from .strided_places import Places, geometry_length, strided_places
 from .target import BLOCK, Target
 
 THREAD_NUMBERS = ("tid", "ctaid", "ntid", "nctaid")
@@ -52,6 +52,13 @@ def parameters(body: Body, layout: Layout, target: Target) -> list[Parameter]:
     return found
 
 
+class Read(NamedTuple):
+    """Values read of an input for a step, one for all its elements or one for each, each of `many` elements."""
+
+    values: list[str]
+    many: int
+
+
 class GridWriter:
     """Writes the kernel of a body in one layout for one target."""
 
@@ -80,8 +87,11 @@ class GridWriter:
             numbers = ", ".join(f"i32 %{name}" for name in THREAD_NUMBERS)
             begin = [f"define internal void @{NAME}_thread({head}, {numbers}) #0 {{", "entry:"]
         first, step = self._start()
+        for operand, single in zip(self.body.memory, self.layout.single, strict=True):
+            if single:
+                self.taken[operand.name] = self._read(operand, f"%{operand.name}", 1)
         if self.layout.ndim:
-            self._strided(first, step)
+            self._loop("steps", first, "%n", step, self.layout.width)
         else:
             self._flat(first, step)
         end = ["  ret void", "}"]
@@ -111,9 +121,6 @@ class GridWriter:
 
     def _flat(self, first: str, step: str) -> None:
         width = self.layout.width
-        for operand, single in zip(self.body.memory, self.layout.single, strict=True):
-            if single:
-                self.taken[operand.name] = self._read(operand, f"%{operand.name}", 1)
         full = "%n" if width == 1 else self.code.register(f"lshr {self.index} %n, {width.bit_length() - 1}")
         self._loop("steps", first, full, step, width)
         if width > 1:
@@ -121,7 +128,7 @@ class GridWriter:
             self._loop("rest", self.code.register(f"add {self.index} {done}, {first}"), "%n", step, 1)
 
     def _loop(self, name: str, first: str, stop: str, step: str, width: int) -> None:
-        """A loop over the thread's steps of `width` elements each, or of an element of the strided space."""
+        """A loop over the thread's steps of `width` elements each."""
         code, index = self.code, self.index
         here = f"%{name}_index"
         code.lines += [
@@ -136,8 +143,8 @@ class GridWriter:
             f"  br label %{name}_test", f"{name}_done:",
         ]  # fmt: skip
 
-    def _places(self, index: str, width: int) -> dict[str, str]:
-        """The address of each operand's elements at a step."""
+    def _places(self, index: str, width: int) -> Places:
+        """Where each operand's elements are at a step."""
         if self.layout.ndim:
             names = [operand.name for operand in self.body.memory]
             return strided_places(self.code, self.layout, names, index, self.space)
@@ -147,14 +154,35 @@ class GridWriter:
                 whole = f"[{operand.itemsize * width} x i8]"
                 at = f"ptr{self.space} %{operand.name}, {self.index} {index}"
                 places[operand.name] = self.code.register(f"getelementptr {whole}, {at}")
-        return places
+        return Places(places, {})
 
-    def _elements(self, name: str, places: dict[str, str], width: int) -> None:
+    def _inputs(self, places: Places, width: int) -> dict[str, Read]:
+        """What is read of each input for a step."""
+        found = {}
+        outputs = len(self.body.outputs)
+        for position, operand in enumerate(self.body.inputs, outputs):
+            how = self.layout.inner[position] if self.layout.inner else WIDE
+            if operand.name in self.taken:
+                found[operand.name] = Read([self.taken[operand.name]], 1)
+                continue
+            place = places.addresses[operand.name]
+            if how == WIDE:
+                found[operand.name] = Read([self._read(operand, place, width)], width)
+            else:
+                several = self._several(place, places.steps[operand.name], 1 if how == ONCE else width)
+                found[operand.name] = Read([self._read(operand, one, 1) for one in several], 1)
+        return found
+
+    def _several(self, place: str, step: str, count: int) -> list[str]:
+        """The addresses of `count` elements that lie apart."""
+        found = [place]
+        for _ in range(count - 1):
+            found.append(self.code.register(f"getelementptr i8, ptr{self.space} {found[-1]}, {self.index} {step}"))
+        return found
+
+    def _elements(self, name: str, places: Places, width: int) -> None:
         """Read the inputs of `width` elements, compute each, write the outputs."""
-        read = {
-            operand.name: self.taken.get(operand.name) or self._read(operand, places[operand.name], width)
-            for operand in self.body.inputs
-        }
+        read = self._inputs(places, width)
         stored: list[list[str]] = []
         faults: list[str] = []
         for element in range(width):
@@ -163,19 +191,20 @@ class GridWriter:
                 for lane, scalar in zip(parameter.lanes, scalars, strict=True):
                     emitter.bind(lane, scalar)
             for operand, lanes in zip(self.body.inputs, self.body.arguments, strict=True):
-                many = 1 if operand.name in self.taken else width
+                values, many = read[operand.name]
+                value = values[element] if len(values) > 1 else values[0]
                 for part, lane in enumerate(lanes):
                     place = (element if many > 1 else 0) * operand.components + part
-                    emitter.bind(lane, self._component(emitter, operand, read[operand.name], many, place))
+                    emitter.bind(lane, self._component(emitter, operand, value, many, place))
             stored.append(emitter.emit([lane for lanes in self.body.stored for lane in lanes]))
             fault = emitter.any_fault()
             faults += [] if fault is None else [fault]
             self.code.lines += emitter.lines
         first = 0
         for operand in self.body.outputs:
-            values = [value for one in stored for value in one[first : first + operand.components]]
+            parts = [value for one in stored for value in one[first : first + operand.components]]
             first += operand.components
-            self._write(operand, places[operand.name], values, width)
+            self._write(operand, places.addresses[operand.name], parts, width)
         if faults:
             self._report(name, faults)
 
@@ -210,9 +239,6 @@ class GridWriter:
             f"  br i1 {failed}, label %{name}_failed, label %{name}_fine", f"{name}_failed:",
             f"  store i32 1, {pointer}, align 4", f"  br label %{name}_fine", f"{name}_fine:",
         ]  # fmt: skip
-
-    def _strided(self, first: str, step: str) -> None:
-        self._loop("steps", first, "%n", step, 1)
 
 
 def _many(operand: Memory, width: int) -> str:

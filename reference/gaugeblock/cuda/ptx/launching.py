@@ -69,7 +69,8 @@ class PreparedLaunch:
     """A kernel in one iteration space, for any addresses and numbers: `plan(values)`."""
 
     __slots__ = (
-        "count", "guarded", "images", "itemsizes", "kernel", "kinds", "layout", "limit", "mixed", "tail", "target",
+        "count", "guarded", "images", "itemsizes", "kernel", "kinds", "layout", "limit", "mixed", "shape", "strides",
+        "tails", "target",
     )  # fmt: skip
 
     def __init__(
@@ -93,10 +94,11 @@ class PreparedLaunch:
         self.layout = layout_of(shape, strides, self.itemsizes, len(body.outputs))
         lanes = len(reachable([lane for stored in body.stored for lane in stored]))
         while self.layout.width > 1 and self.layout.width * lanes > MAX_LANES:
-            self.layout = self.layout._replace(width=self.layout.width // 2)
-        count = ctypes.c_uint32(self.count) if self.layout.bits == 32 else ctypes.c_uint64(self.count)
-        self.tail = [count, *([geometry(self.layout, shape, strides)] if self.layout.ndim else [])]
-        if 16 * len(self.kinds) + 16 + sum(map(ctypes.sizeof, self.tail)) > MAX_PARAMETER_BYTES:
+            self.layout = self.layout.of_width(self.layout.width // 2)
+        self.shape = shape
+        self.strides = strides
+        self.tails: dict[int, list[Any]] = {}
+        if 16 * len(self.kinds) + 16 + sum(map(ctypes.sizeof, self._tail(self.layout.width))) > MAX_PARAMETER_BYTES:
             raise ValueError(f"ptx: {kernel.title} over {len(shape)} dims needs more than 4096 bytes of parameters")
         self.images: dict[int, tuple[bytes, str, tuple[int, int, int]]] = {}
 
@@ -108,7 +110,7 @@ class PreparedLaunch:
         width, arguments = self._arguments(values, fault)
         found = self.images.get(width)
         if found is None:
-            image = image_of(self.kernel, self.layout._replace(width=width), self.target)
+            image = image_of(self.kernel, self.layout.of_width(width), self.target)
             found = self.images[width] = (*image, (self._blocks(width), 1, 1))
         data, name, grid = found
         return LaunchPlan(data, name, grid, (BLOCK, 1, 1), 0, arguments)
@@ -116,7 +118,18 @@ class PreparedLaunch:
     def on_grid(self, values: Sequence[Any], fault: int = 0) -> GridLaunch:
         """The same without the image."""
         width, arguments = self._arguments(values, fault)
-        return GridLaunch(self.layout._replace(width=width), self._blocks(width), arguments)
+        return GridLaunch(self.layout.of_width(width), self._blocks(width), arguments)
+
+    def _tail(self, width: int) -> list[Any]:
+        """What follows the numbers: elements of a flat kernel or steps of a strided one, and the geometry."""
+        found = self.tails.get(width)
+        if found is None:
+            layout = self.layout.of_width(width)
+            steps = self.count // width if layout.ndim else self.count
+            found = [ctypes.c_uint32(steps) if layout.bits == 32 else ctypes.c_uint64(steps)]
+            found += [geometry(layout, self.shape, self.strides)] if layout.ndim else []
+            self.tails[width] = found
+        return found
 
     def _blocks(self, width: int) -> int:
         return max(1, min(-(-self.count // (width * BLOCK)), self.limit))
@@ -134,7 +147,7 @@ class PreparedLaunch:
                     numbers += _NUMBERS[kind](value)
         width = fitting_width(self.layout, addresses, self.itemsizes) if self.layout.width > 1 else 1
         faults = (ctypes.c_uint64(fault),) if self.guarded else ()
-        return width, (*map(ctypes.c_uint64, addresses), *numbers, *self.tail, *faults)
+        return width, (*map(ctypes.c_uint64, addresses), *numbers, *self._tail(width), *faults)
 
 
 @functools.lru_cache(maxsize=4096)

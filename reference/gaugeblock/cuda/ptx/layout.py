@@ -1,7 +1,9 @@
 """How a kernel walks: over flat memory with wide loads, or over nested strides; what is chosen by sizes and addresses.
 
 A *flat* kernel reads operands that are contiguous or a single element, `width` elements at a time. A *strided* one
-takes an index apart into the iteration plan's coalesced dims, innermost first.
+takes an index apart into the iteration plan's coalesced dims, innermost first; its steps have `width` elements of the
+innermost dim where the outputs are contiguous in it and its size can be shared out evenly. Of an input they then read
+all elements at once, one for all of them, or one by one.
 """
 
 from __future__ import annotations
@@ -14,25 +16,34 @@ from ...iteration.split import INT32_MAX, fits_32bit
 
 Ints = tuple[int, ...]
 LOAD_BYTES = 16
+WIDE, ONCE, EACH = "wide", "once", "each"
+"""In steps of several elements an operand is read at once, or its one element is, or its elements one by one."""
 
 
 class Layout(NamedTuple):
     """Which kernel runs: index bits (32 or 64), number of dims (0: flat), elements per step, operands with one element.
 
-    `single` marks the memory operands, outputs first, of which a flat kernel reads one element.
+    `single` marks the memory operands, outputs first, of which a kernel reads one element, before its first step.
+    `inner` says for those of a strided kernel of wide steps how they lie in one: WIDE, ONCE or EACH.
     """
 
     bits: int
     ndim: int
     width: int
     single: tuple[bool, ...]
+    inner: tuple[str, ...] = ()
+
+    def of_width(self, width: int) -> Layout:
+        """The same with fewer elements per step."""
+        return self._replace(width=width, inner=self.inner if width > 1 else ())
 
 
 def layout_of(shape: Ints, strides: Sequence[Ints], itemsizes: Sequence[int], outputs: int) -> Layout:
     """The layout for coalesced sizes and byte strides, innermost first, operand by operand, the `outputs` first.
 
-    It is flat with the widest steps where each operand is contiguous, or an input of one element, else strided.
-    Indices have 32 bits where these reach every byte.
+    It is flat with the widest steps where each operand is contiguous, or an input of one element, else strided, with
+    the widest steps at which what is contiguous in the innermost dim can be aligned. Indices have 32 bits where these
+    reach every byte.
     """
     count = prod(shape)
     single = tuple([place >= outputs and not any(steps) for place, steps in enumerate(strides)])
@@ -42,7 +53,25 @@ def layout_of(shape: Ints, strides: Sequence[Ints], itemsizes: Sequence[int], ou
     )
     if flat:
         return Layout(32 if count * max(long) <= INT32_MAX else 64, 0, max(1, LOAD_BYTES // max(long)), single)
-    return Layout(32 if fits_32bit(shape, strides) else 64, len(shape), 1, (False,) * len(strides))
+    bits = 32 if fits_32bit(shape, strides) else 64
+    inner = tuple([_inner(steps[0], itemsize) for steps, itemsize in zip(strides, itemsizes, strict=True)])
+    width = _strided_width(shape[0], strides, itemsizes, inner) if set(inner[:outputs]) == {WIDE} else 1
+    return Layout(bits, len(shape), width, single, inner).of_width(width)
+
+
+def _inner(step: int, itemsize: int) -> str:
+    return ONCE if step == 0 else WIDE if step == itemsize else EACH
+
+
+def _strided_width(size: int, strides: Sequence[Ints], itemsizes: Sequence[int], inner: Sequence[str]) -> int:
+    """The widest step that divides the innermost dim's size and at which the rows of all WIDE operands are aligned."""
+    wide = [(steps, itemsize) for steps, itemsize, how in zip(strides, itemsizes, inner, strict=True) if how == WIDE]
+    width = max(1, LOAD_BYTES // max(itemsize for _, itemsize in wide))
+    while width > 1 and (
+        size % width or any(step % (width * itemsize) for steps, itemsize in wide for step in steps[1:])
+    ):
+        width //= 2
+    return width
 
 
 def fitting_width(layout: Layout, addresses: Sequence[int], itemsizes: Sequence[int]) -> int:
@@ -50,7 +79,8 @@ def fitting_width(layout: Layout, addresses: Sequence[int], itemsizes: Sequence[
     width = layout.width
     if not any(address % LOAD_BYTES for address in addresses):
         return width
-    for address, itemsize, single in zip(addresses, itemsizes, layout.single, strict=True):
-        while width > 1 and not single and address % (width * itemsize):
+    for place, (address, itemsize) in enumerate(zip(addresses, itemsizes, strict=True)):
+        wide = layout.inner[place] == WIDE if layout.inner else not layout.single[place]
+        while width > 1 and wide and address % (width * itemsize):
             width //= 2
     return width

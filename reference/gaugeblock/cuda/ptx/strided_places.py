@@ -1,14 +1,14 @@
 """Where the elements of strided operands lie: an index taken apart into coordinates, and these times byte strides.
 
 The geometry of a kernel holds the sizes of all dims but the last, with 32-bit indices their multipliers and shifts (see
-divider), and the byte strides operand by operand.
+divider), and the byte strides operand by operand. The size of the innermost dim counts steps of the layout's width.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...kernels.lower import Emitter
 from .divider import magic
@@ -22,7 +22,7 @@ def geometry_length(layout: Layout, operands: int) -> int:
 
 def geometry(layout: Layout, shape: Ints, strides: Sequence[Ints]) -> Any:
     """The geometry of an iteration space: an array of ctypes, numbers modulo the width of indices."""
-    inner = shape[:-1]
+    inner = (shape[0] // layout.width, *shape[1:])[:-1]
     numbers = [*inner]
     if layout.bits == 32:
         factors = [magic(size) for size in inner]
@@ -33,8 +33,15 @@ def geometry(layout: Layout, shape: Ints, strides: Sequence[Ints]) -> Any:
     return (type * geometry_length(layout, len(strides)))(*[number & ((1 << layout.bits) - 1) for number in numbers])
 
 
-def strided_places(code: Emitter, layout: Layout, names: Sequence[str], index: str, space: str) -> dict[str, str]:
-    """The address of each operand's element, by name, in a kernel with the parameter %geometry."""
+class Places(NamedTuple):
+    """Of a step, by operand: the address of its first element, and how far the next one in the innermost dim is."""
+
+    addresses: dict[str, str]
+    steps: dict[str, str]
+
+
+def strided_places(code: Emitter, layout: Layout, names: Sequence[str], index: str, space: str) -> Places:
+    """The places of the operands of which more than one element is read, in a kernel with the parameter %geometry."""
     type, ndim = f"i{layout.bits}", layout.ndim
     length = geometry_length(layout, len(names))
 
@@ -52,14 +59,20 @@ def strided_places(code: Emitter, layout: Layout, names: Sequence[str], index: s
         coordinates.append(code.register(f"sub {type} {left}, {code.register(f'mul {type} {above}, {size}')}"))
         left = above
     coordinates.append(left)
+    if layout.width > 1:
+        coordinates[0] = code.register(f"shl {type} {coordinates[0]}, {layout.width.bit_length() - 1}")
     start = geometry_length(layout, 0)
-    places = {}
+    places = Places({}, {})
     for position, name in enumerate(names):
+        if layout.single[position]:
+            continue
+        strides = [number(start + position * ndim + dim) for dim in range(ndim)]
         offset = "0"
-        for dim, coordinate in enumerate(coordinates):
-            moved = code.register(f"mul {type} {coordinate}, {number(start + position * ndim + dim)}")
+        for coordinate, stride in zip(coordinates, strides, strict=True):
+            moved = code.register(f"mul {type} {coordinate}, {stride}")
             offset = moved if offset == "0" else code.register(f"add {type} {offset}, {moved}")
-        places[name] = code.register(f"getelementptr i8, ptr{space} %{name}, {type} {offset}")
+        places.addresses[name] = code.register(f"getelementptr i8, ptr{space} %{name}, {type} {offset}")
+        places.steps[name] = strides[0]
     return places
 
 
