@@ -181,6 +181,21 @@ def test_oldest_block_goes(s: Session) -> None:
 
 
 @requirement("allocator/garbage-is-collected-above-a-threshold")
+def test_use_without_a_fraction_is_use(s: Session) -> None:
+    """The first block is used while nothing is collected, so that it is not the oldest when collection is on again."""
+    g = _whole_blocks(s, [20, 40, 24], 0.5, 200)
+    for size in (40, 24, 24, 24):
+        g.free(g.malloc(size * MIB))
+    s.call("set_memory_fraction", g.allocator, 1.0)
+    g.free(g.malloc(20 * MIB))
+    s.call("set_memory_fraction", g.allocator, 0.5)
+    g.expect_figures(num_device_free=0, reserved_bytes=84 * MIB)
+    g.malloc(512)
+    g.expect_figures(num_device_free=1, reserved_bytes=46 * MIB, num_alloc_retries=0)
+    g.expect_blocks_of(large=[[(20 * MIB, INACTIVE)], [(24 * MIB, INACTIVE)]])
+
+
+@requirement("allocator/garbage-is-collected-above-a-threshold")
 def test_nothing_goes_without_a_fraction(s: Session) -> None:
     g = Ground(s, Machine(memory=200 * MIB, config="garbage_collection_threshold:0.1"))
     g.free(g.malloc(100 * MIB))
