@@ -138,3 +138,14 @@ def test_the_shipped_expectations_name_operators_that_are_checked() -> None:
     assert shipped is not None
     manifest = expectations.read(shipped, set(operator_of()), "cpu")
     assert manifest.expected["first_order/as-strided-scatter"].covers("derivative of output 0")
+
+
+def test_a_constant_result_needs_no_gradient(run: Run) -> None:
+    status, record = run("Detached", "--op", "vander", "sin", "--forward")
+    assert status == 1
+    assert {row["id"]: row["status"] for row in record["requirements"]} == {
+        "first_order/sin": "failed", "forward_mode/sin": "failed",
+        "first_order/vander": "passed", "forward_mode/vander": "passed",
+    }  # fmt: skip
+    message = record["requirements"][0]["failure"]["message"]
+    assert "no result requires grad: output 0 does not require grad, but depends on" in message

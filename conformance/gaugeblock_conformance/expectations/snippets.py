@@ -15,6 +15,8 @@ from ..problem import UsageProblem
 
 SECONDS = 20.0
 PROGRAM = Path(__file__).with_name("forked.py")
+LATE = {"torch": ("torch._decomp.decompositions_for_jvp",)}
+"""Modules that a peer imports by itself when an operator has no forward derivative: a second in each snippet."""
 
 
 def show(snippets: Sequence[str], seconds: float = SECONDS) -> list[str]:
@@ -29,7 +31,8 @@ def show(snippets: Sequence[str], seconds: float = SECONDS) -> list[str]:
     """
     if not hasattr(os, "fork"):
         raise UsageProblem("snippets of expectation files can be run where processes can be forked")
-    modules = list(dict.fromkeys(name for snippet in snippets for name in imported(snippet)))
+    named = dict.fromkeys(name for snippet in snippets for name in imported(snippet))
+    modules = [*named, *(late for name in named for late in LATE.get(name, ()))]
     asked = {"modules": modules, "snippets": list(snippets), "seconds": seconds}
     with tempfile.TemporaryDirectory(prefix="gaugeblock-snippets-") as folder:
         done = subprocess.run(
@@ -43,13 +46,17 @@ def show(snippets: Sequence[str], seconds: float = SECONDS) -> list[str]:
 
 
 def imported(snippet: str) -> list[str]:
-    """The top-level names of the modules that a snippet imports.
+    """The top-level names of the modules that a snippet imports; none where it is no Python.
 
     >>> imported("import torch.nn as nn\\nfrom numpy import ones")
     ['torch', 'numpy']
     """
+    try:
+        tree = ast.parse(snippet)
+    except SyntaxError:
+        return []
     names = []
-    for node in ast.walk(ast.parse(snippet)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names += [alias.name.partition(".")[0] for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:

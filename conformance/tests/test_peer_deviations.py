@@ -1,0 +1,16 @@
+"""Snippets of expectation files, run again on the peers that are installed: what they show is what the pages say."""
+
+from __future__ import annotations
+
+import pytest
+from gaugeblock_conformance.expectations import peers
+from gaugeblock_conformance.problem import UsageProblem
+
+
+@pytest.mark.parametrize("folder", peers.load())
+def test_pages_are_not_stale(folder: str) -> None:
+    try:
+        found = peers.stale(peers.load()[folder], seconds=60.0)
+    except UsageProblem as problem:
+        pytest.skip(str(problem))
+    assert not found, "\n\n".join(map(str, found))
