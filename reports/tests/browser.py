@@ -150,14 +150,13 @@ class Page:
             raise BrowserError(json.dumps(answer["exceptionDetails"])[:500])
         return answer["result"].get("value")
 
-    def until(self, script: str, patience: float = 20.0) -> Any:
-        """Wait until an expression is true, and return its value."""
+    def until(self, script: str, patience: float = 20.0) -> None:
+        """Wait until an expression is true."""
         end = time.monotonic() + patience
-        while not (value := self.run(script)):
+        while not self.run(f"Boolean({script})"):
             if time.monotonic() > end:
                 raise BrowserError(f"never true: {script}")
             time.sleep(0.03)
-        return value
 
     def key(self, name: str) -> None:
         """Press and release a key; one character types it."""

@@ -137,7 +137,7 @@ function draw() {
   }
   if (!sections.length) sections.push(make('p', {class: 'empty'}, 'No requirement fits these filters.'));
   $('list').replaceChildren(...sections);
-  chunks.slice(0, 1).forEach(fillChunk);
+  chunks.filter(chunk => chunk.start < CHUNK).forEach(fillChunk);
   chunks.forEach(chunk => near.observe(chunk.node));
 }
 function fillChunk(chunk) {
@@ -304,7 +304,7 @@ function reveal(place, focus) {
   return node;
 }
 function follow() {
-  const address = decodeURIComponent(location.hash.slice(1)), row = byId.get(address);
+  const address = location.hash.slice(1), row = byId.get(address);
   if (row) {
     opened.add(row.id);
     if (!shown.includes(row)) { clear(); apply(true); }
@@ -317,8 +317,8 @@ function follow() {
   const asked = new URLSearchParams(location.hash.slice(1));
   clear();
   for (const name of ['q', 'area', 'level']) state[name] = asked.get(name) || '';
-  if (!data.changes && data.runs[asked.get('run')] !== undefined) state.run = asked.get('run');
-  for (const kind of (asked.get('only') || '').split(',')) if (kinds[kind]) state.only.add(kind);
+  if (!data.changes && Object.hasOwn(data.runs, asked.get('run'))) state.run = asked.get('run');
+  for (const kind of (asked.get('only') || '').split(',')) if (Object.hasOwn(kinds, kind)) state.only.add(kind);
   apply(true);
   $('requirements').scrollIntoView();
 }
@@ -365,6 +365,7 @@ addEventListener('hashchange', follow);
 let unfolded = [];
 addEventListener('beforeprint', () => {
   chunks.forEach(fillChunk);
+  document.querySelectorAll('details.more').forEach(node => { node.open = true; });
   if (!details) return;
   unfolded = shown.filter(row => /[fctu]/.test(row.codes) && !opened.has(row.id)).slice(0, PRINTED);
   for (const row of unfolded) expand(row, $(row.id));

@@ -10,8 +10,8 @@ from html import escape
 from importlib import resources
 
 from .. import matrix as model
-from ..record import RUN, Record, RecordError, printable
-from . import index, overview
+from ..record import BENCH, RUN, Record, RecordError, printable
+from . import benchmarks, index, overview
 
 
 def render(records: Sequence[Record], colour: bool = False, *, chapters: str | None = None) -> str:
@@ -27,7 +27,8 @@ def render(records: Sequence[Record], colour: bool = False, *, chapters: str | N
     runs = [printable(record) for record in records if record["schema"] == RUN]
     title = " · ".join(model.labels(runs))
     heading = title if len(runs) == 1 else f"{_listed(model.short_labels(runs))} side by side"
-    return page(runs, title, heading, overview.leads(runs), chapters=chapters)
+    charts = benchmarks.section([record for record in records if record["schema"] == BENCH])
+    return page(runs, title, heading, overview.leads(runs), chapters=chapters, charts=charts)
 
 
 def page(
@@ -54,6 +55,7 @@ def page(
         "leads": leads,
         "matrix": overview.table(found),
         "charts": charts,
+        "benchmarks": '<a href="#benchmarks">Benchmarks</a>' if charts else "",
         "runs": overview.circumstances(runs, found.labels),
         "style": _asset("page.css"),
         "script": script,
