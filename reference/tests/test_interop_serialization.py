@@ -6,7 +6,7 @@ import copy
 import io
 import pickle
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -120,3 +120,55 @@ def test_copy_is_another_tensor_on_the_same_storage() -> None:
     x = gb.zeros(3)
     y = copy.copy(x)
     assert y is not x and y.is_set_to(x)
+
+
+@pytest.fixture
+def saved_on_cuda() -> Iterator[io.BytesIO]:
+    gb.cuda.use_driver("simulated", devices=2, total_memory=1 << 26)
+    stream = io.BytesIO()
+    x = gb.arange(6, device="cuda:1")
+    gb.save({"x": x, "part": x[2:4], "host": gb.ones(2), "outline": gb.empty(3, device="meta")}, stream)
+    stream.seek(0)
+    yield stream
+    gb.cuda.use_driver(None)
+
+
+LOCATIONS: list[tuple[Any, str, str]] = [
+    (None, "cuda:1", "cpu"), ("cpu", "cpu", "cpu"), (gb.device("cpu"), "cpu", "cpu"), ("cuda:0", "cuda:0", "cuda:0"),
+    ("cuda", "cuda:0", "cuda:0"), ({"cuda:1": "cuda:0"}, "cuda:0", "cpu"), ({"cuda:0": "cpu"}, "cuda:1", "cpu"),
+    ({"cpu": "cuda:1", "cuda:1": "cpu"}, "cpu", "cuda:1"), (lambda storage, place: storage, "cpu", "cpu"),
+    (lambda storage, place: None, "cuda:1", "cpu"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("location", "cuda", "host"), LOCATIONS)
+def test_storages_go_where_map_location_says(location: Any, cuda: str, host: str, saved_on_cuda: io.BytesIO) -> None:
+    found = gb.load(saved_on_cuda, map_location=location)
+    assert [str(found[name].device) for name in ("x", "part", "host", "outline")] == [cuda, cuda, host, "meta"]
+    assert found["x"].tolist() == list(range(6)) and found["host"].tolist() == [1.0, 1.0]
+    found["part"].fill_(-1)
+    assert found["x"].tolist() == [0, 1, -1, -1, 4, 5]
+
+
+def test_load_says_how_to_load_without_the_device(saved_on_cuda: io.BytesIO) -> None:
+    gb.cuda.use_driver("simulated", devices=1)
+    with pytest.raises(RuntimeError, match=r"load\(\): a storage lies on cuda:1: .*map_location='cpu'"):
+        gb.load(saved_on_cuda)
+    assert gb.load(saved_on_cuda, map_location="cpu")["x"].sum().item() == 15
+
+
+def test_map_location_is_checked(saved_on_cuda: io.BytesIO) -> None:
+    for location in (7, {"cuda:1": 7}):
+        with pytest.raises(TypeError, match=r"load\(\): argument 'map_location' must name devices, got int"):
+            gb.load(saved_on_cuda, map_location=location)
+    with pytest.raises(TypeError, match="must give an UntypedStorage or None, got str"):
+        gb.load(saved_on_cuda, map_location=lambda storage, place: "cpu")
+    with pytest.raises(RuntimeError, match="map_location gave 8 bytes for a storage of 48"):
+        gb.load(saved_on_cuda, map_location=lambda storage, place: gb.UntypedStorage(8))
+
+
+def test_a_storage_of_another_device_may_be_given(saved_on_cuda: io.BytesIO) -> None:
+    def placed(storage: Any, place: str) -> Any:
+        return gb.empty(storage.nbytes(), dtype=gb.uint8, device="cuda:0").untyped_storage()
+
+    assert str(gb.load(saved_on_cuda, map_location=placed)["x"].device) == "cuda:0"

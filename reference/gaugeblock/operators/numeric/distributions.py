@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.device import Device, cpu, meta
+from ...core.device import Device, as_device, meta
 from ...core.dtype import DEFAULTS, DType
 from ...core.errors import check_ints
 from ...iteration.broadcast import broadcast_shapes
@@ -157,5 +157,5 @@ def normal_float_float(
 ) -> Tensor:
     """A fresh tensor of normal numbers. Raises RuntimeError for a negative deviation."""
     _check_deviation(std)
-    fresh = empty_tensor(check_ints("normal", "size", size), dtype or DEFAULTS.dtype, cpu if device is None else device)
+    fresh = empty_tensor(check_ints("normal", "size", size), dtype or DEFAULTS.dtype, as_device(device))
     return apply("normal_", fresh, mean, std, generator=generator)
