@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
 from .problem import UsageProblem
-from .runner.rows import Row
 
 SCHEMA = "gaugeblock-journal/1"
 NAME = "journal.jsonl"
@@ -19,7 +18,7 @@ NAME = "journal.jsonl"
 class Journal:
     """Appends rows to ``folder/journal.jsonl``; its first line states the configuration that all rows belong to."""
 
-    def __init__(self, file: TextIO, rows: list[Row], started: str) -> None:
+    def __init__(self, file: TextIO, rows: list[Any], started: str) -> None:
         self._file = file
         self.rows = rows
         self.started = started
@@ -71,7 +70,7 @@ class Journal:
             raise unwritable(folder, error) from error
         return cls(file, [line["row"] for line in lines[1:] if "row" in line], lines[0]["started"])
 
-    def append(self, row: Row) -> None:
+    def append(self, row: Mapping[str, Any]) -> None:
         """Write one decided row; on return it is in the operating system's hands."""
         self.rows.append(row)
         self._write({"row": row})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from .backend import Backend, Unsupported
@@ -18,7 +18,7 @@ class Session(Judge):
     """Runs the checks of one test against ``backend``: what every test of the suite is given.
 
     ``budget`` says how many examples a property tries, ``seed`` which ones, ``shrink`` whether a failing one is made
-    smaller before it is told.
+    smaller before it is told. A test that goes over many operators tries those of ``foremost`` before the others.
     """
 
     def __init__(self, backend: Backend, budget: Budget = STANDARD, seed: int = 0) -> None:
@@ -26,6 +26,12 @@ class Session(Judge):
         self.budget = budget
         self.seed = seed
         self.shrink = True
+        self.foremost: Collection[str] = ()
+
+    def in_order(self, operators: Iterable[str]) -> list[str]:
+        """``operators`` with the foremost ones, whatever their overload or form, before the others."""
+        first = {_base(name) for name in self.foremost}
+        return sorted(operators, key=lambda name: _base(name) not in first)
 
     def run_example(self, body: Callable[..., None], drawn: dict[str, Any]) -> None:
         """Run ``body(self, **drawn)`` as one example; an unsupported operator in it is noted and ends it."""
@@ -50,3 +56,8 @@ class Session(Judge):
                 self.run_example(lambda s, row, values=values: body(s, *values), {"row": row})
         finally:
             self._from_table = False
+
+
+def _base(operator: str) -> str:
+    """``add_.Tensor`` as ``add``."""
+    return operator.partition(".")[0].rstrip("_")

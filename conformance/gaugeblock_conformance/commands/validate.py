@@ -14,15 +14,17 @@ from gaugeblock_spec.requirements import AREAS, LEVELS
 
 from .. import discovery
 from ..budget import BUDGETS
-from ..journal import write_atomically
+from ..journal import unwritable, write_atomically
 from ..problem import unknown
 from ..runner import suite as suites
 from ..runner.progress import reporter
 from ..runner.run import RECORD, Options, Record, exit_status, validate
 from ..runner.selection import Selection
 from .arguments import megabytes, positive, seconds, words
+from .support import told
 
 SUITE = suites.STANDARD
+SUPPORT = "support.csv"
 FORMATS_GROUP = "gaugeblock.reports"
 FILES = {"markdown": "report.md", "junit": "junit.xml", "html": "report.html"}
 
@@ -50,6 +52,7 @@ class Validate:
         add("--format", nargs="+", action="extend", default=[], metavar="F", help=_formats_help())
         add("--timeout", type=seconds, metavar="S", help="seconds for one requirement (by budget)")
         add("--memory", type=megabytes, metavar="MIB", help="memory for one worker; 0 for no limit (by machine)")
+        add("--support", action="store_true", help="print the table operator x dtype instead, also as DIR/support.csv")
         add("--no-snippet-check", action="store_true", help="do not execute the snippets of failures")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -60,6 +63,8 @@ class Validate:
             if name not in known:
                 raise unknown("format", name, known, "or all")
         out = args.out or Path("runs") / discovery.resolve(args.backend).slug
+        if args.support:
+            return _support(args, out)
         options = Options(
             backend=args.backend,
             out=out,
@@ -88,6 +93,22 @@ class Validate:
             written.append(path)
         print("written: " + ", ".join(map(str, written)), file=sys.stderr)
         return exit_status(record)
+
+
+def _support(args: argparse.Namespace, out: Path) -> int:
+    """What ``gaugeblock support`` prints for one backend, which is also written to ``out``."""
+    from ..support.table import chosen
+    from ..support.text import FORMATS
+
+    table = told(args.backend, chosen([], []), args.jobs, args.seed, args.memory or 0)
+    sys.stdout.write(FORMATS["terminal"]([table]))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(out, error) from error
+    write_atomically(out / SUPPORT, FORMATS["csv"]([table]))
+    print(f"written: {out / SUPPORT}", file=sys.stderr)
+    return 0
 
 
 def use_colour(stream: Any) -> bool:

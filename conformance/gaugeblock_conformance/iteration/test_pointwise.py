@@ -25,7 +25,7 @@ _SHARE = 0.12
 
 def _each(s: Session, body: Any, names: tuple[str, ...]) -> None:
     """Run ``body(s, x=sample)`` as a property of each operator; the first that breaks is told."""
-    for name in names:
+    for name in s.in_order(names):
 
         def named(s: Session, x: Sample) -> None:
             body(s, x)

@@ -3,76 +3,129 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
+from gaugeblock_spec import requirements as spec
 from tabulate import tabulate
 
+from .. import discovery
+from ..journal import Journal, write_atomically
 from ..problem import UsageProblem, unknown
-from ..runner.environment import cores
+from ..runner.environment import cores, machine, spec_version, suite_version
 from .mutant import CLASSES, Mutant
-from .run import Trials, run_all
+from .record import FILE, RecordOfMutants, build, merged, must, read, unproven
+from .run import Children, Trials
 from .table import named, table
-from .trial import CAUGHT, Result
+from .text import classes, markdown
+from .text import unproven as told_unproven
+from .trial import CAUGHT
+
+OUT = Path("runs") / "mutants"
+PAGE = "mutants.md"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     try:
-        chosen = _chosen(options.classes, options.only)
-        if options.list:
-            rows = [(m.name, m.kind, m.area, " ".join(m.operators)) for m in chosen]
-            print(tabulate(rows, ("mutant", "class", "area", "operators")))
-            return 0
-        trials = Trials(options.base, options.budget, options.seed)
-        started = time.perf_counter()
-        results = _run(chosen, trials, options.jobs or cores())
+        if options.merge:
+            record = merged([read(path) for path in options.merge], table())
+        else:
+            chosen = _chosen(options)
+            if options.list:
+                rows = [(m.name, m.kind, m.area, " ".join(m.operators)) for m in chosen]
+                print(tabulate(rows, ("mutant", "class", "area", "operators")))
+                return 0
+            record = _run(chosen, options)
+        options.out.mkdir(parents=True, exist_ok=True)
+        write_atomically(options.out / FILE, json.dumps(record, indent=1) + "\n")
+        write_atomically(options.out / PAGE, markdown(record))
     except UsageProblem as problem:
         print(f"mutants: {problem}", file=sys.stderr)
         return problem.exit_status
-    print(_report(chosen, results, options.base))
-    missed = [m.name for m in chosen if results[m.name].status != CAUGHT]
-    caught = len(chosen) - len(missed)
-    print(f"\n{caught} of {len(chosen)} mutants caught in {time.perf_counter() - started:.0f} s")
-    for name in missed:
-        result = results[name]
-        print(f"{result.status}: {name} {result.requirement} {result.test} {result.text}".rstrip())
+    except KeyboardInterrupt:
+        print(f"mutants: interrupted; --resume --out {options.out} continues", file=sys.stderr)
+        return 1
+    return _told(record, options.out)
+
+
+def _chosen(options: argparse.Namespace) -> list[Mutant]:
+    for kind in options.classes:
+        if kind not in CLASSES:
+            raise unknown("class", kind, CLASSES)
+    found = [named(name) for name in options.only] if options.only else list(table().values())
+    found = [m for m in found if not options.classes or m.kind in options.classes]
+    place, count = options.shard
+    return found[place - 1 :: count]
+
+
+def _run(chosen: list[Mutant], options: argparse.Namespace) -> RecordOfMutants:
+    started, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
+    right = discovery.load(discovery.resolve(options.base))
+    facts = {
+        "base": options.base, "version": str(right.version), "budget": options.budget, "seed": options.seed,
+        "suite_version": suite_version(), "spec_version": spec_version(spec.load().values()),
+        "selection": _selection(options),
+    }  # fmt: skip
+    trials = Trials(options.base, options.budget, options.seed)
+    children = Children(trials, options.jobs or cores(), lambda text: _note("", "", text))
+    journal = Journal.resume(options.out, facts) if options.resume else Journal.create(options.out, facts, started)
+    with journal:
+        done = {row["name"] for row in journal.rows if row.get("status") == CAUGHT}
+        left = [mutant for mutant in chosen if mutant.name not in done]
+        for count, result in enumerate(children.run(left), 1):
+            journal.append(result.to_json())
+            _note(f"{count}/{len(left)}", result.status, f"{result.name} ({result.seconds:.1f} s)")
+        if options.proof:
+            alone = unproven(must(), [row for row in journal.rows if row.get("name", "") in {"", *table()}])
+            for count, proof in enumerate(children.prove(alone), 1):
+                journal.append({"requirement": proof.requirement, "mutant": proof.mutant, "tried": proof.tried})
+                _note(f"{count}/{len(alone)}", "proven" if proof.mutant else "unproven", proof.requirement)
+    _note("", "", f"{time.perf_counter() - clock:.0f} s")
+    return build({**facts, **machine(), "started": journal.started}, table(), journal.rows)
+
+
+def _selection(options: argparse.Namespace) -> str:
+    words = [*options.classes, *options.only]
+    place, count = options.shard
+    return ", ".join(words or ["all"]) + (f"; shard {place} of {count}" if count > 1 else "")
+
+
+def _note(count: str, status: str, text: str) -> None:
+    print(f"{count:>8} {status:8} {text}", file=sys.stderr, flush=True)
+
+
+def _told(record: RecordOfMutants, out: Path) -> int:
+    print(f"Mutants of {record['environment']['base']}\n")
+    rows = [(r["name"], r["class"], _by(r), r["examples"], r["seconds"]) for r in record["mutants"]]
+    print(tabulate(rows, ("mutant", "class", "caught by", "examples", "seconds")))
+    print(f"\n{classes(record, 'simple')}")
+    missed = [row for row in record["mutants"] if row["status"] != CAUGHT]
+    caught = len(record["mutants"]) - len(missed)
+    print(f"\n{caught} of {len(record['mutants'])} mutants caught")
+    bare = told_unproven(record)
+    if record["requirements"] and bare:
+        print(f"{len(bare)} requirements caught none: {', '.join(bare)}")
+    for row in missed:
+        print(f"{row['status']}: {row['name']} {' '.join(row['requirements'])} {row['test']} {row['text']}".rstrip())
+    print(f"written: {out / FILE}, {out / PAGE}", file=sys.stderr)
     return 1 if missed else 0
 
 
-def _chosen(classes: list[str], only: list[str]) -> list[Mutant]:
-    for kind in classes:
-        if kind not in CLASSES:
-            raise unknown("class", kind, CLASSES)
-    if only:
-        return [named(name) for name in only]
-    return [m for m in table().values() if not classes or m.kind in classes]
+def _by(row: dict[str, Any]) -> str:
+    return ", ".join(row["requirements"]) if row["status"] == CAUGHT else row["status"].upper()
 
 
-def _run(chosen: list[Mutant], trials: Trials, jobs: int) -> dict[str, Result]:
-    results: dict[str, Result] = {}
-    for result in run_all(chosen, trials, jobs):
-        results[result.name] = result
-        done = f"{len(results)}/{len(chosen)}"
-        print(f"{done:>8} {result.status:8} {result.name} ({result.seconds:.1f} s)", file=sys.stderr, flush=True)
-    return results
-
-
-def _report(chosen: list[Mutant], results: dict[str, Result], base: str) -> str:
-    rows = []
-    for mutant in chosen:
-        result = results[mutant.name]
-        by = result.requirement if result.status == CAUGHT else result.status.upper()
-        rows.append((mutant.name, mutant.kind, by, result.examples, result.seconds))
-    totals = []
-    for kind in CLASSES:
-        of_kind = [results[m.name] for m in chosen if m.kind == kind]
-        if of_kind:
-            totals.append((kind, len(of_kind), sum(r.status == CAUGHT for r in of_kind)))
-    head = f"Mutants of {base}\n\n"
-    listed = tabulate(rows, ("mutant", "class", "caught by", "examples", "seconds"))
-    return head + listed + "\n\n" + tabulate(totals, ("class", "mutants", "caught"))
+def _shard(text: str) -> tuple[int, int]:
+    place, _, count = text.partition("/")
+    if not (place.isdecimal() and count.isdecimal() and 1 <= int(place) <= int(count)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not I/N with I from 1 to N")
+    return int(place), int(count)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,13 +133,19 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m gaugeblock_conformance.mutants",
         description="Run the suite against deliberately broken backends; every one must be caught.",
     )
-    parser.add_argument("--class", dest="classes", action="append", default=[], help="only mutants of this class")
-    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only this mutant")
-    parser.add_argument("--base", default="reference", help="the right backend that is broken (default: reference)")
-    parser.add_argument("--budget", default="standard", help="quick, standard (default) or thorough")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=0, help="processes (default: one per core)")
-    parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
+    add = parser.add_argument
+    add("--class", dest="classes", action="append", default=[], help="only mutants of this class")
+    add("--only", action="append", default=[], metavar="NAME", help="only this mutant")
+    add("--shard", type=_shard, default=(1, 1), metavar="I/N", help="only the I-th of N parts")
+    add("--base", default="reference", help="the right backend that is broken (default: reference)")
+    add("--budget", default="standard", help="quick, standard (default) or thorough")
+    add("--seed", type=int, default=0)
+    add("--jobs", type=int, default=0, help="processes (default: one per core)")
+    add("--out", type=Path, default=OUT, metavar="DIR", help=f"where journal, record and page go ({OUT})")
+    add("--resume", action="store_true", help="continue the run in DIR: mutants not yet caught are tried")
+    add("--proof", action="store_true", help="then look for a mutant that each other MUST requirement catches")
+    add("--merge", nargs="+", type=Path, metavar="RECORD", help="make one record of those of shards; run nothing")
+    add("--list", action="store_true", help="print the mutants and run nothing")
     return parser
 
 

@@ -7,35 +7,170 @@ import multiprocessing
 import signal
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from .. import budget as budgets
 from .. import discovery
+from ..problem import UsageProblem
 from .mutant import Mutant
-from .trial import CAUGHT, Result, ordered, run_trial
+from .proof import Proof, prove
+from .scout import Scouted, scout, usable
+from .table import named
+from .trial import CAUGHT, Result, run_trial
 
 CRASHED, TIMEOUT = "crashed", "timeout"
 
 
+class HarnessProblem(UsageProblem):
+    """The right backend did not survive a test of its own: nothing can be said of mutants."""
+
+    exit_status = 1
+
+
 @dataclass(frozen=True)
 class Trials:
-    """What every trial of a run has in common; ``timeout`` in seconds is for one mutant."""
+    """What every trial of a run has in common.
+
+    ``patience`` is in seconds for one test; areas with at least ``scouted_from`` mutants are scouted first.
+    """
 
     base: str
     budget: str = "standard"
     seed: int = 0
-    timeout: float = 600.0
+    patience: float = 240.0
+    scouted_from: int = 8
+
+
+@dataclass(frozen=True)
+class _Task:
+    """``kind`` is ``scout``, ``trial`` or ``prove``; ``name`` an area, a mutant or a requirement."""
+
+    kind: str
+    name: str
 
 
 @dataclass
 class _Running:
+    """A child: ``test``, of ``requirements``, is what it is at, and ``blameless`` whether the test holds for the right
+    backend, so that what happens now is the mutant's doing."""
+
     process: Any
     receiver: Connection
-    mutant: Mutant
+    task: _Task
     started: float
+    since: float
+    test: str = ""
+    requirements: tuple[str, ...] = ()
+    blameless: bool = False
+
+
+@dataclass
+class Children:
+    """Child processes and what is known of the tests so far."""
+
+    trials: Trials
+    jobs: int
+    note: Callable[[str], None] = lambda text: None
+    known: dict[str, Scouted] = field(default_factory=dict)
+    trusted: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        budgets.named(self.trials.budget)
+        right = discovery.load(discovery.resolve(self.trials.base))
+        usable(right)
+        # A forked child starts with the suite imported and out of the collector's sight; elsewhere it imports it again.
+        gc.collect()
+        gc.freeze()
+        start = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+        self._context: Any = multiprocessing.get_context(start)
+        self._areas: set[str] = set()
+
+    def run(self, mutants: Sequence[Mutant]) -> Iterator[Result]:
+        """The result of each mutant, as they come."""
+        counts = Counter(mutant.area for mutant in mutants)
+        self.scout([area for area, count in counts.items() if count >= self.trials.scouted_from])
+        for _, result in self._all([_Task("trial", mutant.name) for mutant in mutants]):
+            self.trusted |= {result.test} if result.verdict == "failed" else set()
+            yield result
+
+    def prove(self, requirements: Sequence[str]) -> Iterator[Proof]:
+        """A mutant that the tests of each requirement catch, if there is one."""
+        self.scout(list(dict.fromkeys(identifier.partition("/")[0] for identifier in requirements)))
+        for _, proof in self._all([_Task("prove", identifier) for identifier in requirements]):
+            yield proof
+
+    def scout(self, areas: Sequence[str]) -> None:
+        """Learn of all tests of ``areas`` what they do to the right backend."""
+        for task, found in self._all([_Task("scout", area) for area in areas if area not in self._areas]):
+            self._areas.add(task.name)
+            self.known.update(found)
+            self.note(f"{len(found)} tests of area {task.name} hold for {self.trials.base}")
+
+    def _all(self, tasks: Sequence[_Task]) -> Iterator[tuple[_Task, Any]]:
+        waiting, running = deque(tasks), list[_Running]()
+        try:
+            while waiting or running:
+                while waiting and len(running) < self.jobs:
+                    running.append(self._launch(waiting.popleft()))
+                wait([child.receiver for child in running], timeout=1.0)
+                for child in list(running):
+                    answer = self._attend(child)
+                    if answer is not None:
+                        running.remove(child)
+                        yield child.task, answer
+        finally:
+            for child in running:
+                child.process.kill()
+
+    def _launch(self, task: _Task) -> _Running:
+        receiver, sender = self._context.Pipe(duplex=False)
+        arguments = (sender, task, self.trials, self.known, frozenset(self.trusted))
+        process = self._context.Process(target=_child, args=arguments, daemon=True)
+        process.start()
+        sender.close()
+        now = time.perf_counter()
+        return _Running(process, receiver, task, now, now)
+
+    def _attend(self, child: _Running) -> Any:
+        """What the child answered, or what its silence or its end mean; None while it works."""
+        while child.receiver.poll():
+            try:
+                answer = child.receiver.recv()
+            except EOFError:
+                child.process.join()
+                code = child.process.exitcode
+                how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+                return self._lost(child, CRASHED, f"the process ended by {how}")
+            if not isinstance(answer, _At):
+                child.process.join()
+                return answer
+            child.test, child.requirements, child.blameless = answer.test, answer.requirements, answer.blameless
+            child.since = time.perf_counter()
+        if time.perf_counter() - child.since > self.trials.patience:
+            child.process.kill()
+            return self._lost(child, TIMEOUT, f"no verdict in {self.trials.patience:g} s")
+        return None
+
+    def _lost(self, child: _Running, how: str, text: str) -> Any:
+        if child.task.kind == "scout":
+            raise HarnessProblem(f"{self.trials.base} itself: {child.test}: {text}")
+        if child.task.kind == "prove":
+            return Proof(child.task.name, "", 0)
+        seconds = round(time.perf_counter() - child.started, 2)
+        status, verdict = (CAUGHT, how) if child.blameless else (how, "")
+        examples = 1 if child.blameless else 0
+        return Result(child.task.name, status, verdict, child.requirements, child.test, examples, 0, seconds, text)
+
+
+@dataclass(frozen=True)
+class _At:
+    test: str
+    requirements: tuple[str, ...]
+    blameless: bool
 
 
 def run_all(mutants: Sequence[Mutant], trials: Trials, jobs: int) -> Iterator[Result]:
@@ -43,62 +178,26 @@ def run_all(mutants: Sequence[Mutant], trials: Trials, jobs: int) -> Iterator[Re
 
     Raises:
         UsageProblem: an unknown budget or base, or a base that cannot be loaded.
+        HarnessProblem: the right backend ends or hangs in a test.
     """
-    budgets.named(trials.budget)
-    discovery.load(discovery.resolve(trials.base))
-    ordered("")
-    # A forked child starts with the suite imported and out of the collector's sight; elsewhere it imports it again.
-    gc.collect()
-    gc.freeze()
-    start = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
-    context = multiprocessing.get_context(start)
-    waiting, running, trusted = list(reversed(mutants)), list[_Running](), set[str]()
-    try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                running.append(_launch(context, waiting.pop(), trials, frozenset(trusted)))
-            wait([child.receiver for child in running], timeout=1.0)
-            for child in list(running):
-                result = _result(child, trials.timeout)
-                if result is not None:
-                    running.remove(child)
-                    trusted |= {result.test} if result.status == CAUGHT else set()
-                    yield result
-    finally:
-        for child in running:
-            child.process.kill()
+    return Children(trials, jobs).run(mutants)
 
 
-def _launch(context: Any, mutant: Mutant, trials: Trials, trusted: frozenset[str]) -> _Running:
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(sender, mutant.name, trials, trusted), daemon=True)
-    process.start()
-    sender.close()
-    return _Running(process, receiver, mutant, time.perf_counter())
-
-
-def _child(sender: Connection, name: str, trials: Trials, trusted: frozenset[str]) -> None:
-    from .table import named
-
+def _child(
+    sender: Connection, task: _Task, trials: Trials, known: dict[str, Scouted], trusted: frozenset[str]
+) -> None:
     warnings.simplefilter("ignore")
     right = discovery.load(discovery.resolve(trials.base))
-    sender.send(run_trial(right, named(name), budgets.named(trials.budget), trials.seed, trusted))
 
+    def at(test: str, requirements: tuple[str, ...] = (), blameless: bool = False) -> None:
+        sender.send(_At(test, requirements, blameless))
 
-def _result(child: _Running, timeout: float) -> Result | None:
-    """What the child said, or how it ended without a word; None while it runs."""
-    seconds = round(time.perf_counter() - child.started, 2)
-    if child.receiver.poll():
-        try:
-            result: Result = child.receiver.recv()
-        except EOFError:
-            child.process.join()
-            code = child.process.exitcode
-            text = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-            return Result(child.mutant.name, CRASHED, seconds=seconds, text=f"the process ended by {text}")
-        child.process.join()
-        return result
-    if seconds > timeout:
-        child.process.kill()
-        return Result(child.mutant.name, TIMEOUT, seconds=seconds, text=f"no verdict in {timeout:g} s")
-    return None
+    answer: Any
+    if task.kind == "scout":
+        answer = dict(scout(right, task.name, trials.seed, at))
+    elif task.kind == "prove":
+        answer = prove(right, task.name, trials.seed, known)
+    else:
+        budget = budgets.named(trials.budget)
+        answer = run_trial(right, named(task.name), budget, trials.seed, known, trusted, at)
+    sender.send(answer)

@@ -3,104 +3,105 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gaugeblock_spec import requirements as spec
-
-from .. import expectations
-from .. import requirement as registry
-from ..backend import Backend, MissingCapability, Unsupported
+from ..backend import Backend
 from ..budget import QUICK, Budget
 from ..requirement import TestCase
-from ..session import ConformanceError, Session
 from .mutant import Mutant, MutantBackend, MutantBroken
+from .scout import Known, concerns, key, usable, verdict
 
 CAUGHT, MISSED, BROKEN = "caught", "missed", "broken"
+# Told before a test is run: which, of which requirements, whether on the mutant and known to hold for the right one.
+At = Callable[[str, tuple[str, ...], bool], None]
 
 
 @dataclass(frozen=True)
 class Result:
-    """How a trial ended: ``requirement`` and ``test`` caught the mutant after ``examples``; ``text`` says how."""
+    """How a trial ended.
+
+    ``test``, of ``requirements``, caught the mutant by ``verdict`` at its ``examples``-th example, after ``tried``
+    examples of other tests; ``text`` says how.
+    """
 
     name: str
     status: str
-    requirement: str = ""
+    verdict: str = ""
+    requirements: tuple[str, ...] = ()
     test: str = ""
     examples: int = 0
+    tried: int = 0
     seconds: float = 0.0
     text: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "requirements": list(self.requirements)}
 
 
-def ordered(area: str) -> list[tuple[str, TestCase]]:
-    """All tests with the requirement they are run for: ``area`` before the others; in each the literal tests before
-    the drawn ones and these before the slow ones, else in the order of the spec."""
-    if not registry.tests():
-        registry.load_tests()
-    tests, seen = registry.tests(), set()
-    found: list[tuple[str, TestCase]] = []
-    for identifier in spec.load():
-        for case in tests.get(identifier, []):
-            if id(case) not in seen and not case.may_crash:
-                seen.add(id(case))
-                found.append((identifier, case))
-    return sorted(found, key=lambda item: (not item[0].startswith(f"{area}/"), item[1].effort))
+def run_trial(
+    right: Backend, mutant: Mutant, budget: Budget, seed: int, known: Known | None = None,
+    trusted: Collection[str] = (), at: At = lambda test, requirements, blameless: None,
+) -> Result:  # fmt: skip
+    """Try tests until one fails for the mutant and holds for the right backend (as ``known`` and ``trusted`` say, or as
+    it is tried).
 
-
-def run_trial(right: Backend, mutant: Mutant, budget: Budget, seed: int, trusted: Collection[str] = ()) -> Result:
-    """Try tests until one fails for the mutant and holds for the right backend (``trusted`` ones are known to).
-
-    Drawn tests of an area are all tried at the quick budget before they are at a larger ``budget``.
+    A test at the quick budget that is known to call nothing the mutant answers is left out: it would say of the mutant
+    what it says of the right backend.
     """
-    started, examples = time.perf_counter(), 0
+    known = known or {}
+    started, tried = time.perf_counter(), 0
     backend = MutantBackend(right, mutant)
-    for identifier, case, effort in _attempts(mutant.area, right, budget):
-        error: ConformanceError | None
-        test = f"{case.module.rpartition('.')[2]}.{case.name} ({effort.name})"
+    for case, effort in _attempts(mutant, right, budget, known):
+        test = f"{key(case)} ({effort.name})"
+        holds = test in trusted or (effort is QUICK and key(case) in known)
+        at(test, case.ids, holds)
         try:
-            error, tried = _verdict(backend, case, effort, seed)
+            error, examples = verdict(backend, case, effort, seed, mutant)
         except MutantBroken as broken:
-            return Result(mutant.name, BROKEN, identifier, test, examples, _since(started), str(broken))
+            return Result(mutant.name, BROKEN, "", case.ids, test, 0, tried, _since(started), str(broken))
         except Exception as crash:
             text = f"the test crashed: {type(crash).__name__}: {crash}"
-            return Result(mutant.name, BROKEN, identifier, test, examples, _since(started), text)
-        examples += tried
-        if error is not None and (test in trusted or _verdict(right, case, effort, seed)[0] is None):
-            return Result(mutant.name, CAUGHT, identifier, test, examples, _since(started), error.message)
-    return Result(mutant.name, MISSED, examples=examples, seconds=_since(started))
+            return Result(mutant.name, BROKEN, "", case.ids, test, 0, tried, _since(started), text)
+        if error is not None:
+            at(test, case.ids, False)
+            if holds or verdict(right, case, effort, seed, mutant)[0] is None:
+                text = error.message
+                return Result(mutant.name, CAUGHT, "failed", case.ids, test, examples, tried, _since(started), text)
+        tried += examples
+    return Result(mutant.name, MISSED, tried=tried, seconds=_since(started))
 
 
-def _attempts(area: str, right: Backend, budget: Budget) -> Iterator[tuple[str, TestCase, Budget]]:
-    file = expectations.shipped(right.name, right.version)
-    broken = expectations.read(file, spec.load(), right.device).expected if file is not None else {}
-    possible = [
-        (i, case)
-        for i, case in ordered(area)
-        if i not in broken and all(name in right.capabilities for name in case.needs)
-    ]
+def _attempts(mutant: Mutant, right: Backend, budget: Budget, known: Known) -> Iterator[tuple[TestCase, Budget]]:
+    """Tests of the mutant's area, then the others; of each the quick ones first, and the long ones last."""
+    more = budget.examples > QUICK.examples
+    tests = usable(right)
     for own in (True, False):
-        tests = [(i, case) for i, case in possible if i.startswith(f"{area}/") is own]
-        if budget.examples > QUICK.examples:
-            yield from ((i, case, QUICK) for i, case in tests)
-            tests = [(i, case) for i, case in tests if case.effort]
-        yield from ((i, case, budget) for i, case in tests)
+        cases = [case for identifier, case in tests if identifier.startswith(f"{mutant.area}/") is own]
+        short, drawn, long = (
+            [case for case in cases if case.effort in kinds] for kinds in ((0, 1), (1,), (2,))
+        )  # fmt: skip
+        calling, _ = _ranked(mutant, short, known)
+        yield from ((case, QUICK) for case in calling)
+        further, rest = _ranked(mutant, drawn, known) if more else ([], [])
+        yield from ((case, budget) for case in further)
+        calling, others = _ranked(mutant, long, known)
+        yield from ((case, QUICK) for case in calling)
+        yield from ((case, budget) for case in (*rest, *calling, *others) if more)
 
 
-def _verdict(backend: Any, case: TestCase, budget: Budget, seed: int) -> tuple[ConformanceError | None, int]:
-    """The failure of one test, if it fails, and how many examples it tried."""
-    session = Session(backend, budget, seed)
-    session.shrink = False
-    try:
-        case.function(session)
-    except (MissingCapability, Unsupported):
-        return None, session.outcome.examples
-    except ConformanceError as error:
-        return error, session.outcome.examples + 1
-    return None, session.outcome.examples
+def _ranked(mutant: Mutant, cases: list[TestCase], known: Known) -> tuple[list[TestCase], list[TestCase]]:
+    """Of the tests that the right backend holds, those that call what the mutant answers, and the others; the fastest
+    first, and where nothing is known, those of literals before the others."""
+    found: tuple[list[tuple[int, float, TestCase]], list[tuple[int, float, TestCase]]] = ([], [])
+    for case in cases:
+        scouted = known.get(key(case))
+        if scouted is None or scouted.holds:
+            idle = scouted is not None and not concerns(mutant, scouted)
+            found[idle].append((case.effort, 0.0 if scouted is None else scouted.seconds, case))
+    calling, others = ([case for *_, case in sorted(part, key=lambda item: item[:2])] for part in found)
+    return calling, others
 
 
 def _since(started: float) -> float:

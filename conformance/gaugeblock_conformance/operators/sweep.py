@@ -28,7 +28,7 @@ def sweep(
     failure is made simpler, byte by byte, and raised.
     """
     count = max(2, round(s.budget.examples * weight))
-    for name in names:
+    for name in s.in_order(names):
         random = np.random.default_rng((s.seed, zlib.crc32(f"{body.__name__}/{name}".encode())))
         for k in range(count):
             code = bytes(length) if k == 0 and count > _FEW else random.bytes(length)

@@ -107,6 +107,22 @@ class Fallback(Healthy):
         return "fallback" if operator == "clone" else "native"
 
 
+class PartlyWrong(Healthy):
+    """Negates int8 wrongly, ends the process on ``abs``, refuses ``sin``, and takes ``maximum`` from elsewhere."""
+
+    def support(self, operator: str) -> str:
+        return "fallback" if operator == "maximum" else "native"
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        if operator == "abs":
+            os.abort()
+        if operator == "sin":
+            raise RuntimeError("no sin here")
+        if operator == "neg" and args[0].dtype == "int8":
+            return args[0].copy()
+        return super().call(operator, *args, **kwargs)
+
+
 class Chatty(Healthy):
     """Prints and reads where the protocol's pipes are."""
 

@@ -1,0 +1,110 @@
+"""What each test does to the right backend: whether it holds, which operators it calls, how long it takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gaugeblock_spec import requirements as spec
+
+from .. import expectations
+from .. import requirement as registry
+from ..backend import Backend, MissingCapability, Unsupported
+from ..budget import QUICK, Budget
+from ..requirement import TestCase
+from ..session import ConformanceError, Session
+from .mutant import OBSERVERS, Mutant
+
+
+@dataclass(frozen=True)
+class Scouted:
+    """One test at the quick budget on the right backend."""
+
+    holds: bool
+    operators: frozenset[str]
+    seconds: float
+
+
+# Test -> what is known of it.
+Known = Mapping[str, Scouted]
+
+
+def key(case: TestCase) -> str:
+    """``area.module.test``."""
+    return ".".join((*case.module.split(".")[-2:], case.name))
+
+
+def usable(right: Backend, areas: tuple[str, ...] = ()) -> list[tuple[str, TestCase]]:
+    """Each test with the first requirement that it checks: those whose capabilities the right backend has, that it is
+    not expected to fail, and that are not likely to end the process; of all areas, or of these."""
+    if not registry.tests():
+        registry.load_tests()
+    file = expectations.shipped(right.name, right.version)
+    broken = expectations.read(file, spec.load(), right.device).expected if file is not None else {}
+    tests, seen = registry.tests(), set()
+    found: list[tuple[str, TestCase]] = []
+    for identifier in spec.load():
+        for case in tests.get(identifier, []):
+            if id(case) in seen or case.may_crash or identifier in broken:
+                continue
+            seen.add(id(case))
+            if all(name in right.capabilities for name in case.needs):
+                found.append((identifier, case))
+    return [(i, case) for i, case in found if not areas or i.partition("/")[0] in areas]
+
+
+def scout(right: Backend, area: str, seed: int, at: Callable[[str], None]) -> Iterator[tuple[str, Scouted]]:
+    """Every usable test of ``area``, as they are run; ``at`` is told of each before."""
+    backend = _Listening(right)
+    for _, case in usable(right, (area,)):
+        at(key(case))
+        backend.heard = set()
+        started = time.perf_counter()
+        holds = verdict(backend, case, QUICK, seed)[0] is None
+        yield key(case), Scouted(holds, frozenset(backend.heard), time.perf_counter() - started)
+
+
+def verdict(
+    backend: Any, case: TestCase, budget: Budget, seed: int, mutant: Mutant | None = None
+) -> tuple[ConformanceError | None, int]:
+    """The failure of one test, if it fails, and how many examples it tried, the failing one included; operators that
+    the mutant breaks come first where a test goes over many."""
+    session = Session(backend, budget, seed)
+    session.shrink = False
+    session.foremost = () if mutant is None else mutant.operators
+    try:
+        case.function(session)
+    except (MissingCapability, Unsupported):
+        return None, session.outcome.examples
+    except ConformanceError as error:
+        return error, session.outcome.examples + 1
+    return None, session.outcome.examples
+
+
+def concerns(mutant: Mutant, scouted: Scouted) -> bool:
+    """Whether the test calls anything that the mutant answers."""
+    names = set(mutant.operators)
+    if "*" in names or names & OBSERVERS:
+        return True
+    for operator in scouted.operators:
+        space = f"{operator.partition('::')[0]}::" if "::" in operator else operator
+        if operator in names or operator.partition(".")[0] in names or space in names:
+            return True
+    return False
+
+
+class _Listening:
+    """``right``, with the names of the operators called in ``heard``."""
+
+    def __init__(self, right: Backend) -> None:
+        self._right = right
+        self.heard: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._right, name)
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        self.heard.add(operator)
+        return self._right.call(operator, *args, **kwargs)

@@ -1,0 +1,148 @@
+"""One operator in one dtype: a few calls, and whether the backend takes them and gives what the row says."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from gaugeblock_spec import operators
+
+from ..backend import Array, Unsupported
+from ..failure import ConformanceError
+from ..iteration.samples import settled
+from ..operators.calls import OperatorCall, schema_arguments
+from ..operators.coverage import costly, shaped, swept
+from ..operators.drawing import CODE_LENGTH, draw, drawable
+from ..operators.judging import expected, judge
+from ..operators.points import POINTED, judge_points
+from ..oracles.agreement import expect_pointwise
+from ..oracles.integers import DivisionByZero
+from ..oracles.moves import Undefined
+from ..oracles.pointwise import expected as expected_elements
+from ..oracles.pointwise import operators_with_oracle
+from ..oracles.promotion import CORE
+from ..session import Session
+from .examples import EXAMPLES
+
+# A call that can be made and judged.
+Attempt = Callable[[Session], None]
+
+CALLS = 3
+_CODES = 12
+# Rows of which one bound at least must be given, and rows whose numbers alone decide the dtype.
+_BOUNDED = ("clamp.Tensor",)
+_OF_NUMBERS = ("where.Scalar",)
+# What NumPy calls the dtypes of Python's numbers.
+_DEFAULTS = {"bool": np.bool_, "int64": np.int64, "float32": np.float64, "complex64": np.complex128}
+
+
+def cells() -> list[tuple[str, str]]:
+    """Every operator with each of its dtypes, in the order of the table."""
+    return [(name, dtype) for name, row in operators.load().items() for dtype in CORE if dtype in row.dtypes]
+
+
+def check(session: Session, operator: str, dtype: str) -> None:
+    """Make some calls; the figure ``calls`` of the outcome says how many.
+
+    Raises:
+        ConformanceError: a result is wrong, or a call is refused although another is not.
+        Unsupported: the backend takes none of the calls, or there is none that can be judged (``calls`` is 0).
+    """
+    refused: list[ConformanceError] = []
+    calls = 0
+    for attempt in _attempts(operator, dtype, session.seed):
+        calls += 1
+        try:
+            session.run_example(attempt, {})
+        except ConformanceError as error:
+            if error.__cause__ is None:
+                raise
+            refused.append(error)
+    session.outcome.figures["calls"] = calls
+    session.outcome.operators = {operator}
+    if session.outcome.examples:
+        if refused:
+            raise refused[0]
+        return
+    reasons = [error.message for error in refused] or list(session.outcome.unsupported.values())
+    session.outcome.unsupported.clear()
+    raise Unsupported(f"{operator}: {reasons[0] if reasons else 'no call of it can be judged'}")
+
+
+def _attempts(operator: str, dtype: str, seed: int) -> Iterator[Attempt]:
+    if operator in EXAMPLES:
+        yield lambda s: EXAMPLES[operator](s, dtype)
+    elif operator in costly() and dtype in POINTED:
+        yield lambda s: judge_points(s, operator, dtype)
+    elif operator in operators_with_oracle() and drawable(operator):
+        yield from _pointwise(operator, dtype, seed)
+    elif operator in swept() or operator in shaped():
+        yield from _of_a_row(operator, dtype, seed)
+
+
+def _codes(operator: str, dtype: str, seed: int) -> Iterator[tuple[bytes, int]]:
+    """Codes of calls, the simplest first, and how many dims * stands for in them at least."""
+    random = np.random.default_rng((seed, zlib.crc32(f"support/{operator}/{dtype}".encode())))
+    yield bytes(CODE_LENGTH), 1
+    for _ in range(_CODES):
+        yield random.bytes(CODE_LENGTH), 0
+
+
+def _calls(operator: str, dtype: str, seed: int, defined: Callable[[OperatorCall], bool]) -> Iterator[OperatorCall]:
+    """A few calls whose result is defined."""
+    made = 0
+    for code, least in _codes(operator, dtype, seed):
+        call = draw(operator, code, dtype, least=least)
+        if made < CALLS and defined(call):
+            made += 1
+            yield call
+
+
+def _of_a_row(operator: str, dtype: str, seed: int) -> Iterator[Attempt]:
+    def attempt(s: Session, call: OperatorCall) -> None:
+        positional, keywords = call.bind(s.build)
+        judge(s, call, s.call(operator, *positional, **keywords))
+
+    def defined(call: OperatorCall) -> bool:
+        try:
+            expected(call)
+        except (Undefined, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            return False
+        return True
+
+    for call in _calls(operator, dtype, seed, defined):
+        yield partial(attempt, call=call)
+
+
+def _pointwise(operator: str, dtype: str, seed: int) -> Iterator[Attempt]:
+    def parts(call: OperatorCall) -> tuple[list[Array | None], dict[str, Any], str]:
+        """Elements in the order of the schema, None for a tensor left out, numbers, and the dtype computed in."""
+        names = [a.name for a in schema_arguments(operator) if a.base_type == "Tensor"]
+        arrays = [call.arguments[n].array if call.arguments.get(n) is not None else None for n in names]
+        numbers, joined = settled({n: v for n, v in call.arguments.items() if n not in names}, call.dtype)
+        return arrays, numbers, joined
+
+    def attempt(s: Session, call: OperatorCall) -> None:
+        arrays, numbers, joined = parts(call)
+        for name, value in numbers.items():
+            call = call.with_argument(name, value)
+        positional, keywords = call.bind(s.build)
+        y = s.call(operator, *positional, **keywords)
+        expect_pointwise(s, y, operator, arrays, joined, **numbers)
+
+    def defined(call: OperatorCall) -> bool:
+        arrays, numbers, joined = parts(call)
+        if operator in _BOUNDED and not any(a is not None for a in arrays[1:]):
+            return False
+        try:
+            expected_elements(operator, arrays, joined, **numbers)
+        except (DivisionByZero, LookupError, TypeError, ValueError):
+            return False
+        natural = np.result_type(*map(type, numbers.values())) if numbers else None
+        return operator not in _OF_NUMBERS or (dtype in _DEFAULTS and natural == _DEFAULTS[dtype])
+
+    for call in _calls(operator, dtype, seed, defined):
+        yield partial(attempt, call=call)
