@@ -1,0 +1,170 @@
+"""Any namespace of the Python array API standard as a backend: ``array_api:MODULE`` on the command line.
+
+An operator is offered as far as the standard documents what the spec says (:mod:`.array_api_table`); the values that it
+leaves open (:mod:`.array_api_limits`) are reported as not offered. Of strides, storages and views the standard says
+nothing, so these capabilities are not listed. It names no classes of exceptions either: a refusal counts as any.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Unsupported, dtype_name
+from ..dialect import Dialect
+from . import array_api_limits as limits
+from .array_api_dialect import ArrayApiDialect
+from .array_api_python import KINDS, PROTOCOLS, indexed
+from .array_api_table import STANDARD
+from .expressions import Expression
+
+Function = Callable[..., Any]
+
+CAPABILITIES = frozenset("core reduce bitwise complex index.adv matmul sort".split())
+
+
+class Refusal(RuntimeError, ValueError, TypeError, IndexError, OverflowError):
+    """A library's exception, whatever its class: the standard names none."""
+
+    @classmethod
+    def of(cls, error: Exception) -> Refusal:
+        return cls(f"{type(error).__name__}: {error}")
+
+
+class ArrayApiBackend:
+    """A backend over ``namespace``. A subclass narrows or widens capabilities, tables and limits.
+
+    ``tables``: the later goes before the earlier; ``lacks``: operators of theirs that the library does not have.
+    ``promotes``: operands of several dtypes follow documented rules like the spec's. ``clips_slices``: bounds of slices
+    may lie outside. ``checks_indices``: indices outside are documented to raise.
+    """
+
+    capabilities = CAPABILITIES
+    tables: tuple[Mapping[str, Expression], ...] = (STANDARD,)
+    lacks: frozenset[str] = frozenset()
+    promotes = False
+    clips_slices = False
+    checks_indices = False
+    has_data = True
+
+    def __init__(self, namespace: Any, name: str | None = None, setup: str | None = None) -> None:
+        self.namespace = namespace
+        self.name = name or namespace.__name__
+        package = importlib.import_module(namespace.__name__.split(".")[0])
+        self.version = str(getattr(package, "__version__", "unknown"))
+        self.device = "cpu"
+        self.table: dict[str, Expression] = {
+            operator: row for table in self.tables for operator, row in table.items() if operator not in self.lacks
+        }
+        names = [name for name in (*NUMPY_NAMES, "bfloat16") if hasattr(namespace, name)]
+        if not {"float16", "bfloat16"} <= set(names):
+            names = [name for name in names if name not in ("float16", "bfloat16")]
+        self.dtypes: dict[str, Any] = {name: getattr(namespace, name) for name in names}
+        self.dialect: Dialect = ArrayApiDialect(self.table, setup or f"import {namespace.__name__} as xp")
+        self._functions: dict[str, Function] = {}
+
+    @cached_property
+    def defaults_fit(self) -> bool:
+        """Whether tensors made without a dtype have the spec's: float32 and int64."""
+        made = (self.namespace.zeros(1), self.namespace.arange(1))
+        return [self.dtype(x) for x in made] == ["float32", "int64"]
+
+    def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
+        if requires_grad:
+            raise Unsupported("requires_grad", f"{self.name} has no tensors that ask for gradients")
+        return self.namespace.asarray(array, dtype=self.native(dtype_name(array.dtype)), copy=True)
+
+    def to_numpy(self, tensor: Any) -> Array:
+        return np.array(tensor)
+
+    def native(self, name: str) -> Any:
+        """The library's dtype of this name. Raises Unsupported where it has none."""
+        found = self.dtypes.get(name)
+        if found is None:
+            raise Unsupported(name, f"{self.name} has no such dtype")
+        return found
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        for value in kwargs.values():
+            if type(value) in (Layout, MemoryFormat):
+                raise Unsupported(operator, f"{self.name} has no layouts and memory formats")
+        if kwargs.get("out") is not None:
+            raise Unsupported(operator, f"{self.name} has no out=")
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                return self.finished(self._run(operator, args, kwargs))
+        except (Unsupported, MemoryError):
+            raise
+        except NotImplementedError as error:
+            raise Unsupported(operator, f"not implemented by {self.name}: {error}") from None
+        except Exception as error:
+            raise Refusal.of(error) from error
+
+    def finished(self, result: Any) -> Any:
+        """What a call gave, as the suite may see it: scalars of NumPy's as arrays; a lazy library computes here."""
+        if isinstance(result, tuple | list):
+            return type(result)([self.finished(item) for item in result]) if type(result) in (tuple, list) else result
+        return self.namespace.asarray(result) if isinstance(result, np.generic) else result
+
+    def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if operator in PROTOCOLS:
+            if kwargs:
+                raise Unsupported(operator, "not in this form")
+            limits.check(self, operator, dict(enumerate(args)), KINDS.get(operator, "buifc"))
+            return PROTOCOLS[operator](self, *args)
+        if operator == "__getitem__":
+            return indexed(self, *args)
+        expression = self.table.get(operator)
+        if expression is None:
+            raise Unsupported(operator)
+        bound = expression.bind(args, kwargs)
+        limits.check(self, operator, bound, expression.kinds)
+        function = self._functions.get(operator)
+        if function is None:
+            function = self._functions[operator] = expression.function(self.namespace)
+        return function(**{k: self.native(v) if type(v) is DType else v for k, v in bound.items()})
+
+    def is_array(self, value: Any) -> bool:
+        """Whether a value is one of the library's arrays."""
+        return hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, np.generic)
+
+    def shape(self, tensor: Any) -> Sequence[int]:
+        return tuple(int(n) for n in tensor.shape)
+
+    def dtype(self, tensor: Any) -> str:
+        return next((name for name, dtype in self.dtypes.items() if tensor.dtype == dtype), str(tensor.dtype))
+
+    def strides(self, tensor: Any) -> Sequence[int]:
+        raise Unsupported("strides", "the array API standard shows none")
+
+    def storage_offset(self, tensor: Any) -> int:
+        raise Unsupported("storage_offset", "the array API standard shows none")
+
+    def storage_id(self, tensor: Any) -> Any:
+        raise Unsupported("storage_id", "the array API standard shows no storages")
+
+    def storage_nbytes(self, tensor: Any) -> int:
+        raise Unsupported("storage_nbytes", "the array API standard shows no storages")
+
+    def data_ptr(self, tensor: Any) -> int:
+        raise Unsupported("data_ptr", "the array API standard shows no addresses")
+
+
+class NamespaceBackend(ArrayApiBackend):
+    """``array_api:MODULE``: the namespace ``MODULE``, such as ``array_api:numpy``.
+
+    Raises:
+        ValueError: no module is named.
+        ImportError: there is no such module.
+    """
+
+    def __init__(self, device: str = "") -> None:
+        if not device:
+            raise ValueError("array_api needs a module with the standard's functions, as in array_api:numpy")
+        super().__init__(importlib.import_module(device), f"array_api.{device}")

@@ -1,0 +1,199 @@
+"""Operators of the spec as calls of another library: facts as text, ``sum(self, axis=dim, keepdims=keepdim)``.
+
+A line of a table names an operator, the kinds of dtypes that the library documents the same semantics for, and a Python
+expression over the arguments of the operator's schema. Every other name is looked up in the library's namespace.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from gaugeblock_spec import operators
+from gaugeblock_spec.schema import Argument
+
+from ..backend import Unsupported
+from ..operators.calls import schema_arguments
+
+_BUILTINS = frozenset({"tuple", "len", "isinstance", "int", "range"})
+
+
+@dataclass(frozen=True)
+class Expression:
+    """One line of a table. ``kinds``: letters of b u i f c (bool, unsigned, signed, floating, complex)."""
+
+    operator: str
+    kinds: str
+    text: str
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The arguments of the operator's schema."""
+        return schema_arguments(self.operator)
+
+    @property
+    def used(self) -> frozenset[str]:
+        """Names of the arguments that the expression speaks of."""
+        known = {a.name for a in self.arguments}
+        return frozenset(n.id for n in ast.walk(_parsed(self.text)) if isinstance(n, ast.Name) and n.id in known)
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """Dotted names that must be in the namespace."""
+        finder = _Paths({a.name for a in self.arguments})
+        finder.visit(_parsed(self.text))
+        return frozenset(finder.found)
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Every argument that the expression uses, by name.
+
+        Raises:
+            Unsupported: the call does not fit the schema, or gives an argument that the library has no place for.
+        """
+        declared = self.arguments
+        given = _positional(self.operator, declared, args)
+        known = {a.name for a in declared}
+        for name, value in kwargs.items():
+            if name not in known or name in given:
+                raise Unsupported(self.operator, f"no argument {name!r} in this adapter's form of it")
+            given[name] = value
+        for argument in declared:
+            if argument.name not in given:
+                if argument.default is None and argument.name in self.used:
+                    raise Unsupported(self.operator, f"argument {argument.name!r} is missing")
+                given[argument.name] = None if argument.default is None else argument.default_value
+            elif argument.name not in self.used and not _is_default(argument, given[argument.name]):
+                raise Unsupported(self.operator, f"argument {argument.name!r} is not offered")
+        return {a.name: _in_form(a, given[a.name]) for a in declared if a.name in self.used}
+
+    def function(self, namespace: Any) -> Callable[..., Any]:
+        """The expression as a function of the arguments' names.
+
+        Raises:
+            Unsupported: the namespace lacks a function.
+        """
+        for path in self.functions:
+            if at_path(namespace, path) is None:
+                raise Unsupported(self.operator, f"the library has no {path}")
+        body = _Qualified({a.name for a in self.arguments}, "xp").visit(ast.parse(self.text, mode="eval"))
+        names = ", ".join(sorted(self.used))
+        code = f"lambda {names}: {ast.unparse(body)}"
+        made: Callable[..., Any] = eval(compile(code, f"<{self.operator}>", "eval"), {"xp": namespace})
+        return made
+
+    def written(self, alias: str, literals: Mapping[str, str], given: frozenset[str]) -> str:
+        """The call as a line of source; arguments that were left out are left out here if nothing depends on them."""
+        tree = ast.parse(self.text, mode="eval")
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call):
+                call.keywords = [k for k in call.keywords if not _left_out(k.value, given, literals)]
+        body = _Qualified({a.name for a in self.arguments}, alias).visit(tree)
+        return ast.unparse(_Filled(literals).visit(body))
+
+
+def table(text: str) -> dict[str, Expression]:
+    """The expressions of a table by operator: ``operator kinds expression`` per line, ``#`` for notes."""
+    found = {}
+    for line in text.strip().splitlines():
+        if line.strip() and not line.lstrip().startswith("#"):
+            operator, kinds, expression = line.split(maxsplit=2)
+            if operator not in operators.load():
+                raise LookupError(f"no operator {operator!r} in the spec")
+            found[operator] = Expression(operator, kinds, expression)
+    return found
+
+
+def at_path(namespace: Any, path: str) -> Any:
+    """What a namespace has at a dotted path, None for nothing."""
+    for part in path.split("."):
+        namespace = getattr(namespace, part, None)
+    return namespace
+
+
+@cache
+def _parsed(text: str) -> ast.Expression:
+    return ast.parse(text, mode="eval")
+
+
+def _positional(operator: str, declared: tuple[Argument, ...], args: tuple[Any, ...]) -> dict[str, Any]:
+    places = [a for a in declared if not a.kwarg_only]
+    if len(args) > len(places) and places and places[-1].is_list:
+        head = len(places) - 1
+        args = (*args[:head], tuple(args[head:]))
+    elif len(args) == len(places) and places and places[-1].is_list and isinstance(args[-1], int):
+        args = (*args[:-1], (args[-1],))
+    if len(args) > len(places):
+        raise Unsupported(operator, f"{len(args)} positional arguments in this adapter's form of it")
+    return {argument.name: value for argument, value in zip(places, args, strict=False)}
+
+
+def _is_default(argument: Argument, value: Any) -> bool:
+    default = None if argument.default is None else argument.default_value
+    return value is None or (type(value) is type(default) and value == default)
+
+
+def _in_form(argument: Argument, value: Any) -> Any:
+    """Lists as tuples, one number for a list of them as such; no dims for ``dim`` are None, which stands for all."""
+    if argument.is_list and isinstance(value, list | tuple | int) and not isinstance(value, bool):
+        value = (value,) if isinstance(value, int) else tuple(value)
+    return None if argument.name == "dim" and value == () else value
+
+
+def _left_out(node: ast.expr, given: frozenset[str], literals: Mapping[str, str]) -> bool:
+    return isinstance(node, ast.Name) and node.id not in given and literals.get(node.id) in ("None", "False")
+
+
+class _Paths(ast.NodeVisitor):
+    """Collects dotted names that start at no argument."""
+
+    def __init__(self, arguments: set[str]) -> None:
+        self._own = arguments
+        self.found: set[str] = set()
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        path = _dotted(node)
+        if path is None:
+            self.generic_visit(node)
+        elif path.split(".")[0] not in self._own:
+            self.found.add(path)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if node.id not in self._own and node.id not in _BUILTINS:
+            self.found.add(node.id)
+
+
+class _Qualified(ast.NodeTransformer):
+    """Puts the namespace's name before the names that are its own."""
+
+    def __init__(self, arguments: set[str], alias: str) -> None:
+        self._own = arguments
+        self._alias = alias
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self._own or (node.id in _BUILTINS and hasattr(builtins, node.id)):
+            return node
+        return ast.Attribute(ast.Name(self._alias, ast.Load()), node.id, ast.Load())
+
+
+class _Filled(ast.NodeTransformer):
+    """Puts source text in the place of arguments."""
+
+    def __init__(self, literals: Mapping[str, str]) -> None:
+        self._literals = literals
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        text = self._literals.get(node.id)
+        return node if text is None else ast.parse(text, mode="eval").body
+
+
+def _dotted(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        head = _dotted(node.value)
+        return None if head is None else f"{head}.{node.attr}"
+    return None

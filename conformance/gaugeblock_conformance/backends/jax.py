@@ -1,0 +1,42 @@
+"""JAX on a CPU: ``jax.numpy`` with 64-bit dtypes switched on."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from ..backend import Array, Unsupported
+from .array_api import CAPABILITIES, ArrayApiBackend
+
+
+class JaxBackend(ArrayApiBackend):
+    """The installed JAX.
+
+    Arrays cannot be written to, gradients belong to functions and not to arrays, and random numbers to keys: so there
+    are neither in-place operators nor autograd nor generators. Slices are clipped, as documented.
+
+    Raises:
+        ValueError: a device other than ``"cpu"``.
+    """
+
+    capabilities = CAPABILITIES | {"half", "promote"}
+    promotes = True
+    clips_slices = True
+    checks_indices = True
+
+    def __init__(self, device: str = "cpu") -> None:
+        if device != "cpu":
+            raise ValueError(f"jax: device must be 'cpu', not {device!r}")
+        jax = importlib.import_module("jax")
+        jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_enable_x64", True)
+        setup = "import jax; jax.config.update('jax_enable_x64', True)\nimport jax.numpy as xp"
+        super().__init__(importlib.import_module("jax.numpy"), "jax", setup)
+        self._device_put = jax.device_put
+
+    def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
+        if requires_grad:
+            raise Unsupported("requires_grad", "JAX differentiates functions, not what becomes of an array")
+        return self._device_put(np.array(array))
