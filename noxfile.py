@@ -75,6 +75,13 @@ def report(session: nox.Session) -> None:
 
 
 @nox.session
+def site(session: nox.Session) -> None:
+    """``nox -s site -- [--out DIR]``: the spec, the scoreboard, deviations and benchmarks as pages (site/)."""
+    session.install(".")
+    session.run("gaugeblock", "site", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """``nox -s bench -- [torch]``: the engine's speed as ratios to a peer, interleaved in one process."""
     arguments = session.posargs or ["torch"]
