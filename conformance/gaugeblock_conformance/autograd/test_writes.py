@@ -170,6 +170,22 @@ def test_writes_to_unrecorded_views(s: Session, place: int, kind: int, inside: b
     s.expect_values(y, 2 * X)
 
 
+@requirement("autograd/unrecorded-view-of-a-plain-tensor-cannot-be-written-recorded")
+@forall(place=PLACES, further=hs.booleans(), late=hs.booleans())
+def test_recorded_writes_to_unrecorded_plain_views(s: Session, place: int, further: bool, late: bool) -> None:
+    x = s.tensor(X)
+    with entered(s.call, NoGrad()):
+        v, _ = view_of(s, x, place)
+        if further and not late:
+            v = s.call("unsqueeze", v, 0)
+    if further and late:
+        v = s.call("unsqueeze", v, 0)
+    s.call("mul_.Scalar", v, 1)
+    s.expect_raises(RuntimeError, "mul_.Tensor", v, leaf(s, np.array(3.0)))
+    s.expect_values(x, X)
+    s.expect(s.call("requires_grad", x), False, "requires_grad of the tensor")
+
+
 @requirement("autograd/view-that-cannot-follow-its-base-raises")
 @forall(several=hs.booleans(), place=PLACES, kind=KINDS)
 def test_views_that_cannot_follow(s: Session, several: bool, place: int, kind: int) -> None:

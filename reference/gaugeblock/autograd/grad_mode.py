@@ -9,9 +9,32 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..core.errors import type_error
-from ..dispatch.state import STATE
+from ..dispatch.state import SPECIAL_VIEWS, STATE
+from ..memory.storage import new_object
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Unrecorded:
+    """Held by a thread whose user wished that nothing is recorded; views are special until guards and thread let go."""
+
+    __slots__ = ()
+
+    def __del__(self, leave: Callable[[], None] = SPECIAL_VIEWS.pop) -> None:
+        leave()
+
+
+def _entered(mode: bool) -> tuple[bool, object]:
+    """What this thread's mode was before it became `mode`."""
+    held = STATE.unrecorded
+    before = STATE.grad, held
+    STATE.grad = mode
+    if mode:
+        STATE.unrecorded = None
+    elif held is None:
+        SPECIAL_VIEWS.append(None)
+        STATE.unrecorded = new_object(_Unrecorded)
+    return before
 
 
 class GradMode:
@@ -20,17 +43,16 @@ class GradMode:
     mode: bool
 
     def __init__(self) -> None:
-        self._before: list[bool] = []
+        self._before: list[tuple[bool, object]] = []
 
     def __enter__(self) -> Self:
-        self._before.append(STATE.grad)
-        STATE.grad = self.mode
+        self._before.append(_entered(self.mode))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        STATE.grad = self._before.pop()
+        STATE.grad, STATE.unrecorded = self._before.pop()
 
     def clone(self) -> GradMode:
         """A fresh guard of the same mode."""
@@ -82,10 +104,10 @@ class no_grad(GradMode):
     mode = False
 
     def __new__(cls, orig_func: F | None = None) -> Any:
-        return super().__new__(cls) if orig_func is None else cls()(orig_func)
+        return new_object(cls) if orig_func is None else cls()(orig_func)
 
     def __init__(self, orig_func: Callable[..., Any] | None = None) -> None:
-        super().__init__()
+        self._before = []
 
 
 class enable_grad(no_grad):
@@ -104,9 +126,8 @@ class set_grad_enabled(GradMode):
         if not isinstance(mode, bool):
             type_error("set_grad_enabled", "mode", mode, "bool")
         self.mode = mode
-        self._before = [STATE.grad]
+        self._before = [_entered(mode)]
         self._fresh = True
-        STATE.grad = mode
 
     def __enter__(self) -> Self:
         if self._fresh:
@@ -124,7 +145,7 @@ class set_grad_enabled(GradMode):
         """`function` run in this mode; the mode of the caller is what it was before."""
         if self._fresh:
             self._fresh = False
-            STATE.grad = self._before.pop()
+            STATE.grad, STATE.unrecorded = self._before.pop()
         return super().__call__(function)
 
     def __repr__(self) -> str:

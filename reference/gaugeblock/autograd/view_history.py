@@ -9,7 +9,7 @@ from typing import Any
 
 from ..tensor.geometry import Geometry, unwatched
 from ..tensor.tensor import Tensor
-from ..tensor.versions import INFERENCE, SeveralViews
+from ..tensor.versions import HOW_MADE, INFERENCE
 from .autograd_meta import (
     Edge,
     ViewState,
@@ -86,7 +86,7 @@ def check_inplace(tensor: Tensor) -> None:
     if base is not None:
         if meta is not None and meta.view is not None and meta.view.creation != DEFAULT:
             raise RuntimeError(_refusal(meta.view, indirect=False))
-        if tensor.counter.__class__ is SeveralViews:
+        if tensor.counter.__class__ in HOW_MADE:
             raise RuntimeError(_refusal(unwatched_view(tensor), indirect=False))
         if requires_grad(tensor) and grad_fn_of(base) is None:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
@@ -151,17 +151,16 @@ def _watch_views(base: Tensor, known: int) -> None:
 
 
 def _watch_view(one: Tensor, base: Tensor) -> int:
-    """Watch a tensor if it is a view that nobody watched yet; 1 then, else 0."""
+    """Watch a tensor if it is a view that nobody watched yet; its references to the storage then, else 0."""
     if one.base is not base or one.autograd is not None:
         return 0
     watch(one).view = unwatched_view(one)
-    return 1
+    return 1 if one.counter is not one.storage else 2
 
 
 def unwatched_view(view: Tensor) -> ViewState:
-    """What is known of a view that was made while nobody watched its base: whether others were made with it."""
-    several = view.counter.__class__ is SeveralViews
-    return ViewState(-2, MULTIPLE if several else DEFAULT, "Split" if several else "View", 0)
+    """What is known of a view that was made while nobody watched its base: with others, or with recording off."""
+    return ViewState(-2, *HOW_MADE.get(view.counter.__class__, (DEFAULT, "View")), 0)
 
 
 OWN_REFERENCES = 2

@@ -30,6 +30,7 @@ from .slow import (
     slow_to,
     slow_unary,
 )
+from .unrecorded_views import MARKED, marking, special_view
 
 
 @functools.cache
@@ -62,6 +63,7 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
     own_form = OWN_FORMS.get(function)
     if own_form is not None:
         text, names = own_form(name, self, caller)
+        names |= _marked(name, label, function, text, group, names)
         return compile_function(label, function, text, document(group), **names)
     if function in PARAMETERS:
         text, names = prepared(function, f"slow_{name}", self, slow_prepared(caller, function))
@@ -87,12 +89,25 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
                 checks=group.name in CONVERSIONS,
                 several=_takes_several(group),
                 copies=group.name not in IN_VIEW_TABLES,
+                marks=function in MARKED,
             )
             general = GENERAL[function](caller) if function in GENERAL else caller
             names = {f"slow_{name}": general, f"public_{name}": caller, f"direct_{name}": implementation}
+            names |= _marked(name, label, function, text, group, names)
             return compile_function(label, function, text, document(group), **names)
         text = source.general(name, function)
+        run = marking(caller) if function in MARKED else caller
     return compile_function(label, function, text, document(group), **{f"slow_{name}": run})
+
+
+def _marked(
+    name: str, label: str, function: str, text: str, group: Group, names: dict[str, Any]
+) -> dict[str, Any]:
+    """The name that the binding of a view needs for when views are special."""
+    if function not in MARKED:
+        return {}
+    direct = names[f"direct_{name}"]
+    return {f"special_{name}": special_view(name, label, function, text, document(group), direct)}
 
 
 def _binary(

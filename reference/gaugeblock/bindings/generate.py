@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.device import cpu
 from ..dispatch.overrides import NOT_OVERRIDDEN, foreign, intercept
-from ..dispatch.state import FAST_GLOBALS
+from ..dispatch.state import FAST_GLOBALS, STATE
 from ..dispatch.watching import any_watched
 from ..memory.storage import Storage, new_object
 from ..tensor.tensor import Tensor, new_like
@@ -27,6 +27,7 @@ FAST_GLOBALS.update(
     NOT_OVERRIDDEN=NOT_OVERRIDDEN,
     foreign=foreign,
     any_watched=any_watched,
+    STATE=STATE,
 )
 SOURCES: dict[str, str] = {}
 """Source text by the label it was compiled under, such as "Tensor.add"."""

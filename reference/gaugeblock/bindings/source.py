@@ -249,19 +249,26 @@ def inplace_binary(
     return body + f"    return {slow}(self, {other}{rest})\n"
 
 
+CHOICE = "(special_{name} if SPECIAL_VIEWS else slow_{name})"
+"""What a binding calls that does not make the view itself."""
+
+
 def general(name: str, function: str) -> str:
     """A binding without a fast path."""
     return f"def {function}(*args, **kwargs):\n    return slow_{name}(*args, **kwargs)\n"
 
 
-def direct(name: str, function: str, self: str, *, spread: bool, checks: bool, several: bool, copies: bool) -> str:
+def direct(
+    name: str, function: str, self: str, *, spread: bool, checks: bool, several: bool, copies: bool, marks: bool
+) -> str:
     """A binding that goes straight to one implementation; with `spread` its sizes may be given one by one.
 
     Unless the implementation `checks` its arguments, what it does not take is judged by the general path, which says
     what the schemas allow. With `several` tensors any of them may be of a subclass; one that `copies` elements is
-    dispatched on devices other than the CPU.
+    dispatched on devices other than the CPU. One that `marks` makes views, which are marked while nothing is recorded.
     """
-    special = f"SPECIAL or {self}.__class__ is not Tensor or {self}.geometry.watched"
+    general = CHOICE.format(name=name) if marks else f"slow_{name}"
+    special = f"{'SPECIAL_VIEWS' if marks else 'SPECIAL'} or {self}.__class__ is not Tensor or {self}.geometry.watched"
     if several:
         special += " or (OVERRIDING and foreign(args, kwargs)) or (WATCHING and any_watched(args, kwargs))"
     device = f" or {self}.geometry.device is not cpu" if copies else ""
@@ -276,7 +283,7 @@ def direct(name: str, function: str, self: str, *, spread: bool, checks: bool, s
     return (
         f"def {function}({self}, *args, **kwargs):\n"
         f"    if {special}{device}:\n"
-        f"        return slow_{name}({self}, *args, **kwargs)\n" + gather + (_asking(name, self) if checks else tried)
+        f"        return {general}({self}, *args, **kwargs)\n" + gather + (_asking(name, self) if checks else tried)
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..tensor.metadata import detach
 from ..tensor.views import expand, t, transpose
 from .caller import Caller
-from .source import indent
+from .source import CHOICE, indent
 
 VIEW = """\
 view = new(Tensor)
@@ -31,8 +31,8 @@ Form = tuple[str, dict[str, Any]]
 def _head(name: str, function: str, self: str, parameters: str, passed: str) -> str:
     return (
         f"def {function}({self}{parameters}):\n"
-        f"    if SPECIAL or {self}.__class__ is not Tensor:\n"
-        f"        return slow_{name}({self}{passed})\n"
+        f"    if SPECIAL_VIEWS or {self}.__class__ is not Tensor:\n"
+        f"        return {CHOICE.format(name=name)}({self}{passed})\n"
     )
 
 
@@ -47,7 +47,10 @@ def t_form(name: str, self: str, caller: Caller) -> Form:
 
 def detach_form(name: str, self: str, caller: Caller) -> Form:
     """``x.detach()``."""
-    text = _head(name, "detach", self, "", "") + f"    return direct_{name}({self})\n"
+    text = (
+        f"def detach({self}):\n    if SPECIAL or {self}.__class__ is not Tensor:\n        return slow_{name}({self})\n"
+        f"    return direct_{name}({self})\n"
+    )
     return text, {f"slow_{name}": caller, f"direct_{name}": detach}
 
 
@@ -55,11 +58,11 @@ def transpose_form(name: str, self: str, caller: Caller) -> Form:
     """``x.transpose(0, 1)``; dims that are no ints, and calls with other names, are judged by the general path."""
     text = (
         f"def transpose({self}, dim0=None, dim1=None, **more):\n"
-        f"    if SPECIAL or {self}.__class__ is not Tensor or dim0.__class__ is not int or dim1.__class__ is not int"
-        f" or more:\n"
+        f"    if SPECIAL_VIEWS or {self}.__class__ is not Tensor or dim0.__class__ is not int"
+        f" or dim1.__class__ is not int or more:\n"
         f"        if dim1 is not None:\n"
-        f"            return slow_{name}({self}, dim0, dim1, **more)\n"
-        f"        return slow_{name}({self}, *(() if dim0 is None else (dim0,)), **more)\n"
+        f"            return {CHOICE.format(name=name)}({self}, dim0, dim1, **more)\n"
+        f"        return {CHOICE.format(name=name)}({self}, *(() if dim0 is None else (dim0,)), **more)\n"
         f"    other = {self}.geometry.views.get(('transpose', dim0, dim1))\n"
         f"    if other is None:\n"
         f"        made = slow_{name} if {self}.geometry.watched else direct_{name}\n"
@@ -72,8 +75,8 @@ def expand_form(name: str, self: str, caller: Caller) -> Form:
     """``x.expand(2, 3)`` and ``x.expand((2, 3))``; a geometry kept for ints is not taken for floats equal to them."""
     text = (
         f"def expand({self}, *size, **more):\n"
-        f"    if SPECIAL or {self}.__class__ is not Tensor or more:\n"
-        f"        return slow_{name}({self}, *size, **more)\n"
+        f"    if SPECIAL_VIEWS or {self}.__class__ is not Tensor or more:\n"
+        f"        return {CHOICE.format(name=name)}({self}, *size, **more)\n"
         f"    if len(size) == 1 and size[0].__class__ is not int:\n"
         f"        sizes = size[0]\n"
         f"        if sizes.__class__ is not tuple:\n"

@@ -2,7 +2,9 @@
 
 `FAST_GLOBALS` is the globals dictionary of every generated binding; ``SPECIAL`` in it is true while any thread has
 changed its include or exclude set or entered a mode. So a binding learns in one global load that nothing is active.
-The tensor floor reads the same from ``hooks.special``.
+The tensor floor reads the same from ``hooks.special`` and ``hooks.special_views``.
+``SPECIAL_VIEWS`` has a member for each reason of SPECIAL, and one for each thread that records nothing: so it is true
+while views are to be marked, and entering and leaving need no lock.
 ``OVERRIDING`` is true while some thread is in a function mode, and for good once there is a subclass of Tensor.
 ``WATCHING`` is true for good once a tensor has required a gradient.
 """
@@ -20,7 +22,10 @@ from .keys import AUTOCAST_MASK, FUNCTIONALITY_BIT
 
 DEFAULT_INCLUDE = FUNCTIONALITY_BIT["BackendSelect"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
 DEFAULT_EXCLUDE = AUTOCAST_MASK
-FAST_GLOBALS: dict[str, object] = {"SPECIAL": False, "OVERRIDING": False, "WATCHING": False}
+SPECIAL_VIEWS: list[None] = hooks.special_views
+FAST_GLOBALS: dict[str, object] = {
+    "SPECIAL": False, "SPECIAL_VIEWS": SPECIAL_VIEWS, "OVERRIDING": False, "WATCHING": False,
+}  # fmt: skip
 
 
 class _Locks:
@@ -48,7 +53,8 @@ MODE_LISTENERS: list[Callable[[bool], None]] = []
 class DispatchState(threading.local):
     """The sets of the current thread, its stacks of dispatch and function modes, and who writes down its calls.
 
-    In inference mode (`inference`) what is made takes no part in autograd; while `grad` is false nothing is recorded.
+    In inference mode (`inference`) what is made takes no part in autograd; while `grad` is false nothing is recorded,
+    and where that is the user's wish (`unrecorded` is held) views are marked.
     `overrides` says which ``__torch_function__`` are asked: those of modes and arguments (2), of modes only (1), none.
     `asking` tells which ``__torch_function__`` are at work, by function and argument, the innermost last.
     """
@@ -59,6 +65,7 @@ class DispatchState(threading.local):
     function_modes: tuple[Any, ...] = ()
     inference: bool = False
     grad: bool = True
+    unrecorded: object = None
     overrides: int = 2
     asking: tuple[tuple[Any, ...], ...] = ()
     trace: Callable[..., Any] | None = None
@@ -73,13 +80,16 @@ def enter_special() -> None:
     with _locks.counters:
         _reasons += 1
         FAST_GLOBALS["SPECIAL"] = hooks.special = True
+        SPECIAL_VIEWS.append(None)
 
 
 def leave_special() -> None:
+    """Take back one `enter_special`."""
     global _reasons
     with _locks.counters:
         _reasons -= 1
         FAST_GLOBALS["SPECIAL"] = hooks.special = _reasons > 0
+        SPECIAL_VIEWS.pop()
 
 
 def enter_overrides() -> None:

@@ -28,8 +28,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
     Raises IndexError for an int out of range and for too many indices, ValueError for a slice step below 1.
     """
-    if hooks.special:
-        return hooks.dispatched["__getitem__"](self, index)  # type: ignore[no-any-return]
+    if hooks.special_views:
+        return hooks.viewed["__getitem__"](self, index)  # type: ignore[no-any-return]
     kind = type(index)
     geometry = self.geometry
     if geometry.ndim:

@@ -26,16 +26,21 @@ class Hooks:
     and `advanced_setitem(tensor, index, value)` serve every index that is not basic; `assign(view, value)` is the
     copy_ or fill_ behind basic assignment. While `special` is true a mode, an override or a guard may want to see the
     call: methods that otherwise go straight to the work then call `dispatched[name]`, their form through the
-    dispatcher."""
+    dispatcher. While `special_views` has members, those that make views call `viewed[name]`."""
 
-    __slots__ = ("advanced_getitem", "advanced_setitem", "assign", "copy_into", "dispatched", "special")
+    __slots__ = (
+        "advanced_getitem", "advanced_setitem", "assign", "copy_into", "dispatched", "special", "special_views",
+        "viewed",
+    )  # fmt: skip
 
     copy_into: Callable[[Tensor, Tensor], object]
     advanced_getitem: Callable[[Tensor, Any], Tensor]
     advanced_setitem: Callable[[Tensor, Any, Any], object]
     assign: Callable[[Tensor, Any], object]
     special: bool
+    special_views: list[None]
     dispatched: dict[str, Callable[..., Any]]
+    viewed: dict[str, Callable[..., Any]]
 
 
 def assign_with_numpy(view: Tensor, value: Any) -> None:
@@ -51,4 +56,6 @@ hooks.advanced_getitem = no_advanced_indexing
 hooks.advanced_setitem = no_advanced_indexing
 hooks.assign = assign_with_numpy
 hooks.special = False
+hooks.special_views = []
 hooks.dispatched = {}
+hooks.viewed = {}

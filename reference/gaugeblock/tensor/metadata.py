@@ -15,7 +15,7 @@ from .make_view import regeometry, view_at_same_place
 from .refresh import grow_storage, is_alone, refresh_pointer
 from .strides import channels_last_strides, default_strides, extent
 from .tensor import Tensor
-from .versions import INFERENCE, SeveralViews, VersionCounter, bump_version, version_of
+from .versions import HOW_MADE, INFERENCE, VersionCounter, bump_version, version_of
 from .views import squeezed_geometry, strided_geometry, t, transpose, unsqueezed_geometry
 
 
@@ -62,7 +62,7 @@ def detach(self: Tensor) -> Tensor:
     """A tensor on the same storage and version, outside any recorded history; not reported as a view."""
     result = view_at_same_place(self, unwatched(self.geometry))
     result.base = None
-    if result.counter.__class__ is SeveralViews:
+    if result.counter.__class__ in HOW_MADE:
         result.counter = None
     return result
 

@@ -111,8 +111,8 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
     """Views of dim 0, in order. Raises TypeError for a 0-dim tensor."""
     if not self.geometry.ndim:
         raise TypeError("iteration over a 0-d tensor")
-    if hooks.special or self.geometry.watched:
-        return hooks.dispatched["__iter__"](self)  # type: ignore[no-any-return]
+    if hooks.special_views or self.geometry.watched:
+        return (hooks.viewed if hooks.special_views else hooks.dispatched)["__iter__"](self)  # type: ignore[no-any-return]
     return iter(unbind(self))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..memory.storage import Storage
 from .geometry import unwatched
@@ -13,12 +14,12 @@ from .tensor import Tensor
 class VersionCounter:
     """A counter of its own, for a tensor that shares storage but not history (`.data`)."""
 
-    __slots__ = ("value",)
+    __slots__ = ("version",)
 
-    value: int
+    version: int
 
-    def __init__(self, value: int = 0) -> None:
-        self.value = value
+    def __init__(self, version: int = 0) -> None:
+        self.version = version
 
 
 class SeveralViews:
@@ -30,13 +31,29 @@ class SeveralViews:
         self.storage = storage
 
     @property
-    def value(self) -> int:
+    def version(self) -> int:
         """The version of the storage."""
         return self.storage.version
 
-    @value.setter
-    def value(self, version: int) -> None:
+    @version.setter
+    def version(self, version: int) -> None:
         self.storage.version = version
+
+
+HOW_MADE = {SeveralViews: ("multiple", "Split"), Storage: ("no_grad", "View")}
+"""Class of the counter of a view that may not be written to by a recorded call -> how it came to be, and by what."""
+
+
+def mark_unrecorded(given: Sequence[object], result: Any) -> Any:
+    """`result`, its new views marked as taken with recording off of tensors that nobody recorded: their counter is then
+    the storage itself. Tensors among `given` are no new ones."""
+    old = {id(one) for one in given}
+    for view in (result,) if isinstance(result, Tensor) else result:
+        if not isinstance(view, Tensor) or view.base is None or view.autograd is not None or id(view) in old:
+            continue
+        if view.counter is None or view.counter.__class__ is SeveralViews:
+            view.counter = view.storage
+    return result
 
 
 def several_views(base: Tensor, views: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -65,7 +82,7 @@ def version_of(tensor: Tensor) -> int:
     counter = tensor.counter
     if counter is INFERENCE:
         raise RuntimeError("Inference tensors do not track version counter.")
-    return tensor.storage.version if counter is None else int(counter.value)
+    return tensor.storage.version if counter is None else int(counter.version)
 
 
 def bump_version(tensor: Tensor) -> None:
@@ -73,7 +90,7 @@ def bump_version(tensor: Tensor) -> None:
     if tensor.counter is None:
         tensor.storage.version += 1
     elif tensor.counter is not INFERENCE:
-        tensor.counter.value += 1
+        tensor.counter.version += 1
     else:
         check_written_in_inference(tensor)
 
