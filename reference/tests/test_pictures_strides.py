@@ -219,7 +219,7 @@ def test_svg_has_a_cell_for_every_cell_and_an_arrow_for_every_step() -> None:
     expression = "arange(6).view(2, 3).t()"
     root = ET.fromstring(stride_svg.render(expression, steps(expression), last=True))
     boxes = [str(box.get("class")) for box in root.iter(f"{SVG}rect")]
-    assert boxes.count("box r0") == boxes.count("box r1") == boxes.count("box r2") == 2 * 2
+    assert boxes.count("cell r0") == boxes.count("cell r1") == boxes.count("cell r2") == 2 * 2
     assert len([path for path in root.iter(f"{SVG}path") if "tip" in str(path.get("class"))]) == 5
     shared = ET.fromstring(stride_svg.render("x", steps("arange(3).expand(2, 3)"), last=True))
     assert sum("shared" in str(box.get("class")) for box in shared.iter(f"{SVG}rect")) == 3

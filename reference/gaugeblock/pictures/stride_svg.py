@@ -62,7 +62,7 @@ class _Drawing:
         self.parts.append(f'<text x="{x:g}" y="{y:g}"{kind}>{_escaped(words)}</text>')
 
     def box(self, x: float, y: float, width: float, height: float, kinds: str) -> None:
-        self.parts.append(f'<rect class="box {kinds}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"/>')
+        self.parts.append(f'<rect class="cell {kinds}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"/>')
 
     def lines(self, words: str, kinds: str = "") -> None:
         for line in textwrap.wrap(words, CHARACTERS, subsequent_indent="  ", break_on_hyphens=False):
