@@ -15,6 +15,8 @@ from .markup import Markup, element, escaped, text
 from .series import COLOURS, legend, marker
 
 LEFT, RIGHT, HIGH = 46.0, WIDTH - 14.0, 190.0
+FITTED = "Dotted: overhead and rate that fit the points; the legend has both."
+FLAT = "The time does not depend on the size; the legend has the overhead."
 UNITS = {"bytes": "B/s", "operations": "flop/s"}
 
 
@@ -40,7 +42,8 @@ def _figure(operator: str, family: str, lines: list[dict[str, Any]], places: dic
         parts += _line(line, places[line["backend"]], across, down)
     described = "; ".join(f"{_fit(line)}, {_spoken(line)}" for line in lines)
     svg = drawing(title, described, top + HIGH + 34, parts)
-    caption = f"{family.capitalize()}. Dotted: overhead and rate that fit the points; the legend has both."
+    fitted = any(line["rate"] is not None for line in lines)
+    caption = f"{family.capitalize()}. {FITTED if fitted else FLAT}"
     return Figure("growth", title, caption, svg)
 
 
