@@ -44,7 +44,6 @@ def page(peer: Peer, row: Expectation) -> str:
     """Requirement, snippet, what is expected, what came, versions and the upstream issue."""
     requirement = requirements()[row.requirement]
     seen = [other.requirement for other in peer.rows if row.requirement in other.see]
-    heading, meaning = _KINDS[row.kind]
     parts = [
         f"# {peer.name} {peer.version}: {row.reason}",
         f"Requirement {_linked(row.requirement)} ({requirement.level}): {requirement.sentence}",
@@ -53,8 +52,9 @@ def page(peer: Peer, row: Expectation) -> str:
         f"Got on {peer.name} {', '.join(row.tried)}{_on(row)}:",
         _fenced("text", row.got or ""),
         f"Upstream: {_upstream(row)}.",
-        f"Counted among: {heading.lower()} ({meaning.format(peer=peer.name)}).",
     ]
+    if row.kind != KINDS[0]:
+        parts.append(f"Kind: {row.kind}, {_KINDS[row.kind][1].format(peer=peer.name)}.")
     if seen:
         parts.append(f"It is also why these are expected to fail: {_among(seen)}.")
     return "\n\n".join(parts) + "\n"
