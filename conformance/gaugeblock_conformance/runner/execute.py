@@ -11,6 +11,7 @@ from gaugeblock_spec.requirements import Requirement
 
 from ..backend import Backend, MissingCapability, Unsupported
 from ..budget import Budget
+from ..pictures import Picture, pictures
 from ..problem import one_line, unknown
 from ..requirement import TestCase
 from ..session import ConformanceError, Outcome, Session
@@ -28,6 +29,7 @@ class CaseResult:
     failure: Failure | None
     outcome: Outcome
     tried: int
+    pictures: Sequence[Picture] = ()
 
 
 # Results of tests that check several requirements, so that each is run once in a process.
@@ -74,7 +76,7 @@ def run_requirement(
         if on_test is not None:
             on_test(case)
         known = None if memo is None else memo.get(case)
-        result = known or _run_case(backend, case, budget, seed, trace_sink)
+        result = known or _run_case(backend, case, budget, seed, trace_sink, requirement.area)
         if memo is not None and len(case.ids) > 1:
             memo[case] = result
         _count(row, backend, result, again=known is not None)
@@ -82,6 +84,8 @@ def run_requirement(
             skipped.append(result.reason)
         if result.failure is not None:
             failures.append(result.failure)
+        if result.pictures:
+            row.setdefault("pictures", []).extend(result.pictures)
     row["seconds"] = round(time.perf_counter() - started, 6)
     if failures:
         row["failure"], *row["further_failures"] = failures
@@ -94,7 +98,7 @@ def run_requirement(
 
 
 def _run_case(
-    backend: Backend, case: TestCase, budget: Budget, seed: int, trace_sink: TraceSink | None
+    backend: Backend, case: TestCase, budget: Budget, seed: int, trace_sink: TraceSink | None, area: str
 ) -> CaseResult:
     session = Session(backend, budget, seed)
     missing = [name for name in case.needs if name not in backend.capabilities]
@@ -103,6 +107,7 @@ def _run_case(
     session.trace_sink = trace_sink
     reason: str | None = None
     failure: Failure | None = None
+    drawn: list[Picture] = []
     try:
         case.function(session)
     except MissingCapability as absent:
@@ -111,6 +116,7 @@ def _run_case(
         reason = f"unsupported operator {absent.operator}"
     except ConformanceError as error:
         failure = _failure(case, error)
+        drawn = pictures(session.steps(), area, case.name)
         failure["adapter_snippet"] = _through_adapter(backend, case, session, error)
     except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
         failure = new_failure("crashed", f"the backend left the test by {one_line(error)}", test=case.name)
@@ -129,7 +135,7 @@ def _run_case(
             reason = "the device holds no data"
         else:
             failure = new_failure("failed", f"{case.name} tried no example at all", test=case.name)
-    return CaseResult(reason, failure, outcome, tried)
+    return CaseResult(reason, failure, outcome, tried, drawn)
 
 
 def _through_adapter(backend: Backend, case: TestCase, first: Session, error: ConformanceError) -> str | None:

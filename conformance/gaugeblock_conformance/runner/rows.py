@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from gaugeblock_spec.requirements import Requirement
+
+from ..pictures import Picture
 
 Verdict = Literal["passed", "failed", "skipped", "crashed", "timeout"]
 Status = Literal["passed", "failed", "skipped", "crashed", "timeout", "xfailed", "xpassed"]
@@ -54,6 +56,7 @@ class Row(TypedDict):
     failure: Failure | None
     further_failures: list[Failure]
     figures: dict[str, float]
+    pictures: NotRequired[list[Picture]]
 
 
 def new_row(requirement: Requirement, status: Status = "passed", reason: str | None = None) -> Row:

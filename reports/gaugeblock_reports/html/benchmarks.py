@@ -1,4 +1,4 @@
-"""The benchmark part of the page: charts of each benchmark record, the first two in sight, the others to be unfolded."""
+"""The benchmark part of the page: charts of each record, the first two in sight, the others to be unfolded."""
 
 from __future__ import annotations
 
