@@ -116,3 +116,13 @@ def test_gradients_take_the_dtype_of_what_they_are_of() -> None:
     assert half.dtype is gb.float32
     x_grad, w_grad = gb.autograd.grad((x.t() * w).sum(), (x, w))
     assert (x_grad.dtype, w_grad.dtype) == (gb.float32, gb.float64)
+
+
+def test_vectors_that_svd_was_not_asked_for_have_no_gradient() -> None:
+    x = gb.tensor([[3.0, 0.0], [0.0, 4.0]], requires_grad=True)
+    u, s, v = gb.svd(x, compute_uv=False)
+    assert (u.requires_grad, s.requires_grad, v.requires_grad) == (False, True, False)
+    assert u.tolist() == v.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    (s * gb.tensor([1.0, 2.0])).sum().backward()
+    assert x.grad.tolist() == [[2.0, 0.0], [0.0, 1.0]]
+    assert all(part.requires_grad for part in gb.svd(x))

@@ -34,7 +34,15 @@ from .forward_mode import DUAL, outside
 from .node import COUNTER
 from .recorder_source import quick_call, recorder_source
 from .saved_tensor import PACKING, saved
-from .special_recorders import VIEW_OF_INPLACE, composite_inplace, metadata_inplace, passing, refusing_out, unstripped
+from .special_recorders import (
+    REFINED,
+    VIEW_OF_INPLACE,
+    composite_inplace,
+    metadata_inplace,
+    passing,
+    refusing_out,
+    unstripped,
+)
 from .undifferentiable import refusing
 from .unwrapping import number_operand, plain_list, unwrap, unwrap_list
 from .view_history import check_inplace, rebase
@@ -102,7 +110,8 @@ def recorder_of(operator: Operator) -> Callable[..., Any]:
         return passing(operator)
     if found.kind == "composite":
         return composite_inplace(operator, row_name) if row_name != name else unstripped(operator)
-    return generated(operator, kind, row_name)
+    record = generated(operator, kind, row_name)
+    return REFINED[name](record) if name in REFINED else record
 
 
 def _gives_numbers(operator: Operator) -> bool:

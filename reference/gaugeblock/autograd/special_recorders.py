@@ -10,7 +10,7 @@ from ..dispatch.operator import Operator
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
-from .autograd_meta import requires_grad, version
+from .autograd_meta import plain_of, requires_grad, version
 from .below import below
 from .forward_mode import DUAL, set_tangent, tangent_of
 from .view_history import check_inplace
@@ -81,6 +81,20 @@ def composite_inplace(operator: Operator, row_name: str) -> Callable[..., Any]:
         return self
 
     return record
+
+
+def values_alone(record: Callable[..., Any]) -> Callable[..., Any]:
+    """The recorder of svd: zeros that stand for vectors nobody asked for have no gradient."""
+
+    def recorded(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+        result = record(self, some, compute_uv)
+        return result if compute_uv else type(result)(plain_of(result.U), result.S, plain_of(result.V))
+
+    return recorded
+
+
+REFINED: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {"svd": values_alone}
+"""Operators whose recorder is made of the generated one."""
 
 
 def refusing_out(operator: Operator) -> Callable[..., Any]:
