@@ -72,10 +72,10 @@ __all__ = [
     "Generator", "Size", "Tensor", "UntypedStorage", "arange", "are_deterministic_algorithms_enabled", "as_tensor",
     "asarray", "broadcast_shapes", "can_cast", "channels_last", "channels_last_3d", "contiguous_format",
     "default_generator", "device", "dispatch_keys", "dispatch_table", "dtype", "e", "empty", "empty_like",
-    "empty_strided", "explain", "eye", "finfo", "from_blob", "from_numpy", "frombuffer", "full", "full_like",
-    "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo", "inf", "inference_mode", "initial_seed",
-    "is_deterministic_algorithms_warn_only_enabled", "is_inference", "is_inference_mode_enabled", "is_tensor",
-    "iteration", "layout", "linspace", "load", "logspace", "manual_seed", "memory", "memory_format", "nan",
+    "empty_strided", "explain", "eye", "finfo", "from_blob", "from_dlpack", "from_numpy", "frombuffer", "full",
+    "full_like", "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo", "inf", "inference_mode",
+    "initial_seed", "is_deterministic_algorithms_warn_only_enabled", "is_inference", "is_inference_mode_enabled",
+    "is_tensor", "iteration", "layout", "linspace", "load", "logspace", "manual_seed", "memory", "memory_format", "nan",
     "newaxis", "nonzero", "norm", "ones", "ones_like", "pi", "preserve_format", "promote_types", "result_type",
     "save", "scalar_tensor", "seed", "set_default_dtype", "set_num_threads", "set_printoptions", "set_rng_state",
     "show_binding", "strided", "tensor", "unique", "use_deterministic_algorithms", "zeros", "zeros_like",
@@ -85,6 +85,9 @@ _MODULES = frozenset(
     {"autograd", "cuda", "fft", "kernel_tools", "library", "linalg", "nn", "ops", "overrides", "special", "utils"}
 )
 """Modules that are imported when they are first asked for."""
+
+_LATER = {"explain": "trip", "from_dlpack": "interop.dlpack_import"}
+"""Function -> its module, imported when it is first asked for."""
 
 _GRAD_MODES = frozenset({"enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"})
 """What autograd offers in the module itself."""
@@ -106,8 +109,8 @@ _PUBLISHER.make = lambda operator: _import_module(".library.op_overload", __name
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return _import_module(f".{name}", __name__)
-    if name == "explain":
-        return _import_module(".trip", __name__).explain
+    if name in _LATER:
+        return getattr(_import_module(f".{_LATER[name]}", __name__), name)
     if name in _GRAD_MODES:
         return getattr(_import_module(".autograd.grad_mode", __name__), name)
     own = _public_function(name)
@@ -123,4 +126,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_functions(), *_public_names(), *_MODULES, *_GRAD_MODES, "explain"})
+    return sorted({*globals(), *_functions(), *_public_names(), *_MODULES, *_GRAD_MODES, *_LATER})

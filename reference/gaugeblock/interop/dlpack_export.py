@@ -1,0 +1,145 @@
+"""Tensors for other libraries, by DLPack: __dlpack__ and __dlpack_device__."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, NoReturn
+
+from ..core.device import cpu
+from ..operators.conversion import converted
+from ..operators.copy import clone
+from ..operators.device_methods import is_pinned
+from ..tensor.geometry import CONJUGATE, NEGATIVE
+from ..tensor.tensor import Tensor
+from .managed_tensor import (
+    CODES,
+    COPIED,
+    CPU,
+    CUDA,
+    CUDA_HOST,
+    PLAIN,
+    VERSION,
+    VERSIONED,
+    Managed,
+    ManagedVersioned,
+    capsule_of,
+    keep,
+)
+
+LEGACY_STREAM, PER_THREAD_STREAM, NO_SYNCHRONISATION = 1, 2, -1
+
+
+def dlpack_device(self: Tensor) -> tuple[int, int]:
+    """DLPack's type and index of the device: (1, 0) for the CPU, (2, index) for CUDA, (3, 0) for pinned memory.
+
+    Raises ValueError for devices without either.
+    """
+    device = self.geometry.device
+    if device is cpu:
+        return (CUDA_HOST if is_pinned(self) else CPU), 0
+    if device.type == "cuda":
+        return CUDA, device.index or 0
+    raise ValueError(f"__dlpack_device__(): DLPack has no device type for {device}")
+
+
+def dlpack(
+    self: Tensor,
+    *,
+    stream: int | None = NO_SYNCHRONISATION,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """A capsule that shares the tensor's memory, or has a copy, for from_dlpack of any library to take.
+
+    `stream` is the taker's, as a number: 1 and None are CUDA's default stream, -1 asks for no synchronisation; another
+    one will wait for what the current stream has now. With `max_version` from (1, 0) on the capsule is versioned.
+    `dl_device` (type, index) may ask for a copy in host memory. Raises BufferError for what DLPack cannot describe and
+    for streams that it does not know, TypeError for a stream that is no int.
+    """
+    check_exportable(self)
+    _synchronise(self, stream)
+    wanted = self
+    own = dlpack_device(self)
+    if dl_device is not None and tuple(map(int, dl_device)) != own:
+        wanted = _elsewhere(self, tuple(map(int, dl_device)), copy)
+    elif copy:
+        wanted = clone(self)
+    if max_version is None or max_version[0] < 1:
+        managed: Managed | ManagedVersioned = Managed()
+        name = PLAIN
+    else:
+        managed = ManagedVersioned()
+        managed.major, managed.minor = VERSION
+        managed.flags = COPIED if wanted is not self else 0
+        name = VERSIONED
+    return capsule_of(_described(managed, wanted), name)
+
+
+def check_exportable(self: Tensor) -> None:
+    """BufferError for a tensor that DLPack cannot describe."""
+    geometry = self.geometry
+    if self.requires_grad:  # type: ignore[attr-defined]
+        _refuse("requires a gradient: use tensor.detach()")
+    if geometry.lazy & CONJUGATE:
+        _refuse("has its conjugate bit set: use tensor.resolve_conj()")
+    if geometry.lazy & NEGATIVE:
+        _refuse("has its negative bit set: use tensor.resolve_neg()")
+    if geometry.device is not cpu and geometry.device.type != "cuda":
+        _refuse(f"is on {geometry.device}, whose memory cannot be shared")
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise BufferError(f"__dlpack__(): cannot export a tensor that {reason}")
+
+
+def _synchronise(self: Tensor, stream: Any) -> None:
+    """Let the taker's stream wait for the work on this tensor that was given so far."""
+    if stream is not None and type(stream) is not int:
+        raise TypeError(f"__dlpack__(): argument 'stream' must be int or None, got {type(stream).__name__}")
+    if self.geometry.device is cpu:
+        if stream not in (None, NO_SYNCHRONISATION):
+            raise BufferError(f"__dlpack__(): argument 'stream' must be None on the CPU, got {stream}")
+        return
+    if stream == NO_SYNCHRONISATION:
+        return
+    if stream == PER_THREAD_STREAM:
+        raise BufferError("__dlpack__(): argument 'stream' is 2, but the per-thread default stream is not supported")
+    if stream == 0:
+        raise BufferError("__dlpack__(): argument 'stream' is 0, which means nothing on CUDA; the default stream is 1")
+    from ..cuda.streams.current_stream import current_stream, default_stream
+    from ..cuda.streams.stream import ExternalStream
+
+    device = self.geometry.device
+    if stream is None or stream == LEGACY_STREAM:
+        taker = default_stream(device)
+    else:
+        taker = ExternalStream(stream, device)
+    taker.wait_stream(current_stream(device))
+
+
+def _elsewhere(self: Tensor, wanted: tuple[int, ...], copy: bool | None) -> Tensor:
+    """A copy in host memory, waited for; BufferError for another device and where no copy is allowed."""
+    if wanted != (CPU, 0) or copy is False:
+        allowed = "" if copy is False else "; only a copy in host memory, (1, 0), can be had"
+        raise BufferError(
+            f"__dlpack__(): a tensor on {self.geometry.device} cannot be exported to device {wanted} "
+            f"{'without a copy' if copy is False else ''}{allowed}"
+        )
+    return converted(self, None, cpu) if self.geometry.device is not cpu else clone(self)
+
+
+def _described(managed: Managed | ManagedVersioned, tensor: Tensor) -> int:
+    """Fill a struct with what describes a tensor, and keep both; the struct's address."""
+    geometry, view = tensor.geometry, managed.view
+    ndim = len(geometry.sizes)
+    numbers = (ctypes.c_int64 * (2 * ndim))(*geometry.sizes, *geometry.strides)
+    pointer = ctypes.POINTER(ctypes.c_int64)
+    view.data = tensor.pointer if geometry.numel else None
+    view.device_type, view.device_id = dlpack_device(tensor)
+    view.ndim = ndim
+    view.code, view.bits = CODES[geometry.dtype]
+    view.lanes = 1
+    view.shape = ctypes.cast(numbers, pointer)
+    view.strides = ctypes.cast(ctypes.addressof(numbers) + 8 * ndim, pointer)
+    return keep(managed, (tensor.storage, numbers))

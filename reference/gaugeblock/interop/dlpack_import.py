@@ -1,0 +1,168 @@
+"""Tensors of other libraries, by DLPack: from_dlpack."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+from ..core.device import Device, as_device, cpu
+from ..core.dtype import DType
+from ..memory.storage import foreign_storage
+from ..operators.conversion import converted
+from ..operators.copy import clone
+from ..tensor.geometry import geometry_of
+from ..tensor.strides import default_strides, extent
+from ..tensor.tensor import Tensor, make_tensor
+from .managed_tensor import (
+    CPU,
+    CUDA,
+    CUDA_HOST,
+    DTYPES,
+    READ_ONLY,
+    AnyManaged,
+    ManagedVersioned,
+    contents,
+    kept,
+    release,
+    take,
+)
+
+Ints = tuple[int, ...]
+
+
+def from_dlpack(ext_tensor: Any, *, device: Device | str | None = None, copy: bool | None = None) -> Tensor:
+    """A tensor on the memory of another library's, or of a capsule, which is taken; on `device` a copy where need be.
+
+    With `copy` it has memory of its own; without (False) ValueError where a copy is needed. Raises BufferError for what
+    our tensors cannot describe, RuntimeError for a capsule that was taken, TypeError for what has no __dlpack__.
+    """
+    if not hasattr(ext_tensor, "__dlpack__"):
+        if device is not None or copy is not None:
+            raise TypeError("from_dlpack(): a capsule takes no arguments 'device' and 'copy'")
+        return taken(ext_tensor)
+    source = tuple(map(int, ext_tensor.__dlpack_device__()))
+    wanted = None if device is None else as_device(device)
+    there = _device(source)
+    moves = wanted is not None and wanted is not there
+    if moves and copy is False:
+        raise ValueError(f"from_dlpack(): a tensor cannot be moved from {there} to {wanted} without a copy")
+    given: dict[str, Any] = {"max_version": (1, 0)}
+    if there.type == "cuda":
+        given["stream"] = _taking_stream(there)
+    if copy is not None and not moves:
+        given["copy"] = copy
+    found, copied = _asked(ext_tensor, given)
+    if moves:
+        return converted(found, None, wanted)
+    return clone(found) if copy and not copied else found
+
+
+def _asked(ext_tensor: Any, given: dict[str, Any]) -> tuple[Tensor, bool]:
+    """The tensor of an object that may know fewer arguments of __dlpack__, and whether it copied when asked to."""
+    for dropped in ((), ("max_version",), ("max_version", "copy")):
+        options = {name: value for name, value in given.items() if name not in dropped}
+        try:
+            capsule = ext_tensor.__dlpack__(**options)
+        except TypeError:
+            if dropped == ("max_version", "copy"):
+                raise
+            continue
+        return taken(capsule), bool(options.get("copy"))
+    raise AssertionError("the last of these attempts returns or raises")
+
+
+def _taking_stream(device: Device) -> int:
+    """The number of the current stream, as a taker states it."""
+    from ..cuda.streams.current_stream import current_stream
+
+    return current_stream(device).cuda_stream or 1
+
+
+def _device(pair: Ints) -> Device:
+    kind, index = pair
+    if kind in (CPU, CUDA_HOST):
+        return cpu
+    if kind == CUDA:
+        return as_device(Device("cuda", index))
+    raise BufferError(f"from_dlpack(): device type {kind} is not known; known are 1 (CPU), 2 (CUDA) and 3 (pinned)")
+
+
+class _Described(NamedTuple):
+    pointer: int
+    sizes: Ints
+    strides: Ints
+    dtype: DType
+    device: Device
+
+
+def taken(capsule: Any) -> Tensor:
+    """The tensor of a capsule. What is refused stays in it."""
+    found = contents(capsule)
+    if found is None:
+        raise RuntimeError(
+            f"from_dlpack(): expected a capsule that nobody has taken, or an object with __dlpack__, got {capsule!r}"
+        )
+    managed, name = found
+    versioned = isinstance(managed, ManagedVersioned)
+    if versioned and managed.major > 1:
+        raise BufferError(f"from_dlpack(): the capsule has version {managed.major}.{managed.minor}, known is 1")
+    described = _read(managed)
+    if versioned and managed.flags & READ_ONLY:
+        warnings.warn(
+            "from_dlpack(): the memory is not writable; writing to the tensor is undefined behaviour",
+            UserWarning,
+            stacklevel=3,
+        )
+    address, deleter = _address(managed), managed.deleter
+    take(capsule, name)
+    needed = extent(described.sizes, described.strides) * described.dtype.itemsize
+    storage = foreign_storage(
+        described.pointer, needed, deleter=lambda _: release(address, deleter), device=described.device
+    )
+    geometry = geometry_of(described.sizes, described.strides, described.dtype, described.device)
+    return make_tensor(geometry, storage, 0, None)
+
+
+def _address(managed: AnyManaged) -> int:
+    from ctypes import addressof
+
+    return addressof(managed)
+
+
+def _read(managed: AnyManaged) -> _Described:
+    """What a struct describes. BufferError for what no tensor of ours can be."""
+    view = managed.view
+    dtype = DTYPES.get((view.code, view.bits))
+    if dtype is None or view.lanes != 1:
+        raise BufferError(
+            f"from_dlpack(): no dtype has type code {view.code}, {view.bits} bits and {view.lanes} lanes"
+        )
+    if view.ndim < 0:
+        raise BufferError(f"from_dlpack(): the tensor has {view.ndim} dims")
+    sizes = tuple(view.shape[: view.ndim]) if view.ndim else ()
+    strides = tuple(view.strides[: view.ndim]) if view.strides else default_strides(sizes)
+    if any(size < 0 for size in sizes):
+        raise BufferError(f"from_dlpack(): the sizes {sizes} are not all 0 or more")
+    if any(step < 0 for step in strides):
+        raise BufferError(f"from_dlpack(): the strides {strides} are not all 0 or more; make a copy first")
+    pointer = (view.data or 0) + view.byte_offset
+    empty = 0 in sizes
+    if not view.data and not empty:
+        raise BufferError("from_dlpack(): the address is null, but there are elements")
+    if pointer % (dtype.itemsize // (2 if dtype.is_complex else 1)) and not empty:
+        raise BufferError(f"from_dlpack(): the address {pointer:#x} is not aligned for {dtype.name}")
+    device = _device((view.device_type, view.device_id))
+    if device.type == "cuda" and kept(_address(managed)) is None:
+        _check_shared(device)
+    return _Described(0 if empty else pointer, sizes, strides, dtype, device)
+
+
+def _check_shared(device: Device) -> None:
+    """BufferError where the memory of another library cannot be that of our driver's device."""
+    from ..cuda.devices.drivers import runtime
+
+    name = runtime().driver.name
+    if name == "simulated":
+        raise BufferError(
+            f"from_dlpack(): {device} is a simulated device, and no other library has its memory; copy through the CPU"
+        )
