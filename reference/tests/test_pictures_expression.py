@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -66,22 +67,23 @@ def test_steps_of_an_expression(text: str, added: list[str]) -> None:
         ("(" * 400, "not an expression"),
         ("arange(3)" + "[0:]" * 300, f"allowed: {CHARACTERS:,}"),
         ("-" * 900 + "1", "nested"),
-        ("zeros(100000, 100000)", "40,000,000,000 bytes are asked for"),
+        ("zeros(50000, 50000)", "10,000,000,000 bytes are asked for"),
         ("zeros(10 ** 12)", "arithmetic of another kind"),
-        ("zeros(1000000 * 1000000)", "an integer of 40 bits"),
+        ("zeros(60000 * 60000)", "3,600,000,000; allowed: integers"),
         ("zeros(1 << 40)", "arithmetic of another kind"),
-        ("zeros(99999999999999999999)", "an integer of 67 bits"),
-        ("tensor([0] * 1000000)", "arithmetic with a list"),
-        ("'a' * 1000000", "is text"),
-        ("zeros(1).expand(1000000, 1000000)", "1,000,000,000,000 elements; allowed: 65,536"),
-        ("zeros(1).expand(1000000, 1000000).contiguous()", "elements; allowed"),
-        ("zeros(1).repeat(1000000, 1000000)", "bytes are asked for"),
+        ("zeros(" + "9" * 900 + ")", "an integer of 2990 bits"),
+        ("zeros(99999999999999999999)", "allowed: integers from -65,536 to 65,536"),
+        ("tensor([0] * 50000)", "arithmetic with a list"),
+        ("'a' * 50000", "is text"),
+        ("zeros(1).expand(50000, 50000)", "2,500,000,000 elements; allowed: 65,536"),
+        ("zeros(1).expand(50000, 50000).contiguous()", "elements; allowed"),
+        ("zeros(1).repeat(50000, 50000)", "bytes are asked for"),
         ("zeros(65536).view(65536, 1) + zeros(65536)", "bytes are asked for"),
         ("zeros(65536).view(65536, 1) == zeros(65536)", "bytes are asked for"),
         ("zeros(65536)[zeros(65536, dtype=int64).expand(65536, 65536)]", "elements; allowed"),
         ("arange(0, 1, 1e-13)", "bytes are asked for"),
         ("eye(65536)", "bytes are asked for"),
-        ("zeros(1).repeat_interleave(1000000)", "tensor method 'repeat_interleave'"),
+        ("zeros(1).repeat_interleave(50000)", "tensor method 'repeat_interleave'"),
         ("arange(3, device='cuda')", "argument 'device'"),
         ("arange(3).to('cuda')", "is text"),
         ("arange(3, out=arange(3))", "argument 'out'"),
@@ -124,9 +126,14 @@ def test_every_function_that_is_named_exists() -> None:
     assert [name for name in sorted(vocabulary.methods()) if not hasattr(tensor, name)] == []
 
 
+def test_warnings_of_the_engine_are_not_shown() -> None:
+    with warnings.catch_warnings(action="error"):
+        assert len(steps("tensor([1 + 2j]).to(float32)")) == 2
+
+
 def test_memory_is_given_back_to_the_engine() -> None:
     allocator, poison = get_allocator(), get_poison()
     steps("zeros(3)")
     with pytest.raises(PictureProblem):
-        steps("zeros(100000, 100000)")
+        steps("zeros(50000, 50000)")
     assert (get_allocator(), get_poison()) == (allocator, poison)

@@ -10,6 +10,7 @@ import ast
 import difflib
 import math
 import operator
+import warnings
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from .placement import Placement, placement
 from .problem import PictureProblem
 
 CHARACTERS = 1000
-NUMBER = 1 << 20
+NUMBER = 1 << 16
 ELEMENTS = 1 << 16
 ALLOWED = "calls of operators and of tensor methods, indexing, arithmetic, dtypes and literals"
 
@@ -67,7 +68,7 @@ def steps(text: str) -> list[Step]:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else "nested too deeply or not text"
         raise PictureProblem(f"not an expression: {reason}") from None
-    with bounded_memory():
+    with bounded_memory(), warnings.catch_warnings(action="ignore"):
         evaluation = _Evaluation(shown)
         try:
             result, chain, _ = evaluation.chain(tree)
@@ -244,7 +245,8 @@ def _operand(value: Any) -> Any:
 
 def _number(value: int) -> int:
     if abs(value) > NUMBER:
-        raise PictureProblem(f"an integer of {value.bit_length()} bits; allowed: -{NUMBER:,} to {NUMBER:,}")
+        found = f"{value:,}" if value.bit_length() < 100 else f"an integer of {value.bit_length()} bits"
+        raise PictureProblem(f"{found}; allowed: integers from -{NUMBER:,} to {NUMBER:,}")
     return value
 
 
