@@ -83,7 +83,7 @@ const chips = Object.keys(kinds).filter(kind => present.has(kind)).map(kind => {
 });
 $('chips').append(...chips.map(([, chip]) => chip));
 document.documentElement.style.setProperty('--runs', data.runs.length);
-document.documentElement.style.setProperty('--mark', data.runs.length < 5 ? '5rem' : data.runs.length < 8 ? '3.6rem' : '2.1rem');
+document.documentElement.style.setProperty('--mark', data.runs.length < 5 ? '5rem' : data.runs.length < 8 ? '4.3rem' : '2.1rem');
 $('columns').classList.toggle('one', data.runs.length === 1);
 $('columns').append(...data.short.map((label, run) => make('span', {title: data.runs[run]}, label)));
 
