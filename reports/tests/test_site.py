@@ -20,6 +20,7 @@ BENCH = Path(__file__).parent / "data" / "bench_sample.json"
 DEVIATIONS = {
     "README.md": "# Deviations\n\n[torch](torch-2/README.md) and [nowhere](../gone.md)\n",
     "torch-2/README.md": "# torch\n\n[one](views-x.md), `views/flip-copies`, erratum E-01\n",
+    "torch-2/views-flip-copies.md": "# flip\n",
     "torch-2/views-x.md": "# x\n\n[chapter](../../../spec/gaugeblock_spec/views.md#flip-copies) "
     "<script>hurt()</script> [bad](javascript:hurt()) ![](http://127.0.0.1:9/x.png)\n\n[back](README.md)\n",
 }
@@ -101,6 +102,13 @@ def test_operators_and_errata(site: dict[str, str]) -> None:
     assert 'href="views.html#flip-copies"' in site[addresses.ERRATA]
 
 
+def test_all_requirements_are_listed(site: dict[str, str]) -> None:
+    page = site[addresses.REQUIREMENTS]
+    assert page.count("data-words=") == len(requirements.load())
+    assert page.count("data-group=") == len(requirements.chapters())
+    assert set(parsed(page).targets) >= {addresses.requirement(identifier) for identifier in requirements.load()}
+
+
 def test_pictures_stand_in_their_chapters(site: dict[str, str]) -> None:
     assert site["spec/views.html"].count('<svg xmlns="http://www.w3.org/2000/svg" class="gb-strides"') == 3
     assert "<img" not in "".join(site[path] for path in site if path.startswith("spec/"))
@@ -120,6 +128,7 @@ def test_deviations_are_pages(site: dict[str, str]) -> None:
     assert 'href="../../spec/views.html#flip-copies"' in page and 'href="index.html"' in page
     assert "javascript:" not in " ".join(parsed(page).targets) and "&lt;script&gt;hurt()" in page
     assert 'href="../../spec/errata.html#E-01"' in site["deviations/torch-2/index.html"]
+    assert '<a href="../deviations/torch-2/views-flip-copies.html">torch-2</a>' in site["spec/views.html"]
     first = site[addresses.DEVIATIONS]
     assert ">nowhere<" in first and "gone" not in " ".join(parsed(first).targets)
 
@@ -159,8 +168,10 @@ def test_pages_in_a_browser(site: dict[str, str], tmp_path: Path) -> None:
     for path, text in site.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
-    shown = ("index.html", "spec/views.html", "operators.html", "scoreboard/index.html", "benchmarks.html",
-             "deviations/torch-2/index.html", "tests/views.test_expand.html")  # fmt: skip
+    shown = (
+        "index.html", "requirements.html", "spec/views.html", "operators.html", "scoreboard/index.html",
+        "benchmarks.html", "deviations/torch-2/index.html", "tests/views.test_expand.html",
+    )  # fmt: skip
     with Browser() as browser:
         for path in shown:
             for width in (390, 1280):
@@ -174,6 +185,13 @@ def test_pages_in_a_browser(site: dict[str, str], tmp_path: Path) -> None:
             page.run("document.getElementById('search').dispatchEvent(new Event('input', {bubbles: true}))")
             seen = page.run("[...document.querySelectorAll('tbody tr:not([hidden]) summary')].map(s => s.textContent)")
             assert seen == ["add.Tensor"]
+        with browser.page(f"file://{tmp_path / 'requirements.html'}") as page:
+            page.run("const form = document.getElementById('search'); form.q.value = 'VIEW-012'; 0")
+            page.run("form.kind.value = 'MUST'; form.dispatchEvent(new Event('input', {bubbles: true})); 0")
+            seen = page.run("[...document.querySelectorAll('li:not([hidden]) a code')].map(one => one.textContent)")
+            assert "flip-copies" in seen and len(seen) < 10
+            assert page.run("document.querySelector('[data-group=storage]').hidden")
+            assert page.run("document.querySelector('output').textContent").startswith(f"{len(seen)} of ")
         with browser.page(f"file://{tmp_path / 'spec/views.html'}#flip-copies") as page:
             assert page.run("document.querySelector(':target h3').textContent") == "flip-copies"
             before = page.run("getComputedStyle(document.body).backgroundColor")

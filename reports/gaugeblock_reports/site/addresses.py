@@ -8,6 +8,7 @@ from gaugeblock_spec import requirements
 
 STYLE, SCRIPT = "style.css", "site.js"
 INDEX = "index.html"
+REQUIREMENTS = "requirements.html"
 OPERATORS = "operators.html"
 ERRATA = "spec/errata.html"
 SCOREBOARD = "scoreboard/index.html"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 
 from gaugeblock_spec import requirements
 from gaugeblock_spec.requirements import Chapter
@@ -15,6 +15,7 @@ from . import (
     frame,
     home,
     operator_table,
+    requirement_list,
     scoreboard,
     sources,
     tests_of_requirements,
@@ -37,12 +38,14 @@ def pages(inputs: Inputs) -> dict[str, str]:
 
 def _of_the_spec(inputs: Inputs) -> dict[str, tuple[str, Body]]:
     verdicts = scoreboard.verdicts(inputs.runs) if inputs.runs else {}
+    evidence = chapters.Evidence(verdicts, documents.deviations_by_requirement(inputs.deviations))
     found: dict[str, tuple[str, Body]] = {
         addresses.INDEX: ("Spec", lambda known: home.page(inputs, known)),
+        addresses.REQUIREMENTS: ("Requirements", requirement_list.page),
         addresses.OPERATORS: ("Operators", lambda known: operator_table.page()),
     }
     for chapter in requirements.chapters().values():
-        found[addresses.chapter(chapter.area)] = chapter.title, _chapter(chapter, verdicts)
+        found[addresses.chapter(chapter.area)] = chapter.title, _chapter(chapter, evidence)
     for name, title in addresses.DOCUMENTS.items():
         found[addresses.chapter(name)] = title, _document(name)
     return found
@@ -71,8 +74,8 @@ def _of_records(inputs: Inputs) -> dict[str, tuple[str, Body]]:
     return found
 
 
-def _chapter(chapter: Chapter, verdicts: dict[str, Sequence[tuple[str, str]]]) -> Body:
-    return lambda known: chapters.page(chapter, known, verdicts)
+def _chapter(chapter: Chapter, evidence: chapters.Evidence) -> Body:
+    return lambda known: chapters.page(chapter, known, evidence)
 
 
 def _document(name: str) -> Body:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from gaugeblock_spec import capabilities
@@ -12,8 +13,16 @@ from . import addresses, prose
 from .tests_of_requirements import Test, tests
 
 
-def page(chapter: Chapter, known: Collection[str], verdicts: dict[str, Sequence[tuple[str, str]]]) -> str:
-    """The body of the page. ``verdicts`` has, by requirement, name and status of each run that was made of it."""
+@dataclass(frozen=True)
+class Evidence:
+    """By requirement: name and status of each run that was made of it, and the files about deviations from it."""
+
+    verdicts: dict[str, Sequence[tuple[str, str]]]
+    deviations: dict[str, list[str]]
+
+
+def page(chapter: Chapter, known: Collection[str], evidence: Evidence) -> str:
+    """The body of the page."""
     path = addresses.chapter(chapter.area)
     counted = ", ".join(
         f"{count} {level}"
@@ -34,12 +43,12 @@ def page(chapter: Chapter, known: Collection[str], verdicts: dict[str, Sequence[
         title = prose.sentence(section.title, path, known)
         parts.append(f'<section class="part"><h2 id="{prose.anchor(section.title)}">{title}</h2>')
         parts.append(f'<div class="text">{prose.render(section.prose, path, "spec", known)}</div>')
-        parts += [_requirement(one, path, known, verdicts.get(one.id, ())) for one in section.requirements]
+        parts += [_requirement(one, path, known, evidence) for one in section.requirements]
         parts.append("</section>")
     return "\n".join(parts)
 
 
-def _requirement(one: Requirement, path: str, known: Collection[str], verdicts: Sequence[tuple[str, str]]) -> str:
+def _requirement(one: Requirement, path: str, known: Collection[str], evidence: Evidence) -> str:
     needs = ", ".join(
         f'<abbr title="{escape(capabilities.load()[name])}">{escape(name)}</abbr>' for name in one.capabilities
     )
@@ -54,7 +63,8 @@ def _requirement(one: Requirement, path: str, known: Collection[str], verdicts: 
         f'<article class="requirement" id="{one.slug}"><h3><a href="#{one.slug}">{one.slug}</a></h3>'
         f'<p class="sentence">{prose.sentence(one.sentence, path, known)}</p>'
         f'<p class="facts">{"".join(facts)}</p>{examples}'
-        f"{_checks(tests().get(one.id, []), path, known)}{_runs(one, path, known, verdicts)}</article>"
+        f"{_checks(tests().get(one.id, []), path, known)}{_deviations(evidence.deviations.get(one.id, ()), path)}"
+        f"{_runs(one, path, known, evidence.verdicts.get(one.id, ()))}</article>"
     )
 
 
@@ -76,6 +86,14 @@ def _checks(found: Sequence[Test], path: str, known: Collection[str]) -> str:
     if not links:
         return ""
     return f'<p class="checks">Checked by {", ".join(links)}</p>'
+
+
+def _deviations(files: Sequence[str], path: str) -> str:
+    links = [
+        f'<a href="{escape(addresses.relative(addresses.deviation(file), path))}">{escape(file.partition("/")[0])}</a>'
+        for file in files
+    ]
+    return f'<p class="checks">Deviates: {", ".join(links)}</p>' if links else ""
 
 
 def _runs(one: Requirement, path: str, known: Collection[str], verdicts: Sequence[tuple[str, str]]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from importlib import resources
 
+from gaugeblock_spec import requirements
+
 from . import addresses, prose
 
 
@@ -27,6 +29,17 @@ def deviations_list(texts: dict[str, str]) -> str:
         for file, text in texts.items()
     )
     return f'<section class="hero"><h1>Deviations</h1></section><ul class="list">{items}</ul>'
+
+
+def deviations_by_requirement(texts: dict[str, str]) -> dict[str, list[str]]:
+    """Requirement id -> the files about it: those named PEER/AREA-SLUG.md."""
+    named = {identifier.replace("/", "-"): identifier for identifier in requirements.load()}
+    found: dict[str, list[str]] = {}
+    for file in texts:
+        identifier = named.get(file.rpartition("/")[2].removesuffix(".md"))
+        if identifier is not None:
+            found.setdefault(identifier, []).append(file)
+    return found
 
 
 def title(text: str, otherwise: str) -> str:

@@ -11,6 +11,7 @@ from . import addresses
 
 NAVIGATION = {
     "Spec": addresses.INDEX,
+    "Requirements": addresses.REQUIREMENTS,
     "Operators": addresses.OPERATORS,
     "Scoreboard": addresses.SCOREBOARD,
     "Deviations": addresses.DEVIATIONS,

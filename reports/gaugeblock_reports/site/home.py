@@ -22,7 +22,8 @@ def page(inputs: Inputs, known: Collection[str]) -> str:
     )
     parts = [
         '<section class="hero"><h1>What a tensor backend must do</h1>'
-        f"<p>{count} requirements of a backend with PyTorch's semantics, each with the test that checks it, and "
+        f'<p><a href="{addresses.REQUIREMENTS}">{count} requirements</a> of a backend with PyTorch\'s semantics, each '
+        "with the test that checks it, and "
         f'<a href="{addresses.OPERATORS}">{len(operators.rows())} rows of operators</a>.</p></section>',
         f'<section><h2>Chapters</h2><div class="cards">{cards}</div></section>',
         f'<section><h2>Beside the chapters</h2><ul class="list">{documents}'
