@@ -41,7 +41,8 @@ class ArrayApiBackend:
 
     ``tables``: the later goes before the earlier; ``lacks``: operators of theirs that the library does not have.
     ``promotes``: operands of several dtypes follow documented rules like the spec's. ``clips_slices``: bounds of slices
-    may lie outside. ``checks_indices``: indices outside are documented to raise.
+    may lie outside. ``checks_indices``: indices outside are to be refused. ``divides_by_zero``: so are
+    divisions of integers by zero, which the standard leaves open.
     """
 
     capabilities = CAPABILITIES
@@ -50,6 +51,7 @@ class ArrayApiBackend:
     promotes = False
     clips_slices = False
     checks_indices = False
+    divides_by_zero = False
     has_data = True
 
     def __init__(self, namespace: Any, name: str | None = None, setup: str | None = None) -> None:
@@ -62,7 +64,7 @@ class ArrayApiBackend:
             operator: row for table in self.tables for operator, row in table.items() if operator not in self.lacks
         }
         names = [name for name in (*NUMPY_NAMES, "bfloat16") if hasattr(namespace, name)]
-        if not {"float16", "bfloat16"} <= set(names):
+        if "half" not in self.capabilities:
             names = [name for name in names if name not in ("float16", "bfloat16")]
         self.dtypes: dict[str, Any] = {name: getattr(namespace, name) for name in names}
         self.dialect: Dialect = ArrayApiDialect(self.table, setup or f"import {namespace.__name__} as xp")

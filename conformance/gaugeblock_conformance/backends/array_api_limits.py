@@ -83,7 +83,7 @@ def _values(backend: Any, value: Any) -> Any:
 
 
 def _divisor(backend: Any, x: Any, y: Any) -> str | None:
-    if not _is_whole(backend, x):
+    if backend.divides_by_zero or not _is_whole(backend, x):
         return None
     bottom = _values(backend, y)
     if not np.all(bottom):

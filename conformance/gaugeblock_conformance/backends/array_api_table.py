@@ -129,7 +129,7 @@ STANDARD = table(
     unsqueeze              buifc   expand_dims(self, axis=dim)
     broadcast_to           buifc   broadcast_to(self, size)
     flip                   buifc   flip(self, axis=dims)
-    roll                   buifc   roll(self, shifts, axis=dims or None)
+    roll                   buifc   roll(self, shifts if dims else shifts[0], axis=dims or None)
     tile                   buifc   tile(self, dims)
     repeat_interleave.self_int buifc repeat(self, repeats, axis=dim)
     cat                    buifc   concat(tensors, axis=dim)

@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from ..backend import Array, Unsupported
+from ..backend import Array, Unsupported, dtype_name
 from .array_api import ArrayApiBackend
+from .array_api_dialect import ArrayApiDialect
+from .array_api_table import STANDARD
 from .dask_table import DASK
+
+_FACTORIES = frozenset({"zeros", "ones", "full", "empty.memory_format"})
+_MOST = 2**31
+
+
+def _chunks(sizes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(max(1, (n + 1) // 2) for n in sizes)
+
+
+class DaskDialect(ArrayApiDialect):
+    """Snippets with chunked arrays."""
+
+    def tensor(self, data: str, dtype: str) -> str:
+        return self._array(f"np.array({data}, dtype={dtype!r})", "2")
+
+    def shaped(self, data: str, dtype: str, sizes: tuple[int, ...]) -> str:
+        return self._array(f"np.array({data}, dtype={dtype!r}).reshape({sizes!r})", repr(_chunks(sizes)))
+
+    def _array(self, array: str, chunks: str) -> str:
+        return f"{self.alias}.from_array({array}, chunks={chunks})"
 
 
 class DaskBackend(ArrayApiBackend):
@@ -22,24 +46,34 @@ class DaskBackend(ArrayApiBackend):
     """
 
     tables = (*ArrayApiBackend.tables, DASK)
-    # Of arrays whose sizes are not known before they are computed, Dask stacks none.
-    lacks = frozenset({"nonzero", "argwhere"})
+    # Of arrays whose sizes are not known before they are computed, Dask stacks none; spectra want one chunk along the
+    # dim, and decompositions one matrix.
+    lacks = frozenset({"nonzero", "argwhere", *(name for name in STANDARD if name.startswith(("fft_", "linalg_")))})
     clips_slices = True
 
     def __init__(self, device: str = "cpu") -> None:
         if device != "cpu":
             raise ValueError(f"dask: device must be 'cpu', not {device!r}")
         self.dask = importlib.import_module("dask")
-        super().__init__(importlib.import_module("dask.array"), "dask", "import dask.array as xp")
+        super().__init__(importlib.import_module("dask.array"), "dask")
+        self.dialect = DaskDialect(self.table, "import dask.array as xp")
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
         if requires_grad:
             raise Unsupported("requires_grad", "Dask has no tensors that ask for gradients")
-        chunks = tuple(max(1, (n + 1) // 2) for n in array.shape)
-        return self.namespace.from_array(np.array(array, order="C"), chunks=chunks)
+        self.native(dtype_name(array.dtype))
+        return self.namespace.from_array(np.array(array, order="C"), chunks=_chunks(array.shape))
+
+    def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        sizes = args[0] if operator in _FACTORIES and args and isinstance(args[0], tuple | list) else ()
+        if prod(sizes) > _MOST:
+            raise Unsupported(operator, "arrays larger than memory are what Dask is for")
+        return super()._run(operator, args, kwargs)
 
     def finished(self, result: Any) -> Any:
         if isinstance(result, self.namespace.Array):
+            if all(isinstance(part, np.ndarray) for part in dict(result.dask).values()):
+                return result
             result = result.persist(scheduler="synchronous")
             return result.compute_chunk_sizes() if any(np.isnan(n) for n in result.shape) else result
         return super().finished(result)

@@ -1,0 +1,87 @@
+"""tinygrad: ``tinygrad``, ``tinygrad:CPU``, ``tinygrad:CPU:X86`` ..."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from importlib import metadata
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ..backend import NUMPY_NAMES, Array, Unsupported, dtype_name
+from .array_api import ArrayApiBackend
+from .array_api_dialect import ArrayApiDialect
+from .tinygrad_table import TINYGRAD
+
+
+class TinygradDialect(ArrayApiDialect):
+    """Snippets in tinygrad's own methods."""
+
+    def tensor(self, data: str, dtype: str) -> str:
+        return f"tinygrad.Tensor({data}, dtype={self.dtype(dtype)})"
+
+    def shaped(self, data: str, dtype: str, sizes: tuple[int, ...]) -> str:
+        return self.tensor(data, dtype) + ("" if len(sizes) == 1 else f".reshape({sizes!r})")
+
+    def dtype(self, name: str) -> str:
+        return f"tinygrad.dtypes.{name}"
+
+    def whole(self, variable: str) -> str:
+        return f"{variable}.tolist()"
+
+    def element(self, variable: str, index: tuple[int, ...]) -> str:
+        return f"{variable}.numpy()[{', '.join(map(str, index)) or '()'}]"
+
+
+class TinygradBackend(ArrayApiBackend):
+    """The installed tinygrad on ``device``, by default the one that it chooses itself.
+
+    Tensors are computed lazily: each call of the suite is realized before it returns. bfloat16, which tinygrad emulates
+    on a CPU, is left out. Storages and strides cannot be seen, and no tensor asks for gradients (``backward`` finds
+    those of all that were computed with), so that the suite's autograd has no form here.
+
+    Raises:
+        RuntimeError: tinygrad has no such device here, or no compiler for it.
+    """
+
+    capabilities = frozenset("core reduce bitwise index.adv matmul promote".split())
+    tables = (TINYGRAD,)
+    promotes = True
+    clips_slices = True
+    checks_indices = True
+    divides_by_zero = True
+
+    def __init__(self, device: str = "") -> None:
+        if device:
+            os.environ["DEV"] = device
+        tinygrad = importlib.import_module("tinygrad")
+        self.tensor_class = tinygrad.Tensor
+        names = [name for name in NUMPY_NAMES if hasattr(tinygrad.dtypes, name)]
+        dtypes = {name: getattr(tinygrad.dtypes, name) for name in names}
+        super().__init__(SimpleNamespace(__name__="tinygrad", Tensor=tinygrad.Tensor, **dtypes), "tinygrad")
+        self.version = metadata.version("tinygrad")
+        setup = "import tinygrad" if not device else f"import os; os.environ['DEV'] = {device!r}\nimport tinygrad"
+        self.dialect = TinygradDialect(self.table, setup)
+        self.device = device or str(tinygrad.Device.DEFAULT)
+        tinygrad.Tensor([1.0]).add(1.0).realize()
+
+    @property
+    def defaults_fit(self) -> bool:
+        """tinygrad's integers are of int32."""
+        return False
+
+    def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
+        if requires_grad:
+            raise Unsupported("requires_grad", "tinygrad's tensors do not ask for gradients")
+        self.native(dtype_name(array.dtype))
+        return self.tensor_class(np.array(array, order="C")).realize()
+
+    def to_numpy(self, tensor: Any) -> Array:
+        return np.array(tensor.numpy())
+
+    def finished(self, result: Any) -> Any:
+        if isinstance(result, self.tensor_class):
+            return result.realize()
+        return super().finished(result)
