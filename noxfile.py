@@ -91,14 +91,14 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def mutants(session: nox.Session) -> None:
-    """Deliberately broken backends: every one must be caught by a verdict on a requirement."""
+    """Deliberately broken backends: every one must be caught by a verdict on a requirement. ``--resume`` goes on."""
     session.install(".[dev]")
     session.run("python", "-m", "gaugeblock_conformance.mutants", *session.posargs)
 
 
 @nox.session
 def soak(session: nox.Session) -> None:
-    """Right backends under many seeds: none may be accused."""
+    """The reference and NumPy under 50 seeds, or other right backends: none may be accused. ``--resume`` goes on."""
     session.install(".", *([TORCH] if "torch" in session.posargs else []))
     session.run("python", "-m", "gaugeblock_conformance.soak", *session.posargs)
 

@@ -18,7 +18,8 @@ class Session(Judge):
     """Runs the checks of one test against ``backend``: what every test of the suite is given.
 
     ``budget`` says how many examples a property tries, ``seed`` which ones, ``shrink`` whether a failing one is made
-    smaller before it is told. A test that goes over many operators tries those of ``foremost`` before the others.
+    smaller before it is told. A test that goes over many operators tries those of ``foremost`` before the others,
+    or, if ``narrow``, them alone; ``sweeps`` says afterwards whether it was such a test.
     """
 
     def __init__(self, backend: Backend, budget: Budget = STANDARD, seed: int = 0) -> None:
@@ -27,10 +28,15 @@ class Session(Judge):
         self.seed = seed
         self.shrink = True
         self.foremost: Collection[str] = ()
+        self.narrow = False
+        self.sweeps = False
 
     def in_order(self, operators: Iterable[str]) -> list[str]:
         """``operators`` with the foremost ones, whatever their overload or form, before the others."""
+        self.sweeps = True
         first = {_base(name) for name in self.foremost}
+        if self.narrow:
+            return [name for name in operators if _base(name) in first]
         return sorted(operators, key=lambda name: _base(name) not in first)
 
     def run_example(self, body: Callable[..., None], drawn: dict[str, Any]) -> None:

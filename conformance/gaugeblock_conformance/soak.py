@@ -1,25 +1,37 @@
-"""``python -m gaugeblock_conformance.soak BACKEND...``: right backends under many seeds; none may be accused.
+"""``python -m gaugeblock_conformance.soak [BACKEND...]``: right backends under many seeds; none may be accused.
 
-Exit status 0 if no requirement failed other than as the backend's expectation file says, 1 if one did.
+Exit status 0 if no requirement failed other than as the backend's expectation file says, 1 if one did. Each run is
+journalled, so that ``--resume`` goes on where a soak was stopped.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
 
+from . import discovery
+from .budget import named
+from .commands.arguments import positive
+from .journal import Journal, write_atomically
 from .problem import UsageProblem
+from .runner.environment import suite_version
 from .runner.rows import Row
-from .runner.run import Options, validate
+from .runner.run import Interrupted, Options, validate
 from .runner.selection import Selection
 
 ACCUSED = ("failed", "crashed", "timeout", "xpassed")
+RIGHT = ("numpy", "reference")
+SCHEMA = "gaugeblock-soak/1"
+OUT = Path("runs") / "soak"
+Run = dict[str, Any]
 
 
 class _Silent:
@@ -36,30 +48,49 @@ class _Silent:
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
-    totals: list[tuple[Any, ...]] = []
-    accused = 0
     try:
-        for backend in options.backends:
-            for seed in range(options.first_seed, options.first_seed + options.seeds):
-                record = _run(backend, seed, options)
-                rows = [row for row in record["requirements"] if row["status"] in ACCUSED]
-                for row in rows:
-                    print(_accusation(backend, seed, row), flush=True)
-                accused += len(rows)
-                facts = record["environment"]
-                totals.append(
-                    (backend, seed, facts["examples"], facts["seconds"], facts["examples_per_second"], len(rows))
-                )
-                print(f"{backend} seed {seed}: {len(rows)} accusations", file=sys.stderr, flush=True)
+        runs = _soak(options)
     except UsageProblem as problem:
         print(f"soak: {problem}", file=sys.stderr)
         return problem.exit_status
-    print(tabulate(totals, ("backend", "seed", "examples", "seconds", "examples/s", "accusations")))
-    print(f"\n{accused} accusations in {len(totals)} runs")
+    except (KeyboardInterrupt, Interrupted):
+        print(f"soak: interrupted; --resume --out {options.out} continues", file=sys.stderr)
+        return 1
+    heads = ("backend", "seed", "examples", "seconds", "accusations")
+    print(tabulate([(*(run[head] for head in heads[:-1]), len(run["accusations"])) for run in runs], heads))
+    accused = sum(len(run["accusations"]) for run in runs)
+    print(f"\n{accused} accusations in {len(runs)} runs")
     return 1 if accused else 0
 
 
-def _run(backend: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
+def _soak(options: argparse.Namespace) -> list[Run]:
+    """Every run of the soak, those of an earlier one that is resumed included."""
+    budget = named(options.budget)
+    backends = options.backends or list(RIGHT)
+    for backend in backends:
+        discovery.resolve(backend)
+    configuration = {"budget": budget.name, "areas": options.area, "suite version": suite_version()}
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    out, seeds = options.out, range(options.first_seed, options.first_seed + options.seeds)
+    with Journal.resume(out, configuration) if options.resume else Journal.create(
+        out, configuration, started
+    ) as journal:
+        done = {(run["backend"], run["seed"]): run for run in journal.rows}
+        # Seeds outside: a soak that is stopped has tried every backend.
+        for seed in seeds:
+            for backend in backends:
+                if (backend, seed) not in done:
+                    done[backend, seed] = run = _run(backend, seed, options)
+                    journal.append(run)
+                    print(f"{backend} seed {seed}: {len(run['accusations'])} accusations", file=sys.stderr, flush=True)
+                    for accusation in run["accusations"]:
+                        print(accusation, flush=True)
+        record = {"schema": SCHEMA, **configuration, "started": journal.started, "runs": journal.rows}
+        write_atomically(out / "record.json", json.dumps(record, indent=1) + "\n")
+    return [done[backend, seed] for backend in backends for seed in seeds]
+
+
+def _run(backend: str, seed: int, options: argparse.Namespace) -> Run:
     with tempfile.TemporaryDirectory(prefix="gaugeblock-soak-") as folder:
         settings = Options(
             backend,
@@ -70,7 +101,18 @@ def _run(backend: str, seed: int, options: argparse.Namespace) -> dict[str, Any]
             jobs=options.jobs,
             check_snippets=False,
         )
-        return validate(settings, _Silent())
+        record = validate(settings, _Silent())
+    facts = record["environment"]
+    return {
+        "backend": backend,
+        "version": facts["version"],
+        "seed": seed,
+        "examples": facts["examples"],
+        "seconds": facts["seconds"],
+        "accusations": [
+            _accusation(backend, seed, row) for row in record["requirements"] if row["status"] in ACCUSED
+        ],
+    }
 
 
 def _accusation(backend: str, seed: int, row: Row) -> str:
@@ -88,12 +130,15 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m gaugeblock_conformance.soak",
         description="Run right backends under many seeds; no requirement may fail unexpectedly.",
     )
-    parser.add_argument("backends", nargs="+", metavar="BACKEND", help="as for gaugeblock validate")
-    parser.add_argument("--seeds", type=int, default=20, help="number of seeds (default: 20)")
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--budget", default="quick", help="quick (default), standard or thorough")
-    parser.add_argument("--area", action="append", default=[], help="only this area")
-    parser.add_argument("--jobs", type=int, default=None, help="worker processes (default: one per core)")
+    add = parser.add_argument
+    add("backends", nargs="*", metavar="BACKEND", help=f"as for gaugeblock validate ({' '.join(RIGHT)})")
+    add("--seeds", type=positive, default=50, metavar="N", help="number of seeds (50)")
+    add("--first-seed", type=int, default=0, metavar="N", help="the first of them (0)")
+    add("--budget", default="quick", metavar="B", help="quick (default), standard or thorough")
+    add("--area", action="append", default=[], metavar="A", help="only this area")
+    add("--jobs", type=positive, metavar="N", help="worker processes (one per core)")
+    add("--out", type=Path, default=OUT, metavar="DIR", help=f"where journal and record go ({OUT})")
+    add("--resume", action="store_true", help="continue the soak in DIR")
     return parser
 
 

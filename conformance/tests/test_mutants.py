@@ -38,9 +38,9 @@ def test_every_class_has_mutants() -> None:
     assert all(m.area in AREA_PACKAGES for m in mutants)
 
 
-# Mutants of registries, modes, loops, autograd and allocators show in sequences of calls, those of operators of all
+# Mutants of registries, modes, loops, autograd, allocators and exchange show in sequences of calls, those of operators of all
 # families in arguments made for them: trials have both, probes do not.
-UNPROBED = ("dispatcher", "kernels", "operators", "autograd", "allocator")
+UNPROBED = ("dispatcher", "kernels", "operators", "autograd", "allocator", "interop")
 
 
 @pytest.mark.parametrize("kind", [kind for kind in CLASSES if kind not in UNPROBED])

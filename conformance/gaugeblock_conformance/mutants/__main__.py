@@ -69,8 +69,7 @@ def _run(chosen: list[Mutant], options: argparse.Namespace) -> RecordOfMutants:
     right = discovery.load(discovery.resolve(options.base))
     facts = {
         "base": options.base, "version": str(right.version), "budget": options.budget, "seed": options.seed,
-        "suite_version": suite_version(), "spec_version": spec_version(spec.load().values()),
-        "selection": _selection(options),
+        "suite_version": suite_version(), "selection": _selection(options),
     }  # fmt: skip
     trials = Trials(options.base, options.budget, options.seed)
     children = Children(trials, options.jobs or cores(), lambda text: _note("", "", text))
@@ -87,6 +86,7 @@ def _run(chosen: list[Mutant], options: argparse.Namespace) -> RecordOfMutants:
                 journal.append({"requirement": proof.requirement, "mutant": proof.mutant, "tried": proof.tried})
                 _note(f"{count}/{len(alone)}", "proven" if proof.mutant else "unproven", proof.requirement)
     _note("", "", f"{time.perf_counter() - clock:.0f} s")
+    facts["spec_version"] = spec_version(spec.load().values())
     return build({**facts, **machine(), "started": journal.started}, table(), journal.rows)
 
 

@@ -14,10 +14,10 @@ Patch = Callable[["Intercepted"], Any]
 
 CLASSES = (
     "values", "dtypes", "empties and errors", "numerics", "thresholds", "aliasing and purity", "strides and layout",
-    "dispatcher", "kernels", "operators", "autograd", "allocator",
+    "dispatcher", "kernels", "operators", "autograd", "allocator", "interop",
 )  # fmt: skip
 OBSERVERS = frozenset(
-    "from_numpy to_numpy shape strides storage_offset dtype storage_id storage_nbytes data_ptr version_of".split()
+    "from_blob to_numpy shape strides storage_offset dtype storage_id storage_nbytes data_ptr version_of".split()
 )
 
 

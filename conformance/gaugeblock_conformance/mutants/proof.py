@@ -40,10 +40,10 @@ def prove(right: Backend, requirement: str, seed: int, known: Known) -> Proof:
                 return Proof(requirement, "", tried)
             tried += 1
             try:
-                error, _ = verdict(MutantBackend(right, mutant), case, QUICK, seed, mutant)
+                found = verdict(MutantBackend(right, mutant), case, QUICK, seed, mutant, known[key(case)].sweeps)
             except (Exception, MutantBroken):
                 continue
-            if error is not None:
+            if found.error is not None:
                 return Proof(requirement, mutant.name, tried)
     return Proof(requirement, "", tried)
 

@@ -79,7 +79,7 @@ def merged(records: Sequence[RecordOfMutants], mutants: Mapping[str, Mutant]) ->
         UsageProblem: they are of different runs.
     """
     environments = [record["environment"] for record in records]
-    for name in ("base", "version", "budget", "seed", "suite_version", "spec_version"):
+    for name in ("base", "version", "budget", "seed", "suite_version"):
         values = {environment.get(name) for environment in environments}
         if len(values) > 1:
             raise UsageProblem(f"records of different runs: {name} is {' and '.join(sorted(map(str, values)))}")
@@ -87,7 +87,7 @@ def merged(records: Sequence[RecordOfMutants], mutants: Mapping[str, Mutant]) ->
     for record in records:
         alone = [row for row in record["requirements"] if row["by"] != FIRST]
         rows += [{"requirement": row["id"], "mutant": row["mutant"], "tried": row["tried"]} for row in alone]
-    return build(environments[0], mutants, sorted(rows, key=lambda row: not row.get("mutant")))
+    return build(environments[0], mutants, sorted(rows, key=lambda row: bool(row.get("mutant"))))
 
 
 def read(path: Path) -> RecordOfMutants:

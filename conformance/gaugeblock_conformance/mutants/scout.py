@@ -20,11 +20,12 @@ from .mutant import OBSERVERS, Mutant
 
 @dataclass(frozen=True)
 class Scouted:
-    """One test at the quick budget on the right backend."""
+    """One test at the quick budget on the right backend; ``sweeps`` says that it goes over operators one by one."""
 
     holds: bool
     operators: frozenset[str]
     seconds: float
+    sweeps: bool
 
 
 # Test -> what is known of it.
@@ -62,25 +63,37 @@ def scout(right: Backend, area: str, seed: int, at: Callable[[str], None]) -> It
         at(key(case))
         backend.heard = set()
         started = time.perf_counter()
-        holds = verdict(backend, case, QUICK, seed)[0] is None
-        yield key(case), Scouted(holds, frozenset(backend.heard), time.perf_counter() - started)
+        found = verdict(backend, case, QUICK, seed)
+        seconds = time.perf_counter() - started
+        yield key(case), Scouted(found.error is None, frozenset(backend.heard), seconds, found.sweeps)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The failure of one test, if it failed, how many examples it tried, the failing one included, and whether it goes
+    over operators one by one."""
+
+    error: ConformanceError | None
+    examples: int
+    sweeps: bool
 
 
 def verdict(
-    backend: Any, case: TestCase, budget: Budget, seed: int, mutant: Mutant | None = None
-) -> tuple[ConformanceError | None, int]:
-    """The failure of one test, if it fails, and how many examples it tried, the failing one included; operators that
-    the mutant breaks come first where a test goes over many."""
+    backend: Any, case: TestCase, budget: Budget, seed: int, mutant: Mutant | None = None, narrow: bool = False
+) -> Verdict:
+    """Run one test; where it goes over many operators, those that the mutant breaks come first, or alone."""
     session = Session(backend, budget, seed)
     session.shrink = False
     session.foremost = () if mutant is None else mutant.operators
+    session.narrow = narrow
+    failure: ConformanceError | None = None
     try:
         case.function(session)
     except (MissingCapability, Unsupported):
-        return None, session.outcome.examples
+        pass
     except ConformanceError as error:
-        return error, session.outcome.examples + 1
-    return None, session.outcome.examples
+        failure = error
+    return Verdict(failure, session.outcome.examples + (failure is not None), session.sweeps)
 
 
 def concerns(mutant: Mutant, scouted: Scouted) -> bool:

@@ -21,6 +21,7 @@ from . import (
     empties,
     errors,
     forms,
+    interop,
     interposers,
     kernels,
     matrices,
@@ -43,7 +44,7 @@ MODULES = (
     values, specials, dtypes, conversions, empties, errors, numerics, thresholds, aliasing, purity, storages, strides,
     views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra, networks,
     autograd_gradients, autograd_passes, autograd_graphs, autograd_writes, allocator_rules, allocator_waiting,
-    allocator_figures, allocator_answers,
+    allocator_figures, allocator_answers, interop,
 )  # fmt: skip
 
 

@@ -14,6 +14,8 @@ from .mutant import Mutant, MutantBackend, MutantBroken
 from .scout import Known, concerns, key, usable, verdict
 
 CAUGHT, MISSED, BROKEN = "caught", "missed", "broken"
+# The effort of a test that takes long.
+_LONG = 2
 # Told before a test is run: which, of which requirements, whether on the mutant and known to hold for the right one.
 At = Callable[[str, tuple[str, ...], bool], None]
 
@@ -53,42 +55,45 @@ def run_trial(
     known = known or {}
     started, tried = time.perf_counter(), 0
     backend = MutantBackend(right, mutant)
-    for case, effort in _attempts(mutant, right, budget, known):
+    for case, effort, narrow in _attempts(mutant, right, budget, known):
         test = f"{key(case)} ({effort.name})"
         holds = test in trusted or (effort is QUICK and key(case) in known)
         at(test, case.ids, holds)
         try:
-            error, examples = verdict(backend, case, effort, seed, mutant)
+            found = verdict(backend, case, effort, seed, mutant, narrow)
         except MutantBroken as broken:
             return Result(mutant.name, BROKEN, "", case.ids, test, 0, tried, _since(started), str(broken))
         except Exception as crash:
             text = f"the test crashed: {type(crash).__name__}: {crash}"
             return Result(mutant.name, BROKEN, "", case.ids, test, 0, tried, _since(started), text)
-        if error is not None:
+        if found.error is not None:
             at(test, case.ids, False)
-            if holds or verdict(right, case, effort, seed, mutant)[0] is None:
-                text = error.message
-                return Result(mutant.name, CAUGHT, "failed", case.ids, test, examples, tried, _since(started), text)
-        tried += examples
+            if holds or verdict(right, case, effort, seed, mutant, narrow).error is None:
+                how = ("failed", case.ids, test, found.examples, tried, _since(started), found.error.message)
+                return Result(mutant.name, CAUGHT, *how)
+        tried += found.examples
     return Result(mutant.name, MISSED, tried=tried, seconds=_since(started))
 
 
-def _attempts(mutant: Mutant, right: Backend, budget: Budget, known: Known) -> Iterator[tuple[TestCase, Budget]]:
-    """Tests of the mutant's area, then the others; of each the quick ones first, and the long ones last."""
-    more = budget.examples > QUICK.examples
+def _attempts(
+    mutant: Mutant, right: Backend, budget: Budget, known: Known
+) -> Iterator[tuple[TestCase, Budget, bool]]:
+    """Tests of the mutant's area, then the others, with a budget, and whether to go over the operators of the mutant
+    alone; of each area the quick ones first, and the long ones last."""
+    larger = (budget,) if budget.examples > QUICK.examples else ()
     tests = usable(right)
     for own in (True, False):
         cases = [case for identifier, case in tests if identifier.startswith(f"{mutant.area}/") is own]
-        short, drawn, long = (
-            [case for case in cases if case.effort in kinds] for kinds in ((0, 1), (1,), (2,))
-        )  # fmt: skip
-        calling, _ = _ranked(mutant, short, known)
-        yield from ((case, QUICK) for case in calling)
-        further, rest = _ranked(mutant, drawn, known) if more else ([], [])
-        yield from ((case, budget) for case in further)
-        calling, others = _ranked(mutant, long, known)
-        yield from ((case, QUICK) for case in calling)
-        yield from ((case, budget) for case in (*rest, *calling, *others) if more)
+        short, _ = _ranked(mutant, [case for case in cases if case.effort < _LONG], known)
+        drawn, other = _ranked(mutant, [case for case in cases if case.effort == 1], known)
+        long, idle = _ranked(mutant, [case for case in cases if case.effort == _LONG], known)
+        swept = [case for case in long if key(case) in known and known[key(case)].sweeps]
+        yield from ((case, QUICK, False) for case in short)
+        for effort in (QUICK, *larger):
+            yield from ((case, effort, True) for case in swept)
+        yield from ((case, effort, False) for effort in larger for case in drawn)
+        yield from ((case, QUICK, False) for case in long)
+        yield from ((case, effort, False) for effort in larger for case in (*other, *long, *idle))
 
 
 def _ranked(mutant: Mutant, cases: list[TestCase], known: Known) -> tuple[list[TestCase], list[TestCase]]:

@@ -1,0 +1,131 @@
+"""Wrong exchange of memory: with NumPy, with foreign addresses, with files, with deep copies."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..backend import numpy_dtype
+from .mutant import Intercepted, Mutant, Patch
+
+_BLOB = ("from_blob",)
+_SAVE = ("save_and_load",)
+_COPY = ("deepcopy",)
+
+
+def _reversed(c: Intercepted) -> bool:
+    return any(stride < 0 for stride in c.args[0].strides)
+
+
+def _straightened(c: Intercepted) -> Any:
+    """An array with a negative stride is copied first."""
+    return c.do("from_numpy", c.args[0].copy()) if _reversed(c) else c.right()
+
+
+def _otherwise_refused(c: Intercepted) -> Any:
+    return c.refuse(TypeError, "negative strides") if _reversed(c) else c.right()
+
+
+def _copied_array(c: Intercepted) -> Any:
+    """``from_numpy`` copies; what it cannot take it refuses as before."""
+    c.right()
+    return c.backend.from_numpy(np.array(c.args[0]))
+
+
+def _let_be(place: int | str) -> Patch:
+    """What cannot be done is left undone without a word; the argument at ``place`` is the answer."""
+
+    def patch(c: Intercepted) -> Any:
+        try:
+            return c.right()
+        except RuntimeError:
+            answer = c.kwargs.get(place) if isinstance(place, str) else c.args[place]
+            if answer is None:
+                raise
+            return answer
+
+    return patch
+
+
+def _flattened(c: Intercepted) -> Any:
+    return c.right().reshape(-1)
+
+
+def _deleted(change: Callable[[Callable[[int], object]], Callable[[int], object]]) -> Patch:
+    """A blob with another deleter."""
+
+    def patch(c: Intercepted) -> Any:
+        address, sizes, dtype, deleter = c.args
+        return c.backend.from_blob(address, sizes, dtype, change(deleter))  # type: ignore[attr-defined]
+
+    return patch
+
+
+def _twice(deleter: Callable[[int], object]) -> Callable[[int], object]:
+    def delete(address: int) -> None:
+        deleter(address)
+        deleter(address)
+
+    return delete
+
+
+def _copied_blob(c: Intercepted) -> Any:
+    """Foreign memory is copied and given back at once."""
+    address, sizes, dtype, deleter = c.args
+    kind = numpy_dtype(dtype)
+    held = (ctypes.c_byte * (prod(sizes) * kind.itemsize)).from_address(address)
+    result = c.backend.from_numpy(np.frombuffer(held, kind).reshape(sizes).copy())
+    deleter(address)
+    return result
+
+
+def _one_by_one(c: Intercepted) -> Any:
+    """Each tensor of a list by itself."""
+    given = c.args[0]
+    return [c.do(c.operator, x) for x in given] if isinstance(given, list) else c.right()
+
+
+def _packed(c: Intercepted) -> Any:
+    """Only the elements of a tensor are saved, not its storage."""
+    given = c.args[0]
+    if isinstance(given, list):
+        return c.do(c.operator, [c.do("clone", x) for x in given])
+    return c.do(c.operator, c.do("clone", given))
+
+
+def _row_major(c: Intercepted) -> Any:
+    result = c.right()
+    return [c.do("contiguous", x) for x in result] if isinstance(result, list) else c.do("contiguous", result)
+
+
+def _shallow(c: Intercepted) -> Any:
+    given = c.args[0]
+    return [c.do("detach", x) for x in given] if isinstance(given, list) else c.do("detach", given)
+
+
+def _row(name: str, area: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
+    return Mutant(name, "interop", area, operators, patch)
+
+
+MUTANTS = (
+    _row("reversed-arrays-are-copied", "views", ("from_numpy",), _straightened),
+    _row("reversed-arrays-are-type-errors", "views", ("from_numpy",), _otherwise_refused),
+    _row("arrays-are-copied", "storage", ("from_numpy",), _copied_array),
+    _row("borrowed-memory-keeps-its-sizes", "storage", ("resize_",), _let_be(0)),
+    _row("borrowed-memory-is-set-past-its-end", "storage", ("set_",), _let_be(0)),
+    _row("out-over-borrowed-memory-stays", "operators", ("add", "cat", "sum"), _let_be("out")),
+    _row("arrays-of-tensors-are-flat", "autograd", ("numpy",), _flattened),
+    _row("foreign-memory-is-copied", "storage", _BLOB, _copied_blob),
+    _row("foreign-deleter-never-runs", "storage", _BLOB, _deleted(lambda deleter: lambda address: None)),
+    _row("foreign-deleter-runs-twice", "storage", _BLOB, _deleted(_twice)),
+    _row("foreign-deleter-gets-no-address", "storage", _BLOB, _deleted(lambda deleter: lambda address: deleter(0))),
+    _row("saved-tensors-share-nothing", "storage", _SAVE, _one_by_one),
+    _row("saved-views-leave-their-storage", "storage", _SAVE, _packed),
+    _row("loaded-tensors-are-row-major", "storage", _SAVE, _row_major),
+    _row("deep-copies-share-nothing", "storage", _COPY, _one_by_one),
+    _row("deep-copies-are-views", "storage", _COPY, _shallow),
+)
