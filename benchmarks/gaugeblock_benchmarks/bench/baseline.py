@@ -1,14 +1,14 @@
 """Comparison with an earlier record: what is slower, what is faster, and what the noise does not tell apart.
 
-Each case is judged by the logarithm of its new time over its old one, less the drift of the machine, against a standard
-deviation that the two runs show themselves:
+A case's time in a pass is the median of its rounds, each over the yardstick's in the same milliseconds, as a logarithm.
+What changed from one run to the other is judged against a standard deviation that the two runs show themselves:
 
-- *drift*: the median change of the controls, which no backend has a part in, apart for what a core does alone and for
-  what goes to memory;
-- *noise*: how far the changes of the cases of one backend scatter about their median (a robust spread, which the few
-  cases that did change do not move); with fewer than FEWEST cases, how far those of the controls do. It holds all that
-  differs from run to run: placement in memory, clock, neighbours. Where the passes of a case differ by more than that,
-  theirs counts. The error of the drift is added;
+- *drift*: the median change of the controls, which no backend has a part in, apart for what a core does alone, what it
+  does with arrays in its caches, and what goes to memory;
+- *noise*: how closely a third of the changes of a backend's cases lie together. It holds all that differs from run to
+  run, placement in memory and neighbours, and cases that did change hardly widen it, many or few. With fewer than
+  FEWEST cases the scatter of the controls counts. Where the passes of all cases, or of this one, differ by more than
+  that, theirs counts. The error of the drift is added;
 - the quotient is judged by Student's t with few degrees of freedom, since the spread is estimated and its tails heavy;
 - *many cases*: Benjamini and Hochberg's procedure at LEVEL. Where nothing changed, it calls something slower in at most
   that share of runs; where something did, that share of what it calls slower is not.
@@ -26,8 +26,9 @@ from typing import Any
 
 from gaugeblock_conformance.problem import UsageProblem, one_line
 
+from ..machine.controls import VECTOR_BYTES
 from .run import SCHEMA, Options
-from .statistics import Blocks, discoveries, middles, spread, student_quantile, student_tail
+from .statistics import closest_third, discoveries, middles, spread, student_quantile, student_tail
 
 Row = dict[str, Any]
 LEVEL = 0.05
@@ -35,11 +36,11 @@ FEWEST = 12
 """Cases whose scatter is trusted alone."""
 EFFICIENCY = 0.37
 """Of a median absolute deviation beside a standard deviation, of normal values."""
-FREEDOM = 10.0
+FREEDOM = 6.0
 """Degrees of freedom at most: the noise of real runs has heavier tails than a normal one."""
 IN_CACHE = 1 << 21
-"""What moves no more bytes is the core's own doing."""
-KINDS = ("core", "memory")
+"""What moves no more bytes stays in the caches of a core."""
+KINDS = ("core", "cache", "memory")
 
 
 @dataclass(frozen=True)
@@ -124,26 +125,38 @@ def compare(earlier: Row, later: Row, file: str) -> Row:
     }
 
 
-def _blocks_of(record: Row) -> Iterator[tuple[tuple[str, str], tuple[str, Blocks]]]:
-    """(case, backend) -> kind and samples, of what was measured."""
+Passes = tuple[str, list[float]]
+"""A kind, and what the passes of a case or control gave."""
+
+
+def kind_of(moved: int) -> str:
+    """What bounds that which moves so many bytes."""
+    return KINDS[(moved >= VECTOR_BYTES) + (moved > IN_CACHE)]
+
+
+def _blocks_of(record: Row) -> Iterator[tuple[tuple[str, str], Passes]]:
+    """(case, backend) -> its passes, of what was measured."""
     for case in record["cases"]:
-        kind = KINDS[int(case["moved_bytes"]) > IN_CACHE]
+        kind = kind_of(int(case["moved_bytes"]))
         for result in case["results"]:
             if result["status"] == "measured":
-                yield (str(case["id"]), str(result["backend"])), (kind, _positive(result["blocks"]))
+                yield (str(case["id"]), str(result["backend"])), (kind, _passes(result["blocks"], case["yardstick"]))
 
 
-def _controls_of(record: Row) -> Iterator[tuple[str, tuple[str, Blocks]]]:
+def _controls_of(record: Row) -> Iterator[tuple[str, Passes]]:
     for control in record["controls"]:
-        kind = "memory" if control["kind"] in ("copy", "triad") and "MiB" in str(control["name"]) else "core"
-        yield str(control["name"]), (kind, _positive(control["blocks"]))
+        kind = kind_of(int(control["moved_bytes"]))
+        yield str(control["name"]), (kind, _passes(control["blocks"], control["yardstick"]))
 
 
-def _positive(blocks: Any) -> Blocks:
-    found = [[float(value) for value in block] for block in blocks]
-    if not any(found) or not all(0 < value < math.inf for block in found for value in block):
+def _passes(blocks: Any, beside: Any) -> list[float]:
+    found, others = ([[float(value) for value in block] for block in part] for part in (blocks, beside))
+    if not all(0 < value < math.inf for block in (*found, *others) for value in block):
         raise ValueError("samples are not positive numbers")
-    return found
+    values = middles(found, others)
+    if not values:
+        raise ValueError("no samples")
+    return values
 
 
 def _control_changes(earlier: Row, later: Row) -> dict[str, list[float]]:
@@ -151,14 +164,14 @@ def _control_changes(earlier: Row, later: Row) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for name in new:
         if name in old:
-            kind, blocks = new[name]
-            found[kind].append(plain.fmean(middles(blocks)) - plain.fmean(middles(old[name][1])))
+            kind, values = new[name]
+            found[kind].append(plain.median(values) - plain.median(old[name][1]))
     return found
 
 
-def _change(key: tuple[str, str], old: tuple[str, Blocks], new: tuple[str, Blocks]) -> Change:
-    parts = [middles(blocks) for _, blocks in (old, new)]
-    value = plain.fmean(parts[1]) - plain.fmean(parts[0])
+def _change(key: tuple[str, str], old: Passes, new: Passes) -> Change:
+    parts = [old[1], new[1]]
+    value = plain.median(parts[1]) - plain.median(parts[0])
     variance = sum(plain.variance(part) / len(part) if len(part) > 1 else 0.0 for part in parts)
     return Change(key[0], key[1], new[0], value, variance)
 
@@ -170,7 +183,9 @@ def _noise(changes: Sequence[Change], controls: Sequence[float]) -> Noise:
     error = 1.2533 * own / math.sqrt(len(controls))
     values = [change.value for change in changes] if len(changes) >= FEWEST else controls
     freedom = max(1.0, min(FREEDOM, EFFICIENCY * (len(values) - 1)))
-    return Noise(plain.median(controls), error, spread(values), freedom)
+    scatter = closest_third(values) if len(changes) >= FEWEST else own
+    passes = math.sqrt(plain.median(change.variance for change in changes)) if changes else 0.0
+    return Noise(plain.median(controls), error, max(scatter, passes), freedom)
 
 
 def _verdict(change: Change, noise: Noise) -> Row:

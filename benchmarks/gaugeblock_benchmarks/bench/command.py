@@ -37,7 +37,8 @@ class Bench:
         add("backends", nargs="+", metavar="BACKEND", help=f"NAME[:DEVICE] (installed: {known}), package.module:Class "
             "or file.py:Class; ratios are to the first")  # fmt: skip
         add("--suite", nargs="+", action="extend", default=[], metavar="S", help=f"{', '.join(SUITES)} (all)")
-        add("--ops", nargs="+", action="extend", default=[], metavar="OP", help=f"only these of {', '.join(row.name for row in OPERATORS)}")
+        add("--ops", nargs="+", action="extend", default=[], metavar="OP",
+            help=f"only these of {', '.join(row.name for row in OPERATORS)}")  # fmt: skip
         add("--sizes", nargs="+", action="extend", default=[], metavar="N", help="numbers of elements, as 16 or 1e6")
         add("--threads", type=positive, default=1, metavar="N", help="threads that an operator may use (1)")
         add("--budget", default="standard", metavar="B", help=f"{', '.join(BUDGETS)} (standard)")

@@ -37,6 +37,6 @@ def device_roof(seat: Seat) -> dict[str, Any] | None:
 def _seconds(seat: Seat, size: int) -> float | None:
     if seat.prepare(OperatorTask("roof", Case(_COPY, "contiguous", size))).status != "measured":
         return None
-    (samples,) = take_turns([seat], SECONDS)
+    (samples,), _ = take_turns([seat], SECONDS)
     seat.release()
     return statistics.median(samples) if isinstance(samples, list) else None

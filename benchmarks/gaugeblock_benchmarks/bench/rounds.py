@@ -12,15 +12,20 @@ from collections.abc import Sequence
 
 from gaugeblock_conformance.problem import one_line
 
+from ..machine.controls import Yardstick, rounded
 from .seat import Outcome, Seat
 
 FEWEST, MOST = 5, 41
 """Rounds of a pass."""
-DIGITS = 5
 
 
-def take_turns(seats: Sequence[Seat], seconds: float) -> list[list[float] | Outcome]:
-    """Seconds per call of each round, for about `seconds` of each seat; an Outcome for one that failed on the way."""
+def take_turns(
+    seats: Sequence[Seat], seconds: float, yardstick: Yardstick | None = None, moved_bytes: int = 0
+) -> tuple[list[list[float] | Outcome], list[float]]:
+    """Seconds per call of each round, for about `seconds` of each seat, with an Outcome for one that failed on the way;
+    and those of the yardstick that belongs beside what moves so many bytes.
+    """
+    beside: list[float] = []
     found: list[list[float] | Outcome] = [[] for _ in seats]
     counts = [1] * len(seats)
 
@@ -35,7 +40,7 @@ def take_turns(seats: Sequence[Seat], seconds: float) -> list[list[float] | Outc
             return 0.0
         taken = found[which]
         assert isinstance(taken, list)
-        taken.append(float(f"{spent / counts[which]:.{DIGITS}g}"))
+        taken.append(rounded(spent / counts[which]))
         return spent
 
     for which in range(len(seats)):
@@ -48,5 +53,7 @@ def take_turns(seats: Sequence[Seat], seconds: float) -> list[list[float] | Outc
         first = number % len(living)
         for which in (*living[first:], *living[:first]):
             spent += attempt(which, number)
+        if yardstick is not None:
+            beside.append(yardstick.seconds(moved_bytes))
         number += 1
-    return found
+    return found, beside

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..cases import OPERATORS, Operator
 from ..machine import description
-from ..machine.controls import Control, controls, roof
+from ..machine.controls import Control, Yardstick, controls, roof
 from . import expected, growth, statistics
 from .device import device_roof
 from .rounds import take_turns
@@ -19,7 +19,6 @@ from .suites import BUDGETS, SUITES, AnyTask
 from .work_share import share
 
 SCHEMA = "gaugeblock-bench/1"
-QUICK_BYTES, STANDARD_BYTES = 1 << 25, 1 << 29
 Row = dict[str, Any]
 
 
@@ -65,20 +64,28 @@ def run(seats: Sequence[Seat], options: Options, progress: Callable[[str], None]
     tasks = tasks_of(options)
     timed = [task for task in tasks if task.suite != "memory"]
     budget = BUDGETS[options.budget]
-    held = controls(options.threads, QUICK_BYTES if options.budget == "quick" else STANDARD_BYTES)
+    held = controls(options.threads, budget.control_bytes)
+    yardstick = Yardstick(CLOCKS[options.clock])
     of_controls: list[list[list[float]]] = [[] for _ in held]
+    beside_controls: list[list[list[float]]] = [[] for _ in held]
     taken: list[list[Taken]] = [[Taken() for _ in seats] for _ in timed]
+    beside: list[list[list[float]]] = [[] for _ in timed]
     room = description.memory("MemAvailable")
     for number in range(budget.passes):
-        for control, blocks in zip(held, of_controls, strict=True):
+        for control, blocks, others in zip(held, of_controls, beside_controls, strict=True):
             progress(f"pass {number + 1} of {budget.passes}: {control.name}")
-            blocks.append(control.pass_over(CLOCKS[options.clock]))
-        for task, row in zip(timed, taken, strict=True):
+            own, other = control.pass_over(CLOCKS[options.clock], yardstick)
+            blocks.append(own)
+            others.append(other)
+        for task, row, others in zip(timed, taken, beside, strict=True):
             progress(f"pass {number + 1} of {budget.passes}: {task.id}")
-            _one(task, seats, row, budget.seconds, room)
+            others.append(_one(task, seats, row, budget.seconds, room, yardstick))
     memory = [_memory(task, seats, room, progress) for task in tasks if task.suite == "memory"]
     found_roof = {**_roof(held, of_controls), "device": [row for row in map(device_roof, seats) if row]}
-    cases = [_case(task, backends, row, options.against, found_roof) for task, row in zip(timed, taken, strict=True)]
+    cases = [
+        {**_case(task, backends, row, options.against, found_roof), "yardstick": others}
+        for task, row, others in zip(timed, taken, beside, strict=True)
+    ]
     machine["load_end"] = description.load()
     return {
         "schema": SCHEMA,
@@ -93,8 +100,9 @@ def run(seats: Sequence[Seat], options: Options, progress: Callable[[str], None]
         "machine": machine,
         "backends": backends,
         "roof": found_roof,
-        "controls": [{"name": control.name, "kind": control.kind, "blocks": blocks}
-                     for control, blocks in zip(held, of_controls, strict=True)],
+        "controls": [{"name": control.name, "kind": control.kind, "moved_bytes": control.moved_bytes,
+                      "blocks": blocks, "yardstick": others}
+                     for control, blocks, others in zip(held, of_controls, beside_controls, strict=True)],
         "cases": cases,
         "growth": _growth(cases, backends),
         "memory": memory,
@@ -102,14 +110,16 @@ def run(seats: Sequence[Seat], options: Options, progress: Callable[[str], None]
     }  # fmt: skip
 
 
-def _one(task: AnyTask, seats: Sequence[Seat], row: Sequence[Taken], seconds: float, room: int | None) -> None:
-    """One pass over one task."""
+def _one(
+    task: AnyTask, seats: Sequence[Seat], row: Sequence[Taken], seconds: float, room: int | None, yardstick: Yardstick
+) -> list[float]:
+    """One pass over one task; the samples of the yardstick."""
     living = [which for which, one in enumerate(row) if one.outcome.status == "measured"]
     needed = task.needed_bytes * len(living)
     if room is not None and needed > room // 2:
         for which in living:
             row[which].refuse(Outcome("skipped", f"would need {needed >> 20} MiB, half of the free memory is less"))
-        return
+        return []
     first = not any(one.blocks for one in row)
     given: dict[int, Outcome] = {}
     for which in living:
@@ -123,13 +133,14 @@ def _one(task: AnyTask, seats: Sequence[Seat], row: Sequence[Taken], seconds: fl
             row[which].refuse(wrong)
             seats[which].release()
             del given[which]
-    measured = take_turns([seats[which] for which in given], seconds)
+    measured, beside = take_turns([seats[which] for which in given], seconds, yardstick, task.row["moved_bytes"])
     for which, samples in zip(given, measured, strict=True):
         if isinstance(samples, Outcome):
             row[which].refuse(samples)
         else:
             row[which].blocks.append(samples)
         seats[which].release()
+    return beside
 
 
 def _wrong(task: AnyTask, given: dict[int, Outcome]) -> dict[int, Outcome]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..cases import OPERATORS, Case, Operator
+from ..cases import LAYOUTS, OPERATORS, Case, Operator
 from .allocation import AllocatorTask, allocator_tasks
 from .steps import StepTask, step_tasks
 from .task import OperatorTask
@@ -15,7 +15,8 @@ AnyTask = OperatorTask | StepTask | AllocatorTask
 
 @dataclass(frozen=True)
 class Budget:
-    """How long: seconds of each backend for a task in one pass, and how often all tasks are gone through."""
+    """How long: seconds of each backend for a task in one pass, how often all tasks are gone through, what they are,
+    and the most bytes of an operand of a control."""
 
     name: str
     seconds: float
@@ -24,13 +25,16 @@ class Budget:
     layouts: tuple[str, ...]
     growth_most: int
     memory_size: int
+    control_bytes: int
 
 
 BUDGETS = {
-    "quick": Budget("quick", 0.02, 2, (1_000_000,), ("contiguous", "transposed"), 10_000_000, 1_000_000),
-    "standard": Budget("standard", 0.1, 4, (10_000, 1_000_000, 10_000_000), (
-        "contiguous", "row broadcast", "stride 2", "transposed", "int32+float32", "bfloat16"), 100_000_000, 4_000_000),
-}  # fmt: skip
+    budget.name: budget
+    for budget in (
+        Budget("quick", 0.015, 3, (1_000_000,), ("contiguous", "transposed"), 10_000_000, 1_000_000, 1 << 25),
+        Budget("standard", 0.08, 5, (10_000, 1_000_000, 10_000_000), LAYOUTS, 100_000_000, 4_000_000, 1 << 29),
+    )
+}
 MOST_SIZE = 1_000_000_000
 """No operand has more elements."""
 
