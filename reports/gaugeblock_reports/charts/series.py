@@ -32,7 +32,7 @@ def legend(names: Sequence[tuple[int, str]], top: float) -> tuple[list[Markup], 
     x, y = 8.0, top + 10
     for series, name in names:
         shown = shortened(name, 52)
-        width = 14 + LETTER * len(shown) + 12
+        width = 9 + 6.6 * len(shown) + 16
         if x > 8 and x + width > WIDTH:
             x, y = 8.0, y + 15
         parts += [marker(series, x, y - 4), text(x + 9, y, shown)]

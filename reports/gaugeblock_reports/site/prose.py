@@ -15,7 +15,7 @@ from markdown_it.token import Token
 from . import addresses
 
 _NAME = re.compile(r"\b(?:[a-z0-9_]+/[a-z0-9]+(?:-[a-z0-9]+)*|E-(?:\d+|T\d+)|S-\d+)\b")
-_ROW = re.compile(r'<td>(?=<a href="#([ES]-T?\d+)">)')
+_ROW = re.compile(r'<td (?=data-name="erratum"><a href="#([ES]-T?\d+)">)')
 
 
 class _Renderer(RendererHTML):
@@ -51,7 +51,20 @@ class _Renderer(RendererHTML):
         return f'<{tokens[idx].tag} id="{anchor(tokens[idx + 1].content)}">'
 
     def table_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return '<div class="box table" tabindex="0"><table>'
+        end = next(place for place in range(idx, len(tokens)) if tokens[place].type == "thead_close")
+        heads = [tokens[place + 1].content for place in range(idx, end) if tokens[place].type == "th_open"]
+        env["heads"] = heads
+        return f'<div class="box table{" many" if len(heads) > 3 else ""}" tabindex="0"><table>'
+
+    def tr_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        env["column"] = 0
+        return "<tr>"
+
+    def td_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        head = env["heads"][env["column"]]
+        env["column"] += 1
+        kind = ' class="number"' if "right" in str(tokens[idx].attrs.get("style", "")) else ""
+        return f'<td{kind} data-name="{escape(head)}">'
 
     def table_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return "</table></div>"
@@ -63,7 +76,7 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).en
 def render(text: str, page: str, folder: str = "spec", known: Collection[str] = ()) -> str:
     """The HTML of a Markdown text that stands on ``page``; pages that are not ``known`` are not linked to."""
     made: str = _MARKDOWN.render(text, {"page": page, "folder": folder, "known": known, "inside": False})
-    return _ROW.sub(r'<td id="\1">', made) if page == addresses.ERRATA else made
+    return _ROW.sub(r'<td id="\1" ', made) if page == addresses.ERRATA else made
 
 
 def sentence(text: str, page: str, known: Collection[str] = ()) -> str:
