@@ -52,9 +52,10 @@ class _Renderer(RendererHTML):
 
     def table_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         end = next(place for place in range(idx, len(tokens)) if tokens[place].type == "thead_close")
-        heads = [tokens[place + 1].content for place in range(idx, end) if tokens[place].type == "th_open"]
-        env["heads"] = heads
-        return f'<div class="box table{" many" if len(heads) > 3 else ""}" tabindex="0"><table>'
+        heads = [place for place in range(idx, end) if tokens[place].type == "th_open"]
+        env["heads"] = [tokens[place + 1].content for place in heads]
+        worded = [place for place in heads if not _is_number(tokens[place])]
+        return f'<div class="box table{" many" if len(worded) > 3 else ""}" tabindex="0"><table>'
 
     def tr_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         env["column"] = 0
@@ -63,7 +64,7 @@ class _Renderer(RendererHTML):
     def td_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         head = env["heads"][env["column"]]
         env["column"] += 1
-        kind = ' class="number"' if "right" in str(tokens[idx].attrs.get("style", "")) else ""
+        kind = ' class="number"' if _is_number(tokens[idx]) else ""
         return f'<td{kind} data-name="{escape(head)}">'
 
     def table_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
@@ -101,6 +102,11 @@ def picture(source: str) -> str | None:
         return None
     file = resources.files("gaugeblock_spec").joinpath(source)
     return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+def _is_number(cell: Token) -> bool:
+    """Whether the column of a cell is set to the right."""
+    return "right" in str(cell.attrs.get("style", ""))
 
 
 def _linked(text: str, env: Any) -> str:
