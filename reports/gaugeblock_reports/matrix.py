@@ -11,6 +11,7 @@ from .record import Record, level_rank
 LEVELS = ("MUST", "SHOULD", "MAY")
 HELD = ("passed", "xpassed")
 BROKEN = ("failed", "crashed", "timeout")
+LONGEST = 32
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,10 @@ def labels(records: Sequence[Record]) -> list[str]:
         counted = Counter(found)
         if max(counted.values(), default=0) <= 1:
             break
-        same = {name: {str(r["environment"][extra]) for r, n in zip(records, found, strict=True) if n == name}
+        same = {name: {_short(str(r["environment"][extra])) for r, n in zip(records, found, strict=True) if n == name}
                 for name in counted}  # fmt: skip
         found = [
-            f"{name} {record['environment'][extra]}" if len(same[name]) > 1 else name
+            f"{name} {_short(str(record['environment'][extra]))}" if len(same[name]) > 1 else name
             for name, record in zip(found, records, strict=True)
         ]
     counted = Counter(found)
@@ -123,7 +124,7 @@ def labels(records: Sequence[Record]) -> list[str]:
 def short_labels(records: Sequence[Record]) -> list[str]:
     """The name alone where that tells the runs apart, else version or full label."""
     for field in ("name", "version"):
-        found = [str(record["environment"][field]) for record in records]
+        found = [_short(str(record["environment"][field])) for record in records]
         if len(set(found)) == len(found):
             return found
     return labels(records)
@@ -153,4 +154,9 @@ def sentence(record: Record) -> str:
 
 def _name(record: Record) -> str:
     environment = record["environment"]
-    return f"{environment['name']} {environment['version']}"
+    return f"{_short(environment['name'])} {_short(environment['version'])}"
+
+
+def _short(text: str) -> str:
+    """A name that fits the head of a column; the whole one stands among the facts of its run."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -262,8 +262,8 @@ def test_hostile_addresses_do_nothing(opened: Opener) -> None:
 
 
 @pytest.mark.parametrize("name", ["two", "hostile", "changes"])
-@pytest.mark.parametrize("width", [390, 320])
-def test_nothing_overflows_a_narrow_screen(opened: Opener, name: str, width: int) -> None:
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_nothing_overflows_the_screen(opened: Opener, name: str, width: int) -> None:
     for address in ("", "#views/broken" if name == "hostile" else "#views/gone"):
         page = opened(name, address, width=width, height=844)
         page.run("document.querySelectorAll('details').forEach(node => { node.open = true; })")

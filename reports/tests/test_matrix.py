@@ -35,6 +35,7 @@ def test_names_are_told_apart() -> None:
     assert labels([A, B]) == ["torch 2.13.0", "mine 1"]
     assert labels([A, run(device="cuda")]) == ["torch 2.13.0 cpu", "torch 2.13.0 cuda"]
     assert labels([A, run(budget="quick")]) == ["torch 2.13.0 standard", "torch 2.13.0 quick"]
+    assert labels([run(name="n" * 99)]) == [f"{'n' * 31}… 2.13.0"]
     assert labels([A, A]) == ["torch 2.13.0 (1)", "torch 2.13.0 (2)"]
     assert short_labels([A, B]) == ["torch", "mine"]
     assert short_labels([A, run(version="2.14")]) == ["2.13.0", "2.14"]

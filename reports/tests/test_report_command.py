@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -52,3 +54,40 @@ def test_bad_input(folder: Path) -> None:
         command.run(parse(str(folder), "--out", "/dev/null/x"))
     with pytest.raises(RecordError, match="No such file"):
         command.run(parse(str(folder / "absent")))
+
+
+SAMPLE = Path(__file__).parent / "data" / "bench_sample.json"
+
+
+def test_several_runs_go_into_one_file_and_come_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = folder / "both.json"
+    assert command.run(parse(str(folder), str(folder), "--format", "json", "--out", str(both))) == 0
+    assert command.run(parse(str(both), "--format", "markdown")) == 0
+    assert capsys.readouterr().out.startswith("# Side by side\n")
+
+
+def test_benchmarks_are_drawn_beside_runs(folder: Path) -> None:
+    out = folder / "page.html"
+    assert command.run(parse(str(folder), str(SAMPLE), "--format", "html", "--out", str(out))) == 0
+    assert 'class="gb-chart"' in out.read_text()
+    with pytest.raises(RecordError, match="a benchmark record has no --format terminal; --format html draws it"):
+        command.run(parse(str(folder), str(SAMPLE)))
+    with pytest.raises(RecordError, match="no run record among"):
+        command.run(parse(str(SAMPLE), "--format", "html"))
+
+
+def test_options_of_other_formats_are_refused(folder: Path) -> None:
+    with pytest.raises(RecordError, match="--chapters is for --format html, not junit"):
+        command.run(parse(str(folder), "--format", "junit", "--chapters", "https://example.org"))
+
+
+@pytest.mark.parametrize("arguments", [["nowhere"], ["README.md"], [".", "--format", "pdf"], ["--format"]])
+def test_bad_input_is_one_line_and_status_two(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# no record")
+    done = subprocess.run(
+        [sys.executable, "-m", "gaugeblock_conformance", "report", *arguments],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("gaugeblock")
