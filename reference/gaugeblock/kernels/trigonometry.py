@@ -8,7 +8,7 @@ and 2**30 (float64) lanes go through the C library, one by one. Coefficients as 
 
 from __future__ import annotations
 
-from .double_word import Pair, ordered_sum
+from .double_word import Pair, exact_product, ordered_sum
 from .expression import F32, F64, Lane, select
 from .formats import format_of
 from .functions import bits_of, fabs, float_of_bits, fused, mul_add, polynomial, rare
@@ -98,8 +98,9 @@ def tangent_of(reduced: Reduced) -> Lane:
     """Tangent of a reduced argument."""
     r, rest, quadrant = reduced
     square = r * r
-    slope = mul_add(rest, square, mul_add(r * 0.58, fused(r, r, -square), rest))
-    high, low = ordered_sum(r, mul_add(r * square, polynomial(square, _TANGENT[r.type]), slope))
+    cube, cube_rest = exact_product(r, square)
+    slope = mul_add(cube_rest, format_of(r).number(0.4), mul_add(r * 0.58, fused(r, r, -square), rest))
+    high, low = ordered_sum(r, mul_add(cube, polynomial(square, _TANGENT[r.type]), mul_add(rest, square, slope)))
     turned = -1.0 / high
     miss = mul_add(turned, low, fused(turned, high, format_of(r).number(1.0)))
     return select((quadrant & 1) == 0, high, mul_add(miss, turned, turned))
