@@ -91,6 +91,10 @@ def test_what_is_missing_has_no_chart(record: dict[str, Any]) -> None:
     one_point = copy.deepcopy(record)
     for line in one_point["growth"]:
         line.update(points=line["points"][:1], overhead_seconds=None, rate=None)
+    for line in one_point["growth"][:2]:
+        line.update(points=[{"size": 0, "work": 0, "seconds": 1e-6}])
+    for result in one_point["memory"][0]["results"]:
+        del result["least_bytes"]
     assert all(ET.fromstring(figure.svg) is not None for figure in charts(one_point))
 
 

@@ -24,7 +24,7 @@ def figures(record: dict[str, Any]) -> list[Figure]:
     """One figure for each operator with points, families together."""
     by_operator: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for line in record["growth"]:
-        if line["points"]:
+        if any(point["size"] for point in line["points"]):
             by_operator.setdefault((line["family"], line["operator"]), []).append(line)
     places = backends(record)
     return [_figure(name, family, lines, places) for (family, name), lines in sorted(by_operator.items())]

@@ -32,6 +32,8 @@ def figures(record: dict[str, Any]) -> list[Figure]:
 
 
 def _bar(places: dict[str, int], result: dict[str, Any]) -> Bar:
-    peak, least = result["peak_bytes"], result["least_bytes"]
-    words = f"{result['backend']} {quantities.scaled(peak, 'B')}, result {quantities.scaled(least, 'B')}"
+    peak, least = result["peak_bytes"], result.get("least_bytes")
+    words = f"{result['backend']} {quantities.scaled(peak, 'B')}"
+    if least is not None:
+        words += f", result {quantities.scaled(least, 'B')}"
     return Bar(places[result["backend"]], peak, words, least=least)
