@@ -14,16 +14,19 @@ from gaugeblock_conformance.discovery import installed, resolve
 from gaugeblock_conformance.journal import write_atomically
 from gaugeblock_conformance.problem import UsageProblem, unknown
 
+from ..__main__ import main as grid_main
 from ..cases import OPERATORS
 from ..machine.description import processor
 from . import baseline, tables
 from .opening import labels, open_seats
-from .run import Options, run
+from .run import Options, run, tasks_of
 from .seat import CLOCKS
 from .suites import BUDGETS, MOST_SIZE, SUITES
 
 FORMATS = ("terminal", "markdown", "json")
 RECORD = "record.json"
+GRID = "grid"
+GRID_SECONDS = {"quick": 60, "standard": 600}
 
 
 class Bench:
@@ -36,7 +39,8 @@ class Bench:
         add = parser.add_argument
         add("backends", nargs="+", metavar="BACKEND", help=f"NAME[:DEVICE] (installed: {known}), package.module:Class "
             "or file.py:Class; ratios are to the first")  # fmt: skip
-        add("--suite", nargs="+", action="extend", default=[], metavar="S", help=f"{', '.join(SUITES)} (all)")
+        add("--suite", nargs="+", action="extend", default=[], metavar="S",
+            help=f"{', '.join(SUITES)} (all); or {GRID}, alone")  # fmt: skip
         add("--ops", nargs="+", action="extend", default=[], metavar="OP",
             help=f"only these of {', '.join(row.name for row in OPERATORS)}")  # fmt: skip
         add("--sizes", nargs="+", action="extend", default=[], metavar="N", help="numbers of elements, as 16 or 1e6")
@@ -51,11 +55,15 @@ class Bench:
             help="terminal (printed), markdown (to DIR/report.md), json (always)")  # fmt: skip
 
     def run(self, args: argparse.Namespace) -> int:
+        if GRID in words(args.suite):
+            return _grid(args)
         options, formats = _options(args), _known("format", words(args.format), FORMATS) or ("terminal",)
         names = [resolve(text) for text in args.backends]
         earlier = baseline.read(args.baseline) if args.baseline else None
         if earlier is not None:
             baseline.check_comparable(earlier, args.baseline, options, processor())
+        if not tasks_of(options):
+            raise UsageProblem("no case is left: none of these suites has these operators at these sizes")
         _check_writable(args.out)
         seats = open_seats(names, options.threads, options.clock, args.isolate)
         try:
@@ -76,6 +84,20 @@ class Bench:
             write_atomically(written[-1], tables.report(record, "github") + "\n")
         print("written: " + ", ".join(map(str, written)), file=sys.stderr)
         return 1 if record["baseline"] and record["baseline"]["slower"] else 0
+
+
+def _grid(args: argparse.Namespace) -> int:
+    """The grid of operators, layouts and sizes beside one peer, with an explanation of each slow cell."""
+    if set(words(args.suite)) != {GRID}:
+        raise UsageProblem(f"suite {GRID!r} runs alone, without {', '.join(sorted(set(words(args.suite)) - {GRID}))}")
+    if len(args.backends) != 2:
+        raise UsageProblem(f"suite {GRID!r} compares two backends, {len(args.backends)} given")
+    subject, peer = args.backends
+    given = [peer, "--subject", subject, "--parts", "grid", "--threads", str(args.threads)]
+    given += ["--time-budget", str(GRID_SECONDS[_known("budget", [args.budget], BUDGETS)[0]])]
+    for option, chosen in (("--ops", words(args.ops)), ("--sizes", words(args.sizes))):
+        given += [option, *chosen] if chosen else []
+    return grid_main(given)
 
 
 def _options(args: argparse.Namespace) -> Options:

@@ -10,6 +10,7 @@ from typing import Any
 from gaugeblock_conformance.discovery import BackendName, load
 from gaugeblock_conformance.problem import BackendProblem, one_line
 
+from .adapter import UNKNOWN
 from .seat import LocalSeat, Outcome
 from .task import Task
 
@@ -75,6 +76,13 @@ class ProcessSeat:
             return {**self._ask("describe"), "process": self.process}
         except SeatLost as error:
             raise BackendProblem(f"backend {self._start[0].text!r}: {error}") from error
+
+    def adapter(self) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = self._ask("adapter")
+        except SeatLost:
+            return UNKNOWN
+        return found
 
     def prepare(self, task: Task) -> Outcome:
         try:

@@ -60,7 +60,7 @@ def run(seats: Sequence[Seat], options: Options, progress: Callable[[str], None]
     started, clock = datetime.now(UTC), time.perf_counter()
     machine = description.describe()
     progress("adapters")
-    backends = [seat.describe() for seat in seats]
+    backends = [{**seat.describe(), "adapter": seat.adapter()} for seat in seats]
     tasks = tasks_of(options)
     timed = [task for task in tasks if task.suite != "memory"]
     budget = BUDGETS[options.budget]

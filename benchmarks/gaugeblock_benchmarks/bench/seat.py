@@ -42,7 +42,10 @@ class Seat(Protocol):
     process: str
 
     def describe(self) -> dict[str, Any]:
-        """Name, version, device, capabilities and what its adapter's call costs."""
+        """Name, version, device and capabilities."""
+
+    def adapter(self) -> dict[str, Any]:
+        """What its adapter's call costs."""
 
     def prepare(self, task: Task) -> Outcome: ...
 
@@ -82,8 +85,11 @@ class LocalSeat:
         return {
             "label": self.label, "name": str(backend.name), "version": str(backend.version),
             "device": str(backend.device), "process": self.process, "threads": int(told()) if told else None,
-            "capabilities": sorted(backend.capabilities), "adapter": adapter.cost(backend, self._clock),
+            "capabilities": sorted(backend.capabilities),
         }  # fmt: skip
+
+    def adapter(self) -> dict[str, Any]:
+        return adapter.cost(self.backend, self._clock)
 
     def prepare(self, task: Task) -> Outcome:
         self.release()
