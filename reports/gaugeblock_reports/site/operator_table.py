@@ -22,7 +22,8 @@ def page() -> str:
         'placeholder="Name, schema, dtype, note ( / )" autocomplete="off" spellcheck="false">'
         f'<select name="kind" aria-label="Family"><option value="">every family</option>{options}</select>'
         '<output aria-live="polite"></output></form>'
-        '<div class="box table" role="region" aria-label="operators" tabindex="0"><table class="operators"><thead><tr><th scope="col">Operator</th>'
+        '<div class="box table" role="region" aria-label="operators" tabindex="0">'
+        '<table class="operators"><thead><tr><th scope="col">Operator</th>'
         '<th scope="col">Family</th><th scope="col">Dtypes</th><th scope="col">Result</th>'
         '<th scope="col">Error bound</th><th scope="col">Derivative</th></tr></thead>'
         f"<tbody>\n{lines}\n</tbody></table></div>"

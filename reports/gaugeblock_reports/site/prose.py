@@ -55,7 +55,8 @@ class _Renderer(RendererHTML):
         heads = [place for place in range(idx, end) if tokens[place].type == "th_open"]
         env["heads"] = [tokens[place + 1].content for place in heads]
         worded = [place for place in heads if not _is_number(tokens[place])]
-        return f'<div class="box table{" many" if len(worded) > 3 else ""}" role="region" aria-label="table" tabindex="0"><table>'
+        kind = "box table many" if len(worded) > 3 else "box table"
+        return f'<div class="{kind}" role="region" aria-label="table" tabindex="0"><table>'
 
     def tr_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         env["column"] = 0

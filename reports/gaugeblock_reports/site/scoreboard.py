@@ -20,7 +20,8 @@ def page(runs: Sequence[Record]) -> str:
         f"{_symbols()}"
         '<section class="hero"><h1>Scoreboard</h1><p class="note">Runs of the suite that are kept with the project. '
         f'<a href="{link}">The whole report</a> has them requirement by requirement.</p></section>'
-        f'<section><div class="box" role="region" aria-label="areas" tabindex="0"><table class="matrix">{table}</table></div>'
+        f'<section><div class="box" role="region" aria-label="areas" tabindex="0">'
+        f'<table class="matrix">{table}</table></div>'
         '<p class="note">Of each area: MUST requirements that hold, of those that were checked.</p></section>'
         f'<section><h2>How they were run</h2><div class="runs">'
         f"{overview.circumstances(runs, matrix.labels(runs))}</div></section>"
