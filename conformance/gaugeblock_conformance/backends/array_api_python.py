@@ -36,7 +36,13 @@ def _size(backend: Any, x: Any, dim: int | None = None) -> Any:
 
 def _operator(name: str) -> Function:
     function: Function = getattr(python, name)
-    return lambda backend, *args: function(*args)
+
+    def call(backend: Any, x: Any, *rest: Any) -> Any:
+        if not hasattr(x, f"__{name.strip('_')}__"):
+            raise Unsupported(f"__{name.strip('_')}__", f"{backend.name} has no such method")
+        return function(x, *rest)
+
+    return call
 
 
 # Kinds of dtypes that the standard documents an operator for, where they are not all.

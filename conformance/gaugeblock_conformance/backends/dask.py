@@ -46,9 +46,13 @@ class DaskBackend(ArrayApiBackend):
     """
 
     tables = (*ArrayApiBackend.tables, DASK)
+    capabilities = ArrayApiBackend.capabilities - {"sort"}
     # Of arrays whose sizes are not known before they are computed, Dask stacks none; spectra want one chunk along the
-    # dim, and decompositions one matrix.
-    lacks = frozenset({"nonzero", "argwhere", *(name for name in STANDARD if name.startswith(("fft_", "linalg_")))})
+    # dim, decompositions one matrix; the others have no function.
+    lacks = frozenset(
+        """nonzero argwhere pow.Tensor_Tensor sort sort.stable argsort argsort.stable unbind.int take_along_dim outer
+        is_floating_point is_complex""".split()
+    ) | {name for name in STANDARD if name.startswith(("fft_", "linalg_"))}
     clips_slices = True
 
     def __init__(self, device: str = "cpu") -> None:

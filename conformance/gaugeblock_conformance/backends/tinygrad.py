@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from importlib import metadata
+from math import prod
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,9 @@ from ..backend import NUMPY_NAMES, Array, Unsupported, dtype_name
 from .array_api import ArrayApiBackend
 from .array_api_dialect import ArrayApiDialect
 from .tinygrad_table import TINYGRAD
+
+_FACTORIES = frozenset({"zeros", "ones", "full", "empty.memory_format"})
+_MOST = 2**31
 
 
 class TinygradDialect(ArrayApiDialect):
@@ -77,6 +81,17 @@ class TinygradBackend(ArrayApiBackend):
             raise Unsupported("requires_grad", "tinygrad's tensors do not ask for gradients")
         self.native(dtype_name(array.dtype))
         return self.tensor_class(np.array(array, order="C")).realize()
+
+    def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        sizes = args[0] if operator in _FACTORIES and args and isinstance(args[0], tuple | list) else ()
+        if prod(sizes) > _MOST:
+            raise Unsupported(operator, "tinygrad asks for memory when it is written")
+        try:
+            return super()._run(operator, args, kwargs)
+        except (TypeError, IndexError) as error:
+            if "not defined" in str(error) or "not supported" in str(error):
+                raise Unsupported(operator, str(error)) from None
+            raise
 
     def to_numpy(self, tensor: Any) -> Array:
         return np.array(tensor.numpy())

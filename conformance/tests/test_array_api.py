@@ -1,0 +1,175 @@
+"""Array API namespaces as backends: the tables against what is installed, limits, snippets, and a wrong namespace."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+from gaugeblock_conformance.backend import DType, Unsupported, numpy_dtype
+from gaugeblock_conformance.backends import array_api, dask, jax, tinygrad
+from gaugeblock_conformance.backends.array_api_strict import ArrayApiStrictBackend
+from gaugeblock_conformance.backends.array_api_table import STANDARD
+from gaugeblock_conformance.backends.expressions import at_path, table
+from gaugeblock_conformance.budget import QUICK
+from gaugeblock_conformance.runner.execute import run_requirement
+from gaugeblock_conformance.trace import Name
+
+PEERS = {
+    "numpy": lambda: array_api.NamespaceBackend("numpy"),
+    "array_api_strict": ArrayApiStrictBackend,
+    "jax": jax.JaxBackend,
+    "dask.array": dask.DaskBackend,
+}
+
+
+def made(module: str) -> Any:
+    pytest.importorskip(module)
+    if np.lib.NumpyVersion(np.__version__) < "2.1.0":
+        pytest.skip("NumPy has the standard's names from 2.1 on")
+    return PEERS[module]()
+
+
+@pytest.fixture(scope="module")
+def numpy_space() -> Any:
+    return made("numpy")
+
+
+@pytest.mark.parametrize("module", PEERS)
+def test_every_function_of_the_table_is_there(module: str) -> None:
+    backend = made(module)
+    missing = [
+        f"{operator}: {path}"
+        for operator, row in backend.table.items()
+        for path in row.functions
+        if at_path(backend.namespace, path) is None
+    ]
+    assert missing == []
+
+
+def test_every_method_of_tinygrads_table_is_there() -> None:
+    tensor = pytest.importorskip("tinygrad").Tensor
+    for operator, row in tinygrad.TINYGRAD.items():
+        assert not row.text.startswith("self.") or hasattr(tensor, row.text[5:].split("(")[0]), operator
+
+
+@pytest.mark.parametrize("module", PEERS)
+def test_a_round_trip_and_a_sum(module: str) -> None:
+    backend = made(module)
+    for name in backend.dtypes:
+        array = (np.arange(6).reshape(2, 3) % 2).astype(numpy_dtype(name))
+        x = backend.from_numpy(array)
+        assert backend.dtype(x) == name and tuple(backend.shape(x)) == (2, 3)
+        assert backend.to_numpy(x).tobytes() == array.tobytes()
+    x = backend.from_numpy(np.array([[1.0, 2.0], [3.0, 4.0]], np.float32))
+    y = backend.call("sum.dim_IntList", x, [1], keepdim=True)
+    assert backend.to_numpy(y).tolist() == [[3.0], [7.0]] and backend.dtype(y) == "float32"
+    assert backend.to_numpy(backend.call("__getitem__", x, (0, slice(1, 2)))).tolist() == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("operator", "args", "named", "reason"),
+    [
+        ("sin", 1, {}, "sin: not offered by the backend"),
+        ("sum", 1, {"out": 1}, "has no out="),
+        ("floor_divide", ([1], [0]), {}, "division of integers by zero is left open"),
+        ("add.Tensor", ([1], [1.5]), {}, "operands of several dtypes"),
+        ("add.Scalar", ([1], 1.5), {}, "a float beside int64"),
+        ("add.Tensor", ([1.0], [1.0]), {"alpha": 2}, "argument 'alpha' is not offered"),
+        ("add.Tensor", ([1.0],), {}, "argument 'other' is missing"),
+        ("sign", ([1.0],), {}, "not offered for float64"),
+        ("zeros", ((2,),), {}, "default dtypes of its own"),
+        ("zeros", ((2,),), {"dtype": DType("bfloat16")}, "has no such dtype"),
+        ("bitwise_left_shift.Tensor", ([1], [64]), {}, "shifts by the width"),
+        ("__getitem__", ([1, 2], 5), {}, "indices outside are left open"),
+        ("__getitem__", ([1, 2], slice(None, None, -1)), {}, "slices may run backwards"),
+        ("to.dtype", ([float("nan")], DType("int8")), {}, "floats that the integers do not hold"),
+        ("amax", ([],), {}, "the extreme of nothing"),
+    ],
+)
+def test_what_the_standard_leaves_open_is_not_offered(
+    numpy_space: Any, operator: str, args: Any, named: dict[str, Any], reason: str
+) -> None:
+    given = args if isinstance(args, tuple) else ([1.0],)
+    arrays = [numpy_space.from_numpy(np.array(a)) if isinstance(a, list) else a for a in given]
+    with pytest.raises(Unsupported, match=reason):
+        numpy_space.call(operator, *arrays, **named)
+
+
+def test_observers_of_storages_say_that_there_is_none(numpy_space: Any) -> None:
+    x = numpy_space.from_numpy(np.zeros(2))
+    for name in ("strides", "storage_offset", "storage_id", "storage_nbytes", "data_ptr"):
+        with pytest.raises(Unsupported, match="standard shows no"):
+            getattr(numpy_space, name)(x)
+    with pytest.raises(Unsupported, match="ask for gradients"):
+        numpy_space.from_numpy(np.zeros(2), requires_grad=True)
+
+
+def test_a_refusal_is_of_every_class_and_says_which_it_was(numpy_space: Any) -> None:
+    x, y = (numpy_space.from_numpy(np.zeros(n)) for n in (2, 3))
+    for kind in (RuntimeError, ValueError, TypeError, IndexError):
+        with pytest.raises(kind, match="ValueError: operands could not be broadcast"):
+            numpy_space.call("add.Tensor", x, y)
+
+
+def test_snippets_are_calls_of_the_namespace(numpy_space: Any) -> None:
+    space: dict[str, Any] = {"np": np}
+    exec(f"{numpy_space.dialect.setup}\nx = {numpy_space.dialect.shaped('[3.0, 1.0]', 'float32', (2, 1))}", space)
+    for operator, args, named, text, want in (
+        ("sum.dim_IntList", ([0],), {}, "xp.sum(x, axis=(0,))", [4.0]),
+        ("amax", (), {"keepdim": True}, "xp.max(x, keepdims=True)", [[3.0]]),
+        ("add.Scalar", (1,), {}, "x + 1", [[4.0], [2.0]]),
+        ("permute", ((1, 0),), {}, "xp.permute_dims(x, (1, 0))", [[3.0, 1.0]]),
+        ("cat", (), {}, None, None),
+    ):
+        given = ([Name("x"), Name("x")],) if operator == "cat" else (Name("x"), *args)
+        written = numpy_space.dialect.expression(operator, given, named)
+        assert written == (text or "xp.concat((x, x), axis=0)")
+        assert want is None or eval(written, space).tolist() == want
+
+
+def test_a_table_refuses_an_operator_that_the_spec_does_not_have() -> None:
+    with pytest.raises(LookupError, match="no operator 'nonesuch'"):
+        table("nonesuch f nonesuch(self)")
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    ["iteration/broadcasting-aligns-from-the-right", "dtypes/round-is-half-to-even",
+     "iteration/ties-give-the-first-index",
+     "kernels/matmul-follows-the-ranks", "dtypes/integer-arithmetic-wraps"],
+)  # fmt: skip
+def test_numpys_own_namespace_keeps(numpy_space: Any, requirement: str) -> None:
+    row = run_requirement(numpy_space, requirement, QUICK, 0)
+    assert row["status"] == "passed", row["failure"]
+
+
+@pytest.mark.parametrize(
+    ("function", "wrong", "requirement"),
+    [
+        ("round", lambda x: np.floor(x + 0.5), "dtypes/round-is-half-to-even"),
+        ("argmax", lambda x, axis=None, keepdims=False: x.shape[axis or 0] - 1 - np.argmax(
+            np.flip(x, axis), axis=axis, keepdims=keepdims), "iteration/ties-give-the-first-index"),
+        ("matmul", lambda x, y: np.matmul(x, y).reshape(-1), "kernels/matmul-follows-the-ranks"),
+        ("add", np.subtract, "iteration/broadcasting-aligns-from-the-right"),
+        ("floor", np.trunc, "dtypes/round-is-half-to-even"),
+    ],
+)  # fmt: skip
+def test_a_wrong_namespace_is_caught(function: str, wrong: Any, requirement: str) -> None:
+    made("numpy")
+    space = types.ModuleType("numpy")
+    vars(space).update({**vars(np), function: wrong})
+    row = run_requirement(array_api.ArrayApiBackend(space, "wrong"), requirement, QUICK, 0)
+    assert row["status"] == "failed", row["reason"]
+
+
+def test_devices_are_named(numpy_space: Any) -> None:
+    with pytest.raises(ValueError, match="array_api needs a module"):
+        array_api.NamespaceBackend()
+    with pytest.raises(ModuleNotFoundError):
+        array_api.NamespaceBackend("no_such_module")
+    for backend in (jax.JaxBackend, dask.DaskBackend, ArrayApiStrictBackend):
+        with pytest.raises(ValueError, match="device must be 'cpu', not 'cuda'"):
+            backend("cuda")
+    assert set(numpy_space.table) == set(STANDARD)
