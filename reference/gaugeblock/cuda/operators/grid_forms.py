@@ -117,7 +117,7 @@ def _joined_loop(name: str, args: tuple[Any, ...], results: list[Tensor]) -> Loo
     geometries = [one.geometry for one in results]
     compute: DType = inputs[0].geometry.dtype if len(results) > 1 else geometries[0].dtype.to_real()
     launch = _launch(name, geometries, [one.geometry for one in inputs], compute)
-    return Loop(launch, [*(one.pointer for one in results), *(one.pointer for one in inputs)], inputs)
+    return Loop(launch, [*(one.pointer for one in results), *(one.pointer for one in inputs)], inputs, list(args))
 
 
 def _launch(name: str, results: list[Geometry], inputs: list[Geometry], compute: DType) -> Launch:

@@ -19,6 +19,7 @@ from ...tensor.tensor import Tensor
 from ..random import launch_generator
 from .deferred import defer, defer_loop, plain_state
 from .host_fallback import on_host
+from .known_loops import FRESH, call_key, known_loop, learn_loop
 from .operands import Operands
 from .outlined_call import HOST_KEYS, Outlined, keys_for, outlined_call
 from .pointwise import FORMS, pointwise_loop
@@ -36,15 +37,20 @@ def run_deferred(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: M
 
     Raises RuntimeError for tensors on several devices, NotImplementedError for operators from outside.
     """
+    name = operator.name
+    key = call_key(name, args, kwargs) if name in FRESH else None
+    known = None if key is None else known_loop(args, key)
+    if known is not None:
+        return known.launched(name, args)
     check_known(operator)
     operands = Operands(operator, args, kwargs)
     kwargs, generator = launch_generator(operator, operands.device, kwargs)
     found = None
-    if operands.tensors and operator.name.partition(".")[0] not in WAITING:
-        found = outlined_call(operator, operands, args, kwargs, steady=operator.name in FORMS)
+    if operands.tensors and name.partition(".")[0] not in WAITING:
+        found = outlined_call(operator, operands, args, kwargs)
     if found is None:
         return on_host(operator, operands, args, kwargs, generator)
-    if operator.name in FORMS and _launch_loop(operator.name, operands, args, kwargs, found.results):
+    if name in FORMS and _launch_loop(name, operands, args, kwargs, found.results, key):
         return found.results
     if found.fresh or operands.written:
         _launch(operator, operands, args, kwargs, found, generator)
@@ -52,9 +58,9 @@ def run_deferred(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: M
 
 
 def _launch_loop(
-    name: str, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Tensor
+    name: str, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Tensor, key: Any
 ) -> bool:
-    """Put the loop of a pointwise call on the stream; False where it takes more than one."""
+    """Put the loop of a pointwise call on the stream, and remember it by a key; False where it takes more than one."""
     if not result.geometry.numel:
         return True
     with plain_state():
@@ -63,6 +69,8 @@ def _launch_loop(
         return False
     nbytes = result.geometry.nbytes + sum(tensor.geometry.nbytes for tensor in operands.tensors)
     defer_loop(operands.index, name, loop.launch, loop.values, nbytes, loop.kept)
+    if key is not None:
+        learn_loop(args, key, loop, result, operands.index, nbytes)
     return True
 
 

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...core.dtype import get_default_dtype
 from ...core.observe import observed
 from ...dispatch.dispatcher import redispatch, tensor_keys
 from ...dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT
 from ...dispatch.operator import Operator
 from ...memory.storage import Storage, allocate_storage, resize_storage
 from ...operators.lazy_values import LAZY_MASK
-from ...tensor.geometry import remember
 from ...tensor.refresh import is_alone, refresh_pointer
-from ...tensor.tensor import Tensor, make_tensor, new_like
+from ...tensor.tensor import Tensor, make_tensor
 from ...tensor.versions import bump_version
 from .deferred import plain_state
 from .operands import Operands
-from .twins import Twins, check_backed, geometry_elsewhere, outlines, replaced
+from .twins import Twins, geometry_elsewhere, outlines, replaced
 
 HOST_KEYS = BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["Dense"]
 META_KEYS = BACKEND_BIT["Meta"] | FUNCTIONALITY_BIT["Dense"]
-NUMBERS = frozenset({bool, int, float, complex})
 REFUSED = (IndexError, RuntimeError, TypeError, ValueError)
 """What a kernel without data raises: NotImplementedError, a RuntimeError, where values decide; else what is wrong."""
 
@@ -35,21 +32,13 @@ class Outlined(NamedTuple):
 
 
 def outlined_call(
-    operator: Operator, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, steady: bool = False
+    operator: Operator, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Outlined | None:
     """The results of a call on the device, not filled, and its changes of metadata made.
-
-    What a `steady` operator gives follows from geometries and numbers, and it warns of nothing: it is remembered.
 
     None, with nothing changed, where values decide or the call is wrong, and where an out= would be resized before
     the kernel has looked at indices that may be out of range.
     """
-    key = _key(operator, args, kwargs) if steady and not operands.written else None
-    plans = operands.tensors[0].geometry.plans
-    known = None if key is None else plans.get(key)
-    if known is not None:
-        result = new_like(known)
-        return Outlined(result, [result])
     outlined = outlines()
     try:
         with plain_state():
@@ -65,23 +54,7 @@ def outlined_call(
     made = Results(outlined, operands)
     results = made.of(found)
     fresh = [tensor for tensor, _ in made.fresh]
-    if key is not None and fresh and results is fresh[0] and results.geometry.dense and not results.storage.version:
-        remember(plans, key, results.geometry)
     return Outlined(results, fresh)
-
-
-def _key(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """The call but for the elements of its tensors; None where that is more than geometries and numbers."""
-    parts: list[Any] = ["outlined", operator.name, get_default_dtype(), *kwargs]
-    for value in (*args, *kwargs.values()):
-        if isinstance(value, Tensor):
-            parts.append(value.geometry)
-            check_backed(value)
-        elif value.__class__ in NUMBERS and value == value:
-            parts += value.__class__, value
-        else:
-            return None
-    return tuple(parts)
 
 
 def keys_for(backend: int, args: Any, kwargs: Mapping[str, Any]) -> int:

@@ -27,11 +27,15 @@ FORMS = _forms()
 
 
 class Loop(NamedTuple):
-    """A loop and its values, outputs first, addresses of the device among them; `kept` has to stay until it has run."""
+    """A loop and its values, outputs first, addresses of the device among them; `kept` has to stay until it has run.
+
+    `given` has the tensors and numbers behind the values of the inputs.
+    """
 
     launch: Launch
     values: list[Any]
     kept: Any
+    given: list[Any]
 
 
 def pointwise_loop(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Tensor) -> Loop | None:
@@ -49,4 +53,5 @@ def loop_of(rule: PointwiseRule, form: str, built: Call, result: Tensor) -> Loop
     plan = plan_call(rule, call, None if form == "fresh" else target, inplace=form == "inplace")
     if plan.launch is None or plan.through_copy or plan.resize:
         return None
-    return Loop(plan.launch, [result.pointer, *arguments(fitted(rule, call, plan.common))], call)
+    given = [*(() if built.condition is None else (built.condition,)), *built.operands, *built.extras]
+    return Loop(plan.launch, [result.pointer, *arguments(fitted(rule, call, plan.common))], call, given)
