@@ -70,7 +70,6 @@ const areas = [...new Set(rows.map(row => row.area))];
 fill($('area'), 'All areas', areas.map(area => [area, area]));
 fill($('level'), 'All levels', ['MUST', 'SHOULD', 'MAY'].filter(level => rows.some(row => row.level === level)).map(l => [l, l]));
 fill($('run'), 'In any run', data.changes ? [] : data.runs.map((label, place) => [place, label]));
-document.querySelector('.fields').classList.toggle('two', $('run').hidden);
 const present = new Set(rows.flatMap(row => [...kindsOf(row, '')]));
 const chips = Object.keys(kinds).filter(kind => present.has(kind)).map(kind => {
   const symbol = data.changes || kind === 'differ' ? null : mark(kind);
