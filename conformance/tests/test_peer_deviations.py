@@ -16,7 +16,7 @@ TRIED = ("x86_64", "AMD64")
 @pytest.mark.parametrize("folder", peers.load())
 def test_pages_are_not_stale(folder: str) -> None:
     try:
-        found = peers.stale(peers.load()[folder], seconds=60.0)
+        found = peers.stale(peers.load()[folder])
     except UsageProblem as problem:
         pytest.skip(str(problem))
     assert not found, "\n\n".join(map(str, found))

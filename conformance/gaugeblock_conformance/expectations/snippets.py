@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..problem import UsageProblem
 
-SECONDS = 20.0
+SECONDS = 60.0
 PROGRAM = Path(__file__).with_name("forked.py")
 LATE = {"torch": ("torch._decomp.decompositions_for_jvp",)}
 """Modules that a peer imports by itself when an operator has no forward derivative: a second in each snippet."""
