@@ -1,14 +1,14 @@
 """Comparison with an earlier record: what is slower, what is faster, and what the noise does not tell apart.
 
-A case's time in a pass is the median of its rounds, each over the yardstick's in the same milliseconds, as a logarithm.
-What changed from one run to the other is judged against a standard deviation that the two runs show themselves:
+A case's time in a pass is the median of its rounds, each over the yardstick's in the same milliseconds, as a logarithm:
+what slows the whole machine cancels. What changed from one run to the other is judged against a standard deviation that
+the two runs show themselves:
 
-- *drift*: the median change of the controls, which no backend has a part in, apart for what a core does alone, what it
-  does with arrays in its caches, and what goes to memory;
 - *noise*: how closely a third of the changes of a backend's cases lie together. It holds all that differs from run to
-  run, placement in memory and neighbours, and cases that did change hardly widen it, many or few. With fewer than
-  FEWEST cases the scatter of the controls counts. Where the passes of all cases, or of this one, differ by more than
-  that, theirs counts. The error of the drift is added;
+  run, placement in memory and neighbours, and cases that did change hardly widen it, many or few. Where there are fewer
+  than FEWEST cases, or where the passes of all cases, or of this one, differ by more than that, the passes count;
+- *common error*: by how much all cases together move beside the yardstick from one pass of a run to the next, apart for
+  what a core does alone, what it does with arrays in its caches, and what goes to memory;
 - the quotient is judged by Student's t with few degrees of freedom, since the spread is estimated and its tails heavy;
 - *many cases*: Benjamini and Hochberg's procedure at LEVEL. Where nothing changed, it calls something slower in at most
   that share of runs; where something did, that share of what it calls slower is not.
@@ -28,12 +28,12 @@ from gaugeblock_conformance.problem import UsageProblem, one_line
 
 from ..machine.controls import VECTOR_BYTES
 from .run import SCHEMA, Options
-from .statistics import closest_third, discoveries, middles, spread, student_quantile, student_tail
+from .statistics import closest_third, discoveries, middles, student_quantile, student_tail
 
 Row = dict[str, Any]
 LEVEL = 0.05
 FEWEST = 12
-"""Cases whose scatter is trusted alone."""
+"""Cases whose scatter is trusted."""
 EFFICIENCY = 0.37
 """Of a median absolute deviation beside a standard deviation, of normal values."""
 FREEDOM = 6.0
@@ -45,23 +45,32 @@ KINDS = ("core", "cache", "memory")
 
 @dataclass(frozen=True)
 class Noise:
-    """What changed by itself: the drift of the logarithms, its standard error, and the scatter beside it."""
+    """What changes by itself: all cases together (`common`), and each of them beside that (`scatter`)."""
 
-    drift: float
-    error: float
+    common: float
     scatter: float
     freedom: float
 
 
 @dataclass(frozen=True)
 class Change:
-    """The logarithm of a case's new time over its old one, and its variance by what passes differ."""
+    """A case that both runs have: the logarithms that its passes gave."""
 
     id: str
     backend: str
     kind: str
-    value: float
-    variance: float
+    old: list[float]
+    new: list[float]
+
+    @property
+    def value(self) -> float:
+        """The logarithm of its new time over its old one."""
+        return plain.median(self.new) - plain.median(self.old)
+
+    @property
+    def variance(self) -> float:
+        """Of `value`, by what the passes of a run differ."""
+        return sum(plain.variance(part) / len(part) if len(part) > 1 else 0.0 for part in (self.old, self.new))
 
 
 def read(path: Path) -> Row:
@@ -76,7 +85,7 @@ def read(path: Path) -> Row:
     try:
         str(record["started"]), record["options"]["threads"], record["options"]["clock"], record["machine"]["cpu"]
         list(_blocks_of(record))
-        list(_controls_of(record))
+        _machine(record, record)
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         raise UsageProblem(f"--baseline {path}: not a record of {SCHEMA}: {one_line(error)}") from error
     return dict(record)
@@ -96,10 +105,12 @@ def check_comparable(earlier: Row, path: Path, options: Options, cpu: str) -> No
 def compare(earlier: Row, later: Row, file: str) -> Row:
     """Verdicts on all cases of both, as the field ``baseline`` of a record."""
     old, new = dict(_blocks_of(earlier)), dict(_blocks_of(later))
-    changes = [_change(key, old[key], new[key]) for key in new if key in old]
-    controls = _control_changes(earlier, later)
+    changes = [Change(*key, new[key][0], old[key][1], new[key][1]) for key in new if key in old]
     noises = {
-        (backend, kind): _noise([c for c in changes if (c.backend, c.kind) == (backend, kind)], controls[kind])
+        (backend, kind): _noise(
+            [change for change in changes if (change.backend, change.kind) == (backend, kind)],
+            _common([change for change in changes if change.kind == kind]),
+        )
         for backend in dict.fromkeys(change.backend for change in changes)
         for kind in KINDS
     }
@@ -117,8 +128,12 @@ def compare(earlier: Row, later: Row, file: str) -> Row:
     return {
         "file": file,
         "started": earlier["started"],
-        "drift": {kind: math.exp(plain.median(values)) if values else None for kind, values in controls.items()},
-        "noise": {kind: spread(values) if values else None for kind, values in controls.items()},
+        "machine": _machine(earlier, later),
+        "noise": [
+            {"backend": backend, "kind": kind, "scatter": noise.scatter, "common": noise.common}
+            for (backend, kind), noise in noises.items()
+            if any((change.backend, change.kind) == (backend, kind) for change in changes)
+        ],
         "false_alarms": LEVEL,
         **{name: sum(row["verdict"] == name for row in rows) for name in ("slower", "faster", "unchanged")},
         "verdicts": rows,
@@ -126,7 +141,7 @@ def compare(earlier: Row, later: Row, file: str) -> Row:
 
 
 Passes = tuple[str, list[float]]
-"""A kind, and what the passes of a case or control gave."""
+"""A kind, and what the passes of a case gave."""
 
 
 def kind_of(moved: int) -> str:
@@ -143,12 +158,6 @@ def _blocks_of(record: Row) -> Iterator[tuple[tuple[str, str], Passes]]:
                 yield (str(case["id"]), str(result["backend"])), (kind, _passes(result["blocks"], case["yardstick"]))
 
 
-def _controls_of(record: Row) -> Iterator[tuple[str, Passes]]:
-    for control in record["controls"]:
-        kind = kind_of(int(control["moved_bytes"]))
-        yield str(control["name"]), (kind, _passes(control["blocks"], control["yardstick"]))
-
-
 def _passes(blocks: Any, beside: Any) -> list[float]:
     found, others = ([[float(value) for value in block] for block in part] for part in (blocks, beside))
     if not all(0 < value < math.inf for block in (*found, *others) for value in block):
@@ -159,38 +168,46 @@ def _passes(blocks: Any, beside: Any) -> list[float]:
     return values
 
 
-def _control_changes(earlier: Row, later: Row) -> dict[str, list[float]]:
-    old, new = dict(_controls_of(earlier)), dict(_controls_of(later))
-    found: dict[str, list[float]] = {kind: [] for kind in KINDS}
-    for name in new:
-        if name in old:
-            kind, values = new[name]
-            found[kind].append(plain.median(values) - plain.median(old[name][1]))
-    return found
+def _machine(earlier: Row, later: Row) -> float | None:
+    """How many times as long the controls take as then, in the middle."""
+    parts = [
+        {str(control["name"]): plain.median(value for block in control["blocks"] for value in block)
+         for control in record["controls"]}
+        for record in (earlier, later)
+    ]  # fmt: skip
+    ratios = [parts[1][name] / parts[0][name] for name in parts[1] if name in parts[0]]
+    return plain.median(ratios) if ratios else None
 
 
-def _change(key: tuple[str, str], old: Passes, new: Passes) -> Change:
-    parts = [old[1], new[1]]
-    value = plain.median(parts[1]) - plain.median(parts[0])
-    variance = sum(plain.variance(part) / len(part) if len(part) > 1 else 0.0 for part in parts)
-    return Change(key[0], key[1], new[0], value, variance)
+def _common(changes: Sequence[Change]) -> float:
+    """The standard deviation of what all cases of a kind change together, from how their passes do."""
+    total, freedom, share = 0.0, 0, 0.0
+    for parts in ([change.old for change in changes], [change.new for change in changes]):
+        count = max(map(len, parts), default=0)
+        full = [part for part in parts if len(part) == count]
+        if count < 2:
+            continue
+        moves = [plain.median(part[number] - plain.fmean(part) for part in full) for number in range(count)]
+        total += sum(move**2 for move in moves)
+        freedom += count - 1
+        share += 1 / count
+    return math.sqrt(total / freedom * share) if freedom else 0.0
 
 
-def _noise(changes: Sequence[Change], controls: Sequence[float]) -> Noise:
-    if not controls:
-        return Noise(0.0, math.inf, math.inf, 1.0)
-    own = spread(controls)
-    error = 1.2533 * own / math.sqrt(len(controls))
-    values = [change.value for change in changes] if len(changes) >= FEWEST else controls
-    freedom = max(1.0, min(FREEDOM, EFFICIENCY * (len(values) - 1)))
-    scatter = closest_third(values) if len(changes) >= FEWEST else own
-    passes = math.sqrt(plain.median(change.variance for change in changes)) if changes else 0.0
-    return Noise(plain.median(controls), error, max(scatter, passes), freedom)
+def _noise(changes: Sequence[Change], common: float) -> Noise:
+    if not changes:
+        return Noise(common, 0.0, 1.0)
+    passes = math.sqrt(plain.fmean(change.variance for change in changes))
+    freedom = max(1.0, min(FREEDOM, EFFICIENCY * (len(changes) - 1)))
+    if len(changes) < FEWEST:
+        return Noise(common, passes, freedom)
+    scatter = closest_third([change.value for change in changes])
+    return Noise(common, max(scatter, math.sqrt(plain.median(change.variance for change in changes))), freedom)
 
 
 def _verdict(change: Change, noise: Noise) -> Row:
-    value = change.value - noise.drift
-    deviation = math.sqrt(max(noise.scatter**2, change.variance) + noise.error**2)
+    value = change.value
+    deviation = math.sqrt(max(noise.scatter**2, change.variance) + noise.common**2)
     row: Row = {"id": change.id, "backend": change.backend, "verdict": "unchanged", "ratio": math.exp(value)}
     if not 0 < deviation < math.inf:
         return {**row, "low": None, "high": None, "p": 1.0, "tails": {"slower": 1.0, "faster": 1.0}}

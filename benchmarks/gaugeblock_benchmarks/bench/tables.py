@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -200,8 +201,10 @@ def _baseline(found: Row, form: str) -> str:
         for row in sorted(changed, key=lambda row: (row["verdict"], -(row["ratio"] or 0)))
     ]  # fmt: skip
     count = ", ".join(f"{found[name]} {name}" for name in ("slower", "faster", "unchanged"))
-    drift = ", ".join(f"{kind} {value:.2f}" for kind, value in found["drift"].items() if value)
-    note = f"{count}; beside {found['file']} of {found['started']}. The machine itself (drift): {drift}. "
+    noise = ", ".join(f"{row['backend']} {row['kind']} {math.hypot(row['scatter'], row['common']):.1%}"
+                      for row in found["noise"])  # fmt: skip
+    machine = "" if found["machine"] is None else f" The controls take {found['machine']:.2f} times as long as then."
+    note = f"{count}; beside {found['file']} of {found['started']}.{machine} Noise: {noise}. "
     note += f"Of runs of unchanged backends, at most {found['false_alarms']:.0%} call anything slower."
     table = _section("Beside the baseline", form, ("case", "backend", "verdict", "new / old", "p"), rows, note)
     return table or _section("Beside the baseline", form, ("",), [(count,)], note)
