@@ -40,15 +40,13 @@ class ArrayApiBackend:
     """A backend over ``namespace``. A subclass narrows or widens capabilities, tables and limits.
 
     ``tables``: the later goes before the earlier; ``lacks``: operators of theirs that the library does not have.
-    ``promotes``: operands of several dtypes follow documented rules like the spec's. ``clips_slices``: bounds of slices
-    may lie outside. ``checks_indices``: indices outside are to be refused. ``divides_by_zero``: so are
+    ``clips_slices``: bounds of slices may lie outside. ``checks_indices``: indices outside are to be refused. ``divides_by_zero``: so are
     divisions of integers by zero, which the standard leaves open.
     """
 
     capabilities = CAPABILITIES
     tables: tuple[Mapping[str, Expression], ...] = (STANDARD,)
     lacks: frozenset[str] = frozenset()
-    promotes = False
     clips_slices = False
     checks_indices = False
     divides_by_zero = False
@@ -115,6 +113,8 @@ class ArrayApiBackend:
         return self.namespace.asarray(result) if isinstance(result, np.generic) else result
 
     def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if operator in self.lacks:
+            raise Unsupported(operator)
         if operator in PROTOCOLS:
             if kwargs:
                 raise Unsupported(operator, "not in this form")

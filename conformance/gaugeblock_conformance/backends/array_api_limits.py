@@ -12,8 +12,6 @@ from ..backend import DType, Unsupported, numpy_dtype
 
 # Arguments whose dtypes are not those of the elements that are computed with.
 _ASIDE = frozenset({"condition", "index", "indices", "mask"})
-# Operators whose operands of several dtypes a library may promote where the spec refuses them.
-_ONE_DTYPE = frozenset({"matmul", "linalg_vecdot", "outer", "linalg_cross", "__matmul__"})
 _KINDS = "biufc"
 _LONG = 2**16
 
@@ -26,7 +24,7 @@ def check(backend: Any, operator: str, bound: Mapping[Any, Any], kinds: str) -> 
     for dtype in names.values():
         if kind_of(dtype) not in kinds or (row is not None and dtype not in row.dtypes):
             raise Unsupported(operator, f"not offered for {dtype}")
-    if len(set(names.values())) > 1 and (not backend.promotes or operator in _ONE_DTYPE):
+    if len(set(names.values())) > 1:
         raise Unsupported(operator, "operands of several dtypes follow rules of the library's own")
     _check_numbers(backend, operator, bound, bound.get("dtype") or next(iter(names.values()), None))
     if bound.get("dim", bound.get("dims")) not in (None, ()) and any(not backend.shape(a) for a in arrays.values()):

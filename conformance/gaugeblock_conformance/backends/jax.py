@@ -21,8 +21,7 @@ class JaxBackend(ArrayApiBackend):
         ValueError: a device other than ``"cpu"``.
     """
 
-    capabilities = CAPABILITIES | {"half", "promote"}
-    promotes = True
+    capabilities = CAPABILITIES | {"half"}
     clips_slices = True
     checks_indices = True
 

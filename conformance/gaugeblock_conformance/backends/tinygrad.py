@@ -50,9 +50,9 @@ class TinygradBackend(ArrayApiBackend):
         RuntimeError: tinygrad has no such device here, or no compiler for it.
     """
 
-    capabilities = frozenset("core reduce bitwise index.adv matmul promote".split())
+    capabilities = frozenset("core reduce bitwise index.adv matmul".split())
     tables = (TINYGRAD,)
-    promotes = True
+    lacks = frozenset({"__pow__"})
     clips_slices = True
     checks_indices = True
     divides_by_zero = True
