@@ -40,8 +40,8 @@ class ArrayApiBackend:
     """A backend over ``namespace``. A subclass narrows or widens capabilities, tables and limits.
 
     ``tables``: the later goes before the earlier; ``lacks``: operators of theirs that the library does not have.
-    ``clips_slices``: bounds of slices may lie outside. ``checks_indices``: indices outside are to be refused. ``divides_by_zero``: so are
-    divisions of integers by zero, which the standard leaves open.
+    ``clips_slices``: bounds of slices may lie outside. What the standard leaves open, and the library is judged by all
+    the same: ``checks_indices``, indices outside; ``divides_by_zero``, divisions of integers by zero.
     """
 
     capabilities = CAPABILITIES
