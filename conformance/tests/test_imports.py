@@ -23,7 +23,7 @@ FLOORS = (
 # And of its room cuda, where a module beside the folders is a room of its own.
 CUDA_FLOORS = (
     "ptx", "driver", "streams", "allocator", "devices", "pinned", "random", "operators", "engine", "placing", "memory",
-    "replaying", "pictures", "allocator_command", "__init__",
+    "graphs", "replaying", "pictures", "allocator_command", "__init__",
 )  # fmt: skip
 
 

@@ -47,6 +47,8 @@ from .streams.stream import ExternalStream, Stream
 stream: Any = import_module(".streams.current_stream", __name__).stream
 """The context of a stream; set last, for the module of the same name has been here."""
 _LATER = {
+    "graphs": "CUDAGraph graph graph_pool_handle",
+    "streams.current_stream": "is_current_stream_capturing",
     "operators.deferred": "DeferredError",
     "devices.memory_pool": "MemPool use_mem_pool",
     "pinned.pinned_memory": """host_memory_stats host_memory_stats_as_nested_dict reset_accumulated_host_memory_stats

@@ -12,6 +12,7 @@ from ..tensor.tensor import Tensor
 from .devices.devices import AnyDevice, is_available
 from .devices.drivers import runtime, runtime_in_use
 from .driver.current_device import device_index
+from .streams.current_stream import is_current_stream_capturing
 
 DRAWING = frozenset({"native_dropout"})
 """Operators that draw from the default generator and take none."""
@@ -29,6 +30,9 @@ def launch_generator(
     draws = operator.name.partition(".")[0] in DRAWING
     if not draws and "generator" not in [argument.name for argument in operator.schema.arguments]:
         return kwargs, None
+    if is_current_stream_capturing():
+        name = operator.name.partition(".")[0]
+        raise RuntimeError(f"{name}(): a graph cannot draw random numbers: each replay would draw the same")
     given = kwargs.get("generator")
     if given is None:
         given = runtime().generator(device.index or 0)

@@ -83,6 +83,13 @@ def _check(stream: object, operator: str) -> None:
         raise RuntimeError(f"{operator}(): argument 'stream' must be of the driver in use, got {stream!r} of another")
 
 
+def is_current_stream_capturing() -> bool:
+    """Whether the current stream's work is captured for a graph instead of done."""
+    index = current_device_index()
+    asked = getattr(get_driver(), "capture_of", None)
+    return asked is not None and bool(asked(index, current_handle(index)))
+
+
 class StreamContext:
     """``with stream(s):`` has `s` as the current stream within, and its device as the current device."""
 

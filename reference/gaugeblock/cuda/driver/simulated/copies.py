@@ -119,6 +119,8 @@ class SimulatedCopies(SimulatedStreams):
                     self._check_device_range("memcpy", argument, address, wanted)
                 else:
                     pinned = self._check_host_range(argument, address, wanted)
+            if not pinned and state.capture is not None:
+                raise state.capture.refuse("memcpy", "host memory must be pinned")
             run = self._copy(to, source, wanted, kind, pinned)
             end = self._timeline.submit(state, run, COPY_LATENCY + wanted // BYTES_PER_NANOSECOND[kind])
         if kind == "d2h" and not pinned:

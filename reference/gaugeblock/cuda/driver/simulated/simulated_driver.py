@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .modules import SimulatedModules
+from .graphs import SimulatedGraphs
 
 
-class SimulatedDriver(SimulatedModules):
+class SimulatedDriver(SimulatedGraphs):
     """`devices` devices of `total_memory` bytes each.
 
     `backed`: pointers are addresses of this process, so that its kernels work on device memory; otherwise they are

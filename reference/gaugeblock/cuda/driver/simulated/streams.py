@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ....core.errors import check_int
 from ..protocol import DEFAULT_STREAM, DriverError
+from .capture import Capture, Point
 from .state import SimulatedState, positive
 from .timeline import EventState, StreamState
 
@@ -32,8 +33,13 @@ class SimulatedStreams(SimulatedState):
         self._timeline.throttle(state)
 
     def _launch(self, stream: StreamState, work: Callable[[], object], nanoseconds: int) -> None:
-        number = self.faults.launches + 1
-        self._timeline.submit(stream, _failing(number) if self.faults.launch() else work, nanoseconds)
+        if stream.capture is None and self.faults.launch():
+            work = self._failing_launch()
+        self._timeline.submit(stream, work, nanoseconds)
+
+    def _failing_launch(self) -> Callable[[], object]:
+        """What runs instead of the launch that the faults have just counted."""
+        return _failing(self.faults.launches)
 
     def stream_create(self, device: int, priority: int = 0) -> int:
         """A new stream."""
@@ -64,6 +70,7 @@ class SimulatedStreams(SimulatedState):
         """Whether the stream's work is done; costs `poll_nanoseconds` if it is not."""
         with self._lock:
             state = self._stream("stream_query", self._device("stream_query", device), stream)
+            self._check_capture("stream_query", state.capture)
         self._timeline.poll(0 if state.tail <= self._timeline.now else self._poll)
         self._check_failure("stream_query", device)
         return self._timeline.stream_done(state)
@@ -72,12 +79,15 @@ class SimulatedStreams(SimulatedState):
         """Wait for the stream's work."""
         with self._lock:
             state = self._stream("stream_synchronize", self._device("stream_synchronize", device), stream)
+            self._check_capture("stream_synchronize", state.capture)
         self._wait("stream_synchronize", device, state.tail)
 
     def synchronize(self, device: int) -> None:
         """Wait for all work of the device, that of destroyed streams too."""
         with self._lock:
-            self._device("synchronize", device)
+            known = self._device("synchronize", device)
+            for state in known.streams.values():
+                self._check_capture("synchronize", state.capture)
         self._wait("synchronize", device, self._timeline.tail(device))
 
     def _wait(self, operator: str, device: int, time: int) -> None:
@@ -90,9 +100,28 @@ class SimulatedStreams(SimulatedState):
             known = self._device("stream_wait_event", device)
             state = self._stream("stream_wait_event", known, stream)
             owner = next((other for other in self._devices if event in other.events), known)
-            recorded = self._event("stream_wait_event", owner, event).time
-            if recorded is not None:
-                self._timeline.hold(state, recorded)
+            awaited = self._event("stream_wait_event", owner, event)
+            if awaited.point is not None and awaited.capture is not None:
+                self._join(state, awaited.capture, awaited.point)
+            elif awaited.time is not None and state.capture is not None:
+                raise state.capture.refuse(
+                    "stream_wait_event", "the event stands for work outside of it", "cudaErrorStreamCaptureIsolation"
+                )
+            elif awaited.time is not None:
+                self._timeline.hold(state, awaited.time)
+
+    def _join(self, stream: StreamState, capture: Capture, point: Point) -> None:
+        """Let a stream wait for a point of a capture, which it becomes part of."""
+        if stream.capture not in (None, capture) or not stream.handle:
+            raise capture.refuse("stream_wait_event", "the stream cannot join it", "cudaErrorStreamCaptureMerge")
+        stream.capture = capture
+        capture.wait(stream.handle, point)
+
+    @staticmethod
+    def _check_capture(operator: str, capture: Capture | None) -> None:
+        """DriverError where a call would have to wait for work that is only captured."""
+        if capture is not None:
+            raise capture.refuse(operator, "it would wait for work that is not done now")
 
     def event_create(self, device: int, timing: bool = False) -> int:
         """A new event."""
@@ -123,6 +152,7 @@ class SimulatedStreams(SimulatedState):
         """Whether the event is done, or was never recorded; costs `poll_nanoseconds` if it is not done."""
         with self._lock:
             state = self._event("event_query", self._device("event_query", device), event)
+            self._check_capture("event_query", state.capture)
             self._event_fault("event_query")
             time = state.time
         if time is None:
@@ -135,6 +165,7 @@ class SimulatedStreams(SimulatedState):
         """Wait for the event."""
         with self._lock:
             state = self._event("event_synchronize", self._device("event_synchronize", device), event)
+            self._check_capture("event_synchronize", state.capture)
             self._event_fault("event_synchronize")
         if state.time is not None:
             self._wait("event_synchronize", device, state.time)

@@ -16,12 +16,16 @@ from threading import Condition, RLock, get_ident
 from typing import NamedTuple
 
 from ..protocol import DriverError
+from .capture import Capture, Graph, Point
 
 
 class StreamState:
-    """A stream: when the work that it has by now is done, and the completion times of what has not run."""
+    """A stream: when the work that it has by now is done, and the completion times of what has not run.
 
-    __slots__ = ("device", "handle", "pending", "priority", "tail")
+    With a `capture`, new work goes there.
+    """
+
+    __slots__ = ("capture", "device", "handle", "pending", "priority", "tail")
 
     def __init__(self, handle: int, device: int, priority: int) -> None:
         self.handle = handle
@@ -29,18 +33,21 @@ class StreamState:
         self.priority = priority
         self.tail = 0
         self.pending: deque[int] = deque()
+        self.capture: Capture | None = None
 
 
 class EventState:
-    """An event: the time that it was last recorded at, None before."""
+    """An event: the time that it was last recorded at, None before; or the point of a capture."""
 
-    __slots__ = ("device", "handle", "time", "timing")
+    __slots__ = ("capture", "device", "handle", "point", "time", "timing")
 
     def __init__(self, handle: int, device: int, timing: bool) -> None:
         self.handle = handle
         self.device = device
         self.timing = timing
         self.time: int | None = None
+        self.capture: Capture | None = None
+        self.point: Point | None = None
 
 
 class _Work(NamedTuple):
@@ -74,14 +81,28 @@ class Timeline:
         self._queue_limit = queue_limit
 
     def submit(self, stream: StreamState, run: Callable[[], object] | None, nanoseconds: int) -> int:
-        """Put work on a stream: its completion time."""
+        """Put work on a stream: its completion time. Work that is captured is not done."""
+        if stream.capture is not None:
+            stream.capture.add(stream.handle, run, nanoseconds)
+            return self.now
         end = max(stream.tail, self.now) + nanoseconds
         if run is not None:
-            number = next(self._numbers)
-            heappush(self._queue, _Work(end, not nanoseconds, -number if nanoseconds else number, stream, run))
-            stream.pending.append(end)
+            self._push(stream, run, end, not nanoseconds)
         self._extend(stream, end)
         return end
+
+    def submit_graph(self, stream: StreamState, graph: Graph) -> None:
+        """Put the work of a graph on a stream."""
+        begin = max(stream.tail, self.now)
+        for node in graph.nodes:
+            if node.run is not None:
+                self._push(stream, node.run, begin + node.end, node.instant)
+        self._extend(stream, begin + graph.nanoseconds)
+
+    def _push(self, stream: StreamState, run: Callable[[], object], end: int, instant: bool) -> None:
+        number = next(self._numbers)
+        heappush(self._queue, _Work(end, instant, number if instant else -number, stream, run))
+        stream.pending.append(end)
 
     def throttle(self, stream: StreamState) -> None:
         """Wait until a stream has no more than the limit of works that have not run; a work itself never waits."""
@@ -94,6 +115,10 @@ class Timeline:
 
     def record(self, event: EventState, stream: StreamState) -> None:
         """Let the event stand for what the stream has by now."""
+        event.capture, event.point = stream.capture, None
+        if stream.capture is not None:
+            event.time, event.point = None, stream.capture.points[stream.handle]
+            return
         event.time = max(stream.tail, self.now)
         self._extend(stream, event.time)
 
