@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from gaugeblock_spec import capabilities
+from gaugeblock_spec import capabilities, requirements
 from gaugeblock_spec.requirements import Chapter, Requirement
 
 from . import addresses, prose
@@ -45,7 +45,7 @@ def page(chapter: Chapter, known: Collection[str], evidence: Evidence) -> str:
         parts.append(f'<div class="text">{prose.render(section.prose, path, "spec", known)}</div>')
         parts += [_requirement(one, path, known, evidence) for one in section.requirements]
         parts.append("</section>")
-    return "\n".join(parts)
+    return "\n".join([*parts, _neighbours(chapter.area, path)])
 
 
 def _requirement(one: Requirement, path: str, known: Collection[str], evidence: Evidence) -> str:
@@ -66,6 +66,18 @@ def _requirement(one: Requirement, path: str, known: Collection[str], evidence: 
         f"{_checks(tests().get(one.id, []), path, known)}{_deviations(evidence.deviations.get(one.id, ()), path)}"
         f"{_runs(one, path, known, evidence.verdicts.get(one.id, ()))}</article>"
     )
+
+
+def _neighbours(area: str, path: str) -> str:
+    """Links to the chapters before and after."""
+    place = requirements.AREAS.index(area)
+    links = []
+    for word, near in (("Before", place - 1), ("Next", place + 1)):
+        if 0 <= near < len(requirements.AREAS):
+            other = requirements.chapters()[requirements.AREAS[near]]
+            link = addresses.relative(addresses.chapter(other.area), path)
+            links.append(f'<a href="{link}"><small>{word}</small> {escape(other.title)}</a>')
+    return f'<nav class="neighbours" aria-label="Chapters">{"".join(links)}</nav>'
 
 
 def _session(example: str) -> str:
