@@ -83,7 +83,15 @@ def site(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """``nox -s bench -- [torch]``: the engine's speed as ratios to a peer, interleaved in one process."""
+    """``nox -s bench -- BACKEND [BACKEND ...] [options]``: backends timed side by side (default: three, quickly)."""
+    arguments = session.posargs or ["reference", "torch:cpu", "numpy", "--budget", "quick"]
+    session.install(".", *([TORCH] if any(word.startswith("torch") for word in arguments) else []))
+    session.run("gaugeblock", "bench", *arguments)
+
+
+@nox.session
+def goals(session: nox.Session) -> None:
+    """``nox -s goals -- [torch] [--parts ...]``: the speed that the project asks of its engine, as ratios to a peer."""
     arguments = session.posargs or ["torch"]
     session.install(".[dev]", *([TORCH] if "torch" in arguments else []))
     session.run("python", "-m", "gaugeblock_benchmarks", *arguments)

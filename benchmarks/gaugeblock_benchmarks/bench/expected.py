@@ -78,10 +78,11 @@ def difference(dtype: str, got: tuple[tuple[int, ...], Array], right: tuple[tupl
         return f"shape {got[0]} where {right[0]} is right"
     if not right[1].size:
         return ""
-    limit = TOLERANCES.get(dtype, 1e-3) * max(float(np.abs(right[1]).max()), 1e-30)
-    miss = np.abs(got[1] - right[1])
-    miss[np.isnan(got[1]) & np.isnan(right[1])] = 0
-    if not np.all(miss <= limit):
-        place = int(np.nanargmax(np.where(np.isnan(miss), np.inf, miss)))
-        return f"{got[1][place]:.6g} where {right[1][place]:.6g} is right"
-    return ""
+    finite = np.abs(right[1][np.isfinite(right[1])])
+    limit = TOLERANCES.get(dtype, 1e-3) * max(float(finite.max(initial=0.0)), 1e-30)
+    with np.errstate(invalid="ignore"):
+        same = (np.abs(got[1] - right[1]) <= limit) | (got[1] == right[1]) | (np.isnan(got[1]) & np.isnan(right[1]))
+    if same.all():
+        return ""
+    place = int(np.argmin(same))
+    return f"{got[1][place]:.6g} where {right[1][place]:.6g} is right"
