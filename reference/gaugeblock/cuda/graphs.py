@@ -84,10 +84,10 @@ class CUDAGraph:
         if self._graph is None or self._allocator is None:
             raise RuntimeError("replay(): nothing was captured, or reset() was called")
         stream = current_stream(self._allocator.device)
-        driver: Any = self._driver
-        if driver is not stream.driver:
+        launch = self._driver.graph_launch
+        if self._driver is not stream.driver:
             raise RuntimeError("replay(): the graph was captured with another driver than the one in use")
-        driver.graph_launch(stream.device_index, self._graph, stream.cuda_stream)
+        launch(stream.device_index, self._graph, stream.cuda_stream)
 
     def reset(self) -> None:
         """Forget the work, and let the memory go back once no tensor is in it. RuntimeError during the capture."""
