@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 from gaugeblock_reports import html, json_text
+from gaugeblock_reports.html import excerpts
 from gaugeblock_reports.record import BUNDLE, RecordError, load, load_all
 from gaugeblock_spec import requirements
+from markdown_it import MarkdownIt
 from sample_records import HOSTILE, HOSTILE_SVG, hostile, large, row, run
 
 
@@ -157,3 +159,15 @@ def test_json_goes_round(tmp_path: Path) -> None:
     path.write_text(json.dumps({"schema": BUNDLE, "records": [{"schema": "x"}]}))
     with pytest.raises(RecordError, match=r"\$\.records\[0\]: schema is 'x'"):
         load_all(path)
+
+
+def test_prose_of_the_spec_refers_to_no_other_file() -> None:
+    made = MarkdownIt("commonmark", {"html": False}, renderer_cls=excerpts.SelfContained)
+    text = made.render(
+        "[rows](operator_rows.md), [far](https://example.org/) and ![a *picture*](pictures/expanded.svg) "
+        "![gone](pictures/none.svg) ![out](../x.svg) <b>no markup</b>"
+    )
+    assert "<span>rows</span>" in text
+    assert '<a href="https://example.org/" rel="noreferrer noopener">far</a>' in text
+    assert re.search(r'<img alt="a \*picture\*" src="data:image/svg\+xml;base64,[A-Za-z0-9+/=]+">', text)
+    assert " gone out &lt;b&gt;" in text
