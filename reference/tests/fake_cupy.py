@@ -17,7 +17,8 @@ RUNTIME = """check_status deviceSynchronize eventCreateWithFlags eventDestroy ev
     eventQuery eventRecord eventSynchronize free freeHost getDevice getDeviceCount getDeviceProperties hostAlloc
     hostAllocPortable malloc memGetInfo memcpyAsync memcpyDefault memcpyDeviceToHost memcpyHostToDevice memsetAsync
     setDevice streamCreateWithPriority streamDestroy streamNonBlocking streamQuery streamSynchronize
-    streamWaitEvent""".split()
+    streamWaitEvent streamBeginCapture streamEndCapture streamIsCapturing graphInstantiate graphDestroy
+    graphExecDestroy graphLaunch""".split()
 DRIVER = "launchKernel moduleGetFunction moduleLoadData moduleUnload".split()
 """The names of CuPy that the driver uses."""
 
@@ -124,6 +125,28 @@ class FakeCupy:
 
     def streamWaitEvent(self, stream: int, event: int, flags: int = 0) -> None:
         self.driver.stream_wait_event(self.getDevice(), stream, event)
+
+    def streamBeginCapture(self, stream: int, mode: int) -> None:
+        assert mode == 2
+        self.driver.capture_begin(self.getDevice(), stream)
+
+    def streamEndCapture(self, stream: int) -> int:
+        return self.driver.capture_end(self.getDevice(), stream)
+
+    def streamIsCapturing(self, stream: int) -> bool:
+        return self.driver.capture_of(self.getDevice(), stream) != 0
+
+    def graphInstantiate(self, graph: int) -> int:
+        return graph
+
+    def graphDestroy(self, graph: int) -> None:
+        """What was instantiated stays."""
+
+    def graphExecDestroy(self, graph: int) -> None:
+        self.driver.graph_destroy(self.getDevice(), graph)
+
+    def graphLaunch(self, graph: int, stream: int) -> None:
+        self.driver.graph_launch(self.getDevice(), graph, stream)
 
     def eventCreateWithFlags(self, flags: int) -> int:
         return self.driver.event_create(self.getDevice(), timing=not flags & 2)

@@ -128,6 +128,47 @@ def test_events_order_streams_and_keep_time(driver: Driver) -> None:
     driver.host_free(host)
 
 
+def test_graphs_hold_work_for_later(driver: Any) -> None:
+    first, second = driver.stream_create(0), driver.stream_create(0)
+    fork, join = driver.event_create(0), driver.event_create(0)
+    host, pointer = driver.host_malloc(4 * COUNT), driver.malloc(0, 4 * COUNT)
+    write_bytes(host, bytes((ctypes.c_uint32 * COUNT)(*range(COUNT))))
+    driver.memcpy(0, pointer, host, 4 * COUNT, "h2d", first)
+    driver.stream_synchronize(0, first)
+    module = driver.module_load(0, PTX)
+    kernel = driver.module_function(0, module, "triple")
+    number = driver.capture_begin(0, first)
+    assert number and driver.capture_of(0, first) == number and not driver.capture_of(0, second)
+    grid = (-(-COUNT // 128), 1, 1)
+    driver.launch(0, kernel, grid, (128, 1, 1), 0, first, (ctypes.c_uint64(pointer), ctypes.c_uint32(COUNT)))
+    driver.event_record(0, fork, first)
+    driver.stream_wait_event(0, second, fork)
+    assert driver.capture_of(0, second) == number
+    driver.memcpy(0, host, pointer, 4 * COUNT, "d2h", second)
+    driver.event_record(0, join, second)
+    driver.stream_wait_event(0, first, join)
+    graph = driver.capture_end(0, first)
+    assert not driver.capture_of(0, first) and not driver.capture_of(0, second)
+    driver.synchronize(0)
+    assert words(host) == [*range(COUNT)]
+    for times in (3, 9):
+        driver.graph_launch(0, graph, second)
+        driver.stream_synchronize(0, second)
+        assert words(host) == [*range(0, times * COUNT, times)]
+    driver.graph_destroy(0, graph)
+    with pytest.raises(DriverError, match="graph"):
+        driver.graph_launch(0, graph, second)
+    with pytest.raises(DriverError, match="capture began on"):
+        driver.capture_end(0, first)
+    driver.module_unload(0, module)
+    driver.free(0, pointer)
+    driver.host_free(host)
+    for event in (fork, join):
+        driver.event_destroy(0, event)
+    for stream in (first, second):
+        driver.stream_destroy(0, stream)
+
+
 def test_virtual_memory_is_memory(driver: Driver) -> None:
     step = driver.granularity(0)
     address = driver.address_reserve(0, 4 * step)

@@ -1,7 +1,7 @@
 """CUDA graphs: work captured once with memory of its own, and replayed on the same addresses.
 
 What is captured is not done. A replay does it all, on what lies at the addresses of the tensors then: change the inputs
-in place, replay, read the outputs. Only drivers with graphs have them; so far that is the simulated one.
+in place, replay, read the outputs.
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
+from .graphs import CupyGraphs
 from .state import translated
-from .virtual_memory import CupyVirtualMemory
 
 
-class CupyDriver(CupyVirtualMemory):
+class CupyDriver(CupyGraphs):
     """The GPUs that CuPy sees. Raises ImportError without CuPy; without a GPU there are 0 devices."""
 
     def module_load(self, device: int, image: bytes) -> int:

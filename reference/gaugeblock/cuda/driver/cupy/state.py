@@ -14,7 +14,7 @@ from .cuda_library import CudaLibrary
 _NO_DEVICE = (35, 100)
 """The runtime's errors where the driver library or a device is missing."""
 _OUT_OF_MEMORY = ("cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY")
-KINDS = ("pointer", "stream", "event", "module", "function", "handle", "address")
+KINDS = ("pointer", "stream", "event", "module", "function", "handle", "address", "graph")
 
 
 def at_least(operator: str, argument: str, value: object, least: int = 0) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from ..protocol import DriverError
 from .capture import Capture, Graph, finished
 from .modules import SimulatedModules
+from .state import SimulatedDevice
 
 
 class SimulatedGraphs(SimulatedModules):
@@ -15,7 +16,6 @@ class SimulatedGraphs(SimulatedModules):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._graphs: dict[tuple[int, int], Graph] = {}
         self._capture_ids = count(1)
 
     def capture_begin(self, device: int, stream: int) -> int:
@@ -72,14 +72,15 @@ class SimulatedGraphs(SimulatedModules):
                     "cudaErrorStreamCaptureUnjoined",
                 )
             handle = next(self._handles)
-            self._graphs[device, handle] = finished(capture)
+            known.graphs[handle] = finished(capture)
         return handle
 
     def graph_launch(self, device: int, graph: int, stream: int) -> None:
         """Put all work of a graph on a stream. DriverError while the stream's own work is captured."""
         with self._lock:
-            state = self._stream("graph_launch", self._device("graph_launch", device), stream)
-            found = self._graph("graph_launch", device, graph)
+            known = self._device("graph_launch", device)
+            state = self._stream("graph_launch", known, stream)
+            found = self._graph("graph_launch", known, graph)
             if state.capture is not None:
                 raise state.capture.refuse("graph_launch", "a graph within a graph is not supported")
             if self.faults.launch():
@@ -91,15 +92,12 @@ class SimulatedGraphs(SimulatedModules):
     def graph_destroy(self, device: int, graph: int) -> None:
         """Forget a graph; what was launched still runs."""
         with self._lock:
-            self._device("graph_destroy", device)
-            self._graph("graph_destroy", device, graph)
-            del self._graphs[device, graph]
+            known = self._device("graph_destroy", device)
+            self._graph("graph_destroy", known, graph)
+            del known.graphs[graph]
 
-    def _graph(self, operator: str, device: int, graph: int) -> Graph:
-        found = self._graphs.get((device, graph))
+    def _graph(self, operator: str, device: SimulatedDevice, graph: object) -> Graph:
+        found = device.graphs.get(graph) if type(graph) is int else None
         if found is None:
-            raise DriverError(
-                f"{operator}(): argument 'graph' must be a living graph of device {device}, got {graph!r}",
-                "cudaErrorInvalidResourceHandle",
-            )
+            self._refuse_handle(operator, "graph", device, graph)
         return found

@@ -8,6 +8,7 @@ from typing import NamedTuple, NoReturn
 
 from ....core.errors import check_int
 from ..protocol import DEFAULT_STREAM, DeviceProperties, DriverError
+from .capture import Graph
 from .faults import Faults
 from .memory import Extents, SimulatedMemory
 from .pages import HostPages, NumberPages, Pages
@@ -30,10 +31,11 @@ class LiveObjects(NamedTuple):
     modules: int
     pending: int
     pinned: int
+    graphs: int = 0
 
 
 class SimulatedDevice:
-    """One device: its memory, streams, events, modules and functions by handle."""
+    """One device: its memory, streams, events, modules, functions and graphs by handle."""
 
     def __init__(self, index: int, total_memory: int, pages: Pages) -> None:
         self.index = index
@@ -44,6 +46,7 @@ class SimulatedDevice:
         self.events: dict[int, EventState] = {}
         self.modules: dict[int, dict[str, tuple[int, ...]]] = {}
         self.functions: dict[int, tuple[int, str]] = {}
+        self.graphs: dict[int, Graph] = {}
 
 
 def positive(operator: str, argument: str, value: object, least: int = 1) -> int:
@@ -112,6 +115,7 @@ class SimulatedState:
                 modules=len(known.modules),
                 pending=self._timeline.pending(device),
                 pinned=len(self._pinned.sizes),
+                graphs=len(known.graphs),
             )
 
     def reset(self, device: int) -> None:
@@ -128,6 +132,7 @@ class SimulatedState:
             known.events.clear()
             known.modules.clear()
             known.functions.clear()
+            known.graphs.clear()
             self.resets[known.index] += 1
 
     def _known(self, operator: str, device: object) -> SimulatedDevice:
@@ -171,7 +176,7 @@ class SimulatedState:
         owners = [
             f"{kind[:-1]} of device {other.index}"
             for other in self._devices
-            for kind in ("streams", "events", "modules", "functions")
+            for kind in ("streams", "events", "modules", "functions", "graphs")
             if handle and handle in getattr(other, kind)
         ]
         raise DriverError(
