@@ -112,6 +112,10 @@ def test_filters(opened: Opener) -> None:
     page.run("level.value = 'MAY', level.dispatchEvent(new Event('change'))")
     assert page.run(IDS) == ["dtypes/left"]
     click(page, "#clear")
+    chip(page, "held and broken")
+    page.until(f"{IDS}.length === 3")
+    assert page.run(IDS) == ["views/lost", "views/gone", "dtypes/known"]
+    click(page, "#clear")
     page.run("area.value = 'dtypes', area.dispatchEvent(new Event('change'))")
     assert page.run(IDS) == ["dtypes/known", "dtypes/left"]
 

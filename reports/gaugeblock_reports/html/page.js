@@ -50,11 +50,11 @@ const ready = (async () => {
 
 // ---- filters
 const state = {q: '', area: '', level: '', run: '', only: new Set()};
-const kinds = data.changes ? CHANGE : {...WORD, differ: 'runs differ'};
+const kinds = data.changes ? CHANGE : {...WORD, differ: 'held and broken'};
 const kindsOf = (row, run) => {
   if (data.changes) return [row.change];
   const found = (run === '' ? [...row.codes] : [row.codes[run]]).map(code => STATUS[code]);
-  return new Set(row.codes).size > 1 ? [...found, 'differ'] : found;
+  return /[pu]/.test(row.codes) && /[fctk]/.test(row.codes) ? [...found, 'differ'] : found;
 };
 function fits(row, except) {
   return (!state.area || row.area === state.area) && (!state.level || row.level === state.level)
