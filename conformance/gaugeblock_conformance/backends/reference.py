@@ -24,8 +24,8 @@ class ReferenceBackend(TorchStyleBackend):
     """The reference engine on ``device``."""
 
     capabilities = CAPABILITIES | ALLOCATOR_CAPABILITIES | frozenset(
-        """refcount alloc.pluggable blob iter.introspect dispatch.keyset dispatch.registry dispatch.mode
-        wrapper inference accessor vec.introspect isa
+        """refcount alloc.pluggable blob iter.introspect dispatch.keyset dispatch.registry dispatch.kernels
+        dispatch.mode wrapper inference accessor vec.introspect isa
         autograd autograd.graph autograd.hooks autograd.func autograd.fwd autograd.double autograd.anomaly""".split()
     )
 

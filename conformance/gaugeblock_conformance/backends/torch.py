@@ -16,7 +16,7 @@ from .torch_style import CAPABILITIES, NEEDS_DATA, TorchStyleBackend
 
 # What torch has beside the common capabilities where memory is the host's, and what it has only there.
 _HOST_ONLY = frozenset(
-    """quantized shm sparse_coo dispatch.keyset dispatch.registry dispatch.mode wrapper inference isa
+    """quantized shm sparse_coo dispatch.keyset dispatch.registry dispatch.kernels dispatch.mode wrapper inference isa
     autograd autograd.graph autograd.hooks autograd.func autograd.fwd autograd.double autograd.anomaly""".split()
 )
 _INSTRUCTION_SETS = ("default", "avx2", "avx512")

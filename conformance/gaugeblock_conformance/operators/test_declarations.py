@@ -170,17 +170,27 @@ def test_half_without_a_loop(s: Session) -> None:
 
 @requirement("operators/backward-without-a-derivative-raises")
 def test_backward_without_a_derivative(s: Session) -> None:
+    key = {"cpu": "CPU", "cuda": "CUDA"}.get(s.backend.device.partition(":")[0], "PrivateUse1")
+    _differentiate_without_a_derivative(s, key)
+
+
+@requirement("operators/composite-without-a-derivative-is-no-exception")
+def test_composite_without_a_derivative(s: Session) -> None:
+    _differentiate_without_a_derivative(s, "CompositeExplicitAutograd")
+
+
+def _differentiate_without_a_derivative(s: Session, key: str) -> None:
     x = s.tensor([1.0, 2.0])
     s.call("requires_grad_", x)
     s.call("define_operator", "no_derivative(Tensor self) -> Tensor")
     try:
-        key = {"cpu": "CPU", "cuda": "CUDA"}.get(s.backend.device.partition(":")[0], "PrivateUse1")
         s.call("register_kernel", "no_derivative", key, Kernel(None, "scale", 2.0))
         y = s.call("sum", s.call("suite::no_derivative", x))
         _, error = s.attempt("backward", y)
         if error is None:
             expect_grad(s, x, [2.0, 2.0])
         else:
-            s.expect(isinstance(error, RuntimeError), True, f"class {type(error).__name__} of the exception", repr(None))
+            named = f"class {type(error).__name__} of the exception"
+            s.expect(isinstance(error, RuntimeError), True, named, repr(None))
     finally:
         s.call("release_operators")
