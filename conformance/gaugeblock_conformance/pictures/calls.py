@@ -31,7 +31,8 @@ def svg(steps: Sequence[Step]) -> str | None:
         rows.setdefault(depth, []).append(place)
     total = GAP + max(map(len, rows.values())) * (WIDTH + GAP)
     spots: dict[int, tuple[float, float]] = {}
-    for depth, row in rows.items():
+    for depth, row in sorted(rows.items()):
+        row.sort(key=lambda place: _middle([spots[parent][0] for parent, _ in parents[place]], total))
         left = (total - len(row) * (WIDTH + GAP) + GAP) / 2
         for index, place in enumerate(row):
             spots[place] = (left + index * (WIDTH + GAP), GAP + depth * (HEIGHT + LIFT))
@@ -42,7 +43,8 @@ def svg(steps: Sequence[Step]) -> str | None:
             u, v = spots[parent]
             start, end = (u + WIDTH / 2, v + HEIGHT), (x + WIDTH / 2, y)
             parts.append(line(*start, *end, "#9aa3ab"))
-            parts.append(text((start[0] + end[0]) / 2 + 4, (start[1] + end[1]) / 2 + 3, name, colour=SOFT, size=10))
+            near = (start[0] + (end[0] - start[0]) / 4 + 4, start[1] + (end[1] - start[1]) / 4 + 4)
+            parts.append(text(*near, name, colour=SOFT, size=10))
     for place, step in enumerate(steps):
         parts += _box(step, *spots[place])
     return document(total, 2 * GAP + max(rows) * (HEIGHT + LIFT) + HEIGHT, parts)
@@ -61,6 +63,11 @@ def _parents(steps: Sequence[Step]) -> list[list[tuple[int, str]]]:
         found.append([(last[name], name) for name in used if name in last])
         last.update(dict.fromkeys([*step.targets, *step.mutates], place))
     return found
+
+
+def _middle(places: Sequence[float], total: float) -> float:
+    """Where a box stands best under those that it depends on."""
+    return sum(places) / len(places) if places else total / 2
 
 
 def _box(step: Step, x: float, y: float) -> list[str]:

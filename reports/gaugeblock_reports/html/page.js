@@ -97,7 +97,7 @@ function apply(keepAddress) {
   shown = within.filter(row => fits(row));
   const filtered = filters().length > 0;
   $('clear').hidden = !filtered;
-  $('count').textContent = (filtered ? shown.length.toLocaleString('en') + ' of ' : '') + rows.length.toLocaleString('en') + ' requirements';
+  $('count').textContent = (filtered ? shown.length.toLocaleString('en') + ' of ' : '') + rows.length.toLocaleString('en') + (rows.length === 1 ? ' requirement' : ' requirements');
   current = -1;
   draw();
   if (!keepAddress) history.replaceState(null, '', filtered ? '#' + filters().join('&') : location.pathname + location.search);
