@@ -79,9 +79,25 @@ class Expression:
         for path in self.functions:
             if at_path(namespace, path) is None:
                 raise Unsupported(self.operator, f"the library has no {path}")
+        return self._compiled(namespace, ", ".join(sorted(self.used)))
+
+    def by_position(self, namespace: Any) -> Callable[..., Any]:
+        """The expression as a function of the arguments that it uses, in the schema's order, with their defaults.
+
+        Raises:
+            Unsupported: the namespace lacks a function.
+        """
+        for path in self.functions:
+            if at_path(namespace, path) is None:
+                raise Unsupported(self.operator, f"the library has no {path}")
+        used = [a for a in self.arguments if a.name in self.used]
+        return self._compiled(
+            namespace, ", ".join(a.name if a.default is None else f"{a.name}={a.default_value!r}" for a in used)
+        )
+
+    def _compiled(self, namespace: Any, parameters: str) -> Callable[..., Any]:
         body = _Qualified({a.name for a in self.arguments}, "xp").visit(ast.parse(self.text, mode="eval"))
-        names = ", ".join(sorted(self.used))
-        code = f"lambda {names}: {ast.unparse(body)}"
+        code = f"lambda {parameters}: {ast.unparse(body)}"
         made: Callable[..., Any] = eval(compile(code, f"<{self.operator}>", "eval"), {"xp": namespace})
         return made
 

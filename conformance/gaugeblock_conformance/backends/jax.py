@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,12 @@ class JaxBackend(ArrayApiBackend):
         setup = "import jax; jax.config.update('jax_enable_x64', True)\nimport jax.numpy as xp"
         super().__init__(importlib.import_module("jax.numpy"), "jax", setup)
         self._device_put = jax.device_put
+        self._block_until_ready: Callable[[Any], object] = jax.block_until_ready
+
+    @property
+    def finish(self) -> Callable[[Any], object]:
+        """Waits for JAX, which computes behind the caller."""
+        return self._block_until_ready
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
         if requires_grad:
