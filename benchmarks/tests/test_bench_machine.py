@@ -162,3 +162,11 @@ def test_results_are_waited_for() -> None:
     before = backend.finished
     seat.round(5)
     assert backend.finished == before + 5
+
+
+def test_an_array_library_is_timed_by_its_own_functions() -> None:
+    seat = LocalSeat("library", load(resolve("array_api:numpy")), 1, "cpu")
+    assert seat.adapter()["timed"] == "function"
+    for name in ("add", "sum", "exp", "cat", "mean"):
+        assert seat.prepare(task(name, 60)).status == "measured"
+    assert seat.prepare(task("gelu", 60)).status == "unsupported"
