@@ -27,6 +27,19 @@ def peer(session: nox.Session) -> None:
     session.run("gaugeblock", "validate", "torch:cpu", "--budget", "quick")
 
 
+PEERS = ["numpy", "jax", "tinygrad", "array-api-strict", "dask"]
+
+
+@nox.session
+def peers(session: nox.Session) -> None:
+    """``nox -s peers -- [NAME ...]``: validate array libraries from PyPI (tinygrad's CPU needs clang)."""
+    names = session.posargs or PEERS
+    session.install(".[peers]")
+    session.run("pytest", "conformance/tests/test_array_api.py", "-q")
+    for name in names:
+        session.run("gaugeblock", "validate", name, "--budget", "quick", "--timeout", "300", success_codes=[0, 1])
+
+
 @nox.session
 def lint(session: nox.Session) -> None:
     """ruff over all sources."""

@@ -27,7 +27,8 @@ def check(backend: Any, operator: str, bound: Mapping[Any, Any], kinds: str) -> 
     if len(set(names.values())) > 1:
         raise Unsupported(operator, "operands of several dtypes follow rules of the library's own")
     _check_numbers(backend, operator, bound, bound.get("dtype") or next(iter(names.values()), None))
-    if bound.get("dim", bound.get("dims")) not in (None, ()) and any(not backend.shape(a) for a in arrays.values()):
+    dims = [bound[name] for name in ("dim", "dims", "dim0", "start_dim") if name in bound]
+    if any(d not in (None, ()) for d in dims) and any(not backend.shape(a) for a in arrays.values()):
         raise Unsupported(operator, "arrays without dims have no axes")
     if "dtype" in bound and not arrays and bound["dtype"] is None and not backend.defaults_fit:
         raise Unsupported(operator, "the library has default dtypes of its own")

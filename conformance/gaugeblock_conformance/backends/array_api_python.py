@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator as python
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ PROTOCOLS: dict[str, Function] = {
     "shape": lambda backend, x: x.shape,
     "ndim": lambda backend, x: x.ndim,
     "dim": lambda backend, x: x.ndim,
-    "numel": lambda backend, x: x.size,
+    "numel": lambda backend, x: prod(backend.shape(x)),
     "is": lambda backend, x, y: x is y,
 }
 

@@ -20,6 +20,10 @@ _FACTORIES = frozenset({"zeros", "ones", "full", "empty.memory_format"})
 _MOST = 2**31
 
 
+def _parts(index: Any) -> tuple[Any, ...]:
+    return index if isinstance(index, tuple) else (index,)
+
+
 class TinygradDialect(ArrayApiDialect):
     """Snippets in tinygrad's own methods."""
 
@@ -80,12 +84,15 @@ class TinygradBackend(ArrayApiBackend):
         if requires_grad:
             raise Unsupported("requires_grad", "tinygrad's tensors do not ask for gradients")
         self.native(dtype_name(array.dtype))
-        return self.tensor_class(np.array(array, order="C")).realize()
+        # One number is a constant to tinygrad, and folded by other rules than elements.
+        return self.tensor_class(np.array(array, order="C").reshape(-1)).reshape(array.shape).realize()
 
     def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         sizes = args[0] if operator in _FACTORIES and args and isinstance(args[0], tuple | list) else ()
         if prod(sizes) > _MOST:
             raise Unsupported(operator, "tinygrad asks for memory when it is written")
+        if operator == "__getitem__" and any(self.is_array(i) and self.dtype(i) == "bool" for i in _parts(args[1])):
+            raise Unsupported(operator, "tinygrad has no masks as indices")
         try:
             return super()._run(operator, args, kwargs)
         except (TypeError, IndexError) as error:
