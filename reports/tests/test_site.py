@@ -16,6 +16,7 @@ from gaugeblock_reports.site.inputs import Inputs, read
 from gaugeblock_spec import operators, requirements
 from sample_records import hostile, row, run
 
+REPORTS = Path(__file__).parents[1]
 BENCH = Path(__file__).parent / "data" / "bench_sample.json"
 DEVIATIONS = {
     "README.md": "# Deviations\n\n[torch](torch-2/README.md) and [nowhere](../gone.md)\n",
@@ -58,7 +59,8 @@ def site() -> dict[str, str]:
     return build.pages(Inputs(list(map(printable, runs)), load_all(BENCH), DEVIATIONS))
 
 
-def test_every_link_leads_to_a_page_and_an_anchor(site: dict[str, str]) -> None:
+def check_links(site: dict[str, str]) -> None:
+    """Every link that stays on the site leads to a page of it and, where it names one, to an anchor there."""
     pages = {path: parsed(text) for path, text in site.items() if path.endswith(".html")}
     for path, links in pages.items():
         assert len(links.anchors) == len(set(links.anchors)), f"{path} has an anchor twice"
@@ -70,6 +72,20 @@ def test_every_link_leads_to_a_page_and_an_anchor(site: dict[str, str]) -> None:
             assert found in site, f"{path} links to {target}"
             if anchor and found.endswith(".html") and found != addresses.REPORT:
                 assert anchor in pages[found].anchors, f"{path} links to {target}"
+
+
+def test_every_link_leads_to_a_page_and_an_anchor(site: dict[str, str]) -> None:
+    check_links(site)
+
+
+def test_links_of_the_pages_that_are_kept_with_the_project() -> None:
+    folders = [REPORTS / name if (REPORTS / name).is_dir() else None for name in ("scoreboard", "deviations")]
+    inputs = read(*folders)
+    made = build.pages(inputs)
+    check_links(made)
+    for file in inputs.deviations:
+        assert addresses.deviation(file) in made
+        assert "<span>" not in made[addresses.deviation(file)].partition("<main")[2], f"{file} links to no page"
 
 
 def test_every_requirement_has_its_anchor_its_sentence_and_its_tests(site: dict[str, str]) -> None:
