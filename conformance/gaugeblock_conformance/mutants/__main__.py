@@ -15,11 +15,11 @@ from gaugeblock_spec import requirements as spec
 from tabulate import tabulate
 
 from .. import discovery
-from ..journal import Journal, write_atomically
+from ..journal import NAME, Journal, write_atomically
 from ..problem import UsageProblem, unknown
 from ..runner.environment import cores, machine, spec_version, suite_version
 from .mutant import CLASSES, Mutant
-from .record import FILE, RecordOfMutants, build, merged, must, read, unproven
+from .record import FILE, RecordOfMutants, build, merged, must, read, rows_of, unproven
 from .run import Children, Trials
 from .table import named, table
 from .text import classes, markdown
@@ -73,8 +73,7 @@ def _run(chosen: list[Mutant], options: argparse.Namespace) -> RecordOfMutants:
     }  # fmt: skip
     trials = Trials(options.base, options.budget, options.seed)
     children = Children(trials, options.jobs or cores(), lambda text: _note("", "", text))
-    journal = Journal.resume(options.out, facts) if options.resume else Journal.create(options.out, facts, started)
-    with journal:
+    with _journal(options, facts, started) as journal:
         done = {row["name"] for row in journal.rows if row.get("status") == CAUGHT}
         left = [mutant for mutant in chosen if mutant.name not in done]
         for count, result in enumerate(children.run(left), 1):
@@ -88,6 +87,26 @@ def _run(chosen: list[Mutant], options: argparse.Namespace) -> RecordOfMutants:
     _note("", "", f"{time.perf_counter() - clock:.0f} s")
     facts["spec_version"] = spec_version(spec.load().values())
     return build({**facts, **machine(), "started": journal.started}, table(), journal.rows)
+
+
+def _journal(options: argparse.Namespace, facts: dict[str, Any], started: str) -> Journal:
+    """A new journal; to go on, the one of the folder, or one of the rows of the folder's record, of which requirements
+    that caught none are asked again."""
+    out = options.out
+    if not options.resume:
+        return Journal.create(out, facts, started)
+    if (out / NAME).exists() or not (out / FILE).exists():
+        return Journal.resume(out, facts)
+    record = read(out / FILE)
+    for name, value in facts.items():
+        if record["environment"][name] != value:
+            before = record["environment"][name]
+            raise UsageProblem(f"cannot resume {out / FILE}: it was run with {name} {before}, this is {value}")
+    journal = Journal.create(out, facts, record["environment"]["started"])
+    for row in rows_of(record):
+        if row.get("mutant") != "":
+            journal.append(row)
+    return journal
 
 
 def _selection(options: argparse.Namespace) -> str:

@@ -17,7 +17,8 @@ CLASSES = (
     "dispatcher", "kernels", "operators", "autograd", "allocator", "interop",
 )  # fmt: skip
 OBSERVERS = frozenset(
-    "from_blob to_numpy shape strides storage_offset dtype storage_id storage_nbytes data_ptr version_of".split()
+    """from_blob iteration_plan to_numpy shape strides storage_offset dtype storage_id storage_nbytes data_ptr
+    version_of""".split()
 )
 
 

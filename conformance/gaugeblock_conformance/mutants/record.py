@@ -83,11 +83,15 @@ def merged(records: Sequence[RecordOfMutants], mutants: Mapping[str, Mutant]) ->
         values = {environment.get(name) for environment in environments}
         if len(values) > 1:
             raise UsageProblem(f"records of different runs: {name} is {' and '.join(sorted(map(str, values)))}")
-    rows = [row for record in records for row in record["mutants"]]
-    for record in records:
-        alone = [row for row in record["requirements"] if row["by"] != FIRST]
-        rows += [{"requirement": row["id"], "mutant": row["mutant"], "tried": row["tried"]} for row in alone]
+    rows = [row for record in records for row in rows_of(record)]
     return build(environments[0], mutants, sorted(rows, key=lambda row: bool(row.get("mutant"))))
+
+
+def rows_of(record: RecordOfMutants) -> list[dict[str, Any]]:
+    """The rows of the journal that a record was made of."""
+    rows = [{key: value for key, value in row.items() if key not in ("class", "area")} for row in record["mutants"]]
+    alone = [row for row in record["requirements"] if row["by"] != FIRST]
+    return rows + [{"requirement": row["id"], "mutant": row["mutant"], "tried": row["tried"]} for row in alone]
 
 
 def read(path: Path) -> RecordOfMutants:

@@ -38,8 +38,8 @@ def key(case: TestCase) -> str:
 
 
 def usable(right: Backend, areas: tuple[str, ...] = ()) -> list[tuple[str, TestCase]]:
-    """Each test with the first requirement that it checks: those whose capabilities the right backend has, that it is
-    not expected to fail, and that are not likely to end the process; of all areas, or of these."""
+    """Each test with the first requirement that it checks: those whose capabilities the right backend has, and that it
+    is not expected to fail; of all areas, or of these."""
     if not registry.tests():
         registry.load_tests()
     file = expectations.shipped(right.name, right.version)
@@ -48,7 +48,7 @@ def usable(right: Backend, areas: tuple[str, ...] = ()) -> list[tuple[str, TestC
     found: list[tuple[str, TestCase]] = []
     for identifier in spec.load():
         for case in tests.get(identifier, []):
-            if id(case) in seen or case.may_crash or identifier in broken:
+            if id(case) in seen or identifier in broken:
                 continue
             seen.add(id(case))
             if all(name in right.capabilities for name in case.needs):

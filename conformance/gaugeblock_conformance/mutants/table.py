@@ -6,6 +6,7 @@ from functools import cache
 
 from ..problem import unknown
 from . import (
+    acceptances,
     aliasing,
     allocator_answers,
     allocator_figures,
@@ -16,6 +17,7 @@ from . import (
     autograd_passes,
     autograd_writes,
     conversions,
+    corners,
     dispatch,
     dtypes,
     empties,
@@ -28,6 +30,7 @@ from . import (
     networks,
     numerics,
     operators,
+    plans,
     products,
     purity,
     specials,
@@ -45,6 +48,7 @@ MODULES = (
     views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra, networks,
     autograd_gradients, autograd_passes, autograd_graphs, autograd_writes, allocator_rules, allocator_waiting,
     allocator_figures, allocator_answers, interop,
+    acceptances, corners, plans,
 )  # fmt: skip
 
 

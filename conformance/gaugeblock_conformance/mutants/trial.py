@@ -81,7 +81,8 @@ def _attempts(
     """Tests of the mutant's area, then the others, with a budget, and whether to go over the operators of the mutant
     alone; of each area the quick ones first, and the long ones last."""
     larger = (budget,) if budget.examples > QUICK.examples else ()
-    tests = usable(right)
+    # A test that may end the process says something only where the right backend is known to survive it.
+    tests = [(identifier, case) for identifier, case in usable(right) if not case.may_crash or key(case) in known]
     for own in (True, False):
         cases = [case for identifier, case in tests if identifier.startswith(f"{mutant.area}/") is own]
         short, _ = _ranked(mutant, [case for case in cases if case.effort < _LONG], known)

@@ -1,0 +1,92 @@
+"""Wrong plans of an iterator, and dims and elements that advanced indices put in wrong places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ..iteration_plan import IterationPlan
+from .mutant import Intercepted, Mutant, Patch
+
+_PLAN = ("iteration_plan",)
+
+
+def _planned(change: Callable[[IterationPlan], IterationPlan]) -> Patch:
+    """The right plan, changed."""
+    return lambda c: change(c.right())
+
+
+def _halved(plan: IterationPlan) -> IterationPlan:
+    """The innermost loop is two where its length is even or a multiple of three."""
+    length = plan.shape[0] if plan.shape else 1
+    part = next((n for n in (2, 3) if length % n == 0 and length > n), 1)
+    if part == 1 or not all(plan.strides):
+        return plan
+    shape = (length // part, part, *plan.shape[1:])
+    strides = tuple((row[0], row[0] * (length // part), *row[1:]) for row in plan.strides)
+    return replace(plan, shape=shape, strides=strides)
+
+
+def _outward(plan: IterationPlan) -> IterationPlan:
+    return replace(plan, shape=plan.shape[::-1], strides=tuple(row[::-1] for row in plan.strides))
+
+
+def _never_empty(plan: IterationPlan) -> IterationPlan:
+    return replace(plan, runs=max(plan.runs, 1), visits=max(plan.visits, 1))
+
+
+def _promoted(c: Intercepted) -> Any:
+    return c.instead(c.args[0], True)
+
+
+def _indices(c: Intercepted) -> tuple[Any, ...]:
+    return c.args[1] if isinstance(c.args[1], tuple) else (c.args[1],)
+
+
+def _to_the_front(c: Intercepted) -> Any:
+    """The dims of adjacent index tensors come first in the result."""
+    result, items = c.right(), _indices(c)
+    places = [k for k, item in enumerate(items) if c.is_tensor(item)]
+    plain = all(c.is_tensor(item) or item == slice(None) for item in items)
+    if not plain or len(places) < 2 or places[0] == 0 or places != list(range(places[0], places[-1] + 1)):
+        return result
+    count = max(len(c.backend.shape(items[k])) for k in places)
+    rank, first = len(c.backend.shape(result)), places[0]
+    moved = range(first, first + count)
+    return c.do("permute", result, (*moved, *(k for k in range(rank) if k not in moved)))
+
+
+def _kept_dim(c: Intercepted) -> Any:
+    """An int beside an index tensor keeps its dim."""
+    result, items = c.right(), _indices(c)
+    beside = any(type(item) is int for item in items) and any(map(c.is_tensor, items))
+    return c.do("unsqueeze", result, 0) if beside else result
+
+
+def _summed(c: Intercepted) -> Any:
+    """Values for an index that stands twice are added up."""
+    x, index, value = c.args[:3]
+    if not (c.is_tensor(index) and c.is_tensor(value) and c.has_data):
+        return c.right()
+    if c.backend.dtype(index) != "int64" or c.backend.dtype(value) != c.backend.dtype(x):
+        return c.right()
+    c.right()
+    c.do("index_put_", x, [index], c.do("zeros_like", value), False)
+    c.do("index_put_", x, [index], value, True)
+    return None
+
+
+def _row(name: str, kind: str, area: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
+    return Mutant(name, kind, area, operators, patch)
+
+
+MUTANTS = (
+    _row("loops-are-cut-in-two", "strides and layout", "iteration", _PLAN, _planned(_halved)),
+    _row("largest-stride-runs-innermost", "strides and layout", "iteration", _PLAN, _planned(_outward)),
+    _row("empty-ranges-call-the-kernel", "strides and layout", "iteration", _PLAN, _planned(_never_empty)),
+    _row("plans-promote-unasked", "dtypes", "iteration", _PLAN, _promoted),
+    _row("adjacent-advanced-dims-come-first", "strides and layout", "views", ("__getitem__",), _to_the_front),
+    _row("int-beside-index-tensor-keeps-its-dim", "strides and layout", "views", ("__getitem__",), _kept_dim),
+    _row("repeated-indices-add-up", "values", "views", ("__setitem__",), _summed),
+)
