@@ -12,6 +12,7 @@ from ..cases import OPERATORS, Operator
 from ..machine import description
 from ..machine.controls import Control, Yardstick, controls, roof
 from . import expected, growth, statistics
+from .blas import set_blas_threads
 from .device import device_roof
 from .rounds import take_turns
 from .seat import CLOCKS, Outcome, Seat
@@ -59,6 +60,7 @@ def run(seats: Sequence[Seat], options: Options, progress: Callable[[str], None]
     """Measure and return the record."""
     started, clock = datetime.now(UTC), time.perf_counter()
     machine = description.describe()
+    set_blas_threads(options.threads)
     progress("adapters")
     backends = [{**seat.describe(), "adapter": seat.adapter()} for seat in seats]
     tasks = tasks_of(options)

@@ -13,10 +13,10 @@ from gaugeblock_conformance.backend import Backend
 from numpy.typing import NDArray
 
 from ..cases import Case
-from ..operands import turns
+from ..operands import rotations, turns
 from ..subject import function_loop, function_of
 from ..timing import Timed
-from ..work import bytes_moved, operations
+from ..work import bytes_moved, operand_bytes, operations, result_bytes
 
 Array = NDArray[Any]
 SAMPLED = 4096
@@ -43,7 +43,7 @@ class Task(Protocol):
 
     @property
     def needed_bytes(self) -> int:
-        """Memory that a backend needs for it."""
+        """Memory that a backend needs for it, about."""
 
     def prepare(self, backend: Backend) -> Ready:
         """Make operands and call once. Raises Unsupported, or what the backend raises."""
@@ -72,8 +72,9 @@ class OperatorTask:
 
     @property
     def needed_bytes(self) -> int:
-        one = max(bytes_moved(self.case), 8 * self.case.size)
-        return 4 * one
+        given, result = operand_bytes(self.case), result_bytes(self.case)
+        times = rotations(4 * self.case.size * len(self.case.operator.operands))
+        return times * given + 2 * result + 8 * self.case.size
 
     def prepare(self, backend: Backend) -> Ready:
         function, _ = function_of(backend, self.case.operator.call)
