@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gaugeblock_benchmarks.bench.growth import fit
+from gaugeblock_benchmarks.bench.growth import fit, rate_beyond
 
 WORK = [12.0 * 10**power for power in range(9)]
 
@@ -47,3 +47,9 @@ def test_too_few_points() -> None:
     assert fit([], []) is None
     assert fit([1.0, 10.0], [1.0, 2.0]) is None
     assert fit([5.0, 5.0, 5.0], [1.0, 2.0, 3.0]) is None
+
+
+def test_the_rate_beyond_a_cache() -> None:
+    seconds = [1e-6 + work / (1e11 if work < 1e6 else 1e10) for work in WORK]
+    assert rate_beyond(WORK, seconds, 1e-6, 1e6) == pytest.approx(1e10)
+    assert rate_beyond(WORK[:3], seconds[:3], 1e-6, 1e6) is None

@@ -71,6 +71,16 @@ def fit(work: Sequence[float], seconds: Sequence[float]) -> Fit | None:
     )
 
 
+def rate_beyond(work: Sequence[float], seconds: Sequence[float], overhead: float, least: float) -> float | None:
+    """The middle rate of points with more work than `least`, where caches do not help; None where there are none."""
+    rates = [
+        amount / (time - overhead)
+        for amount, time in zip(work, seconds, strict=True)
+        if amount > least and time > overhead
+    ]
+    return float(np.median(rates)) if rates else None
+
+
 _SCALE = 0.1
 """Misses of this size are as many as they are: a tenth of the value."""
 

@@ -11,6 +11,7 @@ from typing import Any
 from ..cases import OPERATORS, Operator
 from ..machine import description
 from ..machine.controls import Control, Yardstick, controls, roof
+from ..operands import CACHED_BYTES
 from . import expected, growth, statistics
 from .blas import set_blas_threads
 from .device import device_roof
@@ -197,11 +198,14 @@ def _growth(cases: Sequence[Row], backends: Sequence[Row]) -> list[Row]:
                 for case in of_one
                 if (result := case["results"][place])["status"] == "measured"
             ]
-            fitted = growth.fit([point["work"] for point in points], [point["seconds"] for point in points])
+            work, seconds = [point["work"] for point in points], [point["seconds"] for point in points]
+            fitted = growth.fit(work, seconds)
+            overhead = fitted.overhead if fitted and fitted.overhead else 0.0
+            beyond = growth.rate_beyond(work, seconds, overhead, CACHED_BYTES) if unit == "bytes" else None
             rows.append({
                 "operator": name, "family": of_one[0]["family"], "backend": backend["label"], "unit": unit,
                 "overhead_seconds": fitted and fitted.overhead, "rate": fitted and fitted.rate,
-                "residual": fitted and fitted.residual, "points": points,
+                "memory_rate": beyond, "residual": fitted and fitted.residual, "points": points,
             })  # fmt: skip
     return rows
 

@@ -141,11 +141,13 @@ def _growth(record: Row, form: str) -> str:
             row["operator"], row["family"], row["backend"],
             "" if row["overhead_seconds"] is None else duration(row["overhead_seconds"]),
             "" if row["rate"] is None else _rate(row["rate"], unit),
+            "" if row["memory_rate"] is None else _rate(row["memory_rate"], unit),
             "" if row["residual"] is None else f"{row['residual']:.0%}",
             f"{min(sizes):,} to {max(sizes):,}" if sizes else "not measured",
         ))  # fmt: skip
-    headers = ("operator", "family", "backend", "overhead", "rate", "misses by", "sizes")
-    note = "Seconds = overhead + work / rate, fitted on the log scale; empty where the sizes do not show it."
+    headers = ("operator", "family", "backend", "overhead", "rate", "from memory", "misses by", "sizes")
+    note = "Seconds = overhead + work / rate, fitted on the log scale; empty where the sizes do not show it. From "
+    note += "memory: the rate of sizes beyond a core's own cache alone."
     return _section("Growth", form, headers, rows, note)
 
 
