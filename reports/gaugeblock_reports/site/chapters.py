@@ -112,7 +112,10 @@ def _runs(one: Requirement, path: str, known: Collection[str], verdicts: Sequenc
     if not verdicts or addresses.REPORT not in known:
         return ""
     link = addresses.relative(f"{addresses.REPORT}#{one.id}", path)
+    by_status: dict[str, list[str]] = {}
+    for name, status in verdicts:
+        by_status.setdefault(status, []).append(f"<bdi>{escape(name)}</bdi>")
     items = "".join(
-        f'<li class="{escape(status)}"><bdi>{escape(name)}</bdi> {escape(status)}</li>' for name, status in verdicts
+        f'<li class="{escape(status)}">{escape(status)}: {", ".join(names)}</li>' for status, names in by_status.items()
     )
     return f'<div class="ran"><a href="{link}">Runs</a><ul>{items}</ul></div>'

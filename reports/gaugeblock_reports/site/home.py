@@ -35,7 +35,7 @@ def page(inputs: Inputs, known: Collection[str]) -> str:
     if addresses.DEVIATIONS in known:
         parts.append(
             f'<section><h2><a href="{addresses.DEVIATIONS}">Deviations</a></h2><p class="note">Where peers do '
-            "otherwise, each checked by hand.</p></section>"
+            "otherwise, each shown by a snippet.</p></section>"
         )
     if addresses.BENCHMARKS in known:
         parts.append(
