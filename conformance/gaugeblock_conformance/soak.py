@@ -19,7 +19,7 @@ from tabulate import tabulate
 
 from . import discovery
 from .budget import named
-from .commands.arguments import positive
+from .commands.arguments import positive, seconds
 from .journal import Journal, write_atomically
 from .problem import UsageProblem
 from .runner.environment import suite_version
@@ -31,6 +31,8 @@ ACCUSED = ("failed", "crashed", "timeout", "xpassed")
 RIGHT = ("numpy", "reference")
 SCHEMA = "gaugeblock-soak/1"
 OUT = Path("runs") / "soak"
+# More than a budget's: a busy machine is no fault of a backend.
+PATIENCE = 600.0
 Run = dict[str, Any]
 
 
@@ -99,6 +101,7 @@ def _run(backend: str, seed: int, options: argparse.Namespace) -> Run:
             budget=options.budget,
             seed=seed,
             jobs=options.jobs,
+            timeout=options.timeout,
             check_snippets=False,
         )
         record = validate(settings, _Silent())
@@ -137,6 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--budget", default="quick", metavar="B", help="quick (default), standard or thorough")
     add("--area", action="append", default=[], metavar="A", help="only this area")
     add("--jobs", type=positive, metavar="N", help="worker processes (one per core)")
+    add("--timeout", type=seconds, default=PATIENCE, metavar="S", help=f"seconds for one requirement ({PATIENCE:g})")
     add("--out", type=Path, default=OUT, metavar="DIR", help=f"where journal and record go ({OUT})")
     add("--resume", action="store_true", help="continue the soak in DIR")
     return parser

@@ -108,6 +108,11 @@ def test_command_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "1/1 caught" in told.err
     assert "2 of 2 mutants caught" in told.out
     assert command.main([*given, "--resume"]) == 2
+    journal.unlink()
+    assert command.main([*given, *names, "--resume", "--shard", "1/2"]) == 2
+    assert "it was run with selection" in capsys.readouterr().err
+    assert command.main([*given, *names, "--resume"]) == 0
+    assert "caught transpose" not in capsys.readouterr().err
     assert command.main(["--merge", str(tmp_path / "record.json"), "--out", str(tmp_path / "all")]) == 0
     assert len(read(tmp_path / "all" / "record.json")["mutants"]) == 2
     with pytest.raises(SystemExit):
@@ -153,3 +158,23 @@ def test_scout_hears_what_a_test_calls() -> None:
     assert begun == [name]
     assert name.startswith("views.test_")
     assert scouted.holds and scouted.operators and not scouted.sweeps
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_readme_shows_the_kept_record() -> None:
+    record = read(ROOT / "reports" / "mutants" / "record.json")
+    jsonschema.validate(record, schema())
+    assert class_table(record) in (ROOT / "README.md").read_text(encoding="utf-8"), class_table(record)
+    assert (ROOT / "reports" / "mutants" / "mutants.md").read_text(encoding="utf-8") == markdown(record)
+
+
+def test_kept_record_is_of_the_mutants_there_are() -> None:
+    record = read(ROOT / "reports" / "mutants" / "record.json")
+    tried = [row["name"] for row in record["mutants"]]
+    how = "nox -s mutants -- --resume --proof --out reports/mutants"
+    assert set(tried) == set(table()), f"{how} tries new mutants and forgets old ones"
+    assert record["environment"]["complete"]
+    assert [row["name"] for row in record["mutants"] if row["status"] != "caught"] == []
+    assert {row["id"] for row in record["requirements"]} <= set(must())

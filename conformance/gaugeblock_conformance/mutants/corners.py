@@ -171,6 +171,12 @@ def _low(c: Intercepted) -> Any:
     return c.put(result, np.where(small, np.zeros((), array.dtype), array))
 
 
+def _added(c: Intercepted) -> Any:
+    """``scatter`` adds up what it should replace."""
+    plain = c.operator == "scatter.src" and not c.inplace and len(c.args) == 4 and c.backend.dtype(c.args[0]) != "bool"
+    return c.do("scatter_add", *c.args) if plain else c.right()
+
+
 def _schema(old: str, new: str) -> Patch:
     return lambda c: str(c.right()).replace(old, new)
 
@@ -219,6 +225,7 @@ MUTANTS = (
     _row("draws-spread-too-far", "operators", "operators", ("normal_", "randn", "normal"), values(_spread)),
     _row("running-statistics-stay", "operators", "operators", ("batch_norm", "native_batch_norm", "instance_norm"),
          _kept),
+    _row("scatter-adds-up", "operators", "operators", ("scatter",), _added),
     _row("augmented-assignment-makes-anew", "operators", "operators", _SYNTAX, _new),
     _row("differences-are-turned", "operators", "operators", ("__sub__",), _turned),
     _row("schemas-lose-their-marks", "operators", "operators", ("declared_schema",), _schema("(a!)", "")),
