@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tabulate import tabulate
@@ -39,7 +39,7 @@ def markdown(record: RecordOfMutants) -> str:
     if missed:
         parts += ["## Not caught", "\n".join(f"- `{row['name']}`: {row['status']} {row['text']}" for row in missed)]
     parts += ["## Requirements that caught no mutant", _unproven(record)]
-    parts += ["## Mutants", tabulate([_cells(row) for row in record["mutants"]], _MUTANTS, "github")]
+    parts += ["## Mutants", _unpadded([_MUTANTS, ("---",) * len(_MUTANTS), *map(_cells, record["mutants"])])]
     return "\n\n".join(parts) + "\n"
 
 
@@ -57,6 +57,11 @@ def _unproven(record: RecordOfMutants) -> str:
     lines = "\n".join(f"- `{row['id']}` ({row['tried']} tried)" for row in bare)
     base = record["environment"]["base"]
     return f"{text}, either because no mutant breaks them or because {base} cannot be asked:\n\n{lines}"
+
+
+def _unpadded(rows: Iterable[Sequence[Any]]) -> str:
+    """A table whose cells are as wide as their text."""
+    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
