@@ -11,7 +11,7 @@ from .matrix import BROKEN, HELD
 from .record import FILE, Record, load, printable
 
 FOLDER = Path("reports/scoreboard")
-_HEAD = """| backend | version | budget | hold | known deviations | broken otherwise | skipped by name |
+_HEAD = """| backend | version | budget | hold | known not to hold | broken otherwise | skipped by name |
 | --- | --- | --- | --- | --- | --- | --- |"""
 
 
