@@ -90,8 +90,8 @@ def _run(chosen: list[Mutant], options: argparse.Namespace) -> RecordOfMutants:
 
 
 def _journal(options: argparse.Namespace, facts: dict[str, Any], started: str) -> Journal:
-    """A new journal; to go on, the one of the folder, or one of the rows of the folder's record, of which requirements
-    that caught none are asked again."""
+    """A new journal; to go on, the one of the folder, or one of the rows of the folder's record, of which for a proof
+    requirements that caught none are asked again."""
     out = options.out
     if not options.resume:
         return Journal.create(out, facts, started)
@@ -104,7 +104,7 @@ def _journal(options: argparse.Namespace, facts: dict[str, Any], started: str) -
             raise UsageProblem(f"cannot resume {out / FILE}: it was run with {name} {before}, this is {value}")
     journal = Journal.create(out, facts, record["environment"]["started"])
     for row in rows_of(record):
-        if row.get("mutant") != "":
+        if row.get("mutant") != "" or not options.proof:
             journal.append(row)
     return journal
 
