@@ -69,7 +69,7 @@ OPERATORS = (
     Operator("copy", "clone", ("a",), "a.t().contiguous()", ("contiguous", "stride 2", "bfloat16"), "copy"),
     Operator("gather", "gather", ("a", 1, "i"), "xp.gather(a, 1, i)", _ONE, "indexing"),
     Operator("cumsum", "cumsum", ("a", 1), layouts=_FLAT, family="scan"),
-    Operator("sort", "sort", ("a", 1), layouts=_FLAT, family="sort", largest=10_000_000),
+    Operator("sort", "sort", ("a", 1), layouts=_FLAT, family="sort", result="sorted", largest=10_000_000),
     Operator("matmul", "matmul", ("a", "c"), layouts=_FLAT, family="product", result="square", largest=1_000_000),
     Operator("conv2d", "conv2d", ("x", "w"), layouts=_FLAT, family="convolution", result="image", smallest=10_000,
              largest=1_000_000),

@@ -6,6 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+
+def _sort(x: NDArray[Any], dim: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Values and their places, as the operator gives them."""
+    places = np.argsort(x, dim)
+    return np.take_along_axis(x, places, dim), places
+
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add.Tensor": np.add,
@@ -25,7 +33,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mean.dim": np.mean,
     "amax": np.max,
     "cumsum": np.cumsum,
-    "sort": np.sort,
+    "sort": _sort,
     "cat": np.concatenate,
     "gather": lambda x, dim, index: np.take_along_axis(x, index, dim),
     "clone": lambda x: x.copy("K"),
