@@ -6,17 +6,16 @@ mark costs nothing while all threads record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 from ..dispatch.state import STATE
-from ..tensor.attributes import METHODS, PROPERTIES
+from ..tensor.basic_indexing import getitem
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.versions import mark_unrecorded
 from ..tensor.view_table import VIEWS
-from . import dispatched
 from .generate import compile_function
 from .source import CHOICE
 
@@ -63,38 +62,30 @@ _MADE = "    view.autograd = None\n"
 _MARKED = "    if view.counter is None and not STATE.grad:\n        view.counter = view.storage\n" + _MADE
 
 
+def taken(tensor: Tensor, views: Any) -> Any:
+    """A view or several that were just taken of `tensor`, marked where nothing is recorded."""
+    if STATE.grad:
+        return views
+    if views.__class__ is Tensor and views.counter is None and views.autograd is None and views.base is not None:
+        views.counter = None if views is tensor else views.storage
+        return views
+    return mark_unrecorded((tensor,), views)
+
+
 class _Ordinary:
-    """What methods of the tensor floor read in place of `hooks` in a copy for which no views are special."""
+    """What `getitem` reads in place of `hooks` in a copy for which no views are special."""
 
     special_views = ()
     dispatched = hooks.dispatched
 
 
-def _viewed(method: Any, dispatched_form: Callable[..., Any]) -> Callable[..., Any]:
-    """What `method` of the tensor floor calls while views are special: its own code, to which they are not, or, while a
-    mode is active, its form through the dispatcher."""
-    ordinary = FunctionType(
-        method.__code__, {**method.__globals__, "hooks": _Ordinary}, None, method.__defaults__, method.__closure__
-    )
-    ordinary.__kwdefaults__ = method.__kwdefaults__
-
-    def viewed(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if hooks.special:
-            return through(self, *args, **kwargs)
-        result = ordinary(self, *args, **kwargs)
-        if not STATE.grad and result.counter is None and result.autograd is None and result.base is not None:
-            result.counter = None if result is self else result.storage
-        return result
-
-    through = marking(dispatched_form)
-    return viewed
+_plain_getitem = FunctionType(getitem.__code__, {**getitem.__globals__, "hooks": _Ordinary})
 
 
-def _iterate(self: Tensor) -> Iterator[Any]:
-    return iter(_UNBOUND(self))
+def special_getitem(self: Tensor, index: Any) -> Any:
+    """``x[index]`` while views are special."""
+    return taken(self, (hooks.dispatched["__getitem__"] if hooks.special else _plain_getitem)(self, index))
 
 
-_UNBOUND = marking(lambda self: tuple(dispatched.iterate(self)))
-hooks.viewed.update({name: _viewed(PROPERTIES[name].fget, form) for name, form in dispatched.PROPERTIES.items()})
-hooks.viewed.update({name: _viewed(METHODS[name], dispatched.METHODS[name]) for name in ("view", "__getitem__")})
-hooks.viewed["__iter__"] = _iterate
+hooks.taken = taken
+hooks.special_getitem = special_getitem

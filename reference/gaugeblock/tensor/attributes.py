@@ -33,11 +33,13 @@ def sizes_from(operator: str, argument: str, sizes: tuple[Any, ...]) -> Any:
 
 def view_method(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
     """view with the sizes one by one or as one sequence, or with a dtype."""
-    if hooks.special_views or self.geometry.watched:
-        return (hooks.viewed if hooks.special_views else hooks.dispatched)["view"](self, *size, dtype=dtype)  # type: ignore[no-any-return]
+    if hooks.special or self.geometry.watched:
+        return hooks.dispatched["view"](self, *size, dtype=dtype)  # type: ignore[no-any-return]
     if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
-        return view_dtype(self, size[0] if dtype is None else dtype)
-    return view(self, sizes_from("view", "size", size))
+        result = view_dtype(self, size[0] if dtype is None else dtype)
+    else:
+        result = view(self, sizes_from("view", "size", size))
+    return hooks.taken(self, result) if hooks.special_views else result
 
 
 def resize_method(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
@@ -50,17 +52,24 @@ def resize_method(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor
 def reversed_dims(self: Tensor) -> Tensor:
     """``x.T``: all dims in reverse order."""
     if hooks.special_views or self.geometry.watched:
-        return (hooks.viewed if hooks.special_views else hooks.dispatched)["T"](self)  # type: ignore[no-any-return]
+        return _other(self, "T", numpy_t)
     geometry = self.geometry
     if geometry.ndim == 2 and geometry.transposed is not None:
         return view_at_same_place(self, geometry.transposed)
     return numpy_t(self)
 
 
+def _other(self: Tensor, name: str, function: Callable[[Tensor], Tensor]) -> Tensor:
+    """A view property where the tensor is watched, a mode is active or views are marked."""
+    if hooks.special or self.geometry.watched:
+        return hooks.dispatched[name](self)  # type: ignore[no-any-return]
+    return hooks.taken(self, function(self))  # type: ignore[no-any-return]
+
+
 def _dispatchable(name: str, function: Callable[[Tensor], Tensor]) -> property:
     def getter(self: Tensor) -> Tensor:
         if hooks.special_views or self.geometry.watched:
-            return (hooks.viewed if hooks.special_views else hooks.dispatched)[name](self)  # type: ignore[no-any-return]
+            return _other(self, name, function)
         return function(self)
 
     getter.__name__ = getter.__qualname__ = name

@@ -29,7 +29,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     Raises IndexError for an int out of range and for too many indices, ValueError for a slice step below 1.
     """
     if hooks.special_views:
-        return hooks.viewed["__getitem__"](self, index)  # type: ignore[no-any-return]
+        return hooks.special_getitem(self, index)
     kind = type(index)
     geometry = self.geometry
     if geometry.ndim:

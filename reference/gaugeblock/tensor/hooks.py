@@ -26,11 +26,12 @@ class Hooks:
     and `advanced_setitem(tensor, index, value)` serve every index that is not basic; `assign(view, value)` is the
     copy_ or fill_ behind basic assignment. While `special` is true a mode, an override or a guard may want to see the
     call: methods that otherwise go straight to the work then call `dispatched[name]`, their form through the
-    dispatcher. While `special_views` has members, those that make views call `viewed[name]`."""
+    dispatcher. While `special_views` has members, views go through `taken(tensor, views)`,
+    which marks them, and `special_getitem`."""
 
     __slots__ = (
-        "advanced_getitem", "advanced_setitem", "assign", "copy_into", "dispatched", "special", "special_views",
-        "viewed",
+        "advanced_getitem", "advanced_setitem", "assign", "copy_into", "dispatched", "special", "special_getitem",
+        "special_views", "taken",
     )  # fmt: skip
 
     copy_into: Callable[[Tensor, Tensor], object]
@@ -40,7 +41,8 @@ class Hooks:
     special: bool
     special_views: list[None]
     dispatched: dict[str, Callable[..., Any]]
-    viewed: dict[str, Callable[..., Any]]
+    special_getitem: Callable[[Tensor, Any], Tensor]
+    taken: Callable[[Tensor, Any], Any]
 
 
 def assign_with_numpy(view: Tensor, value: Any) -> None:
@@ -58,4 +60,3 @@ hooks.assign = assign_with_numpy
 hooks.special = False
 hooks.special_views = []
 hooks.dispatched = {}
-hooks.viewed = {}

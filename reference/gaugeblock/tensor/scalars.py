@@ -111,9 +111,9 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
     """Views of dim 0, in order. Raises TypeError for a 0-dim tensor."""
     if not self.geometry.ndim:
         raise TypeError("iteration over a 0-d tensor")
-    if hooks.special_views or self.geometry.watched:
-        return (hooks.viewed if hooks.special_views else hooks.dispatched)["__iter__"](self)  # type: ignore[no-any-return]
-    return iter(unbind(self))
+    if hooks.special or self.geometry.watched:
+        return hooks.dispatched["__iter__"](self)  # type: ignore[no-any-return]
+    return iter(hooks.taken(self, unbind(self)) if hooks.special_views else unbind(self))
 
 
 def _here(self: Tensor) -> Tensor:
