@@ -8,7 +8,6 @@ import pytest
 from gaugeblock_conformance.expectations import peers
 from gaugeblock_conformance.problem import UsageProblem
 
-
 TRIED = ("x86_64", "AMD64")
 
 
