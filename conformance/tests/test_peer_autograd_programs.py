@@ -153,8 +153,8 @@ def same(one: Any, other: Any) -> bool:
 
 
 def is_open(action: Action, torch: Run, reference: Run) -> bool:
-    """Whether PyTorch alone refuses what the spec leaves open, or allows: to use a view of a tensor without grad that was
-    taken with recording off or with others, to write to one of several, to write to a view that has not noticed its
+    """Whether PyTorch alone refuses what the spec leaves open, or allows: to use a view of a tensor without grad that
+    was taken with recording off or with others, to write to one of several, to write to a view that has not noticed its
     base's history (erratum S-36), or to walk again over a product with a number, which it keeps as a saved tensor."""
     # Asking moves a stale view to its base's new history: what is asked of one backend is asked of both.
     lost = [["RuntimeError" in run.flags(x)[3:4] for x in run.early] for run in (torch, reference)]
