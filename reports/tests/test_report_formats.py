@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 from gaugeblock_reports import junit, markdown, record, summary, terminal
+from sample_records import environment
 
 AWKWARD = 'a <b> & "c" ]]> | `d` *e* \x00\x1b[31m ü\ud800'
 
@@ -63,36 +64,7 @@ def row(identifier: str, status: str, level: str = "MUST", **facts: Any) -> dict
 def run() -> dict[str, Any]:
     return {
         "schema": "gaugeblock-run/1",
-        "environment": {
-            "backend": "torch:cpu",
-            "name": "torch",
-            "version": "2.13.0",
-            "device": "cpu",
-            "capabilities": ["core"],
-            "packages": {"numpy": "2.0"},
-            "platform": "Linux",
-            "python": "3.11.0",
-            "cpu": "A CPU",
-            "cores": 2,
-            "seed": 0,
-            "budget": "standard",
-            "jobs": 2,
-            "timeout": 60.0,
-            "memory_limit": 0,
-            "selection": {"areas": [], "level": "may", "requirements": []},
-            "expectations": None,
-            "spec_version": "1",
-            "suite_version": "1",
-            "started": "2026-01-01T00:00:00+00:00",
-            "finished": "2026-01-01T00:01:00+00:00",
-            "resumed": False,
-            "seconds": 60.0,
-            "examples": 9000,
-            "examples_per_second": 150.0,
-            "calls": 18000,
-            "tensors": 900,
-            "noncontiguous_share": 0.4,
-        },
+        "environment": environment(backend="torch:cpu"),
         "requirements": [
             row("views/a", "passed"),
             row("views/b", "failed", failure=failure()),
