@@ -85,3 +85,15 @@ def test_indices_with_gaps(s: Session) -> None:
     x = s.tensor([10.0, 20.0, 30.0, 40.0])
     indices = s.call("t", s.tensor([[3, 0], [1, 2]], "int64"))
     s.expect_values(s.call("take_along_dim", x, indices), [40.0, 20.0, 10.0, 30.0])
+
+
+@requirement("operators/lu-solve-takes-pivots-of-any-strides")
+def test_pivots_with_the_stride_of_a_single_row(s: Session) -> None:
+    factors = s.tensor(np.tile(np.eye(3), (2, 1, 1, 1)))
+    right = s.tensor(np.tile(np.array([[1.0], [2.0], [3.0]]), (2, 1, 1, 1)))
+    pivots = s.tensor([[[3, 3, 3]], [[1, 2, 3]]], "int32")
+    for strides in ((3, 3, 1), (3, 1, 1)):
+        rows = s.call("as_strided", pivots, (2, 1, 3), strides)
+        found = s.call("linalg_lu_solve", factors, rows, right)
+        solutions = np.array([3.0, 1.0, 2.0, 1.0, 2.0, 3.0])
+        s.expect_values(found, solutions.reshape(2, 1, 3, 1))
