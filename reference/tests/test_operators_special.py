@@ -156,3 +156,10 @@ def test_degrees_beyond_counting_end() -> None:
     assert special.chebyshev_polynomial_v(-3.0, n).tolist()[1] == INF
     assert special.laguerre_polynomial_l(0.5, n).isnan().tolist() == [False, True, False, False, False]
     assert special.legendre_polynomial_p(-1.0, n).tolist()[1:3] == [1, 1]
+
+
+def test_polygamma_of_orders_whose_factorial_is_no_float() -> None:
+    x = gb.tensor([0.5, 2.0, 3.0], dtype=gb.float64)
+    found = gb.special.polygamma(200, x).tolist()
+    assert found[:2] == [-math.inf, -math.inf] and found[2] == pytest.approx(-9.89729332031205e278, rel=1e-11)
+    assert gb.special.polygamma(2**50, gb.tensor(1.0, dtype=gb.float64)).item() == -math.inf

@@ -16,6 +16,8 @@ from ..invoke import apply
 from ..pointwise_rule import PointwiseRule
 from ..rows import rows
 
+LAST_FACTORIAL = 170
+"""The last number whose factorial is a float64."""
 DIRECT = 12
 """Terms that are summed as they are before the Euler-Maclaurin formula takes the rest."""
 
@@ -67,14 +69,21 @@ def zeta(s: Array, q: Array) -> Array:
 
 
 def derivative(n: int, x: Array) -> Array:
-    """The n-th derivative of digamma for n >= 2: a factorial times zeta; for n = 1 by reflection below 1/2."""
+    """The n-th derivative of digamma for n >= 2: a factorial times zeta; for n = 1 by reflection below 1/2.
+
+    Factorials beyond the largest float go by their logarithm; then 0 is what zeta below the smallest float gives.
+    """
     if n == 1:
         mirrored = x < 0.5
         sine = np.sin(np.pi * (x - np.rint(x)))
         value = zeta(np.full_like(x, 2.0), np.where(mirrored, 1 - x, x))
         value = np.where(mirrored, (np.pi / sine) ** 2 - value, value)
         return np.where(np.isposinf(x), 0.0, value)
-    value = math.factorial(n) * zeta(np.full_like(x, n + 1.0), x)
+    value = zeta(np.full_like(x, n + 1.0), x)
+    if n <= LAST_FACTORIAL:
+        value = float(math.factorial(n)) * value
+    else:
+        value = np.copysign(np.exp(math.lgamma(n + 1.0) + np.log(np.abs(value))), value)
     return value if n % 2 else -value
 
 
