@@ -48,6 +48,17 @@ def test_healthy_backend(run_fake: Run) -> None:
     assert exit_status(record) == 0
 
 
+def test_snippets_too_long_to_read_are_kept_beside_the_record(
+    run_fake: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snippets, "LONGEST", 20)
+    failure = cast(Failure, row_of(run_fake("Wrong", check_snippets=True), "dtypes/negation")["failure"])
+    kept = tmp_path / "out" / "snippets" / "dtypes-negation-0-snippet.py"
+    assert failure["snippet_checked"] is True
+    assert failure["snippet"] == f"# {len(kept.read_text())} characters, in snippets/{kept.name} beside the record\n"
+    assert "assert" in kept.read_text()
+
+
 def test_failed(run_fake: Run) -> None:
     record = run_fake("Wrong", check_snippets=True)
     row = row_of(record, "dtypes/negation")

@@ -19,11 +19,13 @@ from .environment import cores, machine, spec_version, suite_version, total_memo
 from .pool import Limits, Pool
 from .rows import Row
 from .selection import Selection, longest_first
-from .snippets import check_rows
+from .snippets import check_rows, set_aside
 from .sources import sources
 
 SCHEMA = "gaugeblock-run/1"
 RECORD = "record.json"
+SNIPPETS = "snippets"
+"""Folder beside the record for what is too long to stand in it."""
 
 Record = dict[str, Any]
 
@@ -119,6 +121,7 @@ def validate(options: Options, reporter: Reporter) -> Record:
     elapsed = time.perf_counter() - clock
     if options.check_snippets:
         check_rows(journal.rows, jobs, limits.memory)
+    set_aside(journal.rows, options.out / SNIPPETS)
     by_id = {row["id"]: manifest.judge(row) for row in journal.rows}
     rows = [by_id[identifier] for identifier in ids]
     environment = {

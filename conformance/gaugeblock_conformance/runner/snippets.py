@@ -18,6 +18,8 @@ from .environment import resident_memory
 from .rows import Failure, Row
 
 HANG = 20.0
+LONGEST = 20_000
+"""Characters of a snippet that still stands in the record."""
 LIMIT = 120.0
 TICK = 0.02
 ENDLESS = "it did not end"
@@ -64,6 +66,21 @@ def check_rows(rows: Iterable[Row], jobs: int, memory: int = 0) -> None:
             if result.same:
                 failure["snippet"], failure["snippet_checked"] = failure["adapter_snippet"], True
                 failure["snippet_result"] = f"{result.seen}; only by way of the adapter"
+
+
+def set_aside(rows: Iterable[Row], folder: Path) -> None:
+    """Write snippets that are too long to read, for the elements of large tensors, into files of ``folder``; where they
+    were stands a line that names the file."""
+    for row in rows:
+        for place, failure in enumerate(f for f in (row["failure"], *row["further_failures"]) if f is not None):
+            for field in ("snippet", "adapter_snippet"):
+                text = failure[field]
+                if text is not None and len(text) > LONGEST:
+                    folder.mkdir(parents=True, exist_ok=True)
+                    name = f"{row['id'].replace('/', '-')}-{place}-{field}.py"
+                    (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
+                    note = f"# {len(text):,} characters, in {folder.name}/{name} beside the record\n"
+                    failure[field] = note
 
 
 def _of_adapter(failure: Failure, memory: int) -> SnippetResult:
