@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
 import pytest
 from gaugeblock_conformance.runner import snippets
+from gaugeblock_conformance.runner.process import without_folders
 from gaugeblock_conformance.runner.rows import Failure
 from gaugeblock_conformance.runner.run import Record, exit_status
 from gaugeblock_reports import record as run_record
@@ -46,6 +48,18 @@ def test_healthy_backend(run_fake: Run) -> None:
     assert record["environment"]["name"] == "healthy"
     assert record["environment"]["packages"]["numpy"]
     assert exit_status(record) == 0
+
+
+def test_tracebacks_of_a_dead_backend_name_no_folders_of_the_machine() -> None:
+    text = (
+        'Fatal Python error: Aborted\n  File "/home/me/env/lib/python3.12/site-packages/lib/ops.py", line 3 in f\n'
+        '  File "/usr/lib/python3.12/contextlib.py", line 81 in inner\n'
+        '  File "/home/me/gaugeblock/conformance/gaugeblock_conformance/session.py", line 9 in call\n'
+        '  File "/home/me/my_adapter.py", line 1 in call\n  File "<string>", line 1 in <module>\n'
+    )
+    names = ("lib/ops.py", "contextlib.py", "gaugeblock_conformance/session.py", "my_adapter.py", "<string>")
+    assert re.findall('File "(.*?)"', without_folders(text)) == list(names)
+    assert without_folders("no such file: /home/me/x") == "no such file: /home/me/x"
 
 
 def test_snippets_too_long_to_read_are_kept_beside_the_record(

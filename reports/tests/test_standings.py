@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ def test_committed_records_are_whole_runs(path: Path) -> None:
     assert path.parent.name == name
     assert not environment["selection"]["requirements"] and environment["seed"] == 0
     assert path.stat().st_size < 3_000_000
+    assert re.findall(r'File \\"/[^"]*', path.read_text(encoding="utf-8")) == []
     assert [r["id"] for r in made["requirements"] if r["status"] in ("timeout", "xpassed")] == []
 
 

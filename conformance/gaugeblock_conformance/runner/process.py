@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,15 @@ from .worker import Setup
 
 OUTPUT_TAIL = 2000
 GRACE = 2.0
+
+
+_FRAME = re.compile(r'(?<=File ")/[^"\n]*(?=")')
+_PACKAGE = re.compile(r".*(?:/site-packages/|/lib/python3\.\d+/|/(?=gaugeblock_))|.*/")
+
+
+def without_folders(text: str) -> str:
+    """`text` with the files in the lines of its tracebacks named from their package on."""
+    return _FRAME.sub(lambda path: _PACKAGE.sub("", path[0], count=1), text)
 
 
 class WorkerProcess:
@@ -85,10 +95,10 @@ class WorkerProcess:
         return read_trace(self.trace) if self.careful else None
 
     def printed(self) -> str | None:
-        """The end of what the backend printed during this request."""
+        """The end of what the backend printed during this request, without the folders of this machine."""
         with self.output.open("rb") as file:
             file.seek(max(self._output_start, self.output.stat().st_size - OUTPUT_TAIL))
-            return file.read().decode(errors="replace").strip() or None
+            return without_folders(file.read().decode(errors="replace")).strip() or None
 
     def kill(self) -> None:
         """End the process and all it started, now."""
