@@ -11,53 +11,15 @@ from typing import Any
 
 import jsonschema
 import pytest
+import sample_records
 from gaugeblock_reports import junit, markdown, record, summary, terminal
-from sample_records import environment
+from sample_records import environment, row
 
 AWKWARD = 'a <b> & "c" ]]> | `d` *e* \x00\x1b[31m ü\ud800'
 
 
 def failure(verdict: str = "failed", cause: str = "one cause", **facts: Any) -> dict[str, Any]:
-    return {
-        "verdict": verdict,
-        "message": AWKWARD,
-        "cause": cause,
-        "test": "test_it",
-        "example": {"x": "Tensor(float32, sizes=(2, 3))", "k": "3"},
-        "expected": "(1, 2)",
-        "got": AWKWARD,
-        "snippet": "import torch\nx = torch.ones(3)\nassert x.sum() == 4  # ```\n",
-        "snippet_checked": True,
-        "snippet_result": "AssertionError",
-        "output": None,
-        **facts,
-    }
-
-
-def row(identifier: str, status: str, level: str = "MUST", **facts: Any) -> dict[str, Any]:
-    return {
-        "id": identifier,
-        "area": identifier.split("/")[0],
-        "level": level,
-        "status": status,
-        "reason": None,
-        "upstream": None,
-        "support": None,
-        "sentence": f"A sentence about {identifier}, long enough to be wrapped over more than one line of a report.",
-        "source": "Tensor Views",
-        "origin": ["VIEW-001"],
-        "capabilities": ["core"],
-        "tests": ["module:3 test_it"],
-        "examples": 1000,
-        "seconds": 1.5,
-        "calls": 2000,
-        "tensors": 100,
-        "noncontiguous": 40,
-        "unsupported": {},
-        "failure": None,
-        "further_failures": [],
-        **facts,
-    }
+    return sample_records.failure(verdict, cause, **{"message": AWKWARD, "got": AWKWARD, **facts})
 
 
 @pytest.fixture
