@@ -77,12 +77,12 @@ def test_terminal(run: dict[str, Any]) -> None:
     assert max(len(line) for line in text.splitlines()) <= 100
     assert "\x1b" not in text
     assert r"\x00\x1b[31m ü\ud800" in text
-    for words in ("A sentence about views/b", "expected  (1, 2)", "x = torch.ones(3)", "also      views/c (SHOULD)",
+    for words in ("A sentence about `views/b`", "expected  (1, 2)", "x = torch.ones(3)", "also      views/c (SHOULD)",
                   "1  capability sort", "dtypes/h: expected to fail: known", "https://example.org/1",
                   "9,000 examples in 60.0 s (150 a second)", "40% not", "Operators not offered: 1",
                   "1 of 2 tests skipped"):  # fmt: skip
         assert words in text, words
-    assert "A sentence about views/c" not in text
+    assert "A sentence about `views/c`" not in text
     coloured = terminal.render([run], True)
     assert "\x1b[31mfailed\x1b[0m" in coloured
 
