@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array, Unsupported, dtype_name
+from ..case import TensorCase
+from ..dialect import array_literal
 from .array_api import ArrayApiBackend
 from .array_api_dialect import ArrayApiDialect
 from .array_api_table import STANDARD
@@ -26,14 +28,16 @@ def _chunks(sizes: Sequence[int]) -> tuple[int, ...]:
 class DaskDialect(ArrayApiDialect):
     """Snippets with chunked arrays."""
 
-    def tensor(self, data: str, dtype: str) -> str:
-        return self._array(f"np.array({data}, dtype={dtype!r})", "2")
+    def create(self, target: str, source: TensorCase | Array) -> list[str]:
+        if isinstance(source, TensorCase) or 0 in source.shape[:-1]:
+            return super().create(target, source)
+        return [f"{target} = {self._array(array_literal(source), dtype_name(source.dtype), source.shape)}"]
 
     def shaped(self, data: str, dtype: str, sizes: tuple[int, ...]) -> str:
-        return self._array(f"np.array({data}, dtype={dtype!r}).reshape({sizes!r})", repr(_chunks(sizes)))
+        return self._array(data, dtype, sizes, "" if len(sizes) == 1 else f".reshape({sizes!r})")
 
-    def _array(self, array: str, chunks: str) -> str:
-        return f"{self.alias}.from_array({array}, chunks={chunks})"
+    def _array(self, data: str, dtype: str, sizes: tuple[int, ...], reshape: str = "") -> str:
+        return f"{self.alias}.from_array(np.array({data}, dtype={dtype!r}){reshape}, chunks={_chunks(sizes)!r})"
 
 
 class DaskBackend(ArrayApiBackend):

@@ -187,6 +187,22 @@ def test_masks_of_a_matrix(s: Session) -> None:
 
 
 @requirement("views/index-values-wrap-and-are-checked")
+def test_values_from_both_ends(s: Session) -> None:
+    if not s.has_data:
+        return
+    x = s.tensor([10, 20, 30, 40], "int64")
+
+    def read(s: Session, values: list[int], want: list[int] | None) -> None:
+        index = s.tensor(values, "int64")
+        if want is None:
+            s.expect_raises(IndexError, "__getitem__", x, index)
+        else:
+            s.expect_values(s.call("__getitem__", x, index), want, dtype="int64")
+
+    s.table([([0, 2], [10, 30]), ([-4, 3], [10, 40]), ([-1, 0, -1], [40, 10, 40]), ([4], None), ([0, -5], None)], read)
+
+
+@requirement("views/index-values-wrap-and-are-checked")
 @forall(
     size=st.integers(1, 5),
     values=st.lists(st.integers(-8, 7), min_size=1, max_size=4),
