@@ -47,7 +47,7 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """``28/32 ~4 -5``: held of judged, known deviations, broken, skipped."""
+        """``28/32 ~4 -5``: held of judged, known not to hold, broken, skipped."""
         if not self.counts:
             return ""
         parts = [f"{self.held}/{self.judged}"] if self.judged else []
@@ -58,7 +58,7 @@ class Cell:
         return Cell(self.counts + other.counts)
 
 
-MEANING = "Cells: requirements that hold, of those checked; ~ known deviations, ! others broken, - skipped."
+MEANING = "Cells: requirements that hold, of those checked; ~ known not to, ! broken otherwise, - skipped."
 
 NOTHING = Cell(Counter())
 
@@ -131,7 +131,7 @@ def short_labels(records: Sequence[Record]) -> list[str]:
 
 
 def sentence(record: Record) -> str:
-    """The run in a sentence for people: ``torch 2.13.0: 549 of 555 MUST hold, 6 known deviations``."""
+    """The run in a sentence for people: ``torch 2.13.0: 549 of 555 MUST hold, 6 known not to``."""
     rows = record["requirements"]
     must = Cell(Counter(row["status"] for row in rows if row["level"] == "MUST"))
     lesser = Cell(Counter(row["status"] for row in rows if row["level"] != "MUST"))
@@ -139,7 +139,7 @@ def sentence(record: Record) -> str:
         return f"{_name(record)}: nothing was checked"
     parts = [f"{must.held:,} of {must.judged:,} MUST hold"]
     if must.known:
-        parts.append(f"{must.known:,} known deviation{'s' if must.known > 1 else ''}")
+        parts.append(f"{must.known:,} known not to")
     if must.broken:
         parts.append(f"{must.broken:,} broken")
     if must.counts["xpassed"]:

@@ -31,7 +31,7 @@ def verdict(cell: Cell) -> tuple[str, str]:
     if cell.counts["xpassed"]:
         return "xpassed", "held against expectation"
     if cell.known:
-        return "xfailed", "known deviations"
+        return "xfailed", "some known not to hold"
     return "passed", "all hold"
 
 
@@ -80,7 +80,7 @@ def _cell(link: str, levels: dict[str, Cell]) -> str:
     notes = [f"{level} {cell.held}/{cell.judged}" for level, cell in levels.items() if level != "MUST" and cell.judged]
     count = f"{must.held:,}<i>/{must.judged:,}</i>" if must.judged else "–"
     notes += [f"{whole.skipped:,} skipped"] if whole.skipped else []
-    note = f"<small>{' · '.join(f'<span>{part}</span>' for part in notes)}</small>" if notes else ""
+    note = f"<small>{' '.join(f'<span>{part}</span>' for part in notes)}</small>" if notes else ""
     words = f"{word}: {must.held} of {must.judged} MUST hold"
     inner = f'<span class="count">{mark(kind, words)}<b aria-hidden="true">{count}</b></span>{_bar(whole)}{note}'
     return f'<td><a href="{escape(link)}" title="{escape(words)}">{inner}</a></td>'

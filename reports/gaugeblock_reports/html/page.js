@@ -4,7 +4,7 @@
 const data = JSON.parse(document.getElementById('index').textContent);
 const STATUS = {p: 'passed', f: 'failed', c: 'crashed', t: 'timeout', u: 'xpassed', k: 'xfailed', s: 'skipped', '-': 'absent'};
 const WORD = {passed: 'held', failed: 'broken', crashed: 'crashed', timeout: 'timed out', xpassed: 'unexpectedly held',
-  xfailed: 'known deviation', skipped: 'skipped', absent: 'not in this run'};
+  xfailed: 'known not to hold', skipped: 'skipped', absent: 'not in this run'};
 const CHANGE = {broken: 'newly broken', mended: 'mended', still: 'still broken', lost: 'newly skipped', found: 'newly checked',
   first: 'only in the first', second: 'only in the second', same: 'unchanged'};
 const CHUNK = 100, PRINTED = 300, narrow = matchMedia('(max-width:700px)');
