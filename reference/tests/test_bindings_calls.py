@@ -156,3 +156,25 @@ def test_operands_by_their_other_names(text: str) -> None:
 def test_an_operand_is_given_once(text: str) -> None:
     with pytest.raises(TypeError):
         eval(text, {"gb": gb, "x": gb.ones(2)})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["gb.add(x=x, other=x)", "gb.mul(a=x, x2=x)", "gb.exp(a=x)", "gb.clone(a=x)", "gb.chunk(x=x, chunks=2)[0]",
+     "gb.diagonal(x=x[None])", "gb.broadcast_to(x=x, size=(2, 2))", "gb.conj(x=x)", "gb.frexp(a=x)[0]",
+     "gb.detach(input=x)", "gb.permute(input=x, dims=(0,))"],
+)  # fmt: skip
+def test_every_function_takes_the_other_names_of_its_operands(text: str) -> None:
+    torch = pytest.importorskip("torch")
+    expected = eval(text, {"gb": torch, "x": torch.ones(2)})
+    for _ in range(2):
+        assert eval(text, {"gb": gb, "x": gb.ones(2)}).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("text", ["gb.add(x, x, x=x)", "gb.exp(x, a=x)", "gb.chunk(x, 2, x=x)", "gb.exp(x, foo=1)"])
+def test_a_surplus_name_is_refused_after_fast_calls_too(text: str) -> None:
+    x = gb.ones(2)
+    for _ in range(2):
+        gb.add(x, x), gb.exp(x), gb.chunk(x, 2)
+        with pytest.raises(TypeError):
+            eval(text, {"gb": gb, "x": x})

@@ -18,7 +18,9 @@ from .converters import NO, NUMBERS_AS_TENSORS, converter_of, number, optional, 
 from .groups import Group, Overload, by_keyword
 from .recipe import LIMIT, Recipe, key_of, recipe_for
 
-SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "self", "input": "self", "x1": "self", "x2": "other"}
+SYNONYMS = {
+    "axis": "dim", "keepdims": "keepdim", "input": "self", "x": "self", "a": "self", "x1": "self", "x2": "other",
+}  # fmt: skip
 """Keyword spellings that are accepted beside the schema's own."""
 
 
@@ -275,6 +277,9 @@ class Caller:
             separator = "" if not reasons[0].startswith("argument") else ":"
             return TypeError(f"{self.name}(){separator} {reasons[0]}")
         given = [type(value).__name__ for value in args[1 if self.is_method else 0 :]]
+        for keyword in kwargs:
+            if all(self._name(signature, keyword) not in signature.names for signature in self.signatures()):
+                return TypeError(f"{self.name}() got an unexpected keyword argument '{keyword}'")
         given += [f"{name}={type(value).__name__}" for name, value in kwargs.items()]
         lines = [
             f"{signature.shown()}: {reason}"

@@ -28,10 +28,9 @@ def clone_binding(name: str, self: str, caller: Caller) -> tuple[str, dict[str, 
 def slow_clone(caller: Caller) -> Callable[..., Any]:
     """The general path of clone; without a memory format, what it finds out about a geometry is kept."""
 
-    def run(self: Any, memory_format: Any = None, x: Any = NO) -> Any:
-        if self is NO or x is not NO:
-            given = {} if x is NO else {"x": x}
-            return caller(*(() if self is NO else (self,)), **given, memory_format=memory_format)
+    def run(self: Any, memory_format: Any = None, **names: Any) -> Any:
+        if self is NO or names:
+            return caller(*(() if self is NO else (self,)), **names, memory_format=memory_format)
         if memory_format is not None:
             return caller(self, memory_format=memory_format)
         if self.__class__ is not Tensor:

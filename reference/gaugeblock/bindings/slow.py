@@ -22,17 +22,19 @@ from ..tensor.geometry import remember
 from ..tensor.metadata import set_
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version
-from .caller import Caller
+from .caller import SYNONYMS, Caller
 from .carry import carry
 from .converters import NO, number
 from .fast import learn
 from .source import BOUNDED, SQUARES
 
 OPTION_DEFAULTS: dict[str, Any] = {
-    "alpha": 1, "rounding_mode": None, "decimals": None, "out": None, "x": NO, "x1": NO, "x2": NO,
+    "alpha": 1, "rounding_mode": None, "decimals": None, "out": None,
 }  # fmt: skip
 """What the generated code passes for options that were not given."""
 NUMBER_KEYS: dict[type, str] = {float: " float", int: " int"}
+OTHER_NAMES = SYNONYMS.keys()
+"""Names of operands and dims that array libraries have."""
 KEPT = ~DEFAULT_EXCLUDE
 
 
@@ -46,12 +48,12 @@ def slow_unary(caller: Caller, row: str) -> Callable[..., Any]:
     operator = REGISTRY.find(row)
 
     def run(self: Any, **options: Any) -> Any:
-        options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
+        options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS.get(name, NO)}
         if self.__class__ is Tensor and not options and self.geometry.watched:
             record = watched_recorder(operator, self.geometry.keys)
             if record is not None:
                 return record(self)
-        if self is NO or "x" in options:
+        if self is NO or not options.keys().isdisjoint(OTHER_NAMES):
             return caller(*(() if self is NO else (self,)), **options)
         if options and len(options) == 1 and "out" in options:
             return with_out(caller, row, (self,), options["out"])
@@ -71,7 +73,7 @@ def slow_inplace_unary(caller: Caller, row: str, key: str) -> Callable[..., Any]
     """For ``x.exp_()``."""
 
     def run(self: Any, **options: Any) -> Any:
-        options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
+        options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS.get(name, NO)}
         plain = self.__class__ is Tensor and not options
         entry = carry(key, self.geometry) if plain else None
         if entry is not None:
@@ -95,12 +97,12 @@ def slow_binary(
     def run(self: Any, other: Any, **options: Any) -> Any:
         if record is not None and self.__class__ is Tensor and FAST_GLOBALS["WATCHING"]:
             watched = self.geometry.watched or (other.__class__ is Tensor and other.geometry.watched)
-            if watched and all(value is OPTION_DEFAULTS[name] for name, value in options.items()):
+            if watched and all(value is OPTION_DEFAULTS.get(name, NO) for name, value in options.items()):
                 recorded = record(self, other)
                 if recorded is not NO:
                     return recorded
-        options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS[name]}
-        if self is NO or other is NO or "x1" in options or "x2" in options:
+        options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS.get(name, NO)}
+        if self is NO or other is NO or not options.keys().isdisjoint(OTHER_NAMES):
             operand = parse(caller.group.overloads[0].schema).positional[1].name
             given = {} if other is NO else {operand: other}
             return caller(*(() if self is NO else (self,)), **given, **options)

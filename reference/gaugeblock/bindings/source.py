@@ -44,7 +44,7 @@ def indent(text: str, levels: int) -> str:
 def unary(name: str, function: str, self: str, row: str, *, options: tuple[str, ...]) -> str:
     """A function of one tensor: ``exp(self)``; `options` are keyword arguments that only the general path serves."""
     untouched, rest, signature = _options(options)
-    first, signature, rest, unnamed = _aliases(self, ("x",), signature, rest)
+    first, signature, rest, unnamed = _aliases(self, signature, rest)
     untouched += unnamed
     return (
         f"def {function}({first}{signature}):\n"
@@ -75,16 +75,12 @@ def _written(row: str, self: str, other: str, untouched: str) -> str:
     )
 
 
-def _aliases(
-    self: str, aliases: tuple[str, ...], signature: str, rest: str, other: str = ""
-) -> tuple[str, str, str, str]:
+def _aliases(self: str, signature: str, rest: str, other: str = "") -> tuple[str, str, str, str]:
     """How a function declares its operands, so that they may have the array libraries' names; methods have none."""
     if self != "input":
         return self + (f", {other}" if other else ""), signature, rest, ""
     operands = f"{self}=UNSET" + (f", {other}=UNSET" if other else "")
-    declared = (f"{signature}, " if signature else ", *, ") + ", ".join(f"{name}=UNSET" for name in aliases)
-    passed = rest + "".join(f", {name}={name}" for name in aliases)
-    return operands, declared, passed, "".join(f" and {name} is UNSET" for name in aliases)
+    return operands, f"{signature}, **names", f"{rest}, **names", " and not names"
 
 
 def _options(options: tuple[str, ...]) -> tuple[str, str, str]:
@@ -127,7 +123,7 @@ def binary(
     """A function of a tensor and a tensor or number; `rows` are the keys of the two overloads."""
     tensor_row, number_row = rows
     untouched, rest, signature = _options(options)
-    operands, signature, rest, unnamed = _aliases(self, ("x1", "x2"), signature, rest, other)
+    operands, signature, rest, unnamed = _aliases(self, signature, rest, other)
     untouched += unnamed
     head = f"def {function}({operands}{signature}):\n"
     body = (
@@ -280,10 +276,14 @@ def direct(
         f"        pass\n"
         f"    return slow_{name}({self}, *args, **kwargs)\n"
     )
+    named = self == "input"  # a function takes its tensor by name too, by any of its names
+    nameless = f"        if {self} is UNSET:\n            return {general}(*args, **kwargs)\n" if named else ""
     return (
-        f"def {function}({self}, *args, **kwargs):\n"
+        f"def {function}({self}{'=UNSET' if named else ''}, *args, **kwargs):\n"
         f"    if {special}{device}:\n"
-        f"        return {general}({self}, *args, **kwargs)\n" + gather + (_asking(name, self) if checks else tried)
+        f"{nameless}        return {general}({self}, *args, **kwargs)\n"
+        + gather
+        + (_asking(name, self) if checks else tried)
     )
 
 

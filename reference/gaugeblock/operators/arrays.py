@@ -10,10 +10,13 @@ import numpy as np
 from ..core.device import Device, cpu
 from ..core.dtype import DType, bfloat16, float16
 from ..core.errors import check_sizes
+from ..iteration.allocate import FastSetup, fast_setup, fast_strides, packed_strides
+from ..iteration.broadcast import iteration_strides
 from ..iteration.devices import common_device
+from ..iteration.reorder import reorder_dimensions
 from ..tensor.array_view import array_of, array_of_lazy
-from ..tensor.geometry import CONJUGATE
-from ..tensor.tensor import Tensor, empty_tensor
+from ..tensor.geometry import CONJUGATE, geometry_of
+from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.versions import bump_version
 from .number_limits import check_fits
 
@@ -50,6 +53,22 @@ def outline(sizes: Sequence[int], dtype: DType, device: Device = cpu) -> tuple[T
     """A fresh tensor and the array to fill it through; no array when the device holds no data."""
     check_sizes("empty", sizes)
     result = empty_tensor(tuple(sizes), dtype, device)
+    return result, array_of(result) if device is cpu else None
+
+
+def outline_between(
+    sizes: Sequence[int], dtype: DType, device: Device, operands: Sequence[Tensor]
+) -> tuple[Tensor, Array | None]:
+    """As `outline`, with the strides that a pointwise result of `operands`, which broadcast to `sizes`, has."""
+    shape = tuple(sizes)
+    geometries = [operand.geometry for operand in operands]
+    setup = fast_setup(geometries) if geometries[0].sizes == shape else FastSetup.NONE
+    if setup is not FastSetup.NONE:
+        strides = fast_strides(setup, geometries[0])
+    else:
+        steps = [iteration_strides(one.sizes, one.strides, shape, one.dtype.itemsize) for one in geometries]
+        strides = packed_strides(shape, reorder_dimensions(shape, steps))
+    result = new_like(geometry_of(shape, strides, dtype, device))
     return result, array_of(result) if device is cpu else None
 
 

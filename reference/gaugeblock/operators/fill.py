@@ -13,7 +13,7 @@ from ..iteration.types import UPSTREAM_NAMES
 from ..kernels.operand import Immediate
 from ..tensor.geometry import geometry_of, remember
 from ..tensor.scalars import item
-from ..tensor.strides import preserve_format_strides
+from ..tensor.strides import default_strides
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import clone, copy_values
@@ -168,12 +168,6 @@ def masked_fill(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
         self = clone(self)
     geometry = self.geometry
     sizes = broadcast_shapes((geometry.sizes, mask.geometry.sizes))
-    if sizes == geometry.sizes:
-        strides = preserve_format_strides(geometry.sizes, geometry.strides)
-    else:
-        from ..tensor.strides import default_strides
-
-        strides = default_strides(sizes)
-    result = new_like(geometry_of(sizes, strides, geometry.dtype, geometry.device))
+    result = new_like(geometry_of(sizes, default_strides(sizes), geometry.dtype, geometry.device))
     _masked_into(result, self, mask, _masked_value("masked_fill", self, value))
     return result

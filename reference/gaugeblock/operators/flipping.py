@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.device import cpu
 from ..core.errors import wrap_dim
+from ..core.memory_format import contiguous_format
 from ..iteration.coalesce import coalesce_dimensions
 from ..iteration.reorder import permute, reorder_dimensions
 from ..memory.elements import store_bytes
@@ -18,6 +19,7 @@ from ..tensor.strides import preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.views import transpose
 from .arrays import Array, outline, values
+from .copy import clone
 from .element_loop import formula_kernel
 from .fresh_fill import fill_zeros
 from .launch import Launch
@@ -154,7 +156,7 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         return transpose(flip(self, (second,)), first, second)
     if k % 4 == 3:
         return transpose(flip(self, (first,)), first, second)
-    return flip(self, (first, second) if k % 4 else ())
+    return flip(self, (first, second)) if k % 4 else clone(self, memory_format=contiguous_format)
 
 
 def _triangle(operator: str, self: Tensor, diagonal: int, keep: Any) -> Tensor:

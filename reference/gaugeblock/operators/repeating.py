@@ -13,7 +13,8 @@ from ..iteration.types import common_dtype
 from ..tensor.array_view import array_of
 from ..tensor.tensor import Tensor
 from ..tensor.views import diagonal as diagonal_view
-from .arrays import Array, computed, outline, values
+from ..tensor.views import narrow
+from .arrays import Array, computed, outline, outline_between, values
 from .copy import clone
 from .joining import cat
 from .registration import kernel
@@ -174,7 +175,10 @@ def diff(
     place = wrap_dim("diff", dim, joined.geometry.ndim)
     sizes = joined.geometry.sizes
     kept = (*sizes[:place], max(sizes[place] - n, 0), *sizes[place + 1 :])
-    return computed(kept, dtype, joined.geometry.device, lambda: _differences(values(joined), n, place))
+    result, target = outline_between(kept, dtype, joined.geometry.device, (narrow(joined, place, 0, kept[place]),))
+    if target is not None:
+        target[...] = _differences(values(joined), n, place)
+    return result
 
 
 def _differences(array: Array, n: int, dim: int) -> Array:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.memory_format import contiguous_format
+from ..tensor.tensor import Tensor
 from .invoke import invoke
 from .registration import kernel
 
@@ -39,8 +40,10 @@ VIEWS = {
 def copying(view: str) -> Callable[..., Any]:
     """The function that copies what `view` returns, each part of a list by itself."""
 
-    def run(*args: Any, **kwargs: Any) -> Any:
-        found = invoke(view, *args, **kwargs)
+    def run(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if view == "view":
+            return invoke("clone", invoke("reshape", self, *args), memory_format=contiguous_format)
+        found = invoke(view, self, *args, **kwargs)
         if isinstance(found, (tuple, list)):
             return tuple(invoke("clone", part, memory_format=contiguous_format) for part in found)
         return invoke("clone", found, memory_format=contiguous_format)

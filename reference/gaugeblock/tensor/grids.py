@@ -65,9 +65,10 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     grids = []
     for place, line in enumerate(lines):
         geometry = line.geometry
-        ones = (1,) * place, (1,) * (len(lines) - place - 1)
+        before, behind = place, len(lines) - place - 1
         step = geometry.strides[0] if geometry.ndim else 1
-        column = regeometry(geometry, (*ones[0], sizes[place], *ones[1]), (*ones[0], step, *ones[1]))
+        strides = (sizes[place] * step,) * before + (step,) * (behind + 1)
+        column = regeometry(geometry, (1,) * before + (sizes[place],) + (1,) * behind, strides)
         grid = expand(view_at_same_place(line, column), sizes)
         grids.append(grid)
     if swap:

@@ -10,7 +10,7 @@ from ...iteration.operand import Number
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ...tensor.views import diagonal, expand
-from ..arrays import check_same_device, outline, values, widened
+from ..arrays import check_same_device, outline, outline_between, values, widened
 from ..invoke import apply
 from ..number_limits import check_fits
 from ..prepared import renoted
@@ -49,7 +49,7 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: N
         check_fits("addr", number, dtype)
     sizes = (vec1.geometry.numel, vec2.geometry.numel)
     addend = expand(self, sizes)
-    result, target = outline(sizes, dtype, device)
+    result, target = outline_between(sizes, dtype, device, (self, apply("unsqueeze", vec1, 1), vec2))
     if target is None:
         return result
     a, b, c = (widened(values(t).astype(dtype.numpy), dtype) for t in (vec1, vec2, addend))

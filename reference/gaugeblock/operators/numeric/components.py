@@ -13,7 +13,7 @@ from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version
-from ..arrays import Array, check_same_device, outline, values, widened
+from ..arrays import Array, check_same_device, outline_between, values, widened
 from ..invoke import apply
 from ..named_results import result_type
 
@@ -52,7 +52,7 @@ def _joined(operator: str, first: Tensor, second: Tensor, halves: bool) -> tuple
         )
     result: DType = dtype.to_complex()
     sizes = broadcast_shapes((first.geometry.sizes, second.geometry.sizes))
-    return outline(sizes, result, check_same_device(operator, first, second))
+    return outline_between(sizes, result, check_same_device(operator, first, second), (first, second))
 
 
 def complex(real: Tensor, imag: Tensor) -> Tensor:

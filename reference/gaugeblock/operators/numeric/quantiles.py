@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...core.device import cpu
 from ...core.dtype import float32, float64
 from ...core.errors import wrap_dim
-from ...tensor.tensor import Tensor
-from ..arrays import Array, outline, values
+from ...tensor.array_view import array_of
+from ...tensor.geometry import geometry_of
+from ...tensor.strides import default_strides
+from ...tensor.tensor import Tensor, new_like
+from ..arrays import Array, values
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
@@ -58,9 +62,12 @@ def quantiles(
     else:
         rest = tuple(1 if d == place else size for d, size in enumerate(sizes) if keepdim or d != place)
     first = q.geometry.sizes if isinstance(q, Tensor) else ()
-    result, target = outline((*first, *rest), self.geometry.dtype, self.geometry.device)
-    if target is None:
+    strides = default_strides((*rest, *first))
+    strides = (strides[-1], *strides[:-1]) if first else strides
+    result = new_like(geometry_of((*first, *rest), strides, self.geometry.dtype, self.geometry.device))
+    if self.geometry.device is not cpu:
         return result
+    target = array_of(result)
     dtype = self.geometry.dtype.numpy
     array = values(self).reshape(-1) if dim is None or not sizes else np.moveaxis(values(self), place, -1)
     shares = values(q).reshape(-1) if isinstance(q, Tensor) else np.asarray([q], dtype)

@@ -26,6 +26,8 @@ def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
     fits = extra >= 0 and all(a in (1, b) for a, b in zip(wanted, sizes[extra:], strict=True))
     if not fits:
         raise RuntimeError(f"sum_to_size(): size {list(wanted)} is not expandable to size {list(sizes)}.")
+    if not wanted:
+        return apply("sum", self)
     gone = [d for d in range(len(sizes)) if d < extra or (wanted[d - extra] == 1 and sizes[d] != 1)]
     total = apply("sum.dim_IntList", self, gone, True) if gone else self
     return apply("view", apply("contiguous", total), wanted) if extra else total

@@ -107,7 +107,8 @@ def stft_center(
         raise RuntimeError("stft(): Cannot have onesided output if window or input is complex")
     count, frequencies = 1 + (total - n_fft) // hop, n_fft // 2 + 1 if one_side else n_fft
     dtype: DType = geometry.dtype.to_complex()
-    result, target = outline((*geometry.sizes[:-1], frequencies, count), dtype, geometry.device)
+    transform, target = outline((*geometry.sizes[:-1], count, frequencies), dtype, geometry.device)
+    result = apply("transpose.int", transform, -2, -1)
     if target is not None:
         signal = values(self)
         if pad:
@@ -115,8 +116,8 @@ def stft_center(
             signal = np.pad(signal, widths, PADDING[pad_mode])  # type: ignore[call-overload]
         pieces = np.lib.stride_tricks.sliding_window_view(signal, n_fft, -1)[..., ::hop, :]
         windowed = pieces * _window(window, n_fft, length).astype(dtype.numpy if is_complex else geometry.dtype.numpy)
-        transform = np.fft.rfft if one_side else np.fft.fft
-        target[...] = np.swapaxes(transform(windowed, axis=-1, norm="ortho" if normalized else "backward"), -2, -1)
+        function = np.fft.rfft if one_side else np.fft.fft
+        target[...] = function(windowed, axis=-1, norm="ortho" if normalized else "backward")
     return result if return_complex or return_complex is None else apply("view_as_real", result)
 
 
