@@ -3,24 +3,98 @@
 from __future__ import annotations
 
 import ctypes
+import operator
+import re
 from collections.abc import Callable
 from threading import get_ident
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from gaugeblock.cuda.driver.cupy.cuda_library import FUNCTIONS, AccessDescription, AllocationProperties
 from gaugeblock.cuda.driver.protocol import DriverError, DriverOutOfMemory
 from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 
 STATUS = {"cudaErrorInvalidValue": 1, "cudaErrorMemoryAllocation": 2, "cudaErrorNotReady": 600}
-RUNTIME = """check_status deviceSynchronize eventCreateWithFlags eventDestroy eventDisableTiming eventElapsedTime
-    eventQuery eventRecord eventSynchronize free freeHost getDevice getDeviceCount getDeviceProperties hostAlloc
-    hostAllocPortable malloc memGetInfo memcpyAsync memcpyDefault memcpyDeviceToHost memcpyHostToDevice memsetAsync
-    setDevice streamCreateWithPriority streamDestroy streamNonBlocking streamQuery streamSynchronize
-    streamWaitEvent streamBeginCapture streamEndCapture streamIsCapturing graphInstantiate graphDestroy
-    graphExecDestroy graphLaunch""".split()
-DRIVER = "launchKernel moduleGetFunction moduleLoadData moduleUnload".split()
-"""The names of CuPy that the driver uses."""
+LOW_NAMES = {
+    "cudaErrorInvalidPtx": "CUDA_ERROR_INVALID_PTX", "cudaErrorInvalidConfiguration": "CUDA_ERROR_INVALID_VALUE",
+    "cudaErrorInvalidValue": "CUDA_ERROR_INVALID_VALUE", "cudaErrorSymbolNotFound": "CUDA_ERROR_NOT_FOUND",
+}  # fmt: skip
+"""The runtime's names of errors, and the driver library's."""
+CONSTANTS = {
+    "memcpyHostToDevice": 1, "memcpyDeviceToHost": 2, "memcpyDefault": 4, "eventDisableTiming": 2,
+    "hostAllocPortable": 1,
+}  # fmt: skip
+RUNTIME = """
+    check_status(int status)
+    deviceSynchronize()
+    eventCreateWithFlags(unsigned int flags) -> intptr_t
+    eventDestroy(intptr_t event)
+    eventElapsedTime(intptr_t start, intptr_t end) -> float
+    eventQuery(intptr_t event)
+    eventRecord(intptr_t event, intptr_t stream)
+    eventSynchronize(intptr_t event)
+    free(intptr_t ptr)
+    freeHost(intptr_t ptr)
+    getDevice() -> int
+    getDeviceCount() -> int
+    getDeviceProperties(int device)
+    graphDestroy(intptr_t graph)
+    graphExecDestroy(intptr_t graphExec)
+    graphInstantiate(intptr_t graph) -> intptr_t
+    graphLaunch(intptr_t graphExec, intptr_t stream)
+    hostAlloc(size_t size, unsigned int flags) -> intptr_t
+    malloc(size_t size) -> intptr_t
+    memGetInfo()
+    memcpyAsync(intptr_t dst, intptr_t src, size_t size, int kind, intptr_t stream)
+    memsetAsync(intptr_t ptr, int value, size_t size, intptr_t stream)
+    setDevice(int device)
+    streamBeginCapture(intptr_t stream, int mode=streamCaptureModeRelaxed)
+    streamDestroy(intptr_t stream)
+    streamEndCapture(intptr_t stream) -> intptr_t
+    streamIsCapturing(intptr_t stream) -> bool
+    streamQuery(intptr_t stream)
+    streamSynchronize(intptr_t stream)
+    streamWaitEvent(intptr_t stream, intptr_t event, unsigned int flags=0)
+"""
+LOW = """
+    launchKernel(intptr_t f, unsigned int grid_dim_x, unsigned int grid_dim_y, unsigned int grid_dim_z, \
+unsigned int block_dim_x, unsigned int block_dim_y, unsigned int block_dim_z, unsigned int shared_mem_bytes, \
+intptr_t stream, intptr_t kernel_params, intptr_t extra)
+    moduleGetFunction(intptr_t module, str funcname) -> intptr_t
+    moduleLoadData(bytes image) -> intptr_t
+    moduleUnload(intptr_t module)
+"""
+"""What the driver calls, as CuPy itself describes it, in the versions from 13.6 to 14.2."""
+INTS = {
+    "int": (-(1 << 31), 1 << 31), "unsigned int": (0, 1 << 32), "size_t": (0, 1 << 64),
+    "intptr_t": (-(1 << 63), 1 << 63),
+}  # fmt: skip
+RESULTS = {"intptr_t": int, "int": int, "float": float, "bool": bool, "": object}
+
+
+class Signature(NamedTuple):
+    """The C types of a call's parameters, how many may be left out, and the type of what it gives."""
+
+    types: tuple[str, ...]
+    optional: int
+    result: str
+
+
+def signatures(text: str) -> dict[str, Signature]:
+    """The calls of lines such as ``malloc(size_t size) -> intptr_t``."""
+    found = {}
+    for name, inner, result in re.findall(r"(\w+)\((.*?)\)(?: -> (\w+))?$", text, re.MULTILINE):
+        parameters = [part.strip() for part in inner.split(",") if part.strip()]
+        types = tuple(part.rpartition(" ")[0].replace("unicode", "str") for part in parameters)
+        found[name] = Signature(types, sum("=" in part for part in parameters), result)
+    return found
+
+
+class CUDADriverError(RuntimeError):
+    """As CuPy's for the driver library: its name of the error, a colon, what it means."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(f"{LOW_NAMES[code]}: what it means")
 
 
 class CUDARuntimeError(RuntimeError):
@@ -31,17 +105,33 @@ class CUDARuntimeError(RuntimeError):
         self.status = STATUS.get(code, 999)
 
 
-def strict(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A call of CuPy: positional ints (bytes, str), and its own errors."""
+def strict(function: Callable[..., Any], signature: Signature, failure: type[RuntimeError]) -> Callable[..., Any]:
+    """A call of CuPy: positional arguments that C takes, and its own errors."""
 
     def call(*arguments: Any) -> Any:
-        assert all(type(argument) in (int, bytes, str) for argument in arguments), arguments
+        needed = len(signature.types) - signature.optional
+        if not needed <= len(arguments) <= len(signature.types):
+            raise TypeError(f"{function.__name__}() takes {len(signature.types)} arguments ({len(arguments)} given)")
+        for argument, kind in zip(arguments, signature.types, strict=False):
+            _check(function.__name__, argument, kind)
         try:
-            return function(*arguments)
+            result = function(*arguments)
         except DriverError as error:
-            raise CUDARuntimeError(error.code) from None
+            raise failure(error.code) from None
+        assert isinstance(result, RESULTS[signature.result]), (function.__name__, result)
+        return result
 
     return call
+
+
+def _check(name: str, argument: Any, kind: str) -> None:
+    """Raise what Cython raises for what C does not take."""
+    if kind in INTS:
+        least, end = INTS[kind]
+        if not least <= operator.index(argument) < end:
+            raise OverflowError(f"{name}: {argument} is no {kind}")
+    elif type(argument).__name__ != kind:
+        raise TypeError(f"{name}: expected {kind}, got {type(argument).__name__}")
 
 
 class FakeCupy:
@@ -50,14 +140,12 @@ class FakeCupy:
     def __init__(self, driver: SimulatedDriver) -> None:
         self.driver = driver
         self.current: dict[Any, int] = {}
-        names = {name: getattr(self, name) for name in dir(self) if not name.startswith("_") and name != "current"}
-        values = {name: value for name, value in names.items() if not callable(value) and name != "driver"}
-        calls = {name: strict(value) for name, value in names.items() if callable(value)}
-        self.runtime = SimpleNamespace(**values, **{name: call for name, call in calls.items() if name not in DRIVER})
-        self.low = SimpleNamespace(**{name: calls[name] for name in DRIVER})
+        self.last_error = 0
+        self.runtime = SimpleNamespace(**CONSTANTS, **self._calls(RUNTIME, CUDARuntimeError))
+        self.low = SimpleNamespace(**self._calls(LOW, CUDADriverError))
 
-    memcpyHostToDevice, memcpyDeviceToHost, memcpyDefault = 1, 2, 4
-    streamNonBlocking, eventDisableTiming, hostAllocPortable = 1, 2, 1
+    def _calls(self, text: str, failure: type[RuntimeError]) -> dict[str, Callable[..., Any]]:
+        return {name: strict(getattr(self, name), found, failure) for name, found in signatures(text).items()}
 
     def getDeviceCount(self) -> int:
         return self.driver.device_count()
@@ -70,6 +158,7 @@ class FakeCupy:
 
     def check_status(self, status: int) -> None:
         if status:
+            self.last_error = 0
             raise CUDARuntimeError(
                 next((name for name, number in STATUS.items() if number == status), "cudaErrorUnknown")
             )
@@ -104,16 +193,13 @@ class FakeCupy:
     def memsetAsync(self, to: int, value: int, size: int, stream: int) -> None:
         self.driver.memset(self.getDevice(), to, value, size, stream)
 
-    def streamCreateWithPriority(self, flags: int, priority: int) -> int:
-        assert flags == 1
-        return self.driver.stream_create(self.getDevice(), priority)
-
     def streamDestroy(self, stream: int) -> None:
         self.driver.stream_destroy(self.getDevice(), stream)
 
     def streamQuery(self, stream: int) -> int:
         try:
-            return 0 if self.driver.stream_query(self.getDevice(), stream) else 600
+            self.last_error = 0 if self.driver.stream_query(self.getDevice(), stream) else 600
+            return self.last_error
         except DriverError:
             return 999
 
@@ -126,7 +212,7 @@ class FakeCupy:
     def streamWaitEvent(self, stream: int, event: int, flags: int = 0) -> None:
         self.driver.stream_wait_event(self.getDevice(), stream, event)
 
-    def streamBeginCapture(self, stream: int, mode: int) -> None:
+    def streamBeginCapture(self, stream: int, mode: int = 2) -> None:
         assert mode == 2
         self.driver.capture_begin(self.getDevice(), stream)
 
@@ -158,7 +244,8 @@ class FakeCupy:
         self.driver.event_record(self.getDevice(), event, stream)
 
     def eventQuery(self, event: int) -> int:
-        return 0 if self.driver.event_query(self.getDevice(), event) else 600
+        self.last_error = 0 if self.driver.event_query(self.getDevice(), event) else 600
+        return self.last_error
 
     def eventSynchronize(self, event: int) -> None:
         self.driver.event_synchronize(self.getDevice(), event)
@@ -211,6 +298,12 @@ class FakeLibrary:
 
     def _cuCtxGetStreamPriorityRange(self, driver: SimulatedDriver, device: int, lowest: Any, highest: Any) -> None:
         lowest.value, highest.value = driver.stream_priority_range(device)
+
+    def _cuStreamCreateWithPriority(
+        self, driver: SimulatedDriver, device: int, found: Any, flags: int, priority: int
+    ) -> None:
+        assert flags == 1
+        found.value = driver.stream_create(device, priority)
 
     def _cuMemGetAllocationGranularity(
         self, driver: SimulatedDriver, device: int, found: Any, asked: AllocationProperties, option: int

@@ -9,14 +9,16 @@ from threading import Thread
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from gaugeblock.cuda.devices.drivers import use_driver
 from gaugeblock.cuda.driver.cupy.cuda_library import AccessDescription, AllocationProperties, CudaLibrary
 from gaugeblock.cuda.driver.cupy.cupy_driver import CupyDriver
+from gaugeblock.cuda.driver.cupy.state import translated
 from gaugeblock.cuda.driver.protocol import Driver, DriverError, DriverOutOfMemory
 from gaugeblock.cuda.driver.simulated.faults import Faults
 from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 from gaugeblock.memory.elements import read_bytes, write_bytes
 
-from .fake_cupy import DRIVER, RUNTIME, CUDARuntimeError, FakeCupy, FakeLibrary
+from .fake_cupy import CONSTANTS, LOW, RUNTIME, CUDARuntimeError, FakeCupy, FakeLibrary, signatures
 
 MIB = 1 << 20
 G = 2 * MIB
@@ -96,16 +98,16 @@ def test_kernels_get_the_values_of_their_arguments(driver: CupyDriver, fake: Fak
         driver.launch(1, twice, (3, 2, 1), (64, 1, 1), 0, 0, (ctypes.c_uint64(1 << 40), ctypes.c_uint32(7)))
     fake.setDevice(1)
     driver.launch(1, twice, (1, 1, 1), (1, 1, 1), 0, 0, (ctypes.c_uint64(5), ctypes.c_uint32(6)))
-    with pytest.raises(DriverError, match=r"launch\(\): cudaErrorInvalidConfiguration") as raised:
+    with pytest.raises(DriverError, match=r"launch\(\): CUDA_ERROR_INVALID_VALUE: what it means") as raised:
         driver.launch(1, twice, (0, 1, 1), (1, 1, 1), 0, 0, (ctypes.c_uint64(5), ctypes.c_uint32(6)))
-    assert raised.value.code == "cudaErrorInvalidConfiguration"
+    assert raised.value.code == "CUDA_ERROR_INVALID_VALUE"
     fake.setDevice(0)
     driver.synchronize(1)
     assert log == [((3, 2, 1), (64, 1, 1), 0, (1 << 40, 7))] * 2 + [((1, 1, 1), (1, 1, 1), 0, (5, 6))]
     driver.module_unload(1, module)
     with pytest.raises(DriverError, match="'function' must be one that was given on device 1 and not given back"):
         driver.launch(1, twice, (1, 1, 1), (1, 1, 1), 0, 0, ())
-    with pytest.raises(DriverError, match=r"module_load\(\): cudaErrorInvalidPtx"):
+    with pytest.raises(DriverError, match=r"module_load\(\): CUDA_ERROR_INVALID_PTX"):
         driver.module_load(0, b"nothing")
 
 
@@ -209,8 +211,10 @@ def test_without_a_gpu_there_are_no_devices(fake: FakeCupy) -> None:
     fake.runtime.getDeviceCount = none
     driver = CupyDriver()
     assert driver.device_count() == 0
-    with pytest.raises(DriverError, match="one of 0 devices, got 0"):
+    with pytest.raises(DriverError, match=r"one of 0 devices, got 0 \(cudaErrorNoDevice: what it means"):
         driver.malloc(0, 1)
+    with pytest.raises(RuntimeError, match=r"finds no CUDA device \(cudaErrorNoDevice.*use_driver\('simulated'\)"):
+        use_driver("cupy")
     with pytest.raises(DriverError, match="library cannot be opened: no such file") as raised:
         CudaLibrary(lambda name: (_ for _ in ()).throw(OSError("no such file")))
     assert raised.value.code == "cudaErrorNoDevice"
@@ -220,20 +224,70 @@ def test_without_cupy_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(ImportError, match=r"install gaugeblock\[cuda12\] or gaugeblock\[cuda13\]"):
         CupyDriver()
+    with pytest.raises(ImportError, match=r"import of cupy halted.*GAUGEBLOCK_CUDA_DRIVER=simulated"):
+        use_driver("cupy")
 
 
 def test_structures_are_as_large_as_in_c() -> None:
     assert ctypes.sizeof(AllocationProperties) == 32 and ctypes.sizeof(AccessDescription) == 12
 
 
-def test_the_fake_has_the_names_of_cupy(fake: FakeCupy) -> None:
-    assert not [name for name in RUNTIME if not hasattr(fake.runtime, name)]
-    assert not [name for name in DRIVER if not hasattr(fake.low, name)]
+def test_the_fake_refuses_what_cupy_refuses(fake: FakeCupy) -> None:
+    runtime, low = fake.runtime, fake.low
+    for call, error in (
+        (lambda: runtime.malloc(-1), OverflowError), (lambda: runtime.malloc(1 << 64), OverflowError),
+        (lambda: runtime.malloc(1.5), TypeError), (lambda: runtime.free(1 << 63), OverflowError),
+        (lambda: low.moduleLoadData(bytearray(b"x")), TypeError), (lambda: low.launchKernel(*range(10)), TypeError),
+        (lambda: runtime.memcpyAsync(1, 2, 3, 4), TypeError),
+    ):  # fmt: skip
+        with pytest.raises(error):
+            call()
 
 
-def test_cupy_has_these_names() -> None:
+def test_cupy_is_as_the_fake() -> None:
     cupy = pytest.importorskip("cupy")
-    assert not [name for name in RUNTIME if not hasattr(cupy.cuda.runtime, name)]
-    assert not [name for name in DRIVER if not hasattr(cupy.cuda.driver, name)]
-    assert [getattr(cupy.cuda.runtime, name) for name in ("memcpyHostToDevice", "memcpyDeviceToHost")] == [1, 2]
-    assert CupyDriver().device_count() >= 0
+    for module, text in ((cupy.cuda.runtime, RUNTIME), (cupy.cuda.driver, LOW)):
+        for name, signature in signatures(text).items():
+            assert signatures(getattr(module, name).__doc__.splitlines()[0])[name] == signature, name
+    assert {name: getattr(cupy.cuda.runtime, name) for name in CONSTANTS} == CONSTANTS
+    assert cupy.cuda.runtime.streamCaptureModeRelaxed == 2
+    for error in (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError):
+        assert issubclass(error, RuntimeError)
+    refused = translated("malloc", cupy.cuda.runtime.CUDARuntimeError(2))
+    assert isinstance(refused, DriverOutOfMemory) and str(refused).startswith("malloc(): cudaErrorMemoryAllocation: ")
+    with pytest.raises(OverflowError):
+        cupy.cuda.runtime.malloc(-1)
+
+
+def test_cupy_without_a_gpu_says_what_is_missing() -> None:
+    pytest.importorskip("cupy")
+    driver = CupyDriver()
+    if driver.device_count():
+        pytest.skip("there is a GPU")
+    assert driver.no_devices.startswith("cudaError")
+    with pytest.raises(DriverError, match=r"one of 0 devices, got 0 \(cudaError"):
+        driver.malloc(0, 1)
+    with pytest.raises(DriverError, match=r"host_malloc\(\): cudaError"):
+        driver.host_malloc(1)
+    with pytest.raises(RuntimeError, match=r"finds no CUDA device \(cudaError.*GAUGEBLOCK_CUDA_DRIVER=simulated"):
+        use_driver("cupy")
+
+
+def test_a_query_that_says_no_leaves_no_error_behind(driver: CupyDriver, fake: FakeCupy) -> None:
+    event = driver.event_create(0)
+    fake.driver.enqueue(0, 0, lambda: None, 1_000_000)
+    driver.event_record(0, event, 0)
+    assert not driver.event_query(0, event) and not driver.stream_query(0, 0) and fake.last_error == 0
+
+
+def test_errors_of_cupys_own_have_a_name() -> None:
+    texts = {
+        "cudaErrorIllegalAddress: an illegal memory access": "cudaErrorIllegalAddress",
+        "CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure": "CUDA_ERROR_LAUNCH_FAILED",
+        "the stream was capturing, but an error has invalidated the capture sequence": (
+            "cudaErrorStreamCaptureInvalidated"
+        ),
+        "CuPy failed to load libcuda.so.1: OSError: no such file": "cudaErrorUnknown",
+    }
+    assert [translated("f", RuntimeError(text)).code for text in texts] == list(texts.values())
+    assert isinstance(translated("f", RuntimeError("CUDA_ERROR_OUT_OF_MEMORY: out")), DriverOutOfMemory)

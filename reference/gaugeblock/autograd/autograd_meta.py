@@ -176,11 +176,16 @@ def grad_fn_of(tensor: Tensor) -> Node | None:
     """The node that made the tensor; of a view whose base was written to since, one that reads it from there."""
     meta: AutogradMeta | None = tensor.autograd
     base = tensor.base
-    if base is not None and base.autograd is not None:
+    if meta is None:
+        return None
+    state = meta.view
+    if state is None or base is None or base.autograd is None:
+        return meta.grad_fn
+    if state.version != version(tensor):
         from .view_history import refreshed
 
         return refreshed(tensor, base)
-    return None if meta is None else meta.grad_fn
+    return meta.grad_fn
 
 
 def edge_of(tensor: Tensor) -> Edge | None:

@@ -19,14 +19,15 @@ from ..dispatch.dispatcher import call, redispatch, run_entry
 from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, runtime_key
 from ..dispatch.operator import Operator, Registration, Resolved
 from ..dispatch.registry import REGISTRY
-from ..dispatch.state import FAST_GLOBALS, STATE
+from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, FAST_GLOBALS, STATE
 from ..dispatch.watching import any_watched
 from ..memory.storage import new_object
 from ..operators.rows import rows
 from ..tensor.geometry import watched_twin
 from ..tensor.tensor import Tensor
+from ..tensor.versions import INFERENCE
 from .anomaly import ANOMALY, note_origin
-from .autograd_meta import AutogradMeta, plain_of, result_of, version
+from .autograd_meta import AutogradMeta, ViewState, plain_of, result_of, version
 from .below import below
 from .derivative_table import derivatives, row_of_form
 from .formulas import compiled, node_class
@@ -45,8 +46,8 @@ from .special_recorders import (
 )
 from .undifferentiable import refusing
 from .unwrapping import number_operand, plain_list, unwrap, unwrap_list
-from .view_history import check_inplace, rebase
-from .wrapped_results import results_of, view_results
+from .view_history import DEFAULT, check_inplace, rebase
+from .wrapped_results import maker_of, results_of, view_results
 
 
 def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any]:
@@ -63,12 +64,14 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
     names: dict[str, Any] = {
         "ANOMALY": ANOMALY, "AutogradMeta": AutogradMeta, "below": below, "call": call,
         "check_inplace": check_inplace, "Complex": complex_, "contiguous_format": contiguous_format,
-        "COUNTER": COUNTER, "DUAL": DUAL, "FAST_GLOBALS": FAST_GLOBALS, "kind": kind, "new": new_object,
+        "COUNTER": COUNTER, "DEFAULT": DEFAULT, "DEFAULT_INCLUDE": DEFAULT_INCLUDE, "DUAL": DUAL,
+        "FAST_GLOBALS": FAST_GLOBALS, "INFERENCE": INFERENCE, "KEPT": ~DEFAULT_EXCLUDE, "kind": kind,
+        "MAKER": maker_of(real), "new": new_object,
         "note_origin": note_origin, "number_operand": number_operand, "operator": operator, "outside": outside,
         "PACKING": PACKING, "plain_list": plain_list, "plain_of": plain_of, "quick": function, "Real": real,
         "rebase": rebase, "result_of": result_of, "results_of": results_of, "row_name": row_name, "saved": saved,
         "STATE": STATE, "Tensor": Tensor, "unwrap": unwrap, "unwrap_list": unwrap_list, "version": version,
-        "view_results": view_results, "watched_twin": watched_twin,
+        "view_results": view_results, "ViewState": ViewState, "watched_twin": watched_twin,
     }  # fmt: skip
     plainly = recorder_source(schema, formulas, kind, quick, looking=False)
     names["recorded"] = compiled(f"recorder of {operator.name}, recording", plainly, names, "record")

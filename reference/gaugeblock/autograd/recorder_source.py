@@ -79,8 +79,11 @@ def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | 
         lines += [f"    rebase({written}, node)", f"    return {written}"]
         return "\n".join(lines) + "\n"
     run = f"call(operator, {_passed(schema, True, {})})"
-    lines.append(f"    result = {run if quick is None else quick.format(run=run)}")
     several = len(schema.returns) != 1 or schema.returns[0].type != "Tensor"
+    if kind == "view" and sum(map(_is_tensor, schema.arguments)) == 1:
+        lines.append(_shown(FOUND.format(self=schema.arguments[0].name)))
+        quick = f"{{run}} if found is None or not found.plain else found.entry.function({_passed(schema, True, {})})"
+    lines.append(f"    result = {run if quick is None else quick.format(run=run)}")
     for argument in schema.arguments:
         if _is_tensor(argument) and not argument.is_list and not several:
             lines += [f"    if result is p_{argument.name}:", f"        return {argument.name}"]
@@ -96,16 +99,21 @@ def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | 
     lines += [f"    {line}" for line in _saving_results(formulas, "")]
     lines += ["    if ANOMALY.enabled:", "        note_origin(node)"]
     if kind == "view":
-        lines.append(f"    return view_results({schema.arguments[0].name}, result, node)")
+        base = schema.arguments[0].name
+        lines.append(f"    return view_results({base}, result, node)" if several else _shown(VIEW.format(self=base)))
     else:
         constant = f", {formulas.constant}" if formulas.constant else ""
-        lines.append(f"    return results_of(result, node{constant})" if several else indent(RESULT, 1).rstrip("\n"))
+        lines.append(f"    return results_of(result, node{constant})" if several else _shown(RESULT))
     return "\n".join(lines) + "\n"
 
 
-RESULT = """\
-if result.__class__ is not Tensor:
-    return result_of(result, node, 0)
+FOUND = """\
+found = None
+if p_{self}.__class__ is Tensor and p_{self}.counter is not INFERENCE and not FAST_GLOBALS["SPECIAL"]:
+    found = operator.resolved.get(((p_{self}.geometry.keys or 0) | DEFAULT_INCLUDE) & KEPT)
+"""
+"""The kernel of a view of one tensor, without the dispatcher's call; None when that has more to do."""
+MADE = """\
 geometry = result.geometry
 made = new(Tensor)
 made.geometry = geometry.twin if geometry.twin is not None else watched_twin(geometry)
@@ -113,16 +121,39 @@ made.storage = result.storage
 made.offset = result.offset
 made.pointer = result.pointer
 made.counter = result.counter
-made.base = None
+made.base = {base}
 made.requires_grad_flag = False
 meta = made.autograd = new(AutogradMeta)
 meta.plain = result
 meta.grad_fn = node
 meta.output_nr = 0
-meta.view = meta.more = None
-return made
+meta.more = None
+meta.view = {view}
+"""
+RESULT = f"""\
+if result.__class__ is not Tensor:
+    return result_of(result, node, 0)
+{MADE.format(base=None, view=None)}return made
 """
 """The watched tensor over a fresh result: `result_of`, without the call."""
+VIEW = f"""\
+if result.__class__ is not Tensor or result.storage is not {{self}}.storage:
+    return view_results({{self}}, result, node)
+result.base = None
+{MADE.format(base="{self} if {self}.base is None else {self}.base", view="new(ViewState)")}state = meta.view
+state.version = result.storage.version if result.counter is None else version(result)
+earlier = {{self}}.autograd.view
+state.creation = DEFAULT if earlier is None else earlier.creation
+state.maker = MAKER
+state.output_nr = 0
+return made
+"""
+"""The watched view over what a kernel made: `view_results`, without the calls."""
+
+
+def _shown(text: str) -> str:
+    """`text` as lines of a function."""
+    return indent(text, 1).rstrip("\n")
 
 
 def indent(text: str, levels: int) -> str:
@@ -232,10 +263,10 @@ def quick_call(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
     row = rows().get(operator.name)
     if row is None or row.family not in QUICK_FAMILIES or not {"function", "nn"} & {*row.variants} or schema.vararg:
         return None, None
-    if any(a.is_list and _is_tensor(a) for a in schema.arguments):
-        return None, None
     function = getattr(gb if "function" in row.variants else gb.nn.operators, row.base)
     if hasattr(function, "__wrapped__"):  # written by hand, with arguments of its own
+        return None, None
+    if not function.__code__.co_argcount:  # nothing but the general path
         return None, None
     tests = ["not FAST_GLOBALS['OVERRIDING']"]
     left_out = [a for a in schema.positional if a.name == "alpha"]
@@ -253,5 +284,5 @@ def _is_default(argument: Argument) -> str:
     return f"({argument.name}.__class__ is {type(value).__name__} and {argument.name} == {value!r})"
 
 
-QUICK_FAMILIES = frozenset({"pointwise", "reduction", "linalg", "network"})
+QUICK_FAMILIES = frozenset({"pointwise", "reduction", "linalg", "network", "index", "shape", "scan", "sort", "copy"})
 """Families whose public functions have fast paths of their own."""

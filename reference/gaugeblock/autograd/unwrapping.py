@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor.tensor import Tensor
-from .autograd_meta import accumulator_of, edge_of, plain_of
+from .autograd_meta import accumulator_of, edge_of, plain_of, version
 from .public import gb
 
 
@@ -14,10 +14,11 @@ def unwrap(tensor: Any) -> tuple[Any, Any]:
     meta = tensor.autograd
     if meta is None:
         return plain_of(tensor), None
-    if tensor.base is None:
-        node = meta.grad_fn
-        if node is not None:
-            return meta.plain, (node, meta.output_nr)
+    node = meta.grad_fn
+    state = meta.view
+    if node is not None and (state is None or state.version == version(tensor)):
+        return meta.plain, (node, meta.output_nr)
+    if node is None and tensor.base is None:
         return meta.plain, (accumulator_of(tensor), 0) if tensor.requires_grad_flag else None
     return meta.plain, edge_of(tensor)
 

@@ -28,17 +28,23 @@ def results_of(results: Any, node: Node, constant: tuple[int, ...] = ()) -> Any:
 
 def view_results(base: Tensor, results: Any, node: Any) -> Any:
     """One or several results that may be views of `base`; those that share nothing with it are ordinary results."""
+    maker = maker_of(node)
     if isinstance(results, Tensor):
-        return _view(base, results, node, 0, DEFAULT)
+        return _view(base, results, node, 0, DEFAULT, maker)
     creation = MULTIPLE if len(results) > 1 or node.label.startswith(SEVERAL) else DEFAULT
-    return type(results)([_view(base, one, node, nr, creation) for nr, one in enumerate(results)])
+    return type(results)([_view(base, one, node, nr, creation, maker) for nr, one in enumerate(results)])
 
 
 SEVERAL = ("Split", "Chunk", "Unbind", "UnsafeSplit", "TensorSplit", "Hsplit", "Vsplit", "Dsplit")
 """Names of nodes whose results are several views, even if it happens to be one."""
 
 
-def _view(base: Tensor, plain: Tensor, node: Any, nr: int, creation: str) -> Tensor:
+def maker_of(node: Any) -> str:
+    """The operator's name in what is said of a view that this node (or class of nodes) made."""
+    return str(node.label).removesuffix("0").removesuffix("Backward")
+
+
+def _view(base: Tensor, plain: Tensor, node: Any, nr: int, creation: str, maker: str) -> Tensor:
     if plain.storage is not base.storage:
         return result_of(plain, node, nr)
-    return view_of(base, plain, node, nr, creation, node.label.removesuffix("0").removesuffix("Backward"))
+    return view_of(base, plain, node, nr, creation, maker)

@@ -126,6 +126,8 @@ class Caller:
         key = key_of(args, kwargs)
         recipe = self._recipes.get(key)
         if recipe is not None:
+            if recipe.gathered is not None:
+                args = (*args[: recipe.gathered], args[recipe.gathered :])
             if recipe.tail is not None:
                 return call(recipe.operator, *args, *recipe.tail)
             values, options = recipe.values(args, kwargs), recipe.keywords(args, kwargs)
@@ -136,7 +138,7 @@ class Caller:
     def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any], dict[str, Any]] | None:
         """The kernel, values and options of a call that ran before; None unless they follow from its types alone."""
         recipe = self._recipes.get(key_of(args, kwargs))
-        if recipe is None:
+        if recipe is None or recipe.gathered is not None:
             return None
         values, options = recipe.values(args, kwargs), recipe.keywords(args, kwargs)
         if values is None or options is None:
@@ -170,9 +172,11 @@ class Caller:
                     return self._call_out(writing, values, options, out)
                 reasons.append("got an unexpected keyword argument 'out'")
                 continue
-            if spread is args and len(self._recipes) < LIMIT:
+            gathered = None if spread is args else len(spread) - 1
+            exact = gathered is None or all(one.__class__ is int for one in spread[gathered])
+            if exact and len(self._recipes) < LIMIT:
                 names = {keyword: self._name(signature, keyword) for keyword in kwargs}
-                self._recipes[key] = recipe_for(signature, args, kwargs, names)
+                self._recipes[key] = recipe_for(signature, spread, kwargs, names, gathered)
             return call(signature.operator, *values, **options)
         raise self._error(args, kwargs, reasons)
 
@@ -273,13 +277,13 @@ class Caller:
         return f"argument '{name}'{where} must be {kind}, not {shown}"
 
     def _error(self, args: tuple[Any, ...], kwargs: dict[str, Any], reasons: list[str]) -> TypeError:
+        for keyword in kwargs:
+            if all(self._name(signature, keyword) not in signature.names for signature in self.signatures()):
+                return TypeError(f"{self.name}() got an unexpected keyword argument '{keyword}'")
         if len(set(reasons)) == 1:
             separator = "" if not reasons[0].startswith("argument") else ":"
             return TypeError(f"{self.name}(){separator} {reasons[0]}")
         given = [type(value).__name__ for value in args[1 if self.is_method else 0 :]]
-        for keyword in kwargs:
-            if all(self._name(signature, keyword) not in signature.names for signature in self.signatures()):
-                return TypeError(f"{self.name}() got an unexpected keyword argument '{keyword}'")
         given += [f"{name}={type(value).__name__}" for name, value in kwargs.items()]
         lines = [
             f"{signature.shown()}: {reason}"

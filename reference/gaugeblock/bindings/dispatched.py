@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core.dtype import BY_NAME, DType
 from ..core.memory_format import MemoryFormat, preserve_format
-from ..dispatch.dispatcher import call
+from ..dispatch.dispatcher import call, call_on
 from ..dispatch.registry import REGISTRY
 from ..operators.conversion import METHOD_DTYPES
 from ..operators.element_value import LOCAL_SCALAR, host
@@ -29,7 +29,7 @@ def through(name: str) -> Method:
     operator = REGISTRY.find(name)
 
     def method(self: Tensor, *args: Any) -> Any:
-        return call(operator, self, *args)
+        return call_on(operator, self, *args)
 
     method.__name__ = method.__qualname__ = name.partition(".")[0]
     return method
@@ -39,19 +39,19 @@ def item(self: Tensor) -> Any:
     """The only element as a Python number. Raises RuntimeError unless there is exactly one."""
     if self.geometry.numel != 1:
         raise RuntimeError(f"a Tensor with {self.geometry.numel} elements cannot be converted to Scalar")
-    return call(LOCAL_SCALAR, self)
+    return call_on(LOCAL_SCALAR, self)
 
 
 def expand(self: Tensor, *size: Any, implicit: bool = False) -> Any:
     """expand with the sizes one by one or as one sequence."""
-    return call(EXPAND, self, tuple(sizes_from("expand", "size", size)))
+    return call_on(EXPAND, self, tuple(sizes_from("expand", "size", size)))
 
 
 def view(self: Tensor, *size: Any, dtype: DType | None = None) -> Any:
     """view with the sizes one by one or as one sequence, or with a dtype."""
     if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
-        return call(VIEW_DTYPE, self, size[0] if dtype is None else dtype)
-    return call(VIEW, self, tuple(sizes_from("view", "size", size)))
+        return call_on(VIEW_DTYPE, self, size[0] if dtype is None else dtype)
+    return call_on(VIEW, self, tuple(sizes_from("view", "size", size)))
 
 
 def resize_(self: Tensor, *size: Any, memory_format: MemoryFormat | None = None) -> Any:
@@ -64,17 +64,17 @@ def iterate(self: Tensor) -> Iterator[Any]:
     """Views of dim 0, in order. Raises TypeError for a 0-dim tensor."""
     if not self.geometry.ndim:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(call(UNBIND, self, 0))
+    return iter(call_on(UNBIND, self, 0))
 
 
 def reversed_dims(self: Tensor) -> Any:
     """``x.T``: all dims in reverse order."""
-    return call(PERMUTE, self, tuple(range(self.geometry.ndim))[::-1])
+    return call_on(PERMUTE, self, tuple(range(self.geometry.ndim))[::-1])
 
 
 def matrix_transpose(self: Tensor) -> Any:
     """``x.mT``: the last two dims swapped. Raises RuntimeError for one dim."""
-    return call(TRANSPOSE, self, -2, -1) if self.geometry.ndim > 1 else views.matrix_transpose(self)
+    return call_on(TRANSPOSE, self, -2, -1) if self.geometry.ndim > 1 else views.matrix_transpose(self)
 
 
 def conjugate_transpose(check: Method) -> Method:
@@ -83,8 +83,8 @@ def conjugate_transpose(check: Method) -> Method:
     def method(self: Tensor) -> Any:
         if self.geometry.ndim < 2 or (check is matrix_h and self.geometry.ndim > 2):
             return check(self)
-        swapped = call(TRANSPOSE, self, -2, -1)
-        return call(CONJ, swapped) if self.geometry.dtype.is_complex else swapped
+        swapped = call_on(TRANSPOSE, self, -2, -1)
+        return call_on(CONJ, swapped) if self.geometry.dtype.is_complex else swapped
 
     return method
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.device import Device, cpu, meta
-from ..dispatch.dispatcher import call
+from ..dispatch.dispatcher import call, call_on
 from ..dispatch.modes import wrapped_tensors
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY
@@ -28,14 +28,23 @@ INDEX, INDEX_PUT, COPY, FILL, FULL = (
 )
 
 
+QUICK = {int, slice, type(None), type(Ellipsis)}
+"""Members of an index that are taken as they are."""
+
+
 def getitem(self: Tensor, index: Any) -> Any:
     """``x[index]``. Raises IndexError, and ValueError for a slice step below 1."""
-    view, indices = _taken_apart(self, index)
-    if indices:
-        return call(INDEX, view, indices)
+    if type(index) in QUICK:
+        view = _view(self, (index,))
+    elif type(index) is tuple and QUICK.issuperset(map(type, index)):
+        view = _view(self, index)
+    else:
+        view, indices = _taken_apart(self, index)
+        if indices:
+            return call(INDEX, view, indices)
     if view is not self:
         return view
-    return call(VIEW, self, self.geometry.sizes) if self.geometry.watched else alias(self)
+    return call_on(VIEW, self, self.geometry.sizes) if self.geometry.watched else alias(self)
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -109,18 +118,18 @@ def _view(self: Tensor, basic: Sequence[Any]) -> Any:
             dim += 0 if seen_ellipsis else ndim - used
             seen_ellipsis = True
         elif item is None:
-            view = call(UNSQUEEZE, view, dim)
+            view = call_on(UNSQUEEZE, view, dim)
             dim += 1
         elif isinstance(item, int):
             size = view.geometry.sizes[dim]
             if not -size <= item < size:
                 raise IndexError(f"index {item} is out of bounds for dimension {dim} with size {size}")
-            view = call(SELECT, view, dim, item)
+            view = call_on(SELECT, view, dim, item)
         else:
             if item.step is not None and item.step <= 0:
                 raise ValueError("step must be greater than zero")
             if (item.start, item.stop, item.step) != (None, None, None):
                 start, stop = 0 if item.start is None else item.start, LAST if item.stop is None else item.stop
-                view = call(SLICE, view, dim, start, stop, 1 if item.step is None else item.step)
+                view = call_on(SLICE, view, dim, start, stop, 1 if item.step is None else item.step)
             dim += 1
     return view

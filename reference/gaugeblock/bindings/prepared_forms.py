@@ -172,7 +172,9 @@ def slow_prepared(caller: Caller, name: str) -> Callable[..., Any]:
             return caller(*given, **named)
         if FAST_GLOBALS["WATCHING"] and any_watched(values, more):
             result = caller(*given, **named)
-            runner = None if more else recorder_runner(caller, arguments, values, given, named)
+            if more or key in _first(values).plans:
+                return result
+            runner: Any = recorder_runner(caller, arguments, values, given, named) or False
         elif more:
             return into(key, values, given, named)
         else:
@@ -278,8 +280,6 @@ def _key(name: str, arguments: tuple[Argument, ...], values: tuple[Any, ...]) ->
     if not geometries or any(geometry.lazy for geometry in geometries):
         return None
     if arguments[0].kind == "L":
-        if any(geometry.watched for geometry in geometries):
-            return None
         key.append(tuple(geometries))
     else:
         del key[1]
@@ -330,15 +330,21 @@ def recorder_runner(
         return None
     record: Callable[..., Any]
     record, passed, options = found
-    operands = [value for argument, value in zip(arguments, values, strict=True) if argument.kind in "TMN"]
-    shown = [value for value in operands if value is not None]
-    if len(passed) < len(shown) or not all(map(is_, passed, shown)) or len(shown) != len(operands):
+    operands = [value for argument, value in zip(arguments, values, strict=True) if argument.kind in "TMNL"]
+    if len(passed) < len(operands) or not all(map(_is_same, operands, passed)):
         return None
     count = len(operands)
     rest = tuple(passed[count:])
     if not rest and not options:
         return record
     return lambda *some: record(*some, *rest, **options)
+
+
+def _is_same(operand: Any, passed: Any) -> bool:
+    """Whether an operand goes to the recorder as it is: tensors and None themselves, numbers and lists by content."""
+    if operand.__class__ in (list, tuple):
+        return len(operand) == len(passed) and all(map(is_, operand, passed))
+    return operand is passed or (operand.__class__ is passed.__class__ in (int, float) and operand == passed)
 
 
 def _scattered(function: Callable[..., Any], values: list[Any], places: list[int]) -> Callable[..., Any]:

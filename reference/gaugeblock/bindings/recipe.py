@@ -34,12 +34,16 @@ class Step(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """Operator, values in order, keyword-only options; `tail` when the arguments go through unchanged before it."""
+    """Operator, values in order, keyword-only options; `tail` when the arguments go through unchanged before it.
+
+    From `gathered` on, ints given one by one are one argument.
+    """
 
     operator: Operator
     steps: tuple[Step, ...]
     options: tuple[tuple[str, Step], ...]
     tail: tuple[Any, ...] | None
+    gathered: int | None = None
 
     def values(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any] | None:
         """The positional values of a call, None when one no longer fits."""
@@ -70,9 +74,16 @@ def key_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
 
 
 def recipe_for(
-    signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: Mapping[str, str]
+    signature: Signature,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    names: Mapping[str, str],
+    gathered: int | None = None,
 ) -> Recipe:
-    """The recipe of a call that `signature` took; `names` gives the parameter that each keyword stands for."""
+    """The recipe of a call that `signature` took; `names` gives the parameter that each keyword stands for.
+
+    The argument at `gathered` is a tuple of what was given one by one, of class int.
+    """
     keyword_of = {parameter: keyword for keyword, parameter in names.items()}
     steps: list[Step] = []
     options: list[tuple[str, Step]] = []
@@ -86,7 +97,8 @@ def recipe_for(
             given, step = kwargs[keyword], Step(None, keyword, None, None)
         else:
             given, step = None, Step(None, None, parameter.default, None)
-        if (step.place is not None or step.keyword is not None) and not _unchanged(given, parameter.convert):
+        found = (step.place is not None and step.place != gathered) or step.keyword is not None
+        if found and not _unchanged(given, parameter.convert):
             step = step._replace(convert=parameter.convert)
         if not (parameter.keyword and parameter.argument.kwarg_only):
             steps.append(step)
@@ -94,7 +106,7 @@ def recipe_for(
             options.append((parameter.name, step))
     straight = all(step.convert is None and step.keyword is None for step in steps) and not options
     tail = tuple(step.default for step in steps if step.place is None) if straight else None
-    return Recipe(signature.operator, tuple(steps), tuple(options), tail)
+    return Recipe(signature.operator, tuple(steps), tuple(options), tail, gathered)
 
 
 def _unchanged(given: Any, convert: Converter) -> bool:

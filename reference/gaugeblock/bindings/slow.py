@@ -9,7 +9,8 @@ from typing import Any
 
 from gaugeblock_spec.schema import parse
 
-from ..dispatch.dispatcher import call, watched_recorder
+from ..core.dtype import DType
+from ..dispatch.dispatcher import call, call_on, watched_recorder
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, FAST_GLOBALS
@@ -32,10 +33,11 @@ OPTION_DEFAULTS: dict[str, Any] = {
     "alpha": 1, "rounding_mode": None, "decimals": None, "out": None,
 }  # fmt: skip
 """What the generated code passes for options that were not given."""
-NUMBER_KEYS: dict[type, str] = {float: " float", int: " int"}
 OTHER_NAMES = SYNONYMS.keys()
 """Names of operands and dims that array libraries have."""
+NUMBER_KEYS: dict[type, str] = {float: " float", int: " int"}
 KEPT = ~DEFAULT_EXCLUDE
+TO_DTYPE = REGISTRY.find("to.dtype")
 
 
 def in_bounds(row: str, number: Any) -> bool:
@@ -302,6 +304,8 @@ def slow_to(caller: Caller) -> Callable[..., Any]:
     """For ``x.to(...)``, whose forms outnumber the schemas."""
 
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and args[0].__class__ is DType and not kwargs and not FAST_GLOBALS["SPECIAL"]:
+            return call_on(TO_DTYPE, self, args[0], False, False, None)
         found = intercept(caller.public, (self, *args), kwargs)
         return to_dispatched(self, *args, **kwargs) if found is NOT_OVERRIDDEN else found
 

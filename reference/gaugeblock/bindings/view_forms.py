@@ -9,6 +9,7 @@ from typing import Any
 from ..tensor.metadata import detach
 from ..tensor.views import expand, t, transpose
 from .caller import Caller
+from .dispatched import through
 from .source import CHOICE, indent
 
 VIEW = """\
@@ -36,13 +37,18 @@ def _head(name: str, function: str, self: str, parameters: str, passed: str) -> 
     )
 
 
+def _names(name: str, caller: Caller, direct: Callable[..., Any], operator: str) -> dict[str, Any]:
+    """The general path, the view of a plain tensor, and that of a watched one."""
+    return {f"slow_{name}": caller, f"direct_{name}": direct, f"watched_{name}": through(operator)}
+
+
 def t_form(name: str, self: str, caller: Caller) -> Form:
     """``x.t()``."""
     text = _head(name, "t", self, "", "") + (
         f"    other = {self}.geometry.transposed\n    if other is None:\n"
-        f"        return slow_{name}({self}) if {self}.geometry.watched else direct_{name}({self})\n"
+        f"        return watched_{name}({self}) if {self}.geometry.watched else direct_{name}({self})\n"
     )
-    return text + indent(VIEW.format(geometry="other", self=self), 1), {f"slow_{name}": caller, f"direct_{name}": t}
+    return text + indent(VIEW.format(geometry="other", self=self), 1), _names(name, caller, t, "t")
 
 
 def detach_form(name: str, self: str, caller: Caller) -> Form:
@@ -65,10 +71,10 @@ def transpose_form(name: str, self: str, caller: Caller) -> Form:
         f"        return {CHOICE.format(name=name)}({self}, *(() if dim0 is None else (dim0,)), **more)\n"
         f"    other = {self}.geometry.views.get(('transpose', dim0, dim1))\n"
         f"    if other is None:\n"
-        f"        made = slow_{name} if {self}.geometry.watched else direct_{name}\n"
+        f"        made = watched_{name} if {self}.geometry.watched else direct_{name}\n"
         f"        return made({self}, dim0, dim1)\n"
     ) + indent(VIEW.format(geometry="other", self=self), 1)
-    return text, {f"slow_{name}": caller, f"direct_{name}": transpose}
+    return text, _names(name, caller, transpose, "transpose.int")
 
 
 def expand_form(name: str, self: str, caller: Caller) -> Form:
@@ -90,9 +96,9 @@ def expand_form(name: str, self: str, caller: Caller) -> Form:
         f"            return slow_{name}({self}, *size)\n"
         f"    other = {self}.geometry.views.get(sizes)\n"
         f"    if other is None:\n"
-        f"        return (slow_{name} if {self}.geometry.watched else direct_{name})({self}, sizes)\n"
+        f"        return (watched_{name} if {self}.geometry.watched else direct_{name})({self}, sizes)\n"
     ) + indent(VIEW.format(geometry="other", self=self), 1)
-    return text, {f"slow_{name}": caller, f"direct_{name}": expand}
+    return text, _names(name, caller, expand, "expand")
 
 
 FORMS: dict[str, Callable[[str, str, Caller], Form]] = {

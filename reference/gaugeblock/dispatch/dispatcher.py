@@ -100,6 +100,15 @@ def call(operator: Operator, *args: Any, **kwargs: Any) -> Any:
     return found.entry.function(*args, **kwargs)  # type: ignore[misc]
 
 
+def call_on(operator: Operator, tensor: Tensor, *args: Any) -> Any:
+    """`call` with no other tensor than the first argument: its key set is at hand."""
+    if tensor.__class__ is Tensor and tensor.counter is not INFERENCE and not FAST_GLOBALS["SPECIAL"]:
+        found = operator.resolved.get(((tensor.geometry.keys or 0) | DEFAULT_INCLUDE) & ~DEFAULT_EXCLUDE)
+        if found is not None and found.plain:
+            return found.entry.function(tensor, *args)  # type: ignore[misc]
+    return call(operator, tensor, *args)
+
+
 def watched_recorder(operator: Operator, keys: int | None) -> Kernel | None:
     """What records a call of tensors with these keys, one of them watched; None when more than that is to be done."""
     if keys is None or FAST_GLOBALS["SPECIAL"] or FAST_GLOBALS["OVERRIDING"]:

@@ -24,11 +24,12 @@ VARIABLE = "GAUGEBLOCK_CUDA_DRIVER"
 POLL_NANOSECONDS = 1000
 """Virtual time of a query that has to say no, so that a loop over queries comes to its end."""
 CONFIG_VARIABLE = "GAUGEBLOCK_CUDA_ALLOC_CONF"
-ABSENT = (
-    "device cuda is not available: it needs CuPy and an NVIDIA GPU (the extras cuda12 and cuda13), or the simulated "
+NEEDED = (
+    "it needs CuPy and an NVIDIA GPU (the extras cuda12 and cuda13), or the simulated "
     f"driver, which is asked for by {VARIABLE}=simulated in the environment or by "
     "gaugeblock.cuda.use_driver('simulated')"
 )
+ABSENT = f"device cuda is not available: {NEEDED}"
 
 
 class Runtime:
@@ -89,12 +90,22 @@ def _named(name: str, options: dict[str, Any]) -> Driver:
 
         made = ReportingDriver(**{"poll_nanoseconds": POLL_NANOSECONDS, **options})
     elif name == "cupy":
-        made = import_module("..driver.cupy.cupy_driver", __package__).CupyDriver(**options)
-        if not made.device_count():
-            raise RuntimeError("device cuda is not available: CuPy finds no CUDA device")
+        made = _over_cupy(options)
     else:
         raise ValueError(f"use_driver(): argument 'driver' must be 'simulated' or 'cupy', got {name!r}")
     return made
+
+
+def _over_cupy(options: dict[str, Any]) -> Driver:
+    try:
+        made: Any = import_module("..driver.cupy.cupy_driver", __package__).CupyDriver(**options)
+    except ImportError as error:
+        raise ImportError(f"device cuda is not available: {error}; {NEEDED}") from error
+    if not made.device_count():
+        why = made.no_devices or "there is none"
+        raise RuntimeError(f"device cuda is not available: CuPy finds no CUDA device ({why}); {NEEDED}")
+    found: Driver = made
+    return found
 
 
 def find_driver() -> Driver:

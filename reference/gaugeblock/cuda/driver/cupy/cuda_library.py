@@ -1,4 +1,7 @@
-"""The calls of NVIDIA's driver library that CuPy has no names for: virtual memory and the range of priorities."""
+"""The calls of NVIDIA's driver library that CuPy has no names for: virtual memory, and streams with priorities.
+
+CuPy has got streams with priorities in its version 14.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ _PINNED = 1
 _ON_DEVICE = 1
 _READ_WRITE = 3
 _MINIMUM = 0
+_NON_BLOCKING = 1
 
 _U64 = ctypes.c_ulonglong
 _SIZE = ctypes.c_size_t
@@ -20,6 +24,7 @@ _POINTER = ctypes.c_void_p
 FUNCTIONS: dict[str, tuple[type, ...]] = {
     "cuGetErrorName": (ctypes.c_int, _POINTER),
     "cuCtxGetStreamPriorityRange": (_POINTER, _POINTER),
+    "cuStreamCreateWithPriority": (_POINTER, ctypes.c_uint, ctypes.c_int),
     "cuMemGetAllocationGranularity": (_POINTER, _POINTER, ctypes.c_int),
     "cuMemAddressReserve": (_POINTER, _SIZE, _SIZE, _U64, _U64),
     "cuMemAddressFree": (_U64, _SIZE),
@@ -89,6 +94,12 @@ class CudaLibrary:
         lowest, highest = ctypes.c_int(), ctypes.c_int()
         self._call("cuCtxGetStreamPriorityRange", ctypes.byref(lowest), ctypes.byref(highest))
         return lowest.value, highest.value
+
+    def create_stream(self, priority: int) -> int:
+        """A new stream of the current device that does not wait for the default stream."""
+        stream = _U64()
+        self._call("cuStreamCreateWithPriority", ctypes.byref(stream), _NON_BLOCKING, priority)
+        return stream.value
 
     def granularity(self, device: int) -> int:
         """What sizes and addresses are multiples of."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import RLock, local
@@ -11,8 +12,6 @@ from ....core.errors import check_int
 from ..protocol import DeviceProperties, DriverError, DriverOutOfMemory
 from .cuda_library import CudaLibrary
 
-_NO_DEVICE = (35, 100)
-"""The runtime's errors where the driver library or a device is missing."""
 _OUT_OF_MEMORY = ("cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY")
 KINDS = ("pointer", "stream", "event", "module", "function", "handle", "address", "graph")
 
@@ -27,9 +26,17 @@ def at_least(operator: str, argument: str, value: object, least: int = 0) -> int
 
 def translated(operator: str, error: RuntimeError) -> DriverError:
     """CuPy's error as a DriverError that names the operator."""
-    code = error.code if isinstance(error, DriverError) else str(error).partition(":")[0]
+    code = error.code if isinstance(error, DriverError) else _code(str(error))
     text = f"{operator}(): {error}"
     return DriverOutOfMemory(text) if code in _OUT_OF_MEMORY else DriverError(text, code)
+
+
+def _code(text: str) -> str:
+    """CUDA's name of the error in a message of CuPy's, which has some errors of its own without one."""
+    name = re.match(r"(cudaError\w*|CUDA_ERROR_\w+):", text)
+    if name is not None:
+        return name[1]
+    return "cudaErrorStreamCaptureInvalidated" if "invalidated the capture" in text else "cudaErrorUnknown"
 
 
 class _Ready(local):
@@ -46,13 +53,16 @@ class CupyState:
         try:
             import cupy
         except ImportError as error:
-            raise ImportError("the CuPy driver needs CuPy: install gaugeblock[cuda12] or gaugeblock[cuda13]") from error
+            raise ImportError(
+                f"the CuPy driver needs CuPy: install gaugeblock[cuda12] or gaugeblock[cuda13] ({error})"
+            ) from error
         self._runtime: Any = cupy.cuda.runtime
         self._driver: Any = cupy.cuda.driver
         self._library: CudaLibrary | None = None
         self._lock = RLock()
         self._ready = _Ready()
         self._count: int | None = None
+        self.no_devices = ""
         self._properties: dict[int, DeviceProperties] = {}
         self._pinned: set[int] = set()
         self._given: dict[str, dict[int, int]] = {kind: {} for kind in KINDS}
@@ -61,14 +71,12 @@ class CupyState:
         self._functions: dict[int, dict[str, int]] = {}
 
     def device_count(self) -> int:
-        """How many devices there are, 0 where no GPU or no driver library is found."""
+        """How many devices there are, 0 where CUDA cannot use any; `no_devices` then says why."""
         if self._count is None:
             try:
                 self._count = int(self._runtime.getDeviceCount())
             except RuntimeError as error:
-                if getattr(error, "status", None) not in _NO_DEVICE:
-                    raise translated("device_count", error) from error
-                self._count = 0
+                self._count, self.no_devices = 0, str(error)
         return self._count
 
     @contextmanager
@@ -78,7 +86,7 @@ class CupyState:
         if type(device) is not int or not 0 <= device < self.device_count():
             raise DriverError(
                 f"{operator}(): argument 'device' must be the index of one of {self.device_count()} devices, got "
-                f"{device!r}",
+                f"{device!r}{self.no_devices and f' ({self.no_devices})'}",
                 "cudaErrorInvalidDevice",
             )
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ....core.errors import check_int
 from ..protocol import DEFAULT_STREAM, DriverError
 from .state import CupyState
@@ -25,7 +27,7 @@ class CupyStreams(CupyState):
         """A new stream that does not wait for the default stream."""
         level = check_int("stream_create", "priority", priority)
         with self._on("stream_create", device):
-            handle = int(self._runtime.streamCreateWithPriority(self._runtime.streamNonBlocking, level))
+            handle = self._cuda().create_stream(level)
         self._gone.discard(handle)
         return self._give("stream", device, handle)
 
@@ -51,7 +53,12 @@ class CupyStreams(CupyState):
             return self._is_done(self._runtime.streamQuery(handle))
 
     def _is_done(self, status: int) -> bool:
-        if status and status != _NOT_READY:
+        """Whether a query says so. CUDA also remembers "not ready" as the thread's last error, which others that look
+        at it would take for a failure of their own: CuPy's check of a status forgets it."""
+        if status == _NOT_READY:
+            with suppress(RuntimeError):
+                self._runtime.check_status(status)
+        elif status:
             self._runtime.check_status(status)
         return not status
 
