@@ -1,0 +1,48 @@
+"""What the elements of an operand are, where its fact in ``samples/*.yaml`` names a kind that is made one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ..backend import Array
+from ..case import TensorCase
+from ..strategies.matrices import MATRICES, matrix
+from ..values import poison
+
+# Kinds that are a function of where an element stands.
+PATTERNS: dict[str, Callable[[Array], Array]] = {
+    "counts": lambda k: k % 4,
+    "chance": lambda k: k % 5 / 4,
+    "signs": lambda k: k % 2 * 2 - 1,
+    "labels": lambda k: k % 4 - 1,
+    "rising": lambda k: np.cumsum((k - k[:1]) % 3),
+    "around": lambda k: (k % 9 - 4) * 0.375,
+    "spaced": lambda k: np.cumsum(k % 3 + 1),
+}
+HELD = ("distinct", "sorted", *PATTERNS, *MATRICES)
+
+
+def holding(case: TensorCase, elements: Array) -> TensorCase:
+    """``case`` with these elements, poison around them."""
+    contents = np.full(case.storage, poison(case.dtype))
+    case.view_of(contents)[...] = elements
+    return replace(case, literal=tuple(contents.tolist()))
+
+
+def with_elements(case: TensorCase, kind: str | None, seed: int, order: int) -> TensorCase:
+    """``case`` with elements of the kind, or as it is for a kind that is not in ``HELD``; ``order`` shuffles."""
+    dims = case.sizes
+    if kind == "sorted":
+        return holding(case, np.sort(case.array, axis=-1) if dims else case.array)
+    if kind in PATTERNS:
+        numbers = PATTERNS[kind](np.arange(case.numel) * 7 + seed % 4)
+        return holding(case, numbers.reshape(dims).astype(case.array.dtype))
+    if kind in MATRICES:
+        return holding(case, matrix(kind, case.array.dtype, dims, seed))
+    if kind == "distinct":
+        places = np.random.default_rng(order).permutation(case.numel) if order else np.arange(case.numel)
+        return holding(case, places.reshape(dims).astype(case.array.dtype))
+    return case
