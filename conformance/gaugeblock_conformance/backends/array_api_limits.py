@@ -156,6 +156,13 @@ def _same_ranks(backend: Any, arrays: Any, dim: int) -> str | None:
     return None if len({len(backend.shape(x)) for x in arrays}) == 1 else "all arrays have one number of dims"
 
 
+def _symmetric(backend: Any, x: Any, *rest: Any) -> str | None:
+    values = _values(backend, x)
+    square = values.ndim >= 2 and values.shape[-1] == values.shape[-2]
+    symmetric = not square or np.array_equal(values, values.swapaxes(-1, -2).conj())
+    return None if symmetric else "matrices that are not symmetric are left open"
+
+
 _LIMITS: dict[str, Callable[..., str | None]] = {
     "floor_divide": _divisor,
     "remainder": _divisor,
@@ -178,6 +185,8 @@ _LIMITS: dict[str, Callable[..., str | None]] = {
     "permute": _no_negative,
     "sum": _short,
     "mean": _short,
+    "linalg_eigvalsh": _symmetric,
+    "linalg_cholesky": _symmetric,
     "nonzero": _has_dims,
     "argwhere": _has_dims,
     "broadcast_to": _no_wildcard,

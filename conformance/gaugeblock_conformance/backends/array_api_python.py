@@ -23,9 +23,13 @@ def _item(backend: Any, x: Any) -> Any:
 
 
 def _number(convert: Function) -> Function:
+    name = f"__{convert.__name__}__"
+
     def call(backend: Any, x: Any) -> Any:
         if backend.shape(x) != ():
-            raise Unsupported(f"__{convert.__name__}__", "numbers are read from arrays without dims alone")
+            raise Unsupported(name, "numbers are read from arrays without dims alone")
+        if not hasattr(x, name):
+            raise Unsupported(name, f"{backend.name} has no such method")
         return convert(x)
 
     return call

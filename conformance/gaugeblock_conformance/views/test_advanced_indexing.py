@@ -60,6 +60,27 @@ def test_any_mix_reads_what_numpy_reads(s: Session, pair: tuple[TensorCase, tupl
     _expect_copy(s, y, x, case)
 
 
+@requirement(
+    "views/advanced-index-copies",
+    "views/advanced-indices-broadcast",
+    "views/adjacent-advanced-dims-stay-in-place",
+    "views/int-beside-index-tensor-selects-first",
+    "views/index-values-wrap-and-are-checked",
+)
+def test_elements_keep_their_dtype(s: Session) -> None:
+    if not s.has_data:
+        return
+    values = np.array([[1, 0, 0], [0, 0, 1], [1, 0, 1]])
+
+    def read(s: Session, dtype: str) -> None:
+        x = s.tensor(values, dtype)
+        rows, columns = s.tensor([2, 0], "int64"), s.tensor([0, -2], "int64")
+        s.expect_values(s.call("__getitem__", x, (rows, columns)), [1, 0], dtype=dtype)
+        s.expect_values(s.call("__getitem__", x, (1, columns)), [0, 0], dtype=dtype)
+
+    s.table(["bool", "uint8", "int64", "float32"], read)
+
+
 @requirement("views/advanced-index-copies")
 def test_copies_of_rows(s: Session) -> None:
     x = s.tensor([[1, 2], [3, 4], [5, 6]], "int64")
