@@ -39,13 +39,25 @@ STRIDES: dict[str, tuple[int, ...]] = {
     "m.meshgrid(r, m.tensor(1.0), v, indexing='ij')[2]": (0, 5, 1),
     "m.meshgrid(r, m.tensor(1.0), indexing='xy')[0]": (7, 1),
     "m.view_copy(p, (35,))": (1,),
+    "m.scatter(p, 0, i, 1.0)": (7, 1),
+    "m.scatter_add(p, 0, i, m.ones(2, 2))": (7, 1),
+    "p.scatter_reduce(0, i, m.ones(2, 2), 'amax')": (7, 1),
+    "m.index_add(p, 0, i[0], m.ones(2, 7))": (7, 1),
+    "m.index_copy(p, 0, i[0], m.ones(2, 7))": (7, 1),
+    "m.index_fill(p, 0, i[0], 2.0)": (1, 5),
+    "m.put(p, i[0], m.ones(2))": (1, 5),
+    "m.renorm(p, 2, 0, 1.0)": (7, 1),
+    "m.nn.functional.one_hot((p * 0).to(m.int64), 3)": (21, 3, 1),
+    "m.unique(m.arange(24).view(2, 3, 4), dim=1)": (4, 8, 1),
+    "m.unique(m.arange(24).view(2, 3, 4), dim=2)": (3, 1, 6),
+    "m.unique_consecutive(m.arange(24).view(2, 3, 4), dim=2)": (3, 1, 6),
 }
 
 
 def space(module: Any) -> dict[str, Any]:
     return {
         "m": module, "p": module.ones(7, 5).t(), "g": module.ones(4, 6)[:, ::2], "c": module.ones(3, 5),
-        "v": module.ones(5), "r": module.ones(7),
+        "v": module.ones(5), "r": module.ones(7), "i": module.zeros(2, 2, dtype=module.int64),
     }  # fmt: skip
 
 
@@ -72,3 +84,19 @@ def test_sums_to_no_dims_are_sums() -> None:
     x = gb.tensor(True)
     assert x.sum_to_size(()).dtype is gb.int64
     assert gb.ones(2, 3).sum_to_size(()).item() == 6
+
+
+def test_rows_without_elements_are_searched() -> None:
+    assert gb.searchsorted(gb.zeros(0, 0), gb.zeros(0, 2)).shape == (0, 2)
+    assert gb.searchsorted(gb.zeros(2, 0), gb.zeros(2, 3)).tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_unravelled_places_are_int64_whatever_the_indices() -> None:
+    rows, columns = gb.unravel_index(gb.tensor([1, 200], dtype=gb.uint8), (4, 2**30))
+    assert rows.dtype is gb.int64
+    assert (rows.tolist(), columns.tolist()) == ([0, 0], [1, 200])
+
+
+def test_phases_of_running_logarithms_count_on() -> None:
+    result = gb.logcumsumexp(gb.tensor([3.0 + 4j, 0j], dtype=gb.complex128), 0)
+    assert result[1].item().imag == pytest.approx(4.0389267369, abs=1e-9)

@@ -17,7 +17,7 @@ from ..tensor.geometry import Geometry, geometry_of, remember
 from ..tensor.strides import default_strides
 from ..tensor.tensor import Tensor, new_like
 from .arguments import dtype_argument
-from .arrays import from_array, outline, values
+from .arrays import Array, from_array, outline, values
 from .named_results import pair
 from .prepared import noted
 from .reduce_call import coalesced
@@ -112,6 +112,14 @@ def logcumsumexp(self: Tensor, dim: int) -> Tensor:
     return scan("logcumsumexp", scans.running_exponentials(own), self, place, own, (own,))[0]
 
 
+def _log_of_two(a: Array, b: Array) -> Array:
+    """log(exp(a) + exp(b)); the phase counts on from that of the larger one, beyond pi too."""
+    larger = np.where(a.real >= b.real, a, b)
+    smaller = np.where(a.real >= b.real, b, a)
+    apart = np.log1p(np.exp(smaller - larger)) + larger
+    return np.where(np.isinf(larger.real), np.log(np.exp(a) + np.exp(b)), apart)
+
+
 def _complex_logcumsumexp(self: Tensor, dim: int) -> Tensor:
     if self.geometry.device is not cpu:
         return outline(self.geometry.sizes, self.geometry.dtype, self.geometry.device)[0]
@@ -123,8 +131,6 @@ def _complex_logcumsumexp(self: Tensor, dim: int) -> Tensor:
         result = np.empty_like(rows)
         running = np.full(rows.shape[1:], -np.inf, np.complex128)
         for position, row in enumerate(rows):
-            top = np.maximum(running.real, row.real)
-            shift = np.where(np.isinf(top), 0.0, top)
-            running = np.log(np.exp(running - shift) + np.exp(row - shift)) + shift
+            running = _log_of_two(running, row)
             result[position] = running
     return from_array(np.moveaxis(result, 0, dim), self.geometry.dtype)

@@ -10,6 +10,7 @@ import numpy as np
 from ..core.device import cpu
 from ..core.dtype import int64
 from ..core.errors import wrap_dim
+from ..core.memory_format import contiguous_format
 from ..iteration.operand import Number
 from ..iteration.overlap import check_no_internal_overlap
 from ..iteration.types import UPSTREAM_NAMES
@@ -26,13 +27,18 @@ from .prepared import LATEST
 from .registration import F, derived_out, kernel
 from .rows import rows
 
+KEEPING = ("index_fill", "put")
+"""Functions whose results have the strides of their first argument; those of the others are row-major."""
+
 
 def writing(name: str, inplace: str) -> Callable[[F], F]:
     """Register the decorated in-place function as `inplace`, and as `name` on a copy of its first argument."""
 
+    layout = None if name.startswith(KEEPING) else contiguous_format
+
     def register(function: F) -> F:
         def functional(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            result = function(clone(self), *args, **kwargs)
+            result = function(clone(self, memory_format=layout), *args, **kwargs)
             result.storage.version = 0
             return _noted(name.partition(".")[0], result, self, args) if LATEST.wanted else result
 

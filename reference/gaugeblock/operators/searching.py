@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64
 from ..core.errors import wrap_dim
 from ..core.promotion import promote_types
@@ -13,7 +15,10 @@ from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..iteration.operand import Number
 from ..iteration.types import UPSTREAM_NAMES
-from ..tensor.tensor import Tensor
+from ..tensor.array_view import array_of
+from ..tensor.geometry import geometry_of
+from ..tensor.strides import default_strides
+from ..tensor.tensor import Tensor, new_like
 from .arrays import Array, computed, filled, from_array, values
 from .registration import kernel
 from .sorting import sortable
@@ -56,12 +61,20 @@ def unique_dim(
     place = wrap_dim("unique_dim", dim, self.geometry.ndim)
     array = sortable(values(self).reshape(self.geometry.sizes or (1,)))
     found, inverse, counts = np.unique(array, return_inverse=True, return_counts=True, axis=place, equal_nan=False)
-    sizes = found.shape if self.geometry.ndim else (found.size,)
     return (
-        filled(sizes, self.geometry.dtype, found),
+        parts_first(found if self.geometry.ndim else found.reshape(-1), place, self.geometry.dtype),
         from_array(inverse.reshape(-1), int64),
         from_array(counts, int64),
     )
+
+
+def parts_first(array: Array, dim: int, dtype: DType) -> Tensor:
+    """A fresh tensor of `array` whose parts along `dim` follow one another in memory."""
+    shape = tuple(np.moveaxis(array, dim, 0).shape)
+    steps = default_strides(shape)
+    result = new_like(geometry_of(array.shape, (*steps[1 : dim + 1], steps[0], *steps[dim + 1 :]), dtype, cpu))
+    array_of(result)[...] = array
+    return result
 
 
 @kernel("searchsorted.Tensor")
@@ -109,9 +122,13 @@ def _insertion(boundaries: Array, wanted: Array, from_right: bool) -> Array:
     side = "right" if from_right else "left"
     if boundaries.ndim == 1:
         return np.asarray(np.searchsorted(boundaries, wanted, side))  # type: ignore[call-overload]
-    rows = zip(boundaries.reshape(-1, boundaries.shape[-1]), wanted.reshape(-1, wanted.shape[-1]), strict=True)
+    if not wanted.size:
+        return np.empty(wanted.shape, np.int64)
+    count = prod(wanted.shape[:-1])
+    parts = boundaries.reshape(count, boundaries.shape[-1])
+    rows = zip(parts, wanted.reshape(count, wanted.shape[-1]), strict=True)
     found = [np.searchsorted(row, part, side) for row, part in rows]  # type: ignore[call-overload]
-    return np.stack(found).reshape(wanted.shape) if found else np.empty(wanted.shape, np.int64)
+    return np.stack(found).reshape(wanted.shape)
 
 
 @kernel("searchsorted.Scalar")

@@ -132,7 +132,7 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
                 f"one_hot(): Class values must be smaller than num_classes, got {given.max()} of {num_classes}"
             )
     classes = apply("arange", num_classes, dtype=int64, device=geometry.device)
-    found = apply("eq.Tensor", apply("unsqueeze", self, -1), classes)
+    found = apply("eq.Tensor", apply("unsqueeze", apply("contiguous", self), -1), classes)
     return apply("to.dtype", found, int64)
 
 

@@ -12,6 +12,7 @@ from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..arrays import filled, from_array, values
 from ..invoke import invoke
+from ..searching import parts_first
 
 
 def unique_consecutive(
@@ -46,7 +47,8 @@ def unique_consecutive(
     run = np.cumsum(starts) - 1
     inverse = filled(sizes, int64, run.reshape(sizes)) if return_inverse else nothing
     lengths = np.diff(np.append(np.flatnonzero(starts), len(starts)))
-    return from_array(found, geometry.dtype), inverse, from_array(lengths, int64) if return_counts else nothing
+    kept = from_array(found, geometry.dtype) if dim is None else parts_first(found, place, geometry.dtype)
+    return kept, inverse, from_array(lengths, int64) if return_counts else nothing
 
 
 def public_unique_consecutive(

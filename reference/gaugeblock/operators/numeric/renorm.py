@@ -32,4 +32,5 @@ def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     norm = apply("linalg_vector_norm", self, order, rest, True)
     scale = apply("div.Tensor", apply("full_like", norm, largest), apply("add.Scalar", norm, MARGIN))
     kept = apply("where.ScalarOther", apply("gt.Scalar", norm, largest), scale, 1.0)
-    return apply("mul.Tensor", self, apply("to.dtype", kept, self.geometry.dtype.to_real()))
+    scaled = apply("mul.Tensor", self, apply("to.dtype", kept, self.geometry.dtype.to_real()))
+    return apply("contiguous", scaled)

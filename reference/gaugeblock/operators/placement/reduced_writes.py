@@ -9,6 +9,7 @@ import numpy as np
 from ...core.device import cpu
 from ...core.dtype import bool_
 from ...core.limits import finfo, iinfo
+from ...core.memory_format import contiguous_format
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version
@@ -92,7 +93,8 @@ def scatter_reduce_two(
     self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
     """scatter_reduce_ on a copy."""
-    return scatter_reduce__two(clone(self), dim, index, src, reduce, include_self=include_self)
+    copy = clone(self, memory_format=contiguous_format)
+    return scatter_reduce__two(copy, dim, index, src, reduce, include_self=include_self)
 
 
 def index_reduce_(
@@ -136,4 +138,5 @@ def index_reduce(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
     """index_reduce_ on a copy."""
-    return index_reduce_(clone(self), dim, index, source, reduce, include_self=include_self)
+    copy = clone(self, memory_format=contiguous_format)
+    return index_reduce_(copy, dim, index, source, reduce, include_self=include_self)

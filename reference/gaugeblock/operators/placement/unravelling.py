@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...core.dtype import int64
 from ...core.errors import check_ints, type_error
 from ...tensor.tensor import Tensor
 from ..invoke import apply
@@ -22,7 +23,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     sizes = check_ints("unravel_index", "shape", shape)
     if any(size < 0 for size in sizes):
         raise ValueError(f"unravel_index(): 'shape' cannot have negative values, but got {list(sizes)}")
-    places, step = [], 1
+    places, step, indices = [], 1, apply("to.dtype", indices, int64)
     for size in reversed(sizes):
         counted = apply("div.Scalar_mode", indices, step, rounding_mode="floor")
         places.append(apply("remainder.Scalar", counted, size))
