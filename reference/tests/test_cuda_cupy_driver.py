@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from threading import Thread
 from types import ModuleType, SimpleNamespace
 
+import gaugeblock as gb
 import pytest
 from gaugeblock.cuda.devices.drivers import use_driver
 from gaugeblock.cuda.driver.cupy.cuda_library import AccessDescription, AllocationProperties, CudaLibrary
@@ -16,6 +17,7 @@ from gaugeblock.cuda.driver.cupy.state import translated
 from gaugeblock.cuda.driver.protocol import Driver, DriverError, DriverOutOfMemory
 from gaugeblock.cuda.driver.simulated.faults import Faults
 from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
+from gaugeblock.cuda.operators.cupy_operators import array_over, memory_for
 from gaugeblock.memory.elements import read_bytes, write_bytes
 
 from .fake_cupy import CONSTANTS, LOW, RUNTIME, CUDARuntimeError, FakeCupy, FakeLibrary, signatures
@@ -271,6 +273,31 @@ def test_cupy_without_a_gpu_says_what_is_missing() -> None:
         driver.host_malloc(1)
     with pytest.raises(RuntimeError, match=r"finds no CUDA device \(cudaError.*GAUGEBLOCK_CUDA_DRIVER=simulated"):
         use_driver("cupy")
+
+
+@pytest.fixture
+def simulated() -> Iterator[None]:
+    use_driver("simulated")
+    yield
+    use_driver(None)
+
+
+def test_cupys_arrays_lie_over_our_memory(simulated: None) -> None:
+    cupy = pytest.importorskip("cupy")
+    for dtype in (gb.bool, gb.uint8, gb.int8, gb.int16, gb.int32, gb.int64, gb.uint16, gb.uint32, gb.uint64,
+                  gb.float16, gb.float32, gb.float64, gb.complex64, gb.complex128):  # fmt: skip
+        whole = gb.zeros(3, 4, dtype=dtype, device="cuda")
+        for tensor in (whole, whole.t(), whole[1:, ::2], whole[0, 0], whole[:0]):
+            array = array_over(cupy, tensor)
+            size = whole.element_size()
+            assert (array.shape, array.dtype, array.data.ptr) == (tensor.shape, dtype.numpy, tensor.pointer)
+            assert array.strides == tuple(step * size for step in tensor.stride())
+    before = gb.cuda.memory_allocated()
+    with cupy.cuda.using_allocator(memory_for(cupy, gb.device("cuda:0"))):
+        made, none = cupy.ndarray((5, 100), "float32"), cupy.ndarray((0,), "float32")
+        assert gb.cuda.memory_allocated() == before + 2048 and made.data.device_id == 0 and none.data.ptr == 0
+    del made
+    assert gb.cuda.memory_allocated() == before
 
 
 def test_a_query_that_says_no_leaves_no_error_behind(driver: CupyDriver, fake: FakeCupy) -> None:

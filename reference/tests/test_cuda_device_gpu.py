@@ -69,6 +69,20 @@ class Entered:
         return None
 
 
+class Asked:
+    """CuPy's context of an allocator, which is asked for memory as CuPy does for what it needs in between."""
+
+    def __init__(self, allocate: Any) -> None:
+        self.allocate = allocate
+
+    def __enter__(self) -> None:
+        (pointer, size, _), offset = self.allocate(1000)
+        assert pointer and (size, offset) == (1000, 0) and self.allocate(0)[0][0] == 0
+
+    def __exit__(self, *error: Any) -> None:
+        return None
+
+
 def fake_cupy(driver: EmulatedGpu) -> ModuleType:
     """NumPy's functions as CuPy's, arrays made from CuPy's pointers."""
     module = ModuleType("cupy")
@@ -84,7 +98,8 @@ def fake_cupy(driver: EmulatedGpu) -> ModuleType:
 
     module.ndarray, module.argsort = ndarray, argsort  # type: ignore[attr-defined]
     module.cuda = SimpleNamespace(  # type: ignore[attr-defined]
-        UnownedMemory=lambda pointer, size, owner, device: (pointer, size),
+        UnownedMemory=lambda pointer, size, owner, device: (pointer, size, owner),
+        using_allocator=lambda allocate: Asked(allocate),
         MemoryPointer=lambda memory, offset: (memory, offset),
         Device=lambda index: Entered(driver),
         ExternalStream=lambda handle, index: Entered(driver),
@@ -99,6 +114,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedGpu]:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy(driver))
     gb.cuda.use_driver(driver)
     fallback._WARNED.clear()
+    fallback._REFUSED.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield driver
@@ -162,6 +178,33 @@ def test_the_rest_runs_on_the_host_with_one_warning(gpu: EmulatedGpu) -> None:
     assert gb.linalg.det(x).device.type == "cuda"
     with pytest.raises(RuntimeError, match="cuda:0 and cpu"):
         x + gb.ones(2, 2)
+
+
+def test_what_cupy_cannot_compute_runs_on_the_host(gpu: EmulatedGpu) -> None:
+    x = gb.tensor([[2.0, 1.0], [0.0, 4.0]], device="cuda")
+
+    def missing(*arguments: Any, **options: Any) -> Any:
+        raise RuntimeError("CuPy failed to load libnvrtc.so.12")
+
+    sys.modules["cupy"].amax = missing  # type: ignore[attr-defined]
+    with pytest.warns(UserWarning, match=r"amax: CuPy cannot compute it \(RuntimeError: CuPy failed .*on the CPU"):
+        assert x.amax(1).tolist() == [2.0, 4.0]
+    assert x.amax(1).device.type == "cuda"
+    assert x.amin(1).tolist() == [1.0, 0.0]
+
+
+def test_memory_that_cupy_asks_for_is_ours(gpu: EmulatedGpu) -> None:
+    x = gb.ones(2, 2, device="cuda")
+    gb.cuda.reset_peak_memory_stats()
+    before = gb.cuda.memory_allocated()
+    total = x.sum()
+    gb.cuda.synchronize()
+    assert gb.cuda.memory_allocated() == before + 512 and gb.cuda.max_memory_allocated() == before + 512 + 1024
+    allocated = gb.cuda.memory_allocated()
+    sys.modules["cupy"].cuda.using_allocator = lambda allocate: allocate(1 << 30)  # type: ignore[attr-defined]
+    with pytest.raises(gb.cuda.OutOfMemoryError):
+        x.sum()
+    assert gb.cuda.memory_allocated() == allocated and total.item() == 4.0
 
 
 def test_gradients_and_memory(gpu: EmulatedGpu) -> None:

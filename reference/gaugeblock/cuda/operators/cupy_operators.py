@@ -1,7 +1,7 @@
 """Reductions, products, scans and sorting through CuPy, on arrays over our memory.
 
-The results go into tensors of ours, so that their memory is the caching allocator's; what CuPy needs in between is its
-own pool's.
+The results go into tensors of ours, so that their memory is the caching allocator's, and so is what CuPy needs in
+between: CuPy's own pool, which could not have what ours keeps for later, stays empty.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from ...core.device import Device
 from ...core.dtype import bfloat16
+from ...memory.storage import allocate_storage
 from ...tensor.geometry import Geometry
 from ...tensor.tensor import Tensor
 from ..streams.current_stream import current_handle
@@ -25,6 +27,16 @@ def array_over(cupy: Any, tensor: Tensor) -> Any:
     memory = cupy.cuda.UnownedMemory(storage.pointer, storage.nbytes, None, geometry.device.index)
     pointer = cupy.cuda.MemoryPointer(memory, tensor.pointer - storage.pointer)
     return cupy.ndarray(geometry.sizes, geometry.dtype.numpy, pointer, geometry.byte_strides)
+
+
+def memory_for(cupy: Any, device: Device) -> Callable[[int], Any]:
+    """An allocator as CuPy wants them: blocks of the device's caching allocator, freed with CuPy's last pointer."""
+
+    def allocate(size: int) -> Any:
+        storage = allocate_storage(size, device)
+        return cupy.cuda.MemoryPointer(cupy.cuda.UnownedMemory(storage.pointer, size, storage, device.index), 0)
+
+    return allocate
 
 
 def _axes(dim: Any, ndim: int) -> Any:
@@ -99,11 +111,15 @@ def takes(name: str, tensors: list[Tensor], kwargs: Mapping[str, Any]) -> bool:
 
 
 def run_cupy(name: str, index: int, args: tuple[Any, ...], results: list[Tensor]) -> None:
-    """Compute `name` into `results`, in the order of the current stream. Raises ImportError without CuPy."""
+    """Compute `name` into `results`, in the order of the current stream.
+
+    Raises ImportError without CuPy, OutOfMemoryError, and what CuPy raises, such as for a library that it misses.
+    """
     cupy = import_module("cupy")
     handle = current_handle(index)
     stream = cupy.cuda.ExternalStream(handle, index) if handle else cupy.cuda.Stream.null
-    with cupy.cuda.Device(index), stream:
+    memory = memory_for(cupy, results[0].geometry.device)
+    with cupy.cuda.Device(index), stream, cupy.cuda.using_allocator(memory):
         given = [array_over(cupy, one) if isinstance(one, Tensor) else one for one in args]
         found = CUPY[name](cupy, results[0].geometry, *given)
         for result, value in zip(results, found if isinstance(found, tuple) else (found,), strict=True):

@@ -14,6 +14,7 @@ from ...operators.element_loop import element_launch
 from ...operators.number_limits import stored_number
 from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version
+from ..allocator.out_of_memory import OutOfMemoryError
 from ..random import launch_generator
 from .cupy_operators import run_cupy, takes
 from .grid_forms import KERNELS, grid_loop
@@ -28,6 +29,8 @@ from .twins import geometry_elsewhere
 FILLS = ("fill_.Scalar", "zero_")
 _WARNED: set[str] = set()
 """Operators that have been warned of."""
+_REFUSED: set[tuple[Any, ...]] = set()
+"""Operators with dtypes of arguments for which CuPy has raised an error."""
 
 
 def run_on_gpu(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -46,10 +49,15 @@ def run_on_gpu(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Map
         found = outlined_call(operator, operands, moved, kwargs)
         if found is not None and _computed(name, operands, moved, kwargs, found):
             return found.results
+    _warn(name, "no kernel for CUDA")
+    return on_host(operator, operands, args, kwargs, generator)
+
+
+def _warn(name: str, why: str) -> None:
+    """Say once for each operator that the CPU computes it."""
     if name not in _WARNED:
         _WARNED.add(name)
-        warnings.warn(f"{name}: no kernel for CUDA; it runs on the CPU, on copies", stacklevel=4)
-    return on_host(operator, operands, args, kwargs, generator)
+        warnings.warn(f"{name}: {why}; it runs on the CPU, on copies", stacklevel=5)
 
 
 def _computed(
@@ -65,7 +73,17 @@ def _computed(
         if loop is not None:
             launch_loop(loop.launch, loop.values, operands.index)
         return loop is not None
-    run_cupy(name, operands.index, args, results)
+    call = (name, *(one.geometry.dtype for one in operands.tensors))
+    if call in _REFUSED:
+        return False
+    try:
+        run_cupy(name, operands.index, args, results)
+    except OutOfMemoryError:
+        raise
+    except Exception as error:
+        _REFUSED.add(call)
+        _warn(name, f"CuPy cannot compute it ({type(error).__name__}: {error})")
+        return False
     return True
 
 
