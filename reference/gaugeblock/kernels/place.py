@@ -10,6 +10,8 @@ Places that repeat are written in order; only dims from `first` on are shared ou
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ..core.dtype import DType, int32
 from .code import NAME, Code
@@ -20,6 +22,8 @@ from .packing import element_type
 from .pointwise import strided_address
 from .pointwise_entry import Signature
 from .rows_driver import rows_driver
+
+MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 
 class PlaceKernel:
@@ -51,26 +55,64 @@ class PlaceKernel:
         pick, size = (code.load("i64", code.slot("%numbers", k)) for k in range(2))
         fault = code.register("alloca i8")
         code.store("i8", 0, fault, 1)
-        type = element_type(self.itemsize) if self.added is None else lane_type(self.added).ir
-        align = min(self.itemsize, 4)
-        with code.loop(0, "%n") as k:
-            place = code.load(f"i{8 * self.index.itemsize}", code.at(places, k, to_place), self.index.itemsize)
-            if self.index is int32:
-                place = code.register(f"sext i32 {place} to i64")
-            outside = code.register(f"icmp uge i64 {place}, {size}")
-            with code.when(outside):
-                code.store("i8", 1, fault, 1)
-            with code.when(code.register(f"xor i1 {outside}, true")):
-                value = code.load(type, code.at(source, k, to_source), align)
+        whole = code.register(f"icmp eq i64 {to_place}, 0")
+        for stride in (to_out, to_source):
+            packed = code.register(f"icmp eq i64 {stride}, {self.itemsize}")
+            whole = code.register(f"and i1 {whole}, {packed}")
+        with code.when(whole):
+            place = self._place(code, places)
+            with self._inside(code, place, size, fault):
+                self._row(code, code.at(out, place, pick), source)
+        count = code.register(f"select i1 {whole}, i64 0, i64 %n")
+        with code.loop(0, count) as k:
+            place = self._place(code, code.at(places, k, to_place))
+            with self._inside(code, place, size, fault):
                 target = code.at(code.at(out, k, to_out), place, pick)
-                if self.added is not None:
-                    operation = "fadd" if self.added.kind == 2 else "add"
-                    value = code.register(f"{operation} {type} {code.load(type, target, align)}, {value}")
-                code.store(type, value, target, align)
+                self._write(code, self._type, target, code.at(source, k, to_source))
         failed = code.register(f"icmp ne i8 {code.load('i8', fault, 1)}, 0")
         head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
         attributes = f"attributes #0 = {{ {self.level.attributes} }}"
-        return "\n".join([code.function(head, f"  ret i1 {failed}"), attributes, ""])
+        return "\n".join([code.function(head, f"  ret i1 {failed}"), MEMCPY, attributes, ""])
+
+    @property
+    def _type(self) -> str:
+        return element_type(self.itemsize) if self.added is None else lane_type(self.added).ir
+
+    def _place(self, code: Code, pointer: str) -> str:
+        """The index at a pointer as i64."""
+        place = code.load(f"i{8 * self.index.itemsize}", pointer, self.index.itemsize)
+        return code.register(f"sext i32 {place} to i64") if self.index is int32 else place
+
+    @contextmanager
+    def _inside(self, code: Code, place: str, size: str, fault: str) -> Iterator[None]:
+        """A block for an index within [0, size); any other is noted as a fault."""
+        outside = code.register(f"icmp uge i64 {place}, {size}")
+        with code.when(outside):
+            code.store("i8", 1, fault, 1)
+        with code.when(code.register(f"xor i1 {outside}, true")):
+            yield
+
+    def _row(self, code: Code, target: str, source: str) -> None:
+        """A packed row to one place: copied at once, or added in whole vectors and what is left singly."""
+        if self.added is None:
+            nbytes = code.register(f"mul i64 %n, {self.itemsize}")
+            code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {nbytes}, i1 0)")
+            return
+        lanes = self.level.vector_bytes // self.itemsize
+        vectors = code.register(f"and i64 %n, {-lanes}")
+        parts = ((f"<{lanes} x {self._type}>", "0", vectors, lanes), (self._type, vectors, "%n", 1))
+        for type, start, stop, step in parts:
+            with code.loop(start, stop, step) as k:
+                self._write(code, type, code.at(target, k, self.itemsize), code.at(source, k, self.itemsize))
+
+    def _write(self, code: Code, type: str, target: str, source: str) -> None:
+        """Write or add what lies at `source`, one element or a vector of them."""
+        align = min(self.itemsize, 4)
+        value = code.load(type, source, align)
+        if self.added is not None:
+            operation = "fadd" if self.added.kind == 2 else "add"
+            value = code.register(f"{operation} {type} {code.load(type, target, align)}, {value}")
+        code.store(type, value, target, align)
 
 
 @functools.cache
