@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,3 +28,21 @@ def test_calls_that_must_raise(row: operators.Operator, case: operators.ErrorCas
         with pytest.raises(Exception) as caught:
             eval(case.example, {}, Names())
     assert type(caught.value).__name__ == case.raises, caught.value
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda x: gb.cholesky(x), NotImplementedError),
+        (lambda x: gb.linalg.eigh(x), NotImplementedError),
+        (lambda x: gb.linalg.solve(x, x), RuntimeError),
+        (lambda x: gb.kthvalue(x + 1j, 1), NotImplementedError),
+        (lambda x: gb.gradient(x + 0.5, spacing=[0.1], dim=[1, 0]), RuntimeError),
+        (lambda x: gb.Tensor.__radd__(2, x), TypeError),
+        (lambda x: gb.add(x, x, colour=1), TypeError),
+    ],
+)
+def test_classes_of_errors(call: Callable[[Any], Any], kind: type[Exception]) -> None:
+    with pytest.raises(kind) as caught:
+        call(gb.ones(2, 2, dtype=gb.int64))
+    assert type(caught.value) is kind

@@ -284,6 +284,8 @@ def slow_reversed(row: str, dunder: str) -> Callable[..., Any]:
         found = operand_of(other)
         if found is NO:
             return NotImplemented
+        if not isinstance(self, Tensor):
+            raise TypeError(f"{dunder}() requires a Tensor as its first argument, not {type(self).__name__}")
         kind = found.__class__
         if self.geometry.watched and row in REVERSED_METHODS:
             return REVERSED_METHODS[row](self, found)

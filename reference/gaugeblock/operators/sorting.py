@@ -55,10 +55,10 @@ Finder = Callable[[Array], Array]
 
 
 def _dim_of(operator: str, self: Tensor, dim: int) -> int:
-    """The wrapped `dim`. Raises IndexError out of range, RuntimeError for complex values."""
+    """The wrapped `dim`. Raises IndexError out of range, NotImplementedError for complex values."""
     place = wrap_dim(operator, dim, self.geometry.ndim)
     if self.geometry.dtype.is_complex:
-        raise RuntimeError(f"{operator}(): Sort does not support complex dtypes on CPU")
+        raise NotImplementedError(f"{operator}(): Sort does not support complex dtypes on CPU")
     return place
 
 

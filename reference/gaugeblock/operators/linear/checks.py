@@ -19,16 +19,26 @@ FULL = frozenset({"float32", "float64", "complex64", "complex128"})
 """The dtypes that LAPACK has."""
 
 
-def check_float(
-    operator: str, tensor: Tensor, argument: str = "A", *, refuse: type[RuntimeError] | None = RuntimeError
-) -> DType:
-    """The dtype of an operand. Raises RuntimeError for bool and ints, and `refuse`, if given, for half precision."""
+WITHOUT_KERNEL = frozenset({
+    "cholesky", "cholesky_inverse", "cholesky_solve", "geqrf", "ormqr", "orgqr", "linalg.householder_product",
+    "linalg.eigh", "linalg.solve_triangular", "triangular_solve",
+})  # fmt: skip
+"""Operators that do not refuse integers by name, but have no kernel for them."""
+BY_NAME = frozenset({"linalg.inv", "linalg.inv_ex", "inverse"})
+"""Operators that refuse half precision by name."""
+
+
+def check_float(operator: str, tensor: Tensor, argument: str = "A", *, halves: bool = False) -> DType:
+    """The dtype of an operand. Raises RuntimeError for bool and ints and, unless `halves`, for half precision; where
+    the lack of a kernel is all that is wrong, that is a NotImplementedError."""
     dtype = tensor.geometry.dtype
     name = UPSTREAM_NAMES[dtype.name]
     if dtype.kind < 2:
-        raise RuntimeError(f"{operator}: Expected a floating point or complex tensor as input. Got {name}")
-    if refuse is not None and dtype.name not in FULL:
-        raise refuse(f"{operator}: Low precision dtypes not supported. Got {name} for argument '{argument}'")
+        refusal = NotImplementedError if operator in WITHOUT_KERNEL else RuntimeError
+        raise refusal(f"{operator}: Expected a floating point or complex tensor as input. Got {name}")
+    if not halves and dtype.name not in FULL:
+        refusal = RuntimeError if operator in BY_NAME else NotImplementedError
+        raise refusal(f"{operator}: Low precision dtypes not supported. Got {name} for argument '{argument}'")
     return dtype
 
 

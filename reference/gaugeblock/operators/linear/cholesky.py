@@ -47,7 +47,7 @@ def factor_and_info(operator: str, matrix: Tensor, upper: bool, check_errors: bo
     Only the named triangle is read. Raises LinAlgError for a matrix that is not positive-definite if `check_errors`,
     RuntimeError for other shapes, NotImplementedError for other dtypes.
     """
-    dtype = check_float(operator, matrix, refuse=NotImplementedError)
+    dtype = check_float(operator, matrix)
     sizes = check_square(operator, matrix)
     device = matrix.geometry.device
     result, target = matrices(sizes, dtype, device)
@@ -87,7 +87,7 @@ def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
 
     Raises RuntimeError for other shapes, LinAlgError for a zero on the diagonal of the factor.
     """
-    dtype = check_float("cholesky_inverse", self, refuse=NotImplementedError)
+    dtype = check_float("cholesky_inverse", self)
     sizes = check_square("cholesky_inverse", self)
     result, target = matrices(sizes, dtype, self.geometry.device)
     if target is not None:
@@ -106,7 +106,7 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
                 f"cholesky_solve(): {name} should have at least 2 dimensions, but has {tensor.geometry.ndim} "
                 f"dimensions instead"
             )
-    check_float("cholesky_solve", self, "self", refuse=NotImplementedError)
+    check_float("cholesky_solve", self, "self")
     dtype, device = check_one_dtype("cholesky_solve", self, input2, ("b", "A"))
     A, b = check_square("cholesky_solve", input2), self.geometry.sizes
     if A[-1] != b[-2]:

@@ -14,7 +14,7 @@ from .checks import check_float, check_square, store
 
 def determinant(operator: str, matrix: Tensor) -> Tensor:
     """The determinant of each matrix of (..., n, n); 1 for n = 0. Raises RuntimeError for other shapes and dtypes."""
-    dtype = check_float(operator, matrix, refuse=NotImplementedError)
+    dtype = check_float(operator, matrix)
     sizes = check_square(operator, matrix)
     result, target = outline(sizes[:-2], dtype, matrix.geometry.device)
     if target is not None:
@@ -35,7 +35,7 @@ def det(self: Tensor) -> Tensor:
 
 def sign_and_logarithm(operator: str, matrix: Tensor) -> tuple[Tensor, Tensor]:
     """Sign (of modulus 1 or 0) and logarithm of the modulus of each determinant, the latter real."""
-    dtype = check_float(operator, matrix, refuse=NotImplementedError)
+    dtype = check_float(operator, matrix)
     sizes = check_square(operator, matrix)
     device = matrix.geometry.device
     sign, signs = outline(sizes[:-2], dtype, device)

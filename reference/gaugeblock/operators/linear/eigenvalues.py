@@ -38,7 +38,7 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
 
     Raises RuntimeError for other shapes, NotImplementedError for other dtypes.
     """
-    dtype = check_float("linalg.eigh", self, refuse=NotImplementedError)
+    dtype = check_float("linalg.eigh", self)
     sizes = check_square("linalg.eigh", self)
     triangle = check_triangle(UPLO)
     found, numbers = outline(sizes[:-1], dtype.to_real(), self.geometry.device)
@@ -52,7 +52,7 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
 
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, ascending. Raises as linalg.eigh."""
-    dtype = check_float("linalg.eigh", self, refuse=NotImplementedError)
+    dtype = check_float("linalg.eigh", self)
     sizes = check_square("linalg.eigh", self)
     triangle = check_triangle(UPLO)
     found, numbers = outline(sizes[:-1], dtype.to_real(), self.geometry.device)
@@ -72,7 +72,7 @@ def _general(operator: str, array: Array, vectors: bool) -> tuple[Array, Array |
 
 def linalg_eig(self: Tensor) -> Any:
     """(eigenvalues, eigenvectors), both complex, in no order. Raises RuntimeError for other shapes, inf and NaN."""
-    dtype = check_float("linalg.eig", self, refuse=NotImplementedError).to_complex()
+    dtype = check_float("linalg.eig", self).to_complex()
     sizes = check_square("linalg.eig", self)
     found, numbers = outline(sizes[:-1], dtype, self.geometry.device)
     vectors, columns = matrices(sizes, dtype, self.geometry.device)
@@ -85,7 +85,7 @@ def linalg_eig(self: Tensor) -> Any:
 
 def linalg_eigvals(self: Tensor) -> Tensor:
     """The eigenvalues, complex, in no order. Raises as linalg.eig."""
-    dtype = check_float("linalg.eigvals", self, refuse=NotImplementedError).to_complex()
+    dtype = check_float("linalg.eigvals", self).to_complex()
     sizes = check_square("linalg.eigvals", self)
     found, numbers = outline(sizes[:-1], dtype, self.geometry.device)
     if numbers is not None:

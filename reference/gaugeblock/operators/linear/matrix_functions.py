@@ -81,7 +81,7 @@ def linalg_matrix_exp(self: Tensor) -> Tensor:
 
     Raises RuntimeError for other shapes, bool and ints.
     """
-    dtype = check_float("linalg.matrix_exp", self, refuse=None)
+    dtype = check_float("linalg.matrix_exp", self, halves=True)
     sizes = check_square("linalg.matrix_exp", self)
     result, target = outline(sizes, dtype, self.geometry.device)
     if self.geometry.device is cpu and result.geometry.numel:

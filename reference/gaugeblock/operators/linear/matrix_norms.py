@@ -28,7 +28,7 @@ def matrix_norm(
     Raises RuntimeError for another order, other than two different dims, bool, ints, and a dtype that narrows.
     """
     check_matrix(operator, self)
-    own = check_float(operator, self, refuse=None)
+    own = check_float(operator, self, halves=True)
     if len(dim) != 2:
         raise RuntimeError(f"{operator}: dim must be a 2-tuple. Got {list(dim)}")
     rows, columns = (wrap_dim(operator, d, self.geometry.ndim) for d in dim)
@@ -143,7 +143,7 @@ def linalg_cond(self: Tensor, p: Order = None) -> Tensor:
     if not self.geometry.numel:
         return zeros(sizes[:-2], dtype.to_real(), self)
     if p is None or p in (2, -2):
-        check_float("linalg.cond", self, refuse=NotImplementedError)
+        check_float("linalg.cond", self)
         found = apply("linalg_svdvals", self)
         largest, smallest = apply("select.int", found, -1, 0), apply("select.int", found, -1, -1)
         return apply("div.Tensor", smallest, largest) if p == -2 else apply("div.Tensor", largest, smallest)

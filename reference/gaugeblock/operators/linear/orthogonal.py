@@ -16,7 +16,7 @@ MODES = ("reduced", "complete", "r")
 
 def factors(operator: str, matrix: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     """Q and R of each matrix (..., m, n); mode "r" leaves Q without elements. Raises RuntimeError."""
-    dtype = check_float(operator, matrix, refuse=NotImplementedError)
+    dtype = check_float(operator, matrix)
     *batch, m, n = check_matrix(operator, matrix)
     if mode not in MODES:
         raise RuntimeError(
@@ -74,7 +74,7 @@ def reflections(array: Array) -> tuple[Array, Array]:
 
 def geqrf(self: Tensor) -> Any:
     """(a, tau): R with the Householder vectors below it, and their factors. Raises RuntimeError below two dims."""
-    dtype = check_float("geqrf", self, "self", refuse=NotImplementedError)
+    dtype = check_float("geqrf", self, "self")
     *batch, m, n = check_matrix("torch.geqrf", self, "input")
     a, packed = matrices((*batch, m, n), dtype, self.geometry.device)
     tau, taus = outline((*batch, min(m, n)), dtype, self.geometry.device)
@@ -112,7 +112,7 @@ def _check_reflections(operator: str, vectors: Tensor, tau: Tensor) -> tuple[int
 
 def orthogonal_factor(operator: str, vectors: Tensor, tau: Tensor) -> Tensor:
     """The first n columns of the product of reflections whose vectors lie below the diagonal of (..., m, n)."""
-    dtype = check_float(operator, vectors, "input", refuse=NotImplementedError)
+    dtype = check_float(operator, vectors, "input")
     sizes = _check_reflections(operator, vectors, tau)
     m, n = sizes[-2:]
     if n > m:
@@ -141,7 +141,7 @@ def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, trans
 
     Q is the product of reflections whose vectors lie below the diagonal of `self`, with the factors `input2`.
     """
-    dtype = check_float("ormqr", self, "self", refuse=NotImplementedError)
+    dtype = check_float("ormqr", self, "self")
     sizes = _check_reflections("torch.ormqr", self, input2)
     other = check_matrix("torch.ormqr", input3, "other")
     check_one_dtype("torch.ormqr", self, input3, ("input", "other"))

@@ -53,7 +53,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
 
     Raises LinAlgError for what is not finite, RuntimeError for other shapes and for a driver.
     """
-    dtype = check_float("linalg.svd", A, refuse=NotImplementedError)
+    dtype = check_float("linalg.svd", A)
     *batch, m, n = check_matrix("linalg.svd", A)
     check_driver(driver)
     device, k = A.geometry.device, min(m, n)
@@ -68,7 +68,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
 
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values of each matrix, descending. Raises as linalg.svd."""
-    dtype = check_float("linalg.svd", A, refuse=NotImplementedError)
+    dtype = check_float("linalg.svd", A)
     *batch, m, n = check_matrix("linalg.svd", A)
     check_driver(driver)
     S, s = outline((*batch, min(m, n)), dtype.to_real(), A.geometry.device)
@@ -79,7 +79,7 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """(U, S, V) with ``U * S @ V.mH`` equal to each matrix; square U and V unless `some`, zeros unless `compute_uv`."""
-    dtype = check_float("linalg.svd", self, refuse=NotImplementedError)
+    dtype = check_float("linalg.svd", self)
     *batch, m, n = check_matrix("linalg.svd", self)
     device, k = self.geometry.device, min(m, n)
     full = not (some and compute_uv)

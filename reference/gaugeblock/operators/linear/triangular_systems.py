@@ -23,7 +23,7 @@ def linalg_solve_triangular(
     A zero on the diagonal gives inf and NaN. Raises RuntimeError unless sizes and dtypes fit.
     """
     operator = "linalg.solve_triangular"
-    check_float(operator, self, refuse=NotImplementedError)
+    check_float(operator, self)
     dtype, device = check_one_dtype(operator, self, B)
     check_matrix(operator, B, "B")
     sizes = solved_sizes(operator, check_square(operator, self), B.geometry.sizes, left)
@@ -52,7 +52,7 @@ def triangular_solve(
                 f"torch.{operator}: Expected {name} to have at least 2 dimensions, but it has {tensor.geometry.ndim} "
                 f"dimensions instead"
             )
-    check_float(operator, A, refuse=NotImplementedError)
+    check_float(operator, A)
     dtype, device = check_one_dtype(operator, self, A, ("b", "A"))
     square, b = check_square(operator, A), self.geometry.sizes
     if square[-1] != b[-2]:

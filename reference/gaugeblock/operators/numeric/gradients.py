@@ -15,8 +15,8 @@ from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 
 
-def _slopes(self: Tensor, spacing: Sequence[Any], dims: Sequence[int] | None, edge_order: int) -> Any:
-    """A tensor for each dim; `spacing` has one number or one tensor of coordinates for each.
+def _slopes(self: Tensor, spacing: Number | Sequence[Any], dims: Sequence[int] | None, edge_order: int) -> Any:
+    """A tensor for each dim; `spacing` is one number, or has a number or a tensor of coordinates for each.
 
     Raises RuntimeError for edge orders other than 1 and 2, sizes that are too small and spacings that do not fit.
     """
@@ -24,8 +24,8 @@ def _slopes(self: Tensor, spacing: Sequence[Any], dims: Sequence[int] | None, ed
     if geometry.dtype is bool_ or geometry.dtype.name == "uint8":
         raise RuntimeError(f"torch.gradient does not support {geometry.dtype.name} input")
     places = wrap_dims("torch.gradient", tuple(range(geometry.ndim)) if dims is None else tuple(dims), geometry.ndim)
-    if len(spacing) == 1 and not isinstance(spacing[0], Tensor):
-        spacing = list(spacing) * len(places)
+    if not isinstance(spacing, (list, tuple)):
+        spacing = [spacing] * len(places)
     if len(spacing) != len(places):
         raise RuntimeError(
             f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(places)}, got "
@@ -87,17 +87,17 @@ def gradient_scalarint(
     self: Tensor, *, spacing: Number | None = None, dim: int | None = None, edge_order: int = 1
 ) -> Any:
     """Slopes along one dim or all, with points one distance apart."""
-    return _slopes(self, (1 if spacing is None else spacing,), None if dim is None else (dim,), edge_order)
+    return _slopes(self, 1 if spacing is None else spacing, None if dim is None else (dim,), edge_order)
 
 
 def gradient_scalararray(self: Tensor, *, spacing: Number, dim: Sequence[int], edge_order: int = 1) -> Any:
     """Slopes along dims, with points one distance apart."""
-    return _slopes(self, (spacing,), dim, edge_order)
+    return _slopes(self, spacing, dim, edge_order)
 
 
 def gradient_array(self: Tensor, *, dim: Sequence[int], edge_order: int = 1) -> Any:
     """Slopes along dims, with points 1 apart."""
-    return _slopes(self, (1,), dim, edge_order)
+    return _slopes(self, 1, dim, edge_order)
 
 
 def gradient_scalarrayint(
