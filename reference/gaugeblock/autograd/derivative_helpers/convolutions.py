@@ -29,7 +29,8 @@ def convolution_input_back(
     count = len(shape) - 2
     stride, padding, dilation = _per_dim(count, stride, padding, dilation)
     if transposed:
-        return gb.convolution(grad, weight.conj(), None, stride, padding, dilation, False, [0] * count, groups)
+        found = gb.convolution(grad, weight.conj(), None, stride, padding, dilation, False, [0] * count, groups)
+        return _cut(found, shape)
     least = [
         (grad.shape[2 + k] - 1) * stride[k] - 2 * padding[k] + dilation[k] * (weight.shape[2 + k] - 1) + 1
         for k in range(count)
@@ -61,12 +62,18 @@ def convolution_weight_back(
 
 def _correlated(wide: Tensor, kernel: Tensor, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Tensor:
     """What each kernel element saw: channels take the place of samples, strides that of dilations."""
-    count = len(shape) - 2
+    none = [0] * (len(shape) - 2)
     found = gb.convolution(
-        wide.transpose(0, 1), kernel.transpose(0, 1), None, dilation, padding, stride, False, [0] * count, 1
+        wide.transpose(0, 1), kernel.transpose(0, 1), None, dilation, padding, stride, False, none, 1
     ).transpose(0, 1)
-    for dim in range(count):
-        found = found.narrow(2 + dim, 0, shape[2 + dim])
+    return _cut(found, shape)
+
+
+def _cut(found: Tensor, shape: Sizes) -> Tensor:
+    """What lies within `shape`; strides that do not divide, and output padding, leave more behind it."""
+    for dim in range(2, len(shape)):
+        if found.shape[dim] != shape[dim]:
+            found = found.narrow(dim, 0, shape[dim])
     return found
 
 

@@ -105,7 +105,7 @@ def multi_margin_back(
     grad: Tensor, self: Tensor, target: Tensor, p: float, margin: float, weight: Tensor | None, reduction: int
 ) -> Tensor:
     """For each class but the target's the slope of its margin, and minus their sum at the target's."""
-    rows = self.reshape((-1, self.shape[-1]))
+    rows = self.reshape((-1, self.shape[-1] if self.ndim else 1))
     places = target.reshape((-1, 1))
     distance = margin - rows.gather(1, places) + rows
     slope = (distance > 0).to(rows.dtype) if p == 1 else distance.clamp_min(0) * 2
@@ -120,7 +120,8 @@ def multi_margin_back(
 
 def multilabel_margin_back(grad: Tensor, self: Tensor, target: Tensor, is_target: Tensor, reduction: int) -> Tensor:
     """For each pair of a target and another class that are less than 1 apart: -1 and 1, divided by the classes."""
-    rows, labels = self.reshape((-1, self.shape[-1])), target.reshape((-1, self.shape[-1]))
+    classes = self.shape[-1] if self.ndim else 1
+    rows, labels = self.reshape((-1, classes)), target.reshape((-1, classes))
     valid = ((labels < 0).to(gb.int64).cumsum(1) == 0).unsqueeze(2)
     places = labels.clamp_min(0)
     close = 1 - rows.gather(1, places).unsqueeze(2) + rows.unsqueeze(1) > 0

@@ -1,0 +1,43 @@
+"""Gradients at the edges of what arguments may be: golden literals, the same in PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gaugeblock as gb
+import pytest
+
+GRADIENTS: dict[str, tuple[str, Any]] = {
+    "output padding beyond the stride": (
+        "F.conv_transpose1d(x.view(1, 1, 3), w, stride=2, output_padding=3, dilation=4)", [3.0, 3.0, 3.0],
+    ),
+    "margins of one class": ("F.multi_margin_loss(x[0], m.tensor(0))", [0.0, 0.0, 0.0]),
+    "margins of one label": ("F.multilabel_margin_loss(x[0], m.tensor(0))", [0.0, 0.0, 0.0]),
+}  # fmt: skip
+
+
+def space(module: Any) -> dict[str, Any]:
+    return {"m": module, "F": module.nn.functional, "w": module.tensor([[[1.0, 2.0]]])}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+@pytest.mark.parametrize("library", ["gaugeblock", "torch"])
+def test_gradients_at_the_edges(name: str, library: str) -> None:
+    module = gb if library == "gaugeblock" else pytest.importorskip("torch")
+    text, expected = GRADIENTS[name]
+    x = module.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    eval(text, {**space(module), "x": x}).sum().backward()
+    assert x.grad.tolist() == expected
+
+
+@pytest.mark.parametrize("library", ["gaugeblock", "torch"])
+def test_the_last_of_equal_places_has_the_tangent_in_unpooling(library: str) -> None:
+    module = gb if library == "gaugeblock" else pytest.importorskip("torch")
+    forward = module.autograd.forward_ad
+    places = module.tensor([[[[1, 1]]]])
+    with forward.dual_level():
+        dual = forward.make_dual(module.tensor([[[[1.0, 2.0]]]]), module.tensor([[[[5.0, 7.0]]]]))
+        result = module.nn.functional.max_unpool2d(dual, places, (1, 2), output_size=(1, 3))
+        value, tangent = forward.unpack_dual(result)
+    assert value.tolist() == [[[[0.0, 2.0, 0.0]]]]
+    assert tangent.tolist() == [[[[0.0, 7.0, 0.0]]]]
