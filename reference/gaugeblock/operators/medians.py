@@ -26,15 +26,22 @@ def _check(operator: str, self: Tensor) -> None:
 
 
 def _middle(array: Array, ignore_nan: bool) -> Array:
-    """Index of the median along the last axis, which has at least one element."""
-    order = order_along(array, -1, False)
+    """Index of the median along the last axis, which has at least one element; equal ones count in their order."""
     size = array.shape[-1]
-    missing = np.isnan(sortable(array)).sum(-1) if array.dtype.kind not in "iub" else np.zeros(array.shape[:-1], int)
-    if ignore_nan:
+    keys = sortable(array)
+    nan = np.isnan(keys) if array.dtype.kind not in "iub" else np.zeros((1,) * array.ndim, np.bool_)
+    missing = nan.sum(-1)
+    if ignore_nan and missing.any():
         place = np.maximum(size - missing - 1, 0) // 2
-    else:
-        place = np.where(missing > 0, size - missing, (size - 1) // 2)
-    return np.take_along_axis(order, np.asarray(place)[..., None], -1)[..., 0]
+        return np.take_along_axis(order_along(array, -1, False), np.asarray(place)[..., None], -1)[..., 0]
+    half = (size - 1) // 2
+    value = np.partition(keys, half, -1)[..., half : half + 1]
+    equal = keys == value
+    if (equal.sum(-1) > 1).any():
+        before = half - (keys < value).sum(-1, keepdims=True)
+        equal &= equal.cumsum(-1) == before + 1
+    middle: Array = np.where(missing > 0, nan.argmax(-1), equal.argmax(-1))
+    return middle
 
 
 def _median_all(operator: str, self: Tensor, ignore_nan: bool) -> Tensor:
