@@ -10,8 +10,11 @@ import numpy as np
 from hypothesis import strategies as hs
 
 from ..backend import Array, Unsupported
+from ..budget import QUICK
 from ..forall import forall
 from ..gradcheck import GradcheckError, gradcheck, gradgradcheck
+from ..gradcheck.operators import FIRST, WANTED, check_operator
+from ..gradcheck.rows import differentiable
 from ..requirement import requirement
 from ..session import Handle, Session
 from ..strategies import WRITABLE
@@ -143,6 +146,15 @@ def test_first_derivatives_of_all(s: Session) -> None:
 @requirement("autograd/second-gradients-agree-with-finite-differences")
 @forall(weight=0.5, which=hs.integers(0, len(OPERATORS) - 1), seed=hs.integers(0, 99999))
 def test_second_derivatives(s: Session, which: int, seed: int) -> None:
+    _check_second(s, which, seed)
+
+
+@requirement("autograd/second-gradients-agree-with-finite-differences", slow=True)
+def test_second_derivatives_of_all(s: Session) -> None:
+    s.table(range(len(OPERATORS)), lambda s, which: _check_second(s, which, which))
+
+
+def _check_second(s: Session, which: int, seed: int) -> None:
     operator = OPERATORS[which][0]
 
     def second(*given: Any, **options: Any) -> bool:
@@ -155,3 +167,19 @@ def test_second_derivatives(s: Session, which: int, seed: int) -> None:
 
     if operator not in ONCE:
         _check(s, which, seed, second, fast_mode=True)
+
+
+@requirement("autograd/declared-derivatives-are-there", slow=True)
+def test_derivatives_of_all_rows(s: Session) -> None:
+    """One real call of each row, and with more effort several, complex ones too."""
+    wanted = {"float64": 1} if s.budget.examples <= QUICK.examples else WANTED
+    threads = s.backend.call("get_num_threads") if "threads" in s.capabilities else 0
+    try:
+        for operator in s.in_order(differentiable()):
+            try:
+                check_operator(s, operator, FIRST, True, wanted)
+            except Unsupported:
+                continue
+    finally:
+        if threads:
+            s.backend.call("set_num_threads", threads)

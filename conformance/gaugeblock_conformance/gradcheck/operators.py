@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,16 @@ from .trials import DTYPES, Trial, trials
 
 FIRST, SECOND, FORWARD = "first_order", "second_order", "forward_mode"
 ORDERS = (FIRST, SECOND, FORWARD)
-_WANTED = {"float64": 3, "complex128": 2}
+WANTED = {"float64": 3, "complex128": 2}
 # Jacobians with more entries are checked by projections.
 _ENTRIES = 800
 
 
-def check_operator(session: Session, operator: str, order: str, fast: bool) -> None:
-    """Check the derivatives of ``order`` of an operator, and note examples and figures in the session's outcome.
+def check_operator(
+    session: Session, operator: str, order: str, fast: bool, wanted: Mapping[str, int] = WANTED
+) -> None:
+    """Check the derivatives of ``order`` of an operator, ``wanted`` calls of each dtype, and note examples and figures
+    in the session's outcome.
 
     Raises:
         ConformanceError: a derivative is wrong, missing, or cannot be computed.
@@ -47,7 +50,7 @@ def check_operator(session: Session, operator: str, order: str, fast: bool) -> N
         backend.call("set_num_threads", 1)
     reasons: list[str] = []
     tally = Tally()
-    for trial in _all_trials(operator, session.seed):
+    for trial in _all_trials(operator, session.seed, wanted):
         if session.trace_sink is not None:
             session.trace_sink(snippet(session.dialect, trial, order, fast, None))
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -115,10 +118,10 @@ def _results(backend: Backend, trial: Trial, function: Any, leaves: list[Any]) -
     return [r for r in (result if isinstance(result, list | tuple) else [result]) if isinstance(r, kind)]
 
 
-def _all_trials(operator: str, seed: int) -> Iterator[Trial]:
+def _all_trials(operator: str, seed: int, wanted: Mapping[str, int]) -> Iterator[Trial]:
     for dtype in DTYPES:
-        if dtype in operators.load()[operator].dtypes:
-            yield from trials(operator, dtype, seed, _WANTED[dtype])
+        if dtype in operators.load()[operator].dtypes and wanted.get(dtype, 0):
+            yield from trials(operator, dtype, seed, wanted[dtype])
 
 
 def _failure(session: Session, trial: Trial, order: str, fast: bool, error: Exception) -> ConformanceError:
@@ -143,7 +146,7 @@ def assert_derivative(
     Raises:
         AssertionError: a derivative is wrong.
     """
-    trial = trials(operator, dtype, seed, _WANTED[dtype])[place]
+    trial = trials(operator, dtype, seed, WANTED[dtype])[place]
     try:
         run_trial(backend, trial, order, fast, Tally())
     except GradcheckError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,31 +16,22 @@ from ..case import TensorCase
 from ..iteration.samples import choices
 from ..oracles.promotion import FLOAT, KIND, result_type
 from ..strategies.code import Digits
-from ..strategies.matrices import MATRICES, matrix
 from ..strategies.shapes import Sizes, small_sizes, threshold
-from ..strategies.tensors import LAYOUTS, WRITABLE, lay_out
-from ..values import FLOATS, poison
+from ..strategies.tensors import LAYOUTS, WRITABLE, lay_apart, lay_out
+from ..values import FLOATS
 from .calls import OperatorCall, schema_arguments
+from .elements import HELD, holding, with_elements
 
 CODE_LENGTH = 200
+# What a byte behind the code asks for: operands that lie apart in memory, and arguments that differ from their default.
+APART, GIVEN = 1, 2
 _SEEDS = 2**20
 _LETTERS = (2, 3, 1, 4, 5, 0)
+_SEVERAL = (3, 2, 4, 5)
 # What the elements of an operand are where its fact does not say: everything, unless sums of them are judged.
 _KINDS = {"reduction": "finite", "scan": "small", "linalg": "finite", "pointwise": "hard", "network": "small"}
 # Flags that no value depends on.
 _LEFT_OUT = frozenset("non_blocking copy sparse_grad implicit assume_unique pin_memory sorted".split())
-# Kinds that are a function of where an element stands.
-PATTERNS: dict[str, Callable[[Array], Array]] = {
-    "counts": lambda k: k % 4,
-    "chance": lambda k: k % 5 / 4,
-    "signs": lambda k: k % 2 * 2 - 1,
-    "labels": lambda k: k % 4 - 1,
-    "rising": lambda k: np.cumsum((k - k[:1]) % 3),
-    "around": lambda k: (k % 9 - 4) * 0.375,
-    "spaced": lambda k: np.cumsum(k % 3 + 1),
-}
-# Kinds that are made element by element.
-_HELD = ("distinct", "sorted", *PATTERNS, *MATRICES)
 _NO_TENSOR_TYPES = ("Layout", "Device", "MemoryFormat", "Generator")
 
 
@@ -81,6 +72,9 @@ def draw(
 ) -> OperatorCall:
     """The call that ``code`` stands for; zeros give the simplest.
 
+    A byte behind the first ``CODE_LENGTH`` asks for more: with ``APART`` no operand of two elements and more is
+    contiguous, and no dim is drawn with fewer, with ``GIVEN`` no argument is left out and none that is drawn from a few
+    has its default.
     ``least`` is the smallest number of dims that * may stand for; ``dtype`` fixes the dtype of the operands;
     ``writable`` gives the first tensor a layout without overlaps, and sizes that no other operand enlarges (always so
     for rows that only exist in place).
@@ -88,8 +82,8 @@ def draw(
     writable = writable or operator.partition(".")[0].endswith("_")
     for empty in (True, False):
         try:
-            made = _Drawing(operator, Digits(code), dtype, writable, empty, least).call()
-            return replace(made, choice=int.from_bytes(code[-3:], "big"))
+            made = _Drawing(operator, code, dtype, writable, empty, least).call()
+            return replace(made, choice=int.from_bytes(code[:CODE_LENGTH][-3:], "big"))
         except _Impossible:
             continue
     raise LookupError(f"{operator}: its samples leave no call")
@@ -97,9 +91,12 @@ def draw(
 
 class _Drawing:
     def __init__(
-        self, operator: str, digits: Digits, dtype: str | None, writable: bool, empty: bool, least: int
+        self, operator: str, code: bytes, dtype: str | None, writable: bool, empty: bool, least: int
     ) -> None:
         row = operators.load()[operator]
+        digits = Digits(code[:CODE_LENGTH])
+        asked = code[CODE_LENGTH] if len(code) > CODE_LENGTH else 0
+        self.apart, self.given = bool(asked & APART), bool(asked & GIVEN)
         self.least = least
         self.row, self.digits, self.writable, self.empty = row, digits, writable, empty
         self.facts = _facts(operator)
@@ -107,7 +104,7 @@ class _Drawing:
         self.drawn: set[str] = set()
         self.letters: dict[str, int] = {}
         self.star: Sizes | None = None
-        self.wide = digits.below(10) == 9
+        self.wide = digits.below(10) == 9 and not self.apart
         self.seed = digits.below(_SEEDS)
         names = tuple(sorted(row.dtypes, key=lambda name: (name not in FLOATS, name)))
         self.dtype = dtype or digits.pick(names)
@@ -150,7 +147,7 @@ class _Drawing:
             if isinstance(fact, NumberFact) or (fact is None and argument.default is not None):
                 return None
             tensor = fact if isinstance(fact, TensorFact) else self._default_tensor()
-            if (argument.default is not None or argument.optional) and not tensor.given and self.digits.below(3) == 2:
+            if (argument.default is not None or argument.optional) and not tensor.given and self._left_out():
                 return None
             if argument.is_list:
                 return self._list(argument, tensor)
@@ -185,13 +182,20 @@ class _Drawing:
             return None
         rule = _rule(argument)
         if rule:
-            if argument.optional and self.digits.below(3) == 2:
+            if argument.optional and self._left_out():
                 return None
             return self._dim() if rule == "dim" else self._dims(argument)
+        if argument.base_type == "bool" and self.given:
+            return argument.default != "True"
         if argument.base_type == "bool":
             return None if self.digits.below(2) == 0 and argument.default is not None else self.digits.below(2) == 1
         options = choices(argument, self.dtype)
+        if options is not None and self.given and argument.default is not None and len(options) > 1:
+            return self.digits.pick([value for value in options if value != argument.default_value])
         return None if options is None else self.digits.pick(options)
+
+    def _left_out(self) -> bool:
+        return self.digits.below(3) == 2 and not self.given
 
     def _asked(self, argument: Argument) -> DType | None:
         """A dtype to convert to, of no lower kind than the operands."""
@@ -206,7 +210,7 @@ class _Drawing:
 
     def _number(self, argument: Argument, fact: NumberFact) -> Any:
         if fact.rule:
-            if argument.optional and fact.rule != "given_dim" and self.digits.below(3) == 2:
+            if argument.optional and fact.rule != "given_dim" and self._left_out():
                 return None
             if fact.rule == "size":
                 return tuple(small_sizes(self.digits, 0, 3, self.empty))
@@ -269,43 +273,28 @@ class _Drawing:
         if other is not None and dims:
             dims = (*dims[: other[0]], other[1], *dims[other[0] + 1 :])
         first = not any(_flat(value) for value in self.arguments.values())
-        strict = self._to_be_written or fact.kind in _HELD
+        strict = self._to_be_written or fact.kind in HELD
         layout = self.digits.pick(WRITABLE if strict else LAYOUTS)
         own = self._own_dtypes(name)
         dtype = self.digits.pick(own) if own else self._operand_dtype(first)
         if first and len(own) > 1:
             self.dtype = dtype
-        kind = "finite" if fact.kind in _HELD else fact.kind or _KINDS.get(self.row.family, "hard")
+        kind = "finite" if fact.kind in HELD else fact.kind or _KINDS.get(self.row.family, "hard")
         if self.row.family == "pointwise" and KIND[dtype] < FLOAT:
             # Division by zero, and of the smallest integer by -1, are matters of the chapter on dtypes.
             kind = "positive"
         seed = self.seed + len(self.arguments) + 7 * place if self.seed else 0
-        made = lay_out(dtype, dims, layout, kind if fact.index is None else "small", seed, self.digits)
+        kind = kind if fact.index is None else "small"
+        made = (lay_apart if self.apart else lay_out)(dtype, dims, layout, kind, seed, self.digits)
         if fact.index is not None:
-            return self._holding(made, self._places(fact, dims))
-        if fact.kind == "sorted":
-            return self._holding(made, np.sort(made.array, axis=-1) if dims else made.array)
-        if fact.kind in PATTERNS:
-            numbers = PATTERNS[fact.kind](np.arange(made.numel) * 7 + seed % 4)
-            return self._holding(made, numbers.reshape(dims).astype(made.array.dtype))
-        if fact.kind in MATRICES:
-            return self._holding(made, matrix(fact.kind, made.array.dtype, dims, seed))
-        if fact.kind == "distinct":
-            order = np.random.default_rng(self.seed).permutation(made.numel) if self.seed else np.arange(made.numel)
-            return self._holding(made, order.reshape(dims).astype(made.array.dtype))
-        return made
+            return holding(made, self._places(fact, dims))
+        return with_elements(made, fact.kind, seed, self.seed)
 
     def _operand_dtype(self, first: bool) -> str:
         if first or not self.mixed:
             return self.dtype
         other = self.digits.pick(self.names)
         return other if result_type([self.dtype, other]) in self.row.dtypes else self.dtype
-
-    def _holding(self, case: TensorCase, elements: Array) -> TensorCase:
-        """``case`` with these elements, poison around them."""
-        contents = np.full(case.storage, poison(case.dtype))
-        case.view_of(contents)[...] = elements
-        return replace(case, literal=tuple(contents.tolist()))
 
     def _places(self, fact: TensorFact, dims: Sizes) -> Array:
         """Numbers of places: along a dim of the first tensor, or in it flattened."""
@@ -333,10 +322,12 @@ class _Drawing:
             return self._free(fact)
         base = self.arguments[fact.of]
         sizes: list[int] = list(_flat(base)[0].sizes)
-        if fact.relation == "to":
+        if fact.relation == "to" and not self.apart:
             drop = self.digits.below(len(sizes) + 1) if self.digits.below(2) else 0
             kept = [1 if self.digits.below(3) == 1 else n for n in sizes]
             return tuple(kept[drop:])
+        if fact.relation == "to":
+            return tuple(sizes)
         axis = None
         if fact.dim and sizes:
             dim = self.arguments.get(fact.dim)
@@ -346,7 +337,7 @@ class _Drawing:
         if fact.relation == "within":
             for k, n in enumerate(sizes):
                 if k != axis or fact.kind == "distinct":
-                    sizes[k] = n - self.digits.below(min(n, 2) + 1) if n else 0
+                    sizes[k] = n - self.digits.below(min(n, 1 if self.apart else 2) + 1) if n else 0
                 else:
                     sizes[k] = self._fresh() if n else 0
         elif axis is not None:
@@ -360,6 +351,8 @@ class _Drawing:
                 if self.star is None:
                     most = 3 if len(fact.dims) == 1 else 2
                     self.star = small_sizes(self.digits, min(self.least, most), most, self.empty)
+                    if self.apart:
+                        self.star = tuple(self._fresh() for _ in range(2 + self.digits.below(most - 1)))
                     if self.wide and fact.dims == ("*",):
                         self.star = (threshold(self.digits, False),)
                 dims += self.star
@@ -371,6 +364,7 @@ class _Drawing:
                     most = int(np.prod(self._first.sizes)) if not fact.index else self._size_along(fact.index)
                 size = self._letter(word[0], most)
                 single = word.endswith("~") and size and self.digits.below(3) == 2 and not self._to_be_written
+                single = single and not self.apart
                 dims.append(1 if single else size)
         return tuple(dims)
 
@@ -381,6 +375,8 @@ class _Drawing:
         return self.letters[letter]
 
     def _fresh(self) -> int:
+        if self.apart:
+            return self.digits.pick(_SEVERAL)
         return self.digits.pick(_LETTERS if self.empty else _LETTERS[:-1])
 
 

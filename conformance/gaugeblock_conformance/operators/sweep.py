@@ -10,29 +10,33 @@ import numpy as np
 from ..failure import ConformanceError
 from ..session import Session
 from .calls import OperatorCall
+from .drawing import APART, CODE_LENGTH, GIVEN
 
 Make = Callable[[str, bytes], OperatorCall | None]
 Body = Callable[[Session, OperatorCall], None]
 
 _SHRINKS = 150
 _FEW = 3
+# What the first codes of an operator ask for; those behind them ask for anything.
+_ASKED = (APART, APART | GIVEN, GIVEN)
+_TRIES = 4
 
 
 def sweep(
-    s: Session, names: Iterable[str], make: Make, body: Body, weight: float = 0.1, length: int = 200
+    s: Session, names: Iterable[str], make: Make, body: Body, weight: float = 0.1
 ) -> None:
-    """Run ``body`` on ``make(name, code)`` for every operator of ``names`` and some codes of ``length`` bytes.
+    """Run ``body`` on ``make(name, code)`` for every operator of ``names`` and some codes.
 
-    The first code of an operator, if there are more than a few, is all zeros; ``make`` may give None for a code that
-    stands for no call. An operator that the backend does not offer is noted and left at its first example. The first
+    The first codes ask for operands that lie apart, for arguments beside their default, and for both; with more than a
+    few there is also one of zeros. ``make`` may give None for a code that stands for no call: the next is taken, a few
+    times. An operator that the backend does not offer is noted and left at its first example. The first
     failure is made simpler, byte by byte, and raised.
     """
     count = max(2, round(s.budget.examples * weight))
     for name in s.in_order(names):
         random = np.random.default_rng((s.seed, zlib.crc32(f"{body.__name__}/{name}".encode())))
         for k in range(count):
-            code = bytes(length) if k == 0 and count > _FEW else random.bytes(length)
-            call = make(name, code)
+            code, call = _made(name, k if count <= _FEW else k - 1, make, random)
             if call is None:
                 continue
             before = s.outcome.examples
@@ -42,6 +46,20 @@ def sweep(
                 raise _simplest(s, name, code, make, body, error) from None
             if s.outcome.examples == before:
                 break
+
+
+def _made(name: str, k: int, make: Make, random: np.random.Generator) -> tuple[bytes, OperatorCall | None]:
+    """The ``k``-th code and its call; zeros before the first."""
+    if k < 0:
+        return bytes(CODE_LENGTH), make(name, bytes(CODE_LENGTH))
+    code, call = b"", None
+    for _ in range(_TRIES):
+        asked = _ASKED[k] if k < len(_ASKED) else int(random.integers(0, 4))
+        code = random.bytes(CODE_LENGTH) + bytes([asked])
+        call = make(name, code)
+        if call is not None:
+            break
+    return code, call
 
 
 def _example(s: Session, body: Body, call: OperatorCall) -> None:

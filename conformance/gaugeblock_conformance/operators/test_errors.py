@@ -8,7 +8,12 @@ from gaugeblock_spec import operators
 
 from ..requirement import requirement
 from ..session import Session
+from .calls import OperatorCall
+from .drawing import draw
 from .example import Example
+from .spoiling import spoiled
+from .sweep import sweep
+from .test_forms import rows_with, version, writers
 
 # A class of PyTorch's own, derived from RuntimeError.
 _SINGULAR = "LinAlgError"
@@ -74,6 +79,48 @@ def test_sizes_in_messages(s: Session) -> None:
     ):
         for size in sizes:
             s.expect_raises(RuntimeError, operator, *args, match=rf"(?<!\d){size}(?!\d)")
+
+
+@requirement("iteration/checks-come-before-writes", needs=("inplace",), slow=True)
+def test_pointwise_writes_with_one_bad_argument(s: Session) -> None:
+    rows = operators.load()
+    sweep(s, [name for name in _writing() if rows[name].family == "pointwise"], _written, _refused, weight=0.03)
+
+
+@requirement("operators/refused-calls-change-nothing", needs=("inplace",), slow=True)
+def test_writes_with_one_bad_argument(s: Session) -> None:
+    rows = operators.load()
+    sweep(s, [name for name in _writing() if rows[name].family != "pointwise"], _written, _refused, weight=0.03)
+
+
+@requirement("operators/refused-calls-change-nothing", needs=("inplace", "index.set"))
+def test_indexed_writes_with_a_bad_place(s: Session) -> None:
+    x, source = s.tensor([1.0, 2.0, 3.0]), s.tensor([4.0, 5.0])
+    far = s.tensor([0, 3], "int64")
+    for operator, args in (
+        ("index_put_", ([far], source)), ("index_put_", ([far], source, True)), ("__setitem__", (far, source)),
+        ("__setitem__", (s.tensor([True, False], "bool"), 5.0)), ("__setitem__", (slice(0, 2), s.tensor([1.0] * 3))),
+    ):  # fmt: skip
+        s.expect_raises((RuntimeError, IndexError), operator, x, *args)
+        s.expect_values(x, [1.0, 2.0, 3.0])
+
+
+def _writing() -> list[str]:
+    return [name for name in (*rows_with("inplace"), *writers()) if operators.load()[name].family != "random"]
+
+
+def _written(operator: str, code: bytes) -> OperatorCall:
+    return draw(operator, code, writable=True)
+
+
+def _refused(s: Session, call: OperatorCall) -> None:
+    """Calls with one bad argument; the session watches what those that are refused leave of every tensor."""
+    for bad in spoiled(call):
+        positional, keywords = bad.bind(s.build)
+        before = version(s, positional[0])
+        _, error = s.attempt(call.row.inplace_name or call.operator, *positional, **keywords)
+        if error is not None and "version" in s.capabilities:
+            s.expect_version(positional[0], before)
 
 
 @requirement("operators/refused-calls-change-nothing", needs=("out", "strided"))

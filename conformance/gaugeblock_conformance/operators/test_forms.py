@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
 from gaugeblock_spec import operators
 from gaugeblock_spec.schema import parse
 
+from ..aliasing import changes_metadata
 from ..case import TensorCase, default_strides, extent
 from ..oracles.moves import Undefined
 from ..oracles.pointwise import operators_with_oracle
@@ -39,6 +41,8 @@ _IN_STEPS = ("addbmm",)
 # that takes it for contiguous ruins memory that is not the test's.
 _STRAY = ("matmul", "tril", "triu", "fft_fftfreq", "fft_rfftfreq", "narrow_copy", "linalg_lu", "lu_unpack",
           "linalg_matmul")  # fmt: skip
+# The matter of ``operators/kron-counts-its-out``.
+_COUNTED_ELSEWHERE = ("kron",)
 _ROOM = 64
 
 
@@ -69,10 +73,21 @@ def _fits(s: Session, x: Handle, y: Handle) -> bool:
     )
 
 
-def _bits(s: Session, y: Handle, like: Handle) -> None:
+def _bits(s: Session, y: Handle, like: Handle, signed_zero: bool = True) -> None:
     """Expect the bits of ``like``."""
     if s.has_data:
-        s.expect_values(y, s.read(like).copy())
+        s.expect_values(y, s.read(like).copy(), signed_zero=signed_zero)
+
+
+def _expect_counted(s: Session, x: Handle, before: int) -> None:
+    """Expect a higher version than ``before``."""
+    if "version" in s.capabilities:
+        now = s.dialect.observe("version", x.name)
+        s.expect(version(s, x) > before, True, f"a version of {x.name} above {before}", f"{now} > {before}", [x])
+
+
+def version(s: Session, x: Handle) -> int:
+    return int(s.backend.version_of(x.raw)) if "version" in s.capabilities else 0  # type: ignore[attr-defined]
 
 
 @requirement("operators/forms-agree-bit-for-bit", slow=True)
@@ -97,7 +112,7 @@ def test_out_bits(s: Session) -> None:
         positional, keywords = call.bind(s.build)
         s.call(str(call.row.out_name), *positional, out=_out(outs), **keywords)
         for out, part in zip(outs, parts, strict=True):
-            _bits(s, out, part)
+            _bits(s, out, part, call.arguments.get("compute_uv") is not False)
 
     sweep(s, rows_with("out"), _packed, body, weight=0.03)
 
@@ -111,13 +126,41 @@ def test_inplace_metadata(s: Session) -> None:
         if y is None or not _fits(s, x, y):
             return
         before = _metadata(s, x)
-        version = s.backend.version_of(x.raw) if "version" in s.capabilities else 0  # type: ignore[attr-defined]
+        counted = version(s, x)
         s.expect_same(s.call(str(call.row.inplace_name), *positional, **keywords), x)
         _expect_metadata(s, x, before)
         if "version" in s.capabilities:
-            s.expect_version(x, version + 1)
+            s.expect_version(x, counted + 1)
 
     sweep(s, [name for name in rows_with("inplace") if name not in _IDLE], _written, body, weight=0.03)
+
+
+@requirement("operators/inplace-form-returns-its-own-tensor", slow=True)
+def test_writers(s: Session) -> None:
+    """Operators that exist in place only, and draws."""
+
+    def body(s: Session, call: OperatorCall) -> None:
+        positional, keywords = call.bind(s.build)
+        x = positional[0]
+        before, counted = _metadata(s, x), version(s, x)
+        y, error = s.attempt(call.row.inplace_name or call.operator, *positional, **keywords)
+        if error is None:
+            s.expect_same(y, x)
+            _expect_metadata(s, x, before)
+            _expect_counted(s, x, counted)
+
+    sweep(s, writers(), _written, body, weight=0.03)
+
+
+@cache
+def writers() -> tuple[str, ...]:
+    found = []
+    for name in swept():
+        row = operators.load()[name]
+        written = row.base_name.endswith("_") or (row.family in _LOOSE and row.inplace is not None)
+        if written and not changes_metadata(name):
+            found.append(name)
+    return tuple(found)
 
 
 def _metadata(s: Session, x: Handle) -> tuple[Any, ...]:
@@ -158,12 +201,14 @@ def _into_gaps(s: Session, call: OperatorCall) -> None:
         single = call.row.family == "shape" and all(np.prod(s.observe("shape", part)) == 1 for part in parts)
         # Joining into one element with strides is the matter of ``operators/cat-writes-any-out``.
         outs = [s.build(_blank(s, part, 0 if single else 1 + call.choice % 3)) for part in parts]
-        before = [_metadata(s, out) for out in outs]
+        before = [(_metadata(s, out), version(s, out)) for out in outs]
         positional, keywords = call.bind(s.build)
         result = s.call(str(call.row.out_name), *positional, out=_out(outs), **keywords)
         for got, out, kept in zip(result if len(outs) > 1 else [result], outs, before, strict=True):
             s.expect_same(got, out)
-            _expect_metadata(s, out, kept)
+            _expect_metadata(s, out, kept[0])
+            if call.operator not in _COUNTED_ELSEWHERE:
+                _expect_counted(s, out, kept[1])
         if call.row.family != "pointwise":
             with suppress(Undefined):
                 judge(s, call, result)
@@ -172,6 +217,13 @@ def _into_gaps(s: Session, call: OperatorCall) -> None:
 @requirement("operators/out-form-returns-its-out", slow=True)
 def test_out_with_gaps(s: Session) -> None:
     sweep(s, [name for name in rows_with("out") if name not in _STRAY], draw, _into_gaps, weight=0.04)
+
+
+@requirement("operators/kron-counts-its-out")
+def test_version_of_a_kronecker_product(s: Session) -> None:
+    out = s.tensor([[0.0, 0.0]])
+    s.call("kron.out", s.tensor([[1.0]]), s.tensor([[1.0, 2.0]]), out=out)
+    _expect_counted(s, out, 0)
 
 
 @requirement("operators/out-form-writes-out-alone")

@@ -31,7 +31,9 @@ _NOT_ON_META = frozenset(
 )
 
 # Their results have the strides of the inputs or row-major ones (erratum S-33).
-_FREE_STRIDES = frozenset("log_sigmoid floor_divide pow.Scalar linalg_eig linalg_svd svd nonzero_static".split())
+_FREE_STRIDES = frozenset(
+    "log_sigmoid floor_divide pow.Scalar float_power.Scalar linalg_eig linalg_svd svd nonzero_static".split()
+)
 
 
 def _on_meta(s: Session, case: TensorCase) -> Handle:

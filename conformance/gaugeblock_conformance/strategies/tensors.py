@@ -128,3 +128,16 @@ def lay_out(dtype: str, dims: Sizes, layout: str, kind: str, seed: int, digits: 
     tail = 0 if alone else digits.below(4)
     reach = extent(dims, tuple(strides))
     return TensorCase(dtype, dims, tuple(strides), offset, offset + reach + tail, kind, seed)
+
+
+def lay_apart(dtype: str, dims: Sizes, layout: str, kind: str, seed: int, digits: Digits) -> TensorCase:
+    """The tensor of ``dims`` with the last ones outermost, or gaps, or both: contiguous under no reading of its memory,
+    if it has more than one element. ``layout`` is that of :func:`lay_out`, and counts for none."""
+    turned = len([n for n in dims if n > 1]) > 1 and digits.below(3) != 2
+    step = 1 + (not turned or digits.below(2))
+    strides = [0] * len(dims)
+    for k in range(len(dims)) if turned else reversed(range(len(dims))):
+        strides[k] = step
+        step *= max(dims[k], 1)
+    offset, reach = digits.below(3), extent(dims, tuple(strides))
+    return TensorCase(dtype, dims, tuple(strides), offset, offset + reach + digits.below(3), kind, seed)

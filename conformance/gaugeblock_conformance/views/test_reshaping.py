@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -201,3 +202,33 @@ def test_reshape_of_a_transposed_matrix(s: Session) -> None:
     if "storage" in s.capabilities:
         s.expect_fresh(y, x)
         s.expect_shares(s.call("reshape", x, (3, 2)), x)
+
+
+# Operators that find nothing to do for a matrix, and further arguments.
+_IDLE: list[tuple[str, tuple[Any, ...]]] = [
+    ("ravel", ()), ("atleast_1d", ()), ("atleast_2d", ()), ("atleast_3d", ()), ("resolve_conj", ()), ("H", ()),
+    ("mH", ()), ("unsafe_chunk", (2,)), ("unsafe_split.Tensor", (1,)),
+]  # fmt: skip
+
+
+@requirement("views/nothing-to-do-copies-nothing", needs=("storage",))
+@forall(case=tensors(("float32", "int64", "complex64"), sizes=(2, 3)), row=st.integers(0, len(_IDLE) - 1))
+def test_operators_with_nothing_to_do(s: Session, case: TensorCase, row: int) -> None:
+    operator, arguments = _IDLE[row]
+    x = s.build(case)
+    if operator == "ravel":
+        x = s.call("contiguous", x)
+    y = s.call(operator, x, *arguments)
+    for part in y if isinstance(y, list | tuple) else [y]:
+        s.expect_shares(part, x)
+
+
+@requirement("views/nothing-to-do-copies-nothing", needs=("storage",))
+def test_tensors_that_fit_already(s: Session) -> None:
+    for sizes in ((2, 3), (3,), ()):
+        x, other = s.tensor(np.zeros(sizes, np.float32)), s.tensor(np.zeros((4, *sizes), np.float32))
+        s.expect_shares(s.call("type_as", x, other), x)
+        s.expect_shares(s.call("atleast_1d", x), x)
+        first, second = s.parts(s.call("broadcast_tensors", [x, other]), 2)
+        s.expect_shares(first, x)
+        s.expect_shares(second, other)

@@ -164,6 +164,10 @@ def test_indexed_writes_count_once(s: Session) -> None:
     s.expect_version(x, 5)
     s.call("__setitem__", x, s.tensor([1, 0], "int64"), s.tensor([[1.0, 2.0], [3.0, 4.0]]))
     s.expect_version(x, 6)
+    s.call("index_put_", x, [s.tensor([1, 0], "int64")], s.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    s.expect_version(x, 7)
+    s.call("index_put_", x, [s.tensor([1, 1], "int64")], s.tensor([5.0, 6.0]), True)
+    s.expect_version(x, 8)
 
 
 @requirement("views/reads-do-not-bump-version", needs=("views", "inplace"))
