@@ -130,6 +130,23 @@ class HasPluggableAllocator(Protocol):
         """Install, for a ``with`` block, an allocator that keeps a log; it goes on logging what is returned later."""
 
 
+class DifferentiatesFunctions(Protocol):
+    """Capabilities ``autograd.vjp`` and ``autograd.jvp``: gradients belong to functions, and not to tensors.
+
+    A function takes tensors and gives a tuple of tensors; what it calls meanwhile goes through ``call``, with whatever
+    stands for tensors while the backend differentiates. Complex gradients follow the conjugate Wirtinger convention.
+    """
+
+    def for_gradients(self) -> Backend:
+        """The backend itself, or one over the same library that offers more than is judged by values."""
+
+    def vjp(self, function: Callable[..., Any], inputs: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
+        """The gradient by each input where ``seeds`` are the incoming gradients, one for each result."""
+
+    def jvp(self, function: Callable[..., Any], inputs: Sequence[Any], tangents: Sequence[Any]) -> Sequence[Any]:
+        """The tangent of each result, where ``tangents`` are those of the inputs."""
+
+
 class HandsOutFunctions(Protocol):
     """Optional, for benchmarks: what an operator costs without the adapter's own work.
 

@@ -33,6 +33,8 @@ CAPABILITY_MEMBERS = {
     "blob": "from_blob",
     "alloc.pluggable": "observed_allocator",
     "iter.introspect": "iteration_plan",
+    "autograd.vjp": "vjp",
+    "autograd.jvp": "jvp",
 }
 
 

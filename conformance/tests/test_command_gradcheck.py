@@ -63,6 +63,24 @@ def test_wrong_derivatives(run: Run, backend: str, broken: str) -> None:
     assert row["failure"]["example"]["call"].startswith("mul.Tensor(self=Tensor(float64")
 
 
+def test_gradients_of_functions(run: Run) -> None:
+    status, record = run("OfFunctions", "--op", "mul.Tensor", "sin", "stack", "linalg_slogdet", *ALL)
+    assert status == 0
+    for line in lines(record):
+        assert line.status == dict.fromkeys(ORDERS, "passed")
+        assert line.inputs >= 8
+
+
+def test_wrong_gradients_of_functions(run: Run) -> None:
+    status, record = run("OfFlippedFunctions", "--op", "mul.Tensor", *ALL)
+    assert status == 1
+    (line,) = lines(record)
+    assert line.status["first_order"] == "failed"
+    assert line.status["forward_mode"] == "skipped"
+    row = next(row for row in record["requirements"] if row["area"] == "first_order")
+    assert "by input 1" in row["failure"]["message"]
+
+
 def test_snippet_of_a_right_backend_holds(run: Run) -> None:
     _, record = run("Flipped", "--op", "mul.Tensor")
     snippet = record["requirements"][0]["failure"]["snippet"]

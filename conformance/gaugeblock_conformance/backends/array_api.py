@@ -7,9 +7,11 @@ nothing, so these capabilities are not listed. It names no classes of exceptions
 
 from __future__ import annotations
 
+import copy
 import importlib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, cast
 
@@ -40,18 +42,21 @@ class Refusal(RuntimeError, ValueError, TypeError, IndexError, OverflowError):
 class ArrayApiBackend:
     """A backend over ``namespace``. A subclass narrows or widens capabilities, tables and limits.
 
-    ``tables``: the later goes before the earlier; ``lacks``: operators of theirs that the library does not have.
+    ``tables``: the later goes before the earlier; ``lacks``: operators of theirs that the library does not have;
+    ``unjudged``: functions that are only differentiated, since nothing says how near their results are.
     ``clips_slices``: bounds of slices may lie outside. What the standard leaves open, and the library is judged by all
     the same: ``checks_indices``, indices outside; ``divides_by_zero``, divisions of integers by zero.
     """
 
     capabilities = CAPABILITIES
     tables: tuple[Mapping[str, Expression], ...] = (STANDARD,)
+    unjudged: Mapping[str, Expression] = {}
     lacks: frozenset[str] = frozenset()
     clips_slices = False
     checks_indices = False
     divides_by_zero = False
     has_data = True
+    traced = False
 
     def __init__(self, namespace: Any, name: str | None = None, setup: str | None = None) -> None:
         self.namespace = namespace
@@ -126,6 +131,22 @@ class ArrayApiBackend:
         """Computes what a lazy library has put off; None where there is nothing to wait for."""
         return None if type(self).finished is ArrayApiBackend.finished else self.finished
 
+    def for_gradients(self) -> ArrayApiBackend:
+        """The same library with the functions of ``unjudged``."""
+        other = copy.copy(self)
+        other.table = {**self.unjudged, **self.table}
+        other._functions = {}
+        return other
+
+    @contextmanager
+    def tracing(self) -> Iterator[None]:
+        """Calls within are recorded by the library: their values are not looked at, nor computed before the end."""
+        before, self.traced = self.traced, True
+        try:
+            yield
+        finally:
+            self.traced = before
+
     def finished(self, result: Any) -> Any:
         """What a call gave, as the suite may see it: scalars of NumPy's as arrays; a lazy library computes here."""
         if isinstance(result, tuple | list):
@@ -146,7 +167,8 @@ class ArrayApiBackend:
         if expression is None:
             raise Unsupported(operator)
         bound = expression.bind(args, kwargs)
-        limits.check(self, operator, bound, expression.kinds)
+        if not self.traced:
+            limits.check(self, operator, bound, expression.kinds)
         function = self._functions.get(operator)
         if function is None:
             function = self._functions[operator] = expression.function(self.namespace)

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..backend import Array, Unsupported
+from . import subnormals
 from .array_api import CAPABILITIES, ArrayApiBackend
+from .jax_table import UNJUDGED
 
 
 class JaxBackend(ArrayApiBackend):
     """The installed JAX.
 
     Arrays cannot be written to, gradients belong to functions and not to arrays, and random numbers to keys: so there
-    are neither in-place operators nor autograd nor generators. Slices are clipped, as documented.
+    are neither in-place operators nor generators, and of autograd there are derivatives of functions, which
+    ``gaugeblock gradcheck`` checks. Slices are clipped, and subnormal numbers count as zero, as documented.
 
     Raises:
         ValueError: a device other than ``"cpu"``.
     """
 
-    capabilities = CAPABILITIES | {"half"}
+    capabilities = CAPABILITIES | {"half", "autograd.vjp", "autograd.jvp"}
+    unjudged = UNJUDGED
     clips_slices = True
     checks_indices = True
 
@@ -34,6 +38,7 @@ class JaxBackend(ArrayApiBackend):
         jax.config.update("jax_enable_x64", True)
         setup = "import jax; jax.config.update('jax_enable_x64', True)\nimport jax.numpy as xp"
         super().__init__(importlib.import_module("jax.numpy"), "jax", setup)
+        self._jax = jax
         self._device_put = jax.device_put
         self._block_until_ready: Callable[[Any], object] = jax.block_until_ready
 
@@ -46,3 +51,20 @@ class JaxBackend(ArrayApiBackend):
         if requires_grad:
             raise Unsupported("requires_grad", "JAX differentiates functions, not what becomes of an array")
         return self._device_put(np.array(array))
+
+    def vjp(self, function: Callable[..., Any], inputs: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
+        """JAX takes the other convention for complex numbers: its gradients are the conjugates of the spec's."""
+        with self.tracing():
+            _, pulled = self._jax.vjp(function, *inputs)
+            return [gradient.conj() for gradient in pulled(tuple(seed.conj() for seed in seeds))]
+
+    def jvp(self, function: Callable[..., Any], inputs: Sequence[Any], tangents: Sequence[Any]) -> Sequence[Any]:
+        with self.tracing():
+            found: Sequence[Any] = self._jax.jvp(function, tuple(inputs), tuple(tangents))[1]
+            return found
+
+    def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = super()._run(operator, args, kwargs)
+        if not self.traced:
+            subnormals.check(self, operator, args, kwargs, result)
+        return result

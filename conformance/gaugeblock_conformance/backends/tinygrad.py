@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from math import prod
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ import numpy as np
 from ..backend import NUMPY_NAMES, Array, Unsupported, dtype_name
 from .array_api import ArrayApiBackend
 from .array_api_dialect import ArrayApiDialect
-from .tinygrad_table import TINYGRAD
+from .tinygrad_table import TINYGRAD, UNJUDGED
 
 _FACTORIES = frozenset({"zeros", "ones", "full", "empty.memory_format"})
 _MOST = 2**31
@@ -47,15 +48,16 @@ class TinygradBackend(ArrayApiBackend):
     """The installed tinygrad on ``device``, by default the one that it chooses itself.
 
     Tensors are computed lazily: each call of the suite is realized before it returns. bfloat16, which tinygrad emulates
-    on a CPU, is left out. Storages and strides cannot be seen, and no tensor asks for gradients (``backward`` finds
-    those of all that were computed with), so that the suite's autograd has no form here.
+    on a CPU, is left out. Storages and strides cannot be seen. No tensor asks for gradients, is a leaf or has a node:
+    ``gradient`` differentiates what was computed by any tensor, which is what ``gaugeblock gradcheck`` checks.
 
     Raises:
         RuntimeError: tinygrad has no such device here, or no compiler for it.
     """
 
-    capabilities = frozenset("core reduce bitwise index.adv matmul".split())
+    capabilities = frozenset("core reduce bitwise index.adv matmul autograd.vjp".split())
     tables = (TINYGRAD,)
+    unjudged = UNJUDGED
     lacks = frozenset({"__pow__"})
     clips_slices = True
     checks_indices = True
@@ -93,6 +95,8 @@ class TinygradBackend(ArrayApiBackend):
             raise Unsupported(operator, "tinygrad asks for memory when it is written")
         if operator == "__getitem__" and any(self.is_array(i) and self.dtype(i) == "bool" for i in _parts(args[1])):
             raise Unsupported(operator, "tinygrad has no masks as indices")
+        if operator.startswith("clamp") and any(type(bound) is float and bound != bound for bound in args[1:]):
+            raise Unsupported(operator, "tinygrad promises nothing for NaN as a bound")
         try:
             return super()._run(operator, args, kwargs)
         except (TypeError, IndexError) as error:
@@ -100,10 +104,18 @@ class TinygradBackend(ArrayApiBackend):
                 raise Unsupported(operator, str(error)) from None
             raise
 
+    def vjp(self, function: Callable[..., Any], inputs: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
+        with self.tracing():
+            terms = [
+                result.gradient(*inputs, gradient=seed)
+                for result, seed in zip(function(*inputs), seeds, strict=True)
+            ]  # fmt: skip
+        return [self.finished(sum(of_input[1:], of_input[0])) for of_input in zip(*terms, strict=True)]
+
     def to_numpy(self, tensor: Any) -> Array:
         return np.array(tensor.numpy())
 
     def finished(self, result: Any) -> Any:
         if isinstance(result, self.tensor_class):
-            return result.realize()
+            return result if self.traced else result.realize()
         return super().finished(result)

@@ -104,7 +104,7 @@ def test_nan_at_the_ends(s: Session) -> None:
             s.expect_values(s.call(operator, s.tensor(data, dtype)), _NAN, dtype=dtype)
 
     operators = ("max", "min", "amax", "amin", "median", "sum", "mean", "prod")
-    s.table([(o, d, n) for o in operators for d in FLOATING for n in (1, 17, 100)], body)
+    s.table([(o, d, n) for o in operators for d in FLOATING for n in (1, 17, 100, 4097)], body)
 
 
 _WHOLE = ("max", "min", "amax", "amin", "median")

@@ -19,6 +19,7 @@ from .comparing import Tally
 from .error import GradcheckError
 from .examples import EXAMPLES
 from .hints import hint_of
+from .recorded import recording
 from .second import check_second
 from .subject import Subject
 from .telling import snippet
@@ -26,6 +27,7 @@ from .trials import DTYPES, Trial, trials
 
 FIRST, SECOND, FORWARD = "first_order", "second_order", "forward_mode"
 ORDERS = (FIRST, SECOND, FORWARD)
+NEEDS = {FIRST: ("autograd",), SECOND: ("autograd", "autograd.double"), FORWARD: ("autograd", "autograd.fwd")}
 WANTED = {"float64": 3, "complex128": 2}
 # Jacobians with more entries are checked by projections.
 _ENTRIES = 800
@@ -41,7 +43,10 @@ def check_operator(
         ConformanceError: a derivative is wrong, missing, or cannot be computed.
         Unsupported: no call of the operator can be checked; says why.
     """
-    hint, outcome, backend = hint_of(operator), session.outcome, session.backend
+    hint, outcome, backend = hint_of(operator), session.outcome, recording(session.backend)
+    for name in NEEDS[order]:
+        if name not in backend.capabilities:
+            raise MissingCapability(name)
     if hint.skip:
         raise Unsupported(f"{operator}: {hint.skip}")
     if operator not in EXAMPLES and not drawable(operator):
@@ -57,10 +62,10 @@ def check_operator(
             warnings.simplefilter("ignore")
             try:
                 run_trial(backend, trial, order, fast, tally)
-            except _NotChecked as reason:
-                reasons.append(str(reason))
+            except (_NotChecked, Unsupported) as reason:
+                reasons.append(reason.reason if isinstance(reason, Unsupported) else str(reason))
                 continue
-            except (Unsupported, MissingCapability):
+            except MissingCapability:
                 raise
             except Exception as error:
                 raise _failure(session, trial, order, fast, error) from error
@@ -84,6 +89,7 @@ def run_trial(backend: Backend, trial: Trial, order: str, fast: bool, tally: Tal
     Raises:
         GradcheckError: a derivative is wrong, or there is none.
     """
+    backend = recording(backend)
     function, leaves = trial.function(backend)
     results = _results(backend, trial, function, leaves)
     floating = [r for r in results if backend.dtype(r) in DTYPES]

@@ -211,10 +211,9 @@ def test_masks_of_a_matrix(s: Session) -> None:
 def test_values_from_both_ends(s: Session) -> None:
     if not s.has_data:
         return
-    x = s.tensor([10, 20, 30, 40], "int64")
 
     def read(s: Session, values: list[int], want: list[int] | None) -> None:
-        index = s.tensor(values, "int64")
+        x, index = s.tensor([10, 20, 30, 40], "int64"), s.tensor(values, "int64")
         if want is None:
             s.expect_raises(IndexError, "__getitem__", x, index)
         else:
