@@ -177,6 +177,12 @@ def test_command_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["site", "--out", str(tmp_path / "site"), *arguments]) == 0
     assert (tmp_path / "site" / "spec" / "views.html").is_file() and (tmp_path / "site" / "benchmarks.html").is_file()
     assert read(board.parent).runs == []
+    (board / "bench.json").write_bytes(BENCH.read_bytes())
+    assert len(read(board.parent).benches) == 1
+
+
+def test_the_whole_report_has_the_charts_too(site: dict[str, str]) -> None:
+    assert '<section id="benchmarks"' in site[addresses.REPORT] and "<figure" in site[addresses.REPORT]
 
 
 @pytest.mark.skipif(executable() is None, reason="no Chromium is installed")

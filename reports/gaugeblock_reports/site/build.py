@@ -32,7 +32,7 @@ def pages(inputs: Inputs) -> dict[str, str]:
     known = {*bodies, *([addresses.REPORT] if inputs.runs else [])}
     made = {path: frame.page(path, title, body(known), known) for path, (title, body) in bodies.items()}
     if inputs.runs:
-        made[addresses.REPORT] = scoreboard.report(inputs.runs)
+        made[addresses.REPORT] = scoreboard.report([*inputs.runs, *inputs.benches])
     return {**made, addresses.STYLE: frame.style(), addresses.SCRIPT: frame.asset("site.js")}
 
 

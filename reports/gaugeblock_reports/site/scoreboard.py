@@ -35,9 +35,9 @@ def _symbols() -> str:
     return template[start : template.index("</svg>", start)] + "</svg>"
 
 
-def report(runs: Sequence[Record]) -> str:
-    """The HTML report of all runs, whose chapters are those of the site."""
-    return html.render(runs, chapters="../spec")
+def report(records: Sequence[Record]) -> str:
+    """The HTML report of all runs, with charts of benchmarks; its chapters are those of the site."""
+    return html.render(records, chapters="../spec")
 
 
 def verdicts(runs: Sequence[Record]) -> dict[str, Sequence[tuple[str, str]]]:
