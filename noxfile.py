@@ -76,7 +76,7 @@ def levels(session: nox.Session) -> None:
 def gradcheck(session: nox.Session) -> None:
     """``nox -s gradcheck -- BACKEND [options]``: derivatives against finite differences (default: reference)."""
     arguments = session.posargs or ["reference", "--second-order", "--forward"]
-    session.install(".", *([TORCH] if arguments[0].startswith("torch") else []))
+    session.install(".[peers]" if arguments[0] in PEERS else ".", *([TORCH] if arguments[0].startswith("torch") else []))
     session.run("gaugeblock", "gradcheck", *arguments)
 
 
