@@ -76,7 +76,8 @@ def levels(session: nox.Session) -> None:
 def gradcheck(session: nox.Session) -> None:
     """``nox -s gradcheck -- BACKEND [options]``: derivatives against finite differences (default: reference)."""
     arguments = session.posargs or ["reference", "--second-order", "--forward"]
-    session.install(".[peers]" if arguments[0] in PEERS else ".", *([TORCH] if arguments[0].startswith("torch") else []))
+    wanted = TORCH if arguments[0].startswith("torch") else ".[peers]" if arguments[0] in PEERS else "."
+    session.install(".", wanted)
     session.run("gaugeblock", "gradcheck", *arguments)
 
 
