@@ -160,6 +160,15 @@ class HandsOutFunctions(Protocol):
         """
 
 
+class TellsRoutes(Protocol):
+    """Optional: how the backend comes to its results, for the verdicts of reports and of ``gaugeblock support``."""
+
+    def support(self, operator: str) -> str | None:
+        """Of a schema name: ``"native"`` for a kernel of the device's own, ``"fallback"`` where other operators do the
+        work, or another library or device; None where that depends on the operands, or the backend cannot tell.
+        """
+
+
 class FinishesLater(Protocol):
     """Optional, for benchmarks of backends that return before the result is there; None where they do not."""
 

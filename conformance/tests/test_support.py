@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gaugeblock_conformance import command, discovery
+from gaugeblock_conformance.backends import reference_routes
 from gaugeblock_conformance.budget import QUICK
 from gaugeblock_conformance.session import Session
 from gaugeblock_conformance.support.cells import cells, check
@@ -118,3 +121,25 @@ def test_command(fakes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_choice_by_name_and_family() -> None:
     assert {name for name, _ in chosen(["add"], [])} == {"add.Tensor", "add.Scalar"}
     assert {operators.load()[name].family for name, _ in chosen([], ["view"])} == {"view"}
+
+
+def test_reference_tells_its_routes() -> None:
+    right: Any = discovery.load(discovery.resolve("reference"))
+    routes = {"add.Tensor": "native", "sum": "native", "linalg_qr": "fallback", "conv2d": "fallback", "t": None}
+    assert {name: right.support(name) for name in routes} == routes
+    assert right.support("no_such_operator") is None
+    found = column("reference", [("add.Tensor", "float32"), ("linalg_qr", "float64")], jobs=1).verdicts
+    assert [verdict.kind for verdict in found.values()] == ["native", "fallback"]
+
+
+def test_torch_tells_its_routes() -> None:
+    pytest.importorskip("torch")
+    peer: Any = discovery.load(discovery.resolve("torch:cpu"))
+    routes = {"add.Tensor": "native", "linalg_qr": "native", "square": "fallback", "conv2d": "fallback", "t": None}
+    assert {name: peer.support(name) for name in routes} == routes
+    assert peer.support("__getitem__") is None
+
+
+def test_named_modules_of_kernels_exist() -> None:
+    for module in (*reference_routes._COMPILED, *(name.rstrip(".") for name in reference_routes._CARRIED)):
+        assert importlib.util.find_spec(f"gaugeblock.operators.{module}") is not None, module

@@ -13,7 +13,7 @@ from ..backend_allocator import CALLS as ALLOCATOR_CALLS
 from ..backend_kernels import CALLS as KERNEL_CALLS
 from ..dialect import TorchDialect
 from ..iteration_plan import IterationPlan
-from . import instruction_sets
+from . import instruction_sets, reference_routes
 from .allocator_calls import CAPABILITIES as ALLOCATOR_CAPABILITIES
 from .allocator_calls import Allocating
 from .cuda_calls import HOST_ONLY, CudaCalls, CudaDialect
@@ -69,6 +69,10 @@ class ReferenceBackend(TorchStyleBackend):
 
     def storage_id(self, tensor: Any) -> Any:
         return id(tensor.storage)
+
+    def support(self, operator: str) -> str | None:
+        """How the engine comes to the results of an operator on a cpu; on other devices it does not say."""
+        return reference_routes.route(operator, "CPU") if self.device == "cpu" else None
 
     def watch_storage(self, tensor: Any) -> Callable[[], bool]:
         """Capability ``refcount``: whether the storage under ``tensor`` is still there."""

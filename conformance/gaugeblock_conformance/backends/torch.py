@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gaugeblock_spec import operators
+
 from ..backend import Array, Unsupported
 from ..backend_allocator import CALLS as ALLOCATOR_CALLS
 from ..backend_kernels import CALLS as KERNEL_CALLS
@@ -14,6 +16,9 @@ from .torch_allocator import CAPABILITIES as ALLOCATOR_CAPABILITIES
 from .torch_allocator import TorchAllocating
 from .torch_style import CAPABILITIES, NEEDS_DATA, TorchStyleBackend
 
+# Dispatch keys of devices; others have a name of their own, or that of a device from outside.
+_KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "mps": "MPS", "xpu": "XPU", "hpu": "HPU"}
+_COMPOSITE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 # What torch has beside the common capabilities where memory is the host's, and what it has only there.
 _HOST_ONLY = frozenset(
     """quantized shm sparse_coo dispatch.keyset dispatch.registry dispatch.kernels dispatch.mode wrapper inference isa
@@ -66,6 +71,20 @@ class TorchBackend(TorchStyleBackend):
 
     def _on_instruction_set(self, level: str, calls: Sequence[tuple[Any, ...]]) -> list[Array]:
         return instruction_sets.run(type(self), "ATEN_CPU_CAPABILITY", level, calls)
+
+    def support(self, operator: str) -> str | None:
+        """``native`` for a kernel registered for the device, ``fallback`` for one that serves all devices by other
+        operators; None for views, which compute nothing, and for what has no schema."""
+        row = operators.load().get(operator)
+        if row is None or row.family in ("view", "metadata"):
+            return None
+        has = self.module._C._dispatch_has_kernel_for_dispatch_key
+        try:
+            if has(f"aten::{operator}", _KEYS.get(self.device.partition(":")[0], "PrivateUse1")):
+                return "native"
+            return "fallback" if any(has(f"aten::{operator}", key) for key in _COMPOSITE) else None
+        except RuntimeError:
+            return None
 
     def to_numpy(self, tensor: Any) -> Array:
         # Derivatives that are zero everywhere may have no memory.

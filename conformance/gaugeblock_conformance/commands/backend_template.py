@@ -92,7 +92,8 @@ class TemplateBackend:
         """The spec's name of the dtype, such as ``"float32"``."""
         return dtype_name(tensor.dtype)
 
-    # Optional: def support(self, operator) -> "native" or "fallback", shown in the report for every requirement.
+    # Optional: def support(self, operator) -> "native" for a kernel of your own, "fallback" where other operators or
+    # another library do the work, None where you cannot tell: the verdicts of `gaugeblock support` and of reports.
 
     # Needed by capability "strided": strides and offset count elements, not bytes.
 

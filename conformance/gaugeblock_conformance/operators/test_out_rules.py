@@ -25,6 +25,8 @@ from .test_forms import rows_with
 # Whose rules for out= depend on the arguments: means write early, the others take more or fewer dtypes for some.
 _LATE = ("mean", "nanmean", "lerp", "var", "std", "pow", "logsumexp", "nansum", "linalg_matrix_power", "matrix_power",
          "linalg_solve_triangular", "conj_physical", "linalg_eigvals")  # fmt: skip
+# Which PyTorch writes as one number, that it refuses where it does not fit into the dtype.
+_AS_NUMBER = ("max", "min")
 # Which resize without a warning.
 _SILENT = ("narrow_copy",)
 
@@ -87,6 +89,8 @@ def _allowed(call: OperatorCall, result: str, target: str) -> bool | None:
     row = call.row
     if target == result:
         return True
+    if row.name in _AS_NUMBER and not np.can_cast(numpy_dtype(result), numpy_dtype(target)):
+        return None
     if row.out_cast == "any":
         return True if target in row.dtypes and target != "bool" else None
     if row.out_cast == "floating":
