@@ -187,3 +187,27 @@ def test_indices_are_checked_each_time() -> None:
     assert x[gb.tensor([0, -1])].tolist() == [x[0].tolist(), x[2].tolist()]
     with pytest.raises(IndexError):
         x[gb.tensor([0, 3])]
+
+
+LISTS = {
+    "x.sum([1])": "x.sum((1,))", "x.flip([0])": "x.flip(0)", "x.flip((0,))": "x.flip(0)",
+    "gb.amax(x, [1])": "gb.amax(x, (1,))", "x.roll([1], [0])": "x.roll((1,), (0,))",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", LISTS)
+def test_ints_in_a_list_are_served_as_those_that_the_key_takes(call: str) -> None:
+    names = {"gb": gb, "x": gb.arange(6, dtype=gb.float32).reshape(2, 3)}
+    expected = eval(LISTS[call], names)
+    kept = len(names["x"].geometry.plans)
+    assert all(gb.equal(eval(call, names), expected) for _ in range(2))
+    assert len(names["x"].geometry.plans) == kept
+
+
+def test_missing_sizes_are_not_an_empty_list() -> None:
+    x = gb.ones(2, 3)
+    assert x.flip([]).tolist() == x.flip(()).tolist() == x.tolist()
+    with pytest.raises(TypeError, match='flip.. missing 1 required positional argument: "dims"'):
+        x.flip()
+    with pytest.raises(TypeError, match='repeat.. missing 1 required positional argument: "repeats"'):
+        x.repeat()

@@ -88,12 +88,12 @@ def prepared(name: str, slow: str, self: str, run: Callable[..., Any]) -> tuple[
             keys.append(key)
         if argument.kind in "TMN":
             values.append(argument.name)
-    body = f"def {name}({', '.join(parameters)}, **more):\n"
+    head = f"def {name}({', '.join(parameters)}, **more):\n"
     condition = " and ".join(["not SPECIAL", *tests])
     key_text = f"({', '.join(keys)},)"
     end = f"    return {slow}({', '.join(passed)}, **more)\n"
     if first.kind == "L":
-        body += (
+        body = (
             f"    if {condition} and (tensors.__class__ is list or tensors.__class__ is tuple):\n"
             f"        key = tuple([one.geometry if one.__class__ is Tensor else None for one in tensors])\n"
             f"        if key and key[0] is not None:\n"
@@ -103,8 +103,8 @@ def prepared(name: str, slow: str, self: str, run: Callable[..., Any]) -> tuple[
             f"                if runner:\n"
             f"                    return runner(tensors)\n" + indent(_OUT.format(values="tensors"), 3)
         )
-        return body + end, names
-    body += f"    if {condition}:\n        geometry, key = {geometry}, {key_text}\n        if not more:\n"
+        return head + body + end, names
+    body = f"    if {condition}:\n        geometry, key = {geometry}, {key_text}\n        if not more:\n"
     body += "            plan = geometry.plans.get(key)\n            if plan:\n"
     call = f"result = plan({', '.join(values)})\n"
     if len(values) == 1:
@@ -116,7 +116,25 @@ def prepared(name: str, slow: str, self: str, run: Callable[..., Any]) -> tuple[
         )
     else:
         body += f"                {call}                if result is not None:\n                    return result\n"
-    return body + indent(_OUT.format(values=", ".join(values)), 2) + end, names
+    body += indent(_OUT.format(values=", ".join(values)), 2)
+    return head + _tried_again(self, rest, body) + end, names
+
+
+def _tried_again(self: str, rest: list[Argument], body: str) -> str:
+    """The body once more when ints came in a list, or as one sequence where they may come singly, as the key wants."""
+    again = ""
+    for argument in rest:
+        name = argument.name
+        if argument.kind == "D":
+            again += f"    if {name}.__class__ is list and only_ints({name}) and {self}.__class__ is Tensor:\n"
+            again += f"        {name} = tuple({name})\n        continue\n"
+        elif argument.kind == "I":
+            again += f"    if len({name}) == 1 and {name}[0].__class__ in (list, tuple) and {name}[0]"
+            again += f" and only_ints({name}[0]) and {self}.__class__ is Tensor:\n"
+            again += f"        {name} = tuple({name}[0])\n        continue\n"
+    if not again:
+        return body
+    return "    while True:\n" + indent(body + "    if SPECIAL:\n        break\n" + again + "    break\n", 1)
 
 
 _OUT = """\
@@ -145,7 +163,7 @@ def _test(argument: Argument) -> tuple[str, str]:
     if argument.kind == "s":
         return name, f"{name}.__class__ is str"
     if argument.kind == "I":
-        return name, f"only_ints({name})"
+        return name, f"{name} and only_ints({name})"
     if argument.kind == "D":
         none = f"{name} is UNSET or {name} is None"
         plain = f"({name}.__class__ is int or {none} or {name}.__class__ is tuple and only_ints({name}))"
@@ -244,11 +262,11 @@ def _given(
     gap = False
     for argument, value in zip(arguments, values, strict=True):
         if argument.kind == "I":
-            if len(value) == 1 and not isinstance(value[0], int):
-                value = value[0]
-            if value == () and argument.name in more:
+            if value == ():
                 gap = True
                 continue
+            if len(value) == 1 and not isinstance(value[0], int):
+                value = value[0]
         elif value is argument.default or (value is NO and argument.default is NO):
             gap = True
             continue
