@@ -158,10 +158,31 @@ def values(found: Any) -> Any:
 def test_pointwise_operators_are_launched_as_ptx(number: int, gpu: EmulatedGpu) -> None:
     start = gb.tensor([[1.0, 2.0, 4.0], [0.5, 3.0, 8.0]])
     x = start.cuda()
-    before = len(gpu.launched)
-    found = POINTWISE[number](x)
-    assert found.device.type == "cuda" and (len(gpu.launched) > before or not found.numel())
-    assert values(found) == values(POINTWISE[number](start))
+    for _ in range(3):
+        before = len(gpu.launched)
+        found = POINTWISE[number](x)
+        assert found.device.type == "cuda" and (len(gpu.launched) > before or not found.numel())
+        assert values(found) == values(POINTWISE[number](start))
+        start, x = start * 2, x * 2
+
+
+def test_calls_that_come_again_are_launched_at_once(gpu: EmulatedGpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = gb.tensor([1.0, 2.0]), gb.tensor([4.0, 8.0])
+    x, y = first.cuda(), second.cuda()
+    calls: list[Any] = [
+        lambda a, b: a + b, lambda a, b: a * 2.5, lambda a, b: 3 - a, lambda a, b: b.exp2(),
+        lambda a, b: a.clone().add_(b), lambda a, b: gb.where(a > 1, a, b),
+        lambda a, b: gb.lerp(a, b, 0.25), lambda a, b: a + b[:1],
+    ]  # fmt: skip
+    for call in calls:
+        call(x, y)
+    monkeypatch.setattr(fallback, "outlined_call", None)
+    monkeypatch.setattr(fallback, "on_host", None)
+    for call in calls[:4] + calls[5:]:
+        assert call(y, x).tolist() == call(second, first).tolist()
+    gb.cuda.use_driver("simulated")
+    for call in calls:
+        assert call(second.cuda(), first.cuda()).tolist() == call(second, first).tolist()
 
 
 @pytest.mark.parametrize("number", range(len(REDUCED)))

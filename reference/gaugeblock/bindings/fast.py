@@ -15,7 +15,9 @@ from __future__ import annotations
 from operator import is_
 from typing import Any
 
+from ..core.device import cpu
 from ..dispatch.state import FAST_GLOBALS
+from ..operators.device_loops import DEVICE_LOOPS, DeviceLoops
 from ..operators.pointwise import RULES
 from ..operators.pointwise_call import call_builder
 from ..operators.pointwise_plan import Plan, plan_call
@@ -34,16 +36,22 @@ def learn(row_name: str, key: Any, *operands: Any, inplace: bool = False) -> Non
         return
     rule = RULES[row_name]
     plan: Plan | None = None
+    device = tensors[0].geometry.device
+    loops = DEVICE_LOOPS.get(device.type) if device is not cpu else None
     if all(_plain(tensor.geometry) for tensor in tensors) and _independent_of_default_dtype(rule, operands):
-        call = call_builder(row_name)(*operands)
-        plan = plan_call(rule, call, tensors[0] if inplace else None, inplace=inplace)
-        same_order = len(call.operands) == len(operands) and all(map(is_, call.operands, operands))
+        apart = any(tensor.geometry.device is not device for tensor in tensors)
+        planned = operands if loops is None or apart else loops.on_host(operands)
+        call = call_builder(row_name)(*planned)
+        plan = plan_call(rule, call, planned[0] if inplace else None, inplace=inplace)
+        same_order = len(call.operands) == len(operands) and all(map(is_, call.operands, planned))
         unfit = call.fit and (rule.base not in BOUNDED or plan is None or plan.common.kind != 2)
         weighty = any(weight.__class__ is not int for weight in call.weights)
         if not same_order or unfit or call.extras or weighty or call.condition is not None:
             plan = None
-    entry = remember(plans, key, _entry(plan, key, inplace))
-    teach(key, tensors[0].geometry, entry)
+    if loops is None:
+        teach(key, tensors[0].geometry, remember(plans, key, _entry(plan, key, inplace)))
+    else:
+        remember(plans, key, _device_entry(loops, row_name, plan, key, operands, inplace))
 
 
 def _entry(plan: Plan | None, key: Any, inplace: bool) -> Any:
@@ -55,6 +63,21 @@ def _entry(plan: Plan | None, key: Any, inplace: bool) -> Any:
         return (launch.builtin(), plan.geometry, tail)
     kernel = launch.counted()
     return (kernel, launch.count) if inplace else (kernel, plan.geometry, launch.count)
+
+
+def _device_entry(
+    loops: DeviceLoops, row_name: str, plan: Plan | None, key: Any, operands: tuple[Any, ...], inplace: bool
+) -> Any:
+    """The entry of a plan over CPU tensors that stand for a device's."""
+    if plan is None or plan.launch is None or plan.through_copy:
+        return False
+    kernel = loops.entry(row_name, plan.launch, operands)
+    device = next(operand for operand in operands if isinstance(operand, Tensor)).geometry.device
+    geometry = loops.geometry(plan.geometry, device)
+    count = plan.launch.count
+    if isinstance(key, tuple):
+        return (kernel, geometry, (count,))
+    return (kernel, count) if inplace else (kernel, geometry, count)
 
 
 def _plain(geometry: Geometry) -> bool:

@@ -10,9 +10,11 @@ from ..dispatch.operator import Operator, Registration
 from ..dispatch.registry import REGISTRY
 from ..memory.devices import register_allocator
 from ..operators.copy import ELSEWHERE
+from ..operators.device_loops import DEVICE_LOOPS
 from .devices import devices
 from .devices.drivers import runtime
 from .operators.copies import copy_cuda
+from .operators.fast_loops import CudaLoops
 
 DIRECT = ("fill_.Scalar", "zero_")
 """Operators with a composite for every device that would copy from the host."""
@@ -48,9 +50,10 @@ def run(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[st
 def _join() -> None:
     register_allocator("cuda", Memories())
     ELSEWHERE["cuda"] = copy_cuda
-    REGISTRY.register_fallback("CUDA", run)
+    DEVICE_LOOPS["cuda"] = CudaLoops()
+    REGISTRY.register_fallback("CUDA", run, own=True)
     for name in DIRECT:
-        REGISTRY.register(name, "CUDA", Registration(run, "kernel", boxed=True))
+        REGISTRY.register(name, "CUDA", Registration(run, "kernel", boxed=True), own=True)
 
 
 _join()

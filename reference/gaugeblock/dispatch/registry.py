@@ -42,8 +42,8 @@ BACKEND_KEYS = frozenset(
 ) | {"FPGA", "Vulkan", "Metal", "MkldnnCPU", "CustomRNGKeyId"}
 
 KEYS = frozenset((*RUNTIME_KEYS, *ALIASES))
-CPU_CALLS = frozenset({"CPU", "AutogradCPU", "BackendSelect", "ADInplaceOrView", *ALIASES})
-"""Keys whose kernels may serve calls on plain CPU tensors, which the fast paths would otherwise run themselves."""
+FAST_CALLS = frozenset({"CPU", "AutogradCPU", "CUDA", "AutogradCUDA", "BackendSelect", "ADInplaceOrView", *ALIASES})
+"""Keys whose kernels may serve calls on plain tensors, which the fast paths would otherwise run themselves."""
 
 
 class Registry:
@@ -119,10 +119,12 @@ class Registry:
         with_keys: bool = False,
         warn: bool = True,
         depth: int = 3,
+        own: bool = False,
     ) -> Callable[[], None]:
         """Put a kernel under a key; the last one wins. Returns a function that takes it away again.
 
-        The warning about one that is replaced names the caller `depth` frames up.
+        The warning about one that is replaced names the caller `depth` frames up. The engine's `own` kernels stay, and
+        do what the fast paths do.
         """
         operator = self.operators.get(name) or self.find(name)
         if key not in KEYS:
@@ -137,7 +139,7 @@ class Registry:
             stack.append(entry)
             if operator.resolved:
                 operator.resolved.clear()
-            if operator.sealed and key in CPU_CALLS:
+            if operator.sealed and key in FAST_CALLS and not own:
                 enter_special()
 
         def remove() -> None:
@@ -162,10 +164,10 @@ class Registry:
 
     @staticmethod
     def _leave(operator: Operator, key: str) -> None:
-        if operator.sealed and key in CPU_CALLS:
+        if operator.sealed and key in FAST_CALLS:
             leave_special()
 
-    def register_fallback(self, key: str, kernel: Kernel | Registration) -> Callable[[], None]:
+    def register_fallback(self, key: str, kernel: Kernel | Registration, *, own: bool = False) -> Callable[[], None]:
         """A boxed kernel ``(operator, keys, args, kwargs)`` for every operator that has nothing else under `key`.
 
         Returns a function that puts back what was there before.
@@ -174,7 +176,7 @@ class Registry:
             raise ValueError(f"a fallback belongs to a runtime key; {key!r} is an alias")
         check_key(key)
         entry = kernel if isinstance(kernel, Registration) else Registration(kernel, "backend fallback", boxed=True)
-        special = self.sealed and key in CPU_CALLS
+        special = self.sealed and key in FAST_CALLS and not own
         with self._lock:
             before = self.fallbacks.get(key)
             self._set_fallback(key, entry)

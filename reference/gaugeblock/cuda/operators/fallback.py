@@ -20,6 +20,7 @@ from .cupy_operators import run_cupy, takes
 from .grid_forms import KERNELS, grid_loop
 from .host_fallback import on_host
 from .kernels import check_known, flat
+from .known_loops import FRESH, call_key, known_loop, learn_loop
 from .operands import Operands
 from .outlined_call import Outlined, outlined_call
 from .pointwise import FORMS, pointwise_loop
@@ -38,16 +39,20 @@ def run_on_gpu(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Map
 
     Raises RuntimeError for tensors on several devices, NotImplementedError for operators from outside.
     """
+    name = operator.name
+    key = call_key(name, args, kwargs) if name in FRESH else None
+    known = None if key is None else known_loop(args, key)
+    if known is not None:
+        return known.launched(name, args)
     check_known(operator)
     operands = Operands(operator, args, kwargs)
-    name = operator.name
     if name in FILLS:
         return fill(args[0], args[1] if len(args) > 1 else 0)
     kwargs, generator = launch_generator(operator, operands.device, kwargs)
     if name in KERNELS or takes(name, operands.tensors, kwargs):
         moved = tuple([_moved(value, operands) for value in args])
         found = outlined_call(operator, operands, moved, kwargs)
-        if found is not None and _computed(name, operands, moved, kwargs, found):
+        if found is not None and _computed(name, operands, moved, kwargs, found, args, key):
             return found.results
     _warn(name, "no kernel for CUDA")
     return on_host(operator, operands, args, kwargs, generator)
@@ -61,9 +66,11 @@ def _warn(name: str, why: str) -> None:
 
 
 def _computed(
-    name: str, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Outlined
-) -> bool:
-    """Launch what fills the results; False where the device has no kernel for such a call."""
+    name: str, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Outlined,
+    given: tuple[Any, ...], key: Any,
+) -> bool:  # fmt: skip
+    """Launch what fills the results; False where the device has no kernel for such a call. A loop is remembered by a
+    key, if there is one, for the call as it was `given`."""
     results = flat(found.results)
     if all(not one.geometry.numel for one in results):
         return True
@@ -72,6 +79,8 @@ def _computed(
         loop = pointwise_loop(name, args, kwargs, results[0]) if own else grid_loop(name, args, kwargs, results)
         if loop is not None:
             launch_loop(loop.launch, loop.values, operands.index)
+            if key is not None:
+                learn_loop(given, key, loop, results[0], operands.index, results[0].geometry.nbytes)
         return loop is not None
     call = (name, *(one.geometry.dtype for one in operands.tensors))
     if call in _REFUSED:

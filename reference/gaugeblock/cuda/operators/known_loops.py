@@ -1,4 +1,4 @@
-"""Pointwise calls on the simulated device that came before: their result's geometry and their loop, for other tensors.
+"""Pointwise calls on a CUDA device that came before: their result's geometry and their loop, for other tensors.
 
 What such a call gives, and how it is computed, follows from geometries and numbers alone, and it warns of nothing.
 """
@@ -12,7 +12,7 @@ from ...core.dtype import DEFAULTS
 from ...operators.launch import Launch
 from ...tensor.geometry import Geometry, remember
 from ...tensor.tensor import Tensor, new_like
-from .deferred import defer_loop
+from .fast_loops import put_loop
 from .pointwise import FORMS, Loop
 
 FRESH = frozenset(name for name, (_, form) in FORMS.items() if form == "fresh")
@@ -49,7 +49,7 @@ class KnownLoop:
         values[0] = result.pointer
         for slot, place in self.slots:
             values[slot] = args[place].pointer
-        defer_loop(self.device, name, self.launch, values, self.nbytes, None)
+        put_loop(self.device, name, self.launch, values, self.nbytes)
         return result
 
 
