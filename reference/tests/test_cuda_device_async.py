@@ -135,3 +135,33 @@ def test_values_learnt_on_the_cpu_do_not_serve_the_device() -> None:
             pairs = [(x + x), (x + 1), x.exp(), x.clone(), gb.cat([x, x]), x.sum(), x[0], x.softmax(0), x.to(gb.int32)]
             assert pairs[0].tolist() == [2.0, 4.0] and gb.equal(x, x.clone()) and gb.norm(x).item() > 2
             assert [one.device for one in pairs] == [x.device] * len(pairs)
+
+
+def test_a_write_that_refuses_its_indices_counts_no_change() -> None:
+    x, wrong = gb.zeros(3, 3, device="cuda"), gb.full((3, 3), 7, device="cuda")
+    calls: list[Any] = [
+        lambda: x.scatter_(0, wrong, x.clone()), lambda: x.index_add_(0, wrong[0], x.clone()),
+        lambda: x.index_fill_(0, wrong[0], 2), lambda: x.index_put_((wrong,), gb.zeros(3, device="cuda")),
+    ]  # fmt: skip
+    for call in calls:
+        call()
+        with pytest.raises(gb.cuda.DeferredError):
+            gb.cuda.synchronize()
+        assert x._version == 0 and x.tolist() == [[0.0] * 3] * 3
+    calls[0]()
+    x.add_(1)
+    with pytest.raises(gb.cuda.DeferredError):
+        gb.cuda.synchronize()
+    assert x._version == 2
+    table, before = gb.ones(4, 3, device="cuda"), gb.cuda.memory_allocated()
+    table.index_fill_(0, wrong[0], 2)
+    del table
+    assert gb.cuda.memory_allocated() == before - 512
+    with pytest.raises(gb.cuda.DeferredError):
+        gb.cuda.synchronize()
+
+
+def test_operators_in_place_alone_count_a_change() -> None:
+    x = gb.arange(15.0, device="cuda").reshape(5, 3)
+    gb.ops.aten.embedding_renorm_(x, gb.tensor([0, 3, 2], device="cuda"), 2.0, 2.0)
+    assert x._version == 1 and x[3].norm().item() == pytest.approx(2.0)

@@ -7,7 +7,8 @@ copies in host memory, so that its errors are those of the CPU.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...dispatch.dispatcher import missing_kernel, redispatch
@@ -103,7 +104,26 @@ def _launch(
                 copy_values(target, part)
 
     nbytes = sum(tensor.geometry.nbytes for tensor in (*operands.tensors, *fresh))
-    defer(operands.index, operator.name, work, nbytes, generator)
+    whole = taking_back(work, operands.written) if operands.indexed and operands.written else work
+    defer(operands.index, operator.name, whole, nbytes, generator)
+
+
+def taking_back(work: Callable[[], None], written: list[Tensor]) -> Callable[[], None]:
+    """`work`, which writes nothing when it refuses an index, and then takes back the count of a change, unless the
+    tensor has been changed since. No storage is kept alive for that."""
+    counted = [(weakref.ref(tensor.storage), tensor.storage.version) for tensor in written]
+
+    def run() -> None:
+        try:
+            work()
+        except (IndexError, RuntimeError):
+            for reference, version in counted:
+                storage = reference()
+                if storage is not None and storage.version == version:
+                    storage.version -= 1
+            raise
+
+    return run
 
 
 def flat(value: Any) -> list[Tensor]:

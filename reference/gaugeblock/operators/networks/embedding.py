@@ -13,6 +13,7 @@ from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.geometry import Geometry, contiguous_geometry, remember
 from ...tensor.tensor import Tensor, empty_tensor, new_like
+from ...tensor.versions import bump_version
 from ..arrays import Array, check_same_device, overwrite, values, widened
 from ..element_value import host
 from ..picking import Picking, picking
@@ -89,6 +90,7 @@ def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type:
     if self.geometry.ndim != 2:
         raise RuntimeError(f"embedding_renorm_(): 'self' must be 2-D, got {self.geometry.ndim}-D")
     if self.geometry.device is not cpu:
+        bump_version(self)
         return self
     places = np.unique(values(indices))
     if places.size and self.geometry.dtype.kind < 2:
