@@ -135,6 +135,7 @@ class ArrayApiBackend:
         """The same library with the functions of ``unjudged``."""
         other = copy.copy(self)
         other.table = {**self.unjudged, **self.table}
+        other.lacks = self.lacks - self.unjudged.keys()
         other._functions = {}
         return other
 

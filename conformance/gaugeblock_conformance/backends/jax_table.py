@@ -35,6 +35,7 @@ UNJUDGED = table(
     rad2deg                f       rad2deg(self)
     i0                     f       i0(self)
     angle                  f       angle(self)
+    pow.Tensor_Scalar      f       self ** exponent
     fmax                   f       fmax(self, other)
     fmin                   f       fmin(self, other)
     fmod.Tensor            f       fmod(self, other)
