@@ -102,3 +102,17 @@ def test_functions_of_ones_own() -> None:
     x = gb.ones(3, device="cuda", requires_grad=True)
     Twice.apply(x).sum().backward()
     assert x.grad.tolist() == [2.0] * 3
+
+
+def test_derivatives_make_their_tensors_on_the_device() -> None:
+    for compute in (
+        lambda x: gb.nn.functional.pdist(x).sum(),
+        lambda x: gb.stft(x, 4, 2, window=gb.ones(4, device=x.device), return_complex=True).abs().sum(),
+        lambda x: gb.stft(x, 4, 2, 3, pad_mode="replicate", return_complex=True).abs().sum(),
+    ):
+        grads = []
+        for device in ("cpu", "cuda"):
+            x = gb.linspace(0, 3, 18, device=device).reshape(2, 9).square().requires_grad_()
+            compute(x).backward()
+            grads.append(x.grad.cpu())
+        assert gb.allclose(*grads)

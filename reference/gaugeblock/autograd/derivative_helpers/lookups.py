@@ -48,7 +48,7 @@ def cdist_back(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tensor) -
 
 def pdist_back(grad: Tensor, self: Tensor, p: float, result: Tensor) -> Tensor:
     """What reaches the rows from the distances of all pairs."""
-    first, second = gb.triu_indices(self.shape[0], self.shape[0], 1)
+    first, second = gb.triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
     difference = self.index_select(0, first) - self.index_select(0, second)
     part = grad.unsqueeze(-1) * _slopes(difference, p, result.unsqueeze(-1))
     return grad.new_zeros(tuple(self.shape)).index_add(0, first, part).index_add(0, second, -part)

@@ -27,11 +27,11 @@ class Pieces(NamedTuple):
         """Places of a piece before the window."""
         return (self.size - self.length) // 2
 
-    def widened(self, window: Tensor | None) -> Tensor | None:
-        """The window in the middle of zeros."""
+    def widened(self, window: Tensor | None, device: Any) -> Tensor | None:
+        """The window in the middle of zeros, on the device."""
         if window is None and self.length == self.size:
             return None
-        inner = gb.ones((self.length,)) if window is None else window
+        inner = gb.ones((self.length,), device=device) if window is None else window
         return gb.constant_pad_nd(inner, (self.left, self.size - self.length - self.left))
 
     def window_part(self, grad: Tensor) -> Tensor:
@@ -65,7 +65,7 @@ def stft_back(
         pieces = pieces.real
     pad = n_fft // 2 if pad_mode else 0
     sizes = (*self.shape[:-1], self.shape[-1] + 2 * pad)
-    taper = cut.widened(window)
+    taper = cut.widened(window, grad.device)
     mine = theirs = None
     if needed[0]:
         tapered = pieces if taper is None else pieces * taper.conj()
@@ -80,7 +80,7 @@ def stft_back(
 def _padded(signal: Tensor, pad: int, mode: str) -> Tensor:
     if mode == "constant":
         return gb.constant_pad_nd(signal, (pad, pad))
-    return signal.index_select(-1, sources(signal.shape[-1], pad, pad, mode))
+    return signal.index_select(-1, sources(signal.shape[-1], pad, pad, mode).to(signal.device))
 
 
 def istft_back(
@@ -100,9 +100,9 @@ def istft_back(
     count = self.shape[-1]
     total, start = n_fft + cut.hop * (count - 1), n_fft // 2 if center else 0
     outside = (start, total - start - grad.shape[-1])
-    taper = cut.widened(window)
+    taper = cut.widened(window, grad.device)
     if taper is None:
-        taper = gb.ones((n_fft,), dtype=grad.real.dtype)
+        taper = gb.ones((n_fft,), dtype=grad.real.dtype, device=grad.device)
     squares = taper.square().expand((count, n_fft))
     weight = unfold_back(squares, (total,), 0, n_fft, cut.hop)
     covered = gb.constant_pad_nd(weight, (-outside[0], -outside[1]), 1).conj()
