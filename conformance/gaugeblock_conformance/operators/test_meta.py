@@ -32,7 +32,8 @@ _NOT_ON_META = frozenset(
 
 # Their results have the strides of the inputs or row-major ones (erratum S-33).
 _FREE_STRIDES = frozenset(
-    "log_sigmoid floor_divide pow.Scalar float_power.Scalar linalg_eig linalg_svd svd nonzero_static".split()
+    """log_sigmoid floor_divide pow.Scalar float_power.Scalar linalg_eig linalg_svd svd nonzero_static poisson
+    normal.float_Tensor""".split()
 )
 
 
@@ -84,3 +85,28 @@ def test_metadata_of_results(s: Session) -> None:
     # PyTorch composes many steps of networks for the meta device otherwise than for data.
     names = [n for n in names if rows[n].family != "network"]
     sweep(s, names, draw, _agree, weight=0.03)
+
+
+@requirement("operators/steps-of-networks-on-meta-agree", needs=("strided",))
+def test_steps_of_networks(s: Session) -> None:
+    packed, turned = (8, 4, 1), (8, 1, 2)
+    rows: list[tuple[str, str, tuple[int, ...], tuple[Any, ...]]] = [
+        ("native_layer_norm", "float32", packed, ([4], None, None, 1e-5)),
+        ("native_layer_norm", "float16", packed, ([4], None, None, 1e-5)),
+        ("native_batch_norm", "bfloat16", packed, (None, None, None, None, True, 0.1, 1e-5)),
+        ("native_channel_shuffle", "float32", packed, (2,)),
+        ("native_channel_shuffle", "float32", turned, (2,)),
+        ("normal.Tensor_float", "float32", packed, (2.0,)),
+        ("normal.Tensor_float", "complex64", packed, (2,)),
+    ]
+
+    def body(s: Session, operator: str, dtype: str, strides: tuple[int, ...], arguments: tuple[Any, ...]) -> None:
+        case = TensorCase(dtype, (2, 2, 4), strides, kind="small")
+        want = _observed(s, s.call(operator, s.build(case), *arguments))
+        s.without_data()
+        result = s.call(operator, _on_meta(s, case), *arguments)
+        for part, (sizes, kind, _) in zip(result if isinstance(result, tuple) else [result], want, strict=True):
+            s.expect_shape(part, sizes)
+            s.expect_dtype(part, kind)
+
+    s.table(rows, body)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..oracles.moves import Undefined
 from ..requirement import requirement
 from ..session import Session
@@ -11,10 +13,16 @@ from .drawing import draw
 from .judging import expected, judge
 from .sweep import sweep
 
+# Many elements of bfloat16 are the matter of ``operators/histograms-count-all``.
+_COUNTING = ("histogram", "histc")
+_MANY = 256
+
 
 def make(operator: str, code: bytes) -> OperatorCall | None:
     """A call whose result can be judged."""
     call = draw(operator, code)
+    if call.row.base_name in _COUNTING and call.dtype == "bfloat16" and call.tensors[0].numel > _MANY:
+        return None
     try:
         expected(call)
     except Undefined:
@@ -31,3 +39,12 @@ def _given(s: Session, call: OperatorCall) -> None:
 def test_every_row(s: Session) -> None:
     sweep(s, swept(), make, _given, weight=0.05)
     sweep(s, shaped(), make, _given, weight=0.03)
+
+
+@requirement("operators/histograms-count-all")
+def test_many_elements_in_one_bin(s: Session) -> None:
+    for dtype in ("bfloat16", "float16", "float32"):
+        x = s.tensor(np.ones(1024), dtype)
+        s.expect_values(s.call("histc", x, 1, 0, 2), np.full(1, 1024), dtype=dtype)
+        counts, _ = s.parts(s.call("histogram.bins_tensor", x, s.tensor([0.0, 2.0], dtype)), 2)
+        s.expect_values(counts, np.full(1, 1024), dtype=dtype)

@@ -35,6 +35,8 @@ _CODES = 12
 # Rows of which one bound at least must be given, and rows whose numbers alone decide the dtype.
 _BOUNDED = ("clamp.Tensor",)
 _OF_NUMBERS = ("where.Scalar",)
+# Arguments that are counted from elements where they are left out, and so given where there are none.
+_COUNTED = {"one_hot": ("num_classes", 5)}
 # What NumPy calls the dtypes of Python's numbers.
 _DEFAULTS = {"bool": np.bool_, "int64": np.int64, "float32": np.float64, "complex64": np.complex128}
 
@@ -103,6 +105,8 @@ def _calls(operator: str, dtype: str, seed: int, defined: Callable[[OperatorCall
 
 def _of_a_row(operator: str, dtype: str, seed: int) -> Iterator[Attempt]:
     def attempt(s: Session, call: OperatorCall) -> None:
+        if operator in _COUNTED and not s.has_data:
+            call = call.with_argument(*_COUNTED[operator])
         positional, keywords = call.bind(s.build)
         judge(s, call, s.call(operator, *positional, **keywords))
 
