@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...operators.networks.convolution_weight import weight_gradient
 from ..public import gb
 
 Tensor = Any
@@ -52,6 +53,10 @@ def convolution_weight_back(
     """The convolution of the input with `grad` over all samples, cut to the kernel's `shape`."""
     count = len(shape) - 2
     stride, padding, dilation = _per_dim(count, stride, padding, dilation)
+    small, large = (input, grad) if transposed else (grad, input)
+    found = weight_gradient(small, large, shape, stride, padding, dilation, groups)
+    if found is not None:
+        return found
     wide, kernel = (grad, input.conj()) if transposed else (input.conj(), grad)
     parts = [
         _correlated(one, other, shape, stride, padding, dilation)

@@ -19,14 +19,13 @@ from ..arrays import Array, values, widened
 from ..copy import format_strides
 from ..prepared import noted
 from .calls import apply
+from .columns import BLOCK, column_blocks
 from .convolution_checks import Convolution, planned
 from .layouts import empty_row_major
 from .small_convolution import small_convolution
 from .window_loops import MOST_PLACES, run_over
-from .windows import Ints, at_offset, offsets, padded, trailing, windows
+from .windows import Ints, at_offset, offsets, padded, trailing
 
-BLOCK = 1 << 17
-"""Elements of columns that are made at once."""
 MOST_OF_A_VOLUME = 20480
 """Elements of a small volume, the last dim aside; results of larger ones may be channels last."""
 
@@ -120,30 +119,13 @@ def _correlate(into: Array, input: Array, weight: Array, plan: Convolution) -> N
     groups, length = plan.groups, prod(kernel) * weight.shape[1]
     rows = weight.reshape(groups, weight.shape[0] // groups, length)
     source = padded(input, plan.padding, plan.padding)
-    view = windows(source, kernel, plan.stride, plan.dilation, counts)
     total = prod(counts)
     out = into.reshape(batch, groups, rows.shape[1], total)
     if prod(kernel) == 1 and max(plan.stride) == 1 and source.flags.c_contiguous and source.dtype == into.dtype:
         np.matmul(rows, source.reshape(batch, groups, length, total), out=out)
         return
-    per_sample = groups * length * total
-    samples = max(1, min(batch, BLOCK // max(per_sample, 1)))
-    lines = counts[0] if samples > 1 else max(1, min(counts[0], BLOCK * counts[0] // max(per_sample, 1)))
-    rest = total // counts[0]
-    columns = np.empty(samples * groups * length * lines * rest, into.dtype)
-    place = (slice(None),) * (1 + len(kernel))
-    for first in range(0, batch, samples):
-        last = min(first + samples, batch)
-        for begin in range(0, counts[0], lines):
-            end = min(begin + lines, counts[0])
-            part = view[(slice(first, last), *place, slice(begin, end))]
-            block = columns[: part.size]
-            block.reshape(part.shape)[...] = part
-            np.matmul(
-                rows,
-                block.reshape(last - first, groups, length, (end - begin) * rest),
-                out=out[first:last, :, :, begin * rest : end * rest],
-            )
+    for samples, places, block in column_blocks(source, kernel, plan.stride, plan.dilation, counts, groups, into.dtype):
+        np.matmul(rows, block, out=out[samples, :, :, places])
 
 
 def _spread(into: Array, input: Array, weight: Array, plan: Convolution) -> None:

@@ -35,7 +35,9 @@ def pooled_places(array: Array, pool: Pool, dtype: DType) -> tuple[Array, Array]
         run_over(largest_kernel(len(parts), dtype), [best, number], parts)
     else:
         _compare_in_turn(best, number, parts)
-    return best, _places_of(number, pool, own)
+    # The padding is named by no window that has an element above it.
+    outside = any(pool.padding) and bool((best == lowest(array.dtype)).any())
+    return best, _places_of(number, pool, own) if outside else _inner_places(number, pool, own)
 
 
 def _compare_in_turn(best: Array, number: Array, parts: list[Array]) -> None:
@@ -46,6 +48,21 @@ def _compare_in_turn(best: Array, number: Array, parts: list[Array]) -> None:
         better = better | np.isnan(found) if floating else better
         np.copyto(best, found, where=better)
         np.copyto(number, k, where=better)
+
+
+def _inner_places(number: Array, pool: Pool, own: tuple[int, ...]) -> Array:
+    """Where the elements with these numbers in their windows stand; all of them inside."""
+    steps = [prod(own[d + 1 :]) for d in range(pool.dims)]
+    offsets: Array = np.zeros((), np.int64)
+    begins: Array = np.zeros((), np.int64)
+    for size, count, step, apart, start, wide in zip(
+        pool.kernel, pool.counts, pool.stride, pool.dilation, pool.padding, steps, strict=True
+    ):
+        offsets = offsets[..., None] + np.arange(size) * (apart * wide)
+        begins = begins[..., None] + (np.arange(count) * step - start) * wide
+    places: Array = offsets.reshape(-1).take(number)
+    places += begins
+    return places
 
 
 def _places_of(number: Array, pool: Pool, own: tuple[int, ...]) -> Array:

@@ -1,0 +1,63 @@
+"""The gradient of a convolution's weight as products of matrices, where nothing is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...core.device import cpu
+from ...core.dtype import float32, float64
+from ...dispatch.state import FAST_GLOBALS
+from ...dispatch.watching import any_watched
+from ...tensor.array_view import array_of
+from ...tensor.tensor import Tensor, empty_tensor
+from ..arrays import Array, values
+from .columns import column_blocks
+from .windows import padded
+
+
+def weight_gradient(
+    small: Tensor,
+    wide: Tensor,
+    sizes: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Tensor | None:
+    """What each element of a weight of `sizes` [small's channels, wide's channels / groups, kernel...] saw.
+
+    That is the sum of the products of `small` [batch, channels, windows...] with the window elements of `wide` [batch,
+    channels, spatial...].
+
+    None for what is recorded, watched by modes, on other devices, or of other dtypes than float32 and float64.
+    """
+    dtype = small.geometry.dtype
+    plain = all(
+        one.__class__ is Tensor and one.geometry.device is cpu and not one.geometry.lazy and one.geometry.dtype is dtype
+        for one in (small, wide)
+    )
+    if not plain or dtype not in (float32, float64) or FAST_GLOBALS["SPECIAL"] or any_watched((small, wide), {}):
+        return None
+    result = empty_tensor(tuple(sizes), dtype, cpu)
+    counts, kernel, around = small.geometry.sizes[2:], tuple(sizes[2:]), tuple(padding)
+    target = array_of(result)
+    target[...] = 0
+    if small.geometry.numel and wide.geometry.numel and result.geometry.numel:
+        given = np.ascontiguousarray(values(small))
+        given = given.reshape(given.shape[0], groups, given.shape[1] // groups, -1)
+        source = padded(values(wide), around, around)
+        total = target.reshape(groups, given.shape[2], -1)
+        with np.errstate(all="ignore"):
+            for samples, places, block in column_blocks(
+                source, kernel, tuple(stride), tuple(dilation), counts, groups, target.dtype
+            ):
+                total += _product(given[samples, :, :, places], block)
+    return result
+
+
+def _product(given: Array, columns: Array) -> Array:
+    """[groups, channels, length]: over all samples, each channel with each line of the columns."""
+    found: Array = np.matmul(given, columns.swapaxes(-1, -2)).sum(0)
+    return found
