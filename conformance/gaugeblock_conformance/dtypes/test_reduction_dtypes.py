@@ -101,6 +101,17 @@ def test_any_and_all_table(s: Session) -> None:
 
 
 @requirement("dtypes/any-and-all-give-bool")
+def test_imaginary_numbers_are_true(s: Session) -> None:
+    def body(s: Session, dtype: str) -> None:
+        x = s.tensor([2j, -1j], dtype)
+        s.expect_values(s.call("any", x), True, dtype="bool")
+        s.expect_values(s.call("all", x), True, dtype="bool")
+        s.expect_values(s.call("all.dim", x, 0), True, dtype="bool")
+
+    s.table(COMPLEX, body)
+
+
+@requirement("dtypes/any-and-all-give-bool")
 @forall(x=st.tensors(), operator=hs.sampled_from(["any", "all"]), dim=hs.integers(-1, 3))
 def test_any_and_all(s: Session, x: TensorCase, operator: str, dim: int) -> None:
     truth = x.array != 0
