@@ -12,6 +12,7 @@ from typing import Any
 
 import gaugeblock as gb
 import numpy as np
+import pytest
 from gaugeblock.bindings.groups import functions
 from gaugeblock.memory import host_allocator
 
@@ -107,3 +108,65 @@ def test_every_call_ends_cleanly() -> None:
 
 if __name__ == "__main__":
     main(int(sys.argv[1]))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda F, x: F.l1_loss(x, 3), r"l1_loss\(\): argument 'target' must be Tensor, not int"),
+        (lambda F, x: F.mse_loss(None, x), r"mse_loss\(\): argument 'input' must be Tensor, not NoneType"),
+        (lambda F, x: F.embedding_bag([], b"x"), r"embedding_bag\(\): argument 'input' must be Tensor, not list"),
+        (lambda F, x: F.interpolate(1.5), r"interpolate\(\): argument 'input' must be Tensor, not float"),
+        (lambda F, x: F.softmax(2), r"softmax\(\): argument 'input' must be Tensor, not int"),
+        (lambda F, x: F.relu(7, True), r"relu_\(\): argument '\w+' .*must be Tensor, not int"),
+        (lambda F, x: F.l1_loss(x), r"l1_loss\(\) missing 1 required"),
+    ],
+)
+def test_functions_of_networks_name_what_is_no_tensor(call: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        call(gb.nn.functional, gb.ones(2, 2))
+
+
+def _loop() -> list[Any]:
+    loop: list[Any] = []
+    loop.append(loop)
+    return loop
+
+
+@pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda loop: gb.tensor(loop),
+        lambda loop: gb.ones(2)[loop],
+        lambda loop: gb.ones(2).__setitem__(loop, 1),
+        lambda loop: gb.ones(2, requires_grad=True).add(loop),
+        lambda loop: gb.stack(loop),
+        lambda loop: gb.zeros(loop),
+        lambda loop: gb.einsum("a", loop),
+        lambda loop: gb.tensordot(gb.ones(2), gb.ones(2), loop),
+        lambda loop: gb.autograd.grad(loop, loop),
+        lambda loop: gb.stft(gb.ones(3), loop),
+        lambda loop: gb.nn.functional.pad(gb.ones(2), loop),
+    ],
+)
+def test_a_list_that_contains_itself_is_refused(call: Any) -> None:
+    loop = _loop()
+    with pytest.raises((TypeError, ValueError, IndexError)):
+        call(loop)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: gb.add(gb.ones(2), gb.ones(3)), "add"),
+        (lambda: gb.multinomial(gb.ones(2, 2, 2), 1), "multinomial"),
+        (lambda: gb.ones(2, dtype=gb.int64).exp_(), "exp_"),
+        (lambda: gb.diff(gb.ones(2), -1), "diff"),
+        (lambda: gb.mm(gb.ones(2), gb.ones(2)), "mm"),
+        (lambda: gb.ones(3) in gb.ones(2), "__contains__"),
+    ],
+)
+def test_errors_of_kernels_name_the_operator(call: Any, name: str) -> None:
+    with pytest.raises(RuntimeError, match=name):
+        call()

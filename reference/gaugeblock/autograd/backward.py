@@ -22,6 +22,9 @@ def _tuple(function: str, argument: str, value: Any) -> tuple[Any, ...]:
         return (value,)
     if not isinstance(value, (list, tuple)):
         type_error(function, argument, value, "Tensor or sequence of Tensors")
+    for place, tensor in enumerate(value):
+        if not isinstance(tensor, Tensor):
+            type_error(function, f"{argument}[{place}]", tensor, "Tensor")
     return tuple(value)
 
 

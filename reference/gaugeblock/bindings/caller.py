@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -26,6 +27,12 @@ SYNONYMS = {
 
 TENSOR_OPTIONS = frozenset({"dtype", "layout", "device", "pin_memory"})
 """What a factory takes beside its own arguments; with out= the dtype must be that of out, the rest is not used."""
+
+
+NAMED = (RuntimeError, ValueError, IndexError)
+"""Errors whose messages name the operator."""
+NAMING = re.compile(r"\w\(\)|^[\w.]+: ")
+"""The name of an operator in a message."""
 
 
 class Parameter:
@@ -123,17 +130,28 @@ class Caller:
             found = intercept(self.public, args, kwargs)
             if found is not NOT_OVERRIDDEN:
                 return found
-        key = key_of(args, kwargs)
-        recipe = self._recipes.get(key)
-        if recipe is not None:
-            if recipe.gathered is not None:
-                args = (*args[: recipe.gathered], args[recipe.gathered :])
-            if recipe.tail is not None:
-                return call(recipe.operator, *args, *recipe.tail)
-            values, options = recipe.values(args, kwargs), recipe.keywords(args, kwargs)
-            if values is not None and options is not None:
-                return call(recipe.operator, *values, **options)
-        return self._resolve(key, args, kwargs)
+        try:
+            key = key_of(args, kwargs)
+            recipe = self._recipes.get(key)
+            if recipe is not None:
+                if recipe.gathered is not None:
+                    args = (*args[: recipe.gathered], args[recipe.gathered :])
+                if recipe.tail is not None:
+                    return call(recipe.operator, *args, *recipe.tail)
+                values, options = recipe.values(args, kwargs), recipe.keywords(args, kwargs)
+                if values is not None and options is not None:
+                    return call(recipe.operator, *values, **options)
+            return self._resolve(key, args, kwargs)
+        except NAMED as error:
+            self._name_in(error)
+            raise
+
+    def _name_in(self, error: Exception) -> None:
+        """Put the name of the operator before a message that says neither it nor that of a part of it."""
+        if error.__class__ in NAMED and len(error.args) == 1 and isinstance(error.args[0], str):
+            message = error.args[0]
+            if self.name.strip("_") not in message and not NAMING.search(message):
+                error.args = (f"{self.name}(): {message}",)
 
     def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any], dict[str, Any]] | None:
         """The kernel, values and options of a call that ran before; None unless they follow from its types alone."""

@@ -12,6 +12,7 @@ from ..tensor.versions import INFERENCE
 from .keys import AUTOGRAD_MASK, BACKEND_BIT, FUNCTIONALITY_BIT, runtime_key
 from .registry import AMBIGUOUS, FALLTHROUGH, REGISTRY, Kernel, Operator, Registration, Resolved
 from .state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, FAST_GLOBALS, STATE
+from .watching import DEEPEST
 
 DENSE = FUNCTIONALITY_BIT["Dense"] | FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
 RECORDED = FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
@@ -61,7 +62,7 @@ def keys_of(tensor: Tensor) -> int:
     return (keys & ~RECORDED if tensor.counter is INFERENCE else keys) | tensor.class_keys
 
 
-def tensor_keys(values: Iterable[Any]) -> int:
+def tensor_keys(values: Iterable[Any], depth: int = 0) -> int:
     """The union of the keys of all tensors among the values, also inside lists and tuples."""
     mask = 0
     for value in values:
@@ -74,7 +75,7 @@ def tensor_keys(values: Iterable[Any]) -> int:
         elif isinstance(value, Tensor):
             mask |= keys_of(value)
         elif kind is tuple or kind is list:
-            mask |= tensor_keys(value)
+            mask |= tensor_keys(value, depth + 1) if depth < DEEPEST else 0
     return mask
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ..tensor.tensor import Tensor
@@ -33,13 +33,17 @@ class NoWatchers:
         return found
 
 
-def any_watched(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+DEEPEST = 8
+"""Lists within lists that are searched for tensors; a list may contain itself."""
+
+
+def any_watched(args: Sequence[Any], kwargs: Mapping[str, Any], depth: int = 0) -> bool:
     """Whether autograd watches a tensor among the arguments, those in lists included."""
     for value in (*args, *kwargs.values()) if kwargs else args:
         kind = value.__class__
         if kind is Tensor or isinstance(value, Tensor):
             if value.geometry.watched:
                 return True
-        elif (kind is tuple or kind is list) and any_watched(tuple(value), {}):
+        elif (kind is tuple or kind is list) and depth < DEEPEST and any_watched(value, {}, depth + 1):
             return True
     return False

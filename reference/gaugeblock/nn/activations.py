@@ -12,7 +12,7 @@ from .lookup import either, operator
 
 def relu(input: Tensor, inplace: bool = False) -> Any:
     """max(input, 0)."""
-    return either("relu", False, input) if not inplace else input.relu_()  # type: ignore[attr-defined]
+    return either("relu", False, input) if not inplace else operator("relu_")(input)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Any:

@@ -29,6 +29,7 @@ from .activations import (
     tanhshrink,
     threshold,
 )
+from .checked import checked
 from .grids import affine_grid, grid_sample
 from .lookup import operator
 from .losses import (
@@ -112,6 +113,13 @@ __all__ = [
     "soft_margin_loss", "softmax", "softmin", "softsign", "tanhshrink", "threshold", "triplet_margin_loss",
     "triplet_margin_with_distance_loss", "unfold", "upsample", "upsample_bilinear", "upsample_nearest",
 ]  # fmt: skip
+
+DIRECT = frozenset(
+    "celu elu gumbel_softmax hardsigmoid hardswish hardtanh leaky_relu mish relu relu6 rrelu selu silu softsign "
+    "tanhshrink threshold dropout alpha_dropout feature_alpha_dropout layer_norm".split()
+)
+"""Functions whose arguments go straight to operators, which check them."""
+globals().update({_name: checked(globals()[_name]) for _name in __all__ if _name not in DIRECT})
 
 
 def __getattr__(name: str) -> Any:

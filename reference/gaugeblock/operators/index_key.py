@@ -108,9 +108,15 @@ def _index_array(item: Any, device: Device) -> Array | int:
     return array.astype(np.bool_) if dtype is uint8 else array
 
 
-def _plain(item: Any) -> Any:
+MOST_DIMS = 64
+"""Lists within lists that an index may be made of; a list may contain itself."""
+
+
+def _plain(item: Any, depth: int = 0) -> Any:
     if isinstance(item, list | tuple):
-        return [_plain(part) for part in item]
+        if depth == MOST_DIMS:
+            raise IndexError(f"index: a list may hold lists {MOST_DIMS} deep, got more")
+        return [_plain(part, depth + 1) for part in item]
     return values(host(item)) if isinstance(item, Tensor) else item
 
 

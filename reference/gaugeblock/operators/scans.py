@@ -117,7 +117,7 @@ def _log_of_two(a: Array, b: Array) -> Array:
     larger = np.where(a.real >= b.real, a, b)
     smaller = np.where(a.real >= b.real, b, a)
     apart = np.log1p(np.exp(smaller - larger)) + larger
-    return np.where(np.isinf(larger.real), np.log(np.exp(a) + np.exp(b)), apart)
+    return np.asarray(np.where(np.isinf(larger.real), np.log(np.exp(a) + np.exp(b)), apart))
 
 
 def _complex_logcumsumexp(self: Tensor, dim: int) -> Tensor:

@@ -27,6 +27,8 @@ from .allocation import on_device, pinned
 from .arguments import dtype_argument
 
 _SEQUENCES = (list, tuple, range)
+MOST_DIMS = 128
+"""Lists within lists that are read; a list may contain itself."""
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -131,6 +133,8 @@ def _sizes(data: Any) -> tuple[int, ...]:
     sizes = []
     while isinstance(data, _SEQUENCES):
         sizes.append(len(data))
+        if len(sizes) > MOST_DIMS:
+            raise ValueError(f"tensor(): too many dimensions '{type(data).__name__}'")
         if not data:
             break
         data = data[0]

@@ -124,7 +124,11 @@ def contains(self: Tensor, element: Any) -> bool:
     """Whether any element equals `element`, a number or a tensor. Raises RuntimeError for anything else."""
     self = _here(self)
     if isinstance(element, Tensor):
-        return bool((array_of_lazy(self) == array_of_lazy(_here(element))).any())
+        try:
+            return bool((array_of_lazy(self) == array_of_lazy(_here(element))).any())
+        except ValueError:
+            sizes, others = list(self.geometry.sizes), list(element.geometry.sizes)
+            raise RuntimeError(f"__contains__(): element of sizes {others} does not broadcast with {sizes}") from None
     if isinstance(element, bool | int | float | complex):
         return bool((array_of_lazy(self) == element).any())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ...core.errors import wrap_dims
+from ...core.errors import check_ints, type_error, wrap_dims
 from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument
 from ..invoke import apply
@@ -66,7 +66,9 @@ def public_tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = N
         if dims > min(a.geometry.ndim, b.geometry.ndim):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims = list(range(-dims, 0)), list(range(dims))
-    mine, theirs = ((d,) if isinstance(d, int) else tuple(d) for d in dims)
+    if not isinstance(dims, (tuple, list)) or len(dims) != 2:
+        type_error("tensordot", "dims", dims, "int or a pair of lists of ints")
+    mine, theirs = (check_ints("tensordot", "dims", d) for d in dims)
     if out is not None:
         return apply("tensordot.out", a, b, mine, theirs, out=out)
     return apply("tensordot", a, b, mine, theirs)

@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from ...core.dtype import DType
+from ...core.errors import check_int
 from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument
 from ..arrays import Array, outline, values
@@ -136,6 +137,11 @@ def public_stft(
 ) -> Tensor:
     """stft, padded by default."""
     tensor_argument("stft", "input", 1, input)
+    for name, number in (("n_fft", n_fft), ("hop_length", hop_length), ("win_length", win_length)):
+        if number is not None or name == "n_fft":
+            check_int("stft", name, number)
+    if window is not None:
+        tensor_argument("stft", "window", 5, window)
     options = (normalized, onesided, return_complex, align_to_window)
     return apply("stft.center", input, n_fft, hop_length, win_length, window, center, pad_mode, *options)
 
