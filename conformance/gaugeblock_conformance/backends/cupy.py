@@ -1,44 +1,68 @@
-"""CuPy's memory pool: an allocator that keeps and hands out memory by rules of its own.
+"""CuPy: its arrays, as far as the array API standard speaks of them, and its memory pool.
 
-Of the chapter on allocators that is what belongs to capability ``alloc.reuse``; CuPy's tensors are not looked at.
+The standard's functions come from array-api-compat, since CuPy's own have other forms of them; without it there is the
+pool alone. The pool is an allocator that keeps and hands out memory by rules of its own: of the chapter on allocators
+what belongs to capability ``alloc.reuse``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..backend import Array, Unsupported, dtype_name
+from ..backend import Array, Unsupported
 from ..backend_allocator import CALLS, Machine, Pointer
+from .array_api import CAPABILITIES, ArrayApiBackend
+
+POOL = frozenset({"alloc.reuse"})
+COMPATIBLE = "array_api_compat.cupy"
 
 
-class CupyBackend:
+class CupyBackend(ArrayApiBackend):
     """CuPy on ``device``, ``"cuda"`` or ``"cuda:1"``; each allocator is a fresh pool.
 
     Raises:
         ValueError: another kind of device.
+        RuntimeError: no such device is found.
     """
 
-    name = "cupy"
-    capabilities = frozenset({"alloc.reuse"})
+    capabilities = CAPABILITIES | POOL
 
     def __init__(self, device: str = "cuda") -> None:
         kind, _, index = device.partition(":")
         if kind != "cuda" or not (index or "0").isdecimal():
             raise ValueError(f"cupy has no device {device!r}; allowed: cuda, cuda:0, cuda:1, ...")
         self.cupy = importlib.import_module("cupy")
-        self.cupy.cuda.Device(int(index or 0)).use()
+        try:
+            self.cupy.cuda.Device(int(index or 0)).use()
+        except RuntimeError as error:
+            raise RuntimeError(f"cupy cannot use device {device!r}: {error}") from error
+        try:
+            super().__init__(importlib.import_module(COMPATIBLE), "cupy", f"import {COMPATIBLE} as xp")
+        except ImportError:
+            super().__init__(self.cupy, "cupy")
+            self.capabilities = POOL
         self.device = device
         self.version = str(self.cupy.__version__)
         self._held: dict[tuple[int, int], Any] = {}
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
         function = getattr(self, f"_{operator}", None) if operator in CALLS else None
-        if function is None:
-            raise Unsupported(operator)
-        return function(*args, **kwargs)
+        if function is not None:
+            return function(*args, **kwargs)
+        if self.capabilities is POOL:
+            raise Unsupported(operator, "arrays need array-api-compat to be installed")
+        return super().call(operator, *args, **kwargs)
+
+    @property
+    def finish(self) -> Callable[[Any], object]:
+        """Waits for the device, which computes behind the caller."""
+        return self._finish
+
+    def _finish(self, result: Any) -> None:
+        self.cupy.cuda.get_current_stream().synchronize()
 
     def _allocator(self, machine: Machine) -> Any:
         if machine != Machine():
@@ -68,23 +92,19 @@ class CupyBackend:
         return int(pool.total_bytes())
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
+        if requires_grad:
+            raise Unsupported("requires_grad", "CuPy has no tensors that ask for gradients")
         return self.cupy.array(array)
 
     def to_numpy(self, tensor: Any) -> Array:
         array: Array = self.cupy.asnumpy(tensor)
         return array
 
-    def shape(self, tensor: Any) -> Sequence[int]:
-        return tuple(tensor.shape)
-
     def strides(self, tensor: Any) -> Sequence[int]:
         return tuple(step // tensor.itemsize for step in tensor.strides)
 
     def storage_offset(self, tensor: Any) -> int:
         return (self.data_ptr(tensor) - int(tensor.data.mem.ptr)) // int(tensor.itemsize)
-
-    def dtype(self, tensor: Any) -> str:
-        return dtype_name(tensor.dtype)
 
     def storage_id(self, tensor: Any) -> Any:
         return id(tensor.data.mem)

@@ -1,15 +1,30 @@
-"""The few names of CuPy's that the adapter uses, over a pool that keeps whole pieces of a made-up device."""
+"""The few names of CuPy's that the adapter uses, over a pool that keeps whole pieces of a made-up device.
+
+Arrays are NumPy's.
+"""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 __version__ = "0.0"
-array, asnumpy = np.array, np.asarray
+array = np.array
 UNIT = 512
+
+
+def asnumpy(a: Any) -> Any:
+    asked.append(a.shape)
+    return np.asarray(a)
+
+
+def standard() -> ModuleType:
+    """What array-api-compat makes of CuPy: here the functions of NumPy, under that name."""
+    module = ModuleType("array_api_compat.cupy")
+    vars(module).update(vars(np) | {"__name__": "array_api_compat.cupy"})
+    return module
 
 
 class Memory:
@@ -69,5 +84,14 @@ class Device:
         used.append(self.index)
 
 
+class Stream:
+    """The one stream there is."""
+
+    def synchronize(self) -> None:
+        waits.append(self)
+
+
 used: list[int] = []
-cuda: Any = SimpleNamespace(MemoryPool=MemoryPool, Device=Device)
+asked: list[tuple[int, ...]] = []
+waits: list[Stream] = []
+cuda: Any = SimpleNamespace(MemoryPool=MemoryPool, Device=Device, get_current_stream=Stream)
