@@ -100,3 +100,11 @@ def test_unravelled_places_are_int64_whatever_the_indices() -> None:
 def test_phases_of_running_logarithms_count_on() -> None:
     result = gb.logcumsumexp(gb.tensor([3.0 + 4j, 0j], dtype=gb.complex128), 0)
     assert result[1].item().imag == pytest.approx(4.0389267369, abs=1e-9)
+
+
+@pytest.mark.parametrize("library", ["gaugeblock", "torch"])
+def test_a_resized_out_of_a_factorization_has_columns_in_a_row(library: str) -> None:
+    module = gb if library == "gaugeblock" else pytest.importorskip("torch")
+    out = module.empty(0)
+    module.linalg.inv(module.eye(3), out=out)
+    assert (tuple(out.shape), out.stride()) == ((3, 3), (1, 3))

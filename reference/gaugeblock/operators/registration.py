@@ -28,7 +28,7 @@ from ..iteration.overlap import (
 )
 from ..iteration.resize import resize_output
 from ..iteration.types import UPSTREAM_NAMES, check_castable
-from ..tensor.geometry import contiguous_geometry
+from ..tensor.geometry import contiguous_geometry, geometry_of
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .extents import extent_of
@@ -150,7 +150,7 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:
         for tensor, result in zip(outs, parts, strict=True):
             check_out_dtype(row, result.geometry.dtype, tensor.geometry.dtype)
         for tensor, result in zip(outs, parts, strict=True):
-            write_out(tensor, result)
+            write_out(tensor, result, as_made=row.family == "linalg")
         if not isinstance(results, tuple):
             return out
         named = getattr(type(results), "_make", tuple)
@@ -226,15 +226,21 @@ def check_out_dtype(row: Row, result: DType, output: DType) -> None:
     check_castable(result, output)
 
 
-def write_out(out: Tensor, result: Tensor) -> Tensor:
-    """Copy `result` into `out`, resized to its shape (with a warning when it had elements), and count the change."""
+def write_out(out: Tensor, result: Tensor, *, as_made: bool = False) -> Tensor:
+    """Copy `result` into `out`, resized to its shape (with a warning when it had elements), and count the change.
+
+    With `as_made` an `out` that is resized gets the strides of the result, else it becomes row-major.
+    """
     geometry = out.geometry
     if geometry.device is not result.geometry.device:
         raise RuntimeError(
             f"Expected out tensor to be on device {result.geometry.device}, but it is on {geometry.device}"
         )
     if geometry.sizes != result.geometry.sizes:
-        target = contiguous_geometry(result.geometry.sizes, geometry.dtype, geometry.device)
+        made = result.geometry
+        target = contiguous_geometry(made.sizes, geometry.dtype, geometry.device)
+        if as_made and made.dense:
+            target = geometry_of(made.sizes, made.strides, geometry.dtype, geometry.device)
         resize_output(out, target, warn=warnings.warn)
     return _store(out, result)
 
