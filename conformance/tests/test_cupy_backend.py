@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gaugeblock_conformance.backend import Unsupported
+from gaugeblock_conformance.backend import Unsupported, numpy_dtype
 from gaugeblock_conformance.backend_allocator import Machine
 from gaugeblock_conformance.backends.array_api import CAPABILITIES
 from gaugeblock_conformance.backends.array_api_table import STANDARD
@@ -52,6 +52,11 @@ def test_arrays_and_pool_on_one_device(cupy: Any) -> None:
     pool = backend.call("allocator", Machine())
     assert int(backend.call("malloc", pool, 100)) and backend.call("bytes_in_use", pool) == 512
     assert backend.dialect.imports("")[0] == "import array_api_compat.cupy as xp"
+    assert [backend.dialect.whole("y"), backend.dialect.cell("y", 3), backend.dialect.element("y", (0, 1))] == [
+        "y.get().tolist()", "y.get().reshape(-1)[3]", "y.get()[0, 1]",
+    ]  # fmt: skip
+    with pytest.raises(Unsupported, match="bfloat16"):
+        backend.from_numpy(np.zeros(1, numpy_dtype("bfloat16")))
     with pytest.raises(Unsupported, match="gradients"):
         backend.from_numpy(np.ones(2), requires_grad=True)
 

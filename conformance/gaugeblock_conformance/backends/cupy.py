@@ -12,12 +12,31 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..backend import Array, Unsupported
+from ..backend import Array, Unsupported, dtype_name
 from ..backend_allocator import CALLS, Machine, Pointer
 from .array_api import CAPABILITIES, ArrayApiBackend
+from .array_api_dialect import ArrayApiDialect
 
 POOL = frozenset({"alloc.reuse"})
 COMPATIBLE = "array_api_compat.cupy"
+
+
+class CupyDialect(ArrayApiDialect):
+    """Snippets in which arrays are brought to the host by name: CuPy does that for nobody by itself."""
+
+    def expression(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        if operator == "tolist" and not kwargs:
+            return f"{self.literal(args[0])}.get().tolist()"
+        return super().expression(operator, args, kwargs)
+
+    def whole(self, variable: str) -> str:
+        return f"{variable}.get().tolist()"
+
+    def cell(self, variable: str, index: int) -> str:
+        return f"{variable}.get().reshape(-1)[{index}]"
+
+    def element(self, variable: str, index: tuple[int, ...]) -> str:
+        return f"{variable}.get()[{', '.join(map(str, index)) or '()'}]"
 
 
 class CupyBackend(ArrayApiBackend):
@@ -40,10 +59,11 @@ class CupyBackend(ArrayApiBackend):
         except RuntimeError as error:
             raise RuntimeError(f"cupy cannot use device {device!r}: {error}") from error
         try:
-            super().__init__(importlib.import_module(COMPATIBLE), "cupy", f"import {COMPATIBLE} as xp")
+            super().__init__(importlib.import_module(COMPATIBLE), "cupy")
         except ImportError:
             super().__init__(self.cupy, "cupy")
             self.capabilities = POOL
+        self.dialect = CupyDialect(self.table, f"import {COMPATIBLE} as xp")
         self.device = device
         self.version = str(self.cupy.__version__)
         self._held: dict[tuple[int, int], Any] = {}
@@ -94,6 +114,7 @@ class CupyBackend(ArrayApiBackend):
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
         if requires_grad:
             raise Unsupported("requires_grad", "CuPy has no tensors that ask for gradients")
+        self.native(dtype_name(array.dtype))
         return self.cupy.array(array)
 
     def to_numpy(self, tensor: Any) -> Array:
