@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 __version__ = "0.0"
-array = np.array
+array, float32 = np.array, np.float32
 UNIT = 512
 
 
