@@ -309,7 +309,11 @@ def exponentials_fold(compute: DType, logarithm: bool) -> Fold:
 
     def finish(total: Value, context: Context) -> tuple[Value, ...]:
         shift = _shift(context.earlier[0])
-        return (libm("log", _real(total)) + shift,) if logarithm else (shift, total)
+        if not logarithm:
+            return (shift, total)
+        largest = convert_lane(context.earlier[0], F64)
+        # The exponential of float32 lanes ends at e**700.
+        return (select(largest == float("inf"), largest, libm("log", _real(total)) + shift),)
 
     return Fold((*extreme_fold(compute, True).phases, _sum_phase(compute, element, finish, real=True)))
 
