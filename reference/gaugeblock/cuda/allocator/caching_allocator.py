@@ -20,6 +20,7 @@ from .block import ALLOCATED, FREE, Block
 from .memory_history import ShownStacks
 from .memory_snapshot import segments_of, snapshot_of
 from .memory_summary import summary_of
+from .pool_checkpoint import PoolCheckpoint, Restored, checkpoint_of, restore
 from .private_pools import NO_POOL, Filter, PoolId
 from .round_size import SMALL_LIMIT, round_size
 from .segments import release_freeable
@@ -377,3 +378,13 @@ class CachingAllocator(AllocatorCore):
         """Take back one use of a pool; after the last, its free memory goes back to the device with the cache's."""
         with self._exclusive:
             self._store.private.release(pool)
+
+    def checkpoint_pool(self, pool: PoolId) -> PoolCheckpoint:
+        """Which blocks of a private pool are handed out now. RuntimeError while other streams use some of them."""
+        with self._exclusive:
+            return checkpoint_of(self._store, pool)
+
+    def restore_pool(self, checkpoint: PoolCheckpoint) -> Restored:
+        """Free and hand out blocks of a pool until they are those of a checkpoint; RuntimeError when they cannot be."""
+        with self._exclusive:
+            return restore(self._store, checkpoint)
