@@ -82,7 +82,7 @@ __all__ = [
 ]  # fmt: skip
 
 _MODULES = frozenset(
-    {"autograd", "cuda", "fft", "kernel_tools", "library", "linalg", "nn", "ops", "overrides", "special", "utils"}
+    "autograd cuda fft kernel_tools library linalg nn ops overrides signal special utils".split()
 )
 """Modules that are imported when they are first asked for."""
 

@@ -133,6 +133,7 @@ _SHOWN: dict[str, Oracle] = {
     "positive": lambda x: x,
     "conj": lambda x: x.conj() if x.dtype.kind == "c" else x,
     "resolve_conj": lambda x: x,
+    "resolve_neg": lambda x: x,
     "view_as_real": lambda x: np.stack([x.real, x.imag], -1),
     "view_as_complex": paired,
 }

@@ -55,8 +55,30 @@ def _adaptive_max_pool(dims: int) -> Callable[..., Any]:
     return adaptive_max_pool
 
 
+def _with_indices(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with the places of the elements, where it may leave them out."""
+    name = f"{function.__name__}_with_indices"
+
+    def pool(input: Tensor, *sizes: Any, **options: Any) -> Any:
+        count = 6 if name.startswith("max") else 2
+        if len(sizes) >= count or "return_indices" in options:
+            options.pop("return_indices", None)
+            sizes = sizes[: count - 1]
+        return function(input, *sizes, **options, return_indices=True)
+
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = f"{function.__doc__} And the place of each."
+    return pool
+
+
 max_pool1d, max_pool2d, max_pool3d = (_max_pool(dims) for dims in (1, 2, 3))
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive_max_pool(dims) for dims in (1, 2, 3))
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = (
+    _with_indices(function) for function in (max_pool1d, max_pool2d, max_pool3d)
+)
+adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = (
+    _with_indices(function) for function in (adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d)
+)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Any:

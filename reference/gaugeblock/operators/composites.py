@@ -119,9 +119,16 @@ def matrix_product(self: Tensor, other: Any) -> Any:
     return self.matmul(other) if isinstance(other, Tensor) else NotImplemented  # type: ignore[attr-defined]
 
 
+def reversed_matrix_product(self: Tensor, other: Any) -> Any:
+    """``other @ self`` for an `other` that does not know the product."""
+    return other.matmul(self) if isinstance(other, Tensor) else NotImplemented  # type: ignore[attr-defined]
+
+
 FUNCTIONS = {"unique": unique, "nonzero": nonzero, "norm": norm}
 """Functions of the public module that are methods too."""
-METHODS = {"unique": unique, "nonzero": nonzero_method, "norm": norm_method, "__matmul__": matrix_product}
+METHODS = {"unique": unique, "nonzero": nonzero_method, "norm": norm_method, "__matmul__": matrix_product,
+    "__rmatmul__": reversed_matrix_product,
+}
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)

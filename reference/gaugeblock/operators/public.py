@@ -17,7 +17,13 @@ FUNCTIONS: dict[str, str] = {
     "cdist": "networks.distances.public_cdist",
     "chain_matmul": "linear.chains.public_chain_matmul",
     "einsum": "linear.einstein.public_einsum",
+    "is_conj": "type_queries.is_conj_of",
+    "is_neg": "type_queries.is_neg_of",
+    "lu": "linear.low_rank.lu",
+    "numel": "type_queries.numel",
+    "pca_lowrank": "linear.low_rank.pca_lowrank",
     "stft": "spectral.short_time.public_stft",
+    "svd_lowrank": "linear.low_rank.svd_lowrank",
     "tensordot": "linear.contraction.public_tensordot",
     "unravel_index": "placement.unravelling.unravel_index",
     "unique_consecutive": "numeric.consecutive.public_unique_consecutive",
@@ -49,7 +55,7 @@ def names() -> list[str]:
     return sorted({*FUNCTIONS, *INPLACE})
 
 
-METHODS = ("stft", "unique_consecutive")
+METHODS = ("lu", "stft", "unique_consecutive")
 """Functions that are methods of a tensor in the same form."""
 
 

@@ -9,7 +9,9 @@ from ..core.errors import check_ints, type_error
 from ..core.size import Size
 from ..iteration import broadcast
 from ..iteration.types import common_dtype
+from ..tensor.reinterpret import is_conj, is_neg
 from ..tensor.tensor import Tensor
+from .arguments import tensor_argument
 from .fill import NUMBERS
 
 
@@ -34,3 +36,18 @@ def broadcast_shapes(*shapes: Any) -> Size:
 def is_tensor(obj: Any) -> bool:
     """Whether `obj` is a tensor."""
     return isinstance(obj, Tensor)
+
+
+def numel(input: Tensor) -> int:
+    """How many elements a tensor has. Raises TypeError for anything else."""
+    return tensor_argument("numel", "input", 1, input).geometry.numel
+
+
+def is_conj_of(input: Tensor) -> bool:
+    """Whether a tensor is lazily conjugate. Raises TypeError for anything else."""
+    return is_conj(tensor_argument("is_conj", "input", 1, input))
+
+
+def is_neg_of(input: Tensor) -> bool:
+    """Whether a tensor is lazily negative. Raises TypeError for anything else."""
+    return is_neg(tensor_argument("is_neg", "input", 1, input))

@@ -1,0 +1,212 @@
+"""Window functions under torch.signal.windows' names.
+
+A symmetric window of M points mirrors itself; with ``sym=False`` it is the first M points of one of M + 1, for spectra.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..core.dtype import DType, float32, float64, get_default_dtype
+from ..core.errors import check_int, type_error
+from ..core.layout import Layout, strided
+from ..operators.arguments import dtype_argument
+from ..operators.invoke import invoke
+from ..tensor.getters import set_requires_grad
+from ..tensor.tensor import Tensor
+
+__all__ = [
+    "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
+    "kaiser", "nuttall",
+]  # fmt: skip
+
+
+def _window(
+    name: str,
+    M: int,
+    span: tuple[float, float],
+    shape: Callable[[Tensor], Tensor],
+    dtype: DType | None,
+    layout: Layout,
+    device: Any,
+    requires_grad: bool,
+    *,
+    least: int = 2,
+) -> Tensor:
+    """`shape` of M points evenly from the first to the last number of `span`; fewer points than `least` are 1.
+
+    Raises TypeError for M that is no int, ValueError below 0, for other layouts and dtypes than float32 and float64.
+    """
+    count = check_int(name, "M", M)
+    if count < 0:
+        raise ValueError(f"{name}(): argument 'M' requires non-negative window length, got M={M}")
+    if layout is not strided:
+        raise ValueError(f"{name}(): argument 'layout' must be strided, got {layout}")
+    kind = dtype_argument(name, dtype) or get_default_dtype()
+    if kind is not float32 and kind is not float64:
+        raise ValueError(f"{name}(): argument 'dtype' must be float32 or float64, got {kind.name}")
+    options = {"dtype": kind, "device": device}
+    if count < least:
+        made = invoke("ones", (count,), **options)
+    else:
+        made = shape(invoke("linspace", span[0], span[1], count, **options))
+    return set_requires_grad(made, True) if requires_grad else made
+
+
+def _number(name: str, argument: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        type_error(name, argument, value, "float")
+    return float(value)
+
+
+def _positive(name: str, argument: str, value: Any) -> float:
+    number = _number(name, argument, value)
+    if number <= 0:
+        raise ValueError(f"{name}(): argument '{argument}' must be positive, got {value}")
+    return number
+
+
+def _steps(M: int, sym: bool) -> int:
+    """The distance from the first point to the one that mirrors it, in points."""
+    return max(M - 1 if sym else M, 1) if isinstance(M, int) else 1
+
+
+def _last(M: int) -> int:
+    return max(M - 1, 0) if isinstance(M, int) else 0
+
+
+def exponential(
+    M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: DType | None = None,
+    layout: Layout = strided, device: Any = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """exp(-|n - center| / tau). Raises ValueError for tau that is not positive and a center of a symmetric window."""
+    decay = _positive("exponential", "tau", tau)
+    if sym and center is not None:
+        raise ValueError("exponential(): argument 'center' must be None for a symmetric window")
+    middle = (_steps(M, sym) / 2 if M != 1 else 0.0) if center is None else _number("exponential", "center", center)
+    span = (-middle / decay, (_last(M) - middle) / decay)
+
+    def shape(points: Tensor) -> Tensor:
+        made: Tensor = invoke("exp", invoke("neg", invoke("abs", points)))
+        return made
+
+    return _window("exponential", M, span, shape, dtype, layout, device, requires_grad, least=1)
+
+
+def cosine(
+    M: int, *, sym: bool = True, dtype: DType | None = None, layout: Layout = strided, device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """sin(pi (n + 1/2) / M)."""
+    step = math.pi / (_steps(M, sym) + 1)
+    span = (0.5 * step, (0.5 + _last(M)) * step)
+    return _window("cosine", M, span, lambda points: invoke("sin", points), dtype, layout, device, requires_grad)
+
+
+def gaussian(
+    M: int, *, std: float = 1.0, sym: bool = True, dtype: DType | None = None, layout: Layout = strided,
+    device: Any = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """exp(-(n - middle)**2 / (2 std**2)). Raises ValueError for std that is not positive."""
+    step = 1 / (_positive("gaussian", "std", std) * math.sqrt(2))
+    start = -_steps(M, sym) / 2
+
+    def shape(points: Tensor) -> Tensor:
+        made: Tensor = invoke("exp", invoke("neg", invoke("square", points)))
+        return made
+
+    span = (start * step, (start + _last(M)) * step)
+    return _window("gaussian", M, span, shape, dtype, layout, device, requires_grad)
+
+
+def kaiser(
+    M: int, *, beta: float = 12.0, sym: bool = True, dtype: DType | None = None, layout: Layout = strided,
+    device: Any = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """I0(beta sqrt(1 - x**2)) / I0(beta) for x from -1 to 1. Raises ValueError for a negative beta."""
+    width = _number("kaiser", "beta", beta)
+    if width < 0:
+        raise ValueError(f"kaiser(): argument 'beta' must be non-negative, got {beta}")
+    span = (-width, min(width, -width + _last(M) * 2 * width / _steps(M, sym)))
+
+    def shape(points: Tensor) -> Tensor:
+        inside = invoke("clamp_min", invoke("rsub.Scalar", invoke("square", points), width * width), 0)
+        top = invoke("i0", invoke("full_like", points, width))
+        made: Tensor = invoke("div.Tensor", invoke("i0", invoke("sqrt", inside)), top)
+        return made
+
+    return _window("kaiser", M, span, shape, dtype, layout, device, requires_grad)
+
+
+def bartlett(
+    M: int, *, sym: bool = True, dtype: DType | None = None, layout: Layout = strided, device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """1 - |x| for x from -1 to 1."""
+    span = (-1.0, -1.0 + _last(M) * 2 / _steps(M, sym))
+
+    def shape(points: Tensor) -> Tensor:
+        made: Tensor = invoke("rsub.Scalar", invoke("abs", points), 1)
+        return made
+
+    return _window("bartlett", M, span, shape, dtype, layout, device, requires_grad)
+
+
+def _cosines(
+    name: str, M: int, weights: list[float], sym: bool, dtype: Any, layout: Layout, device: Any, requires_grad: bool
+) -> Tensor:
+    """The sum of ``(-1)**i a[i] cos(i x)`` for x over one period."""
+    span = (0.0, _last(M) * 2 * math.pi / _steps(M, sym))
+
+    def shape(points: Tensor) -> Tensor:
+        total: Tensor = invoke("full_like", points, weights[0])
+        for order, weight in enumerate(weights[1:], start=1):
+            wave = invoke("cos", invoke("mul.Scalar", points, order))
+            total = invoke("add.Tensor", total, wave, alpha=weight if order % 2 == 0 else -weight)
+        return total
+
+    return _window(name, M, span, shape, dtype, layout, device, requires_grad)
+
+
+def general_cosine(
+    M: int, *, a: Iterable[float], sym: bool = True, dtype: DType | None = None, layout: Layout = strided,
+    device: Any = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A sum of cosines with the weights `a`, with signs in turn. Raises TypeError for no list, ValueError for none."""
+    if not isinstance(a, Iterable) or isinstance(a, (str, bytes)):
+        type_error("general_cosine", "a", a, "list of floats")
+    weights = [_number("general_cosine", "a", weight) for weight in a]
+    if not weights:
+        raise ValueError("general_cosine(): argument 'a' must not be empty")
+    return _cosines("general_cosine", M, weights, sym, dtype, layout, device, requires_grad)
+
+
+def general_hamming(
+    M: int, *, alpha: float = 0.54, sym: bool = True, dtype: DType | None = None, layout: Layout = strided,
+    device: Any = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """alpha - (1 - alpha) cos(x) for x over one period."""
+    share = _number("general_hamming", "alpha", alpha)
+    return _cosines("general_hamming", M, [share, 1 - share], sym, dtype, layout, device, requires_grad)
+
+
+def _fixed(name: str, weights: list[float], document: str) -> Callable[..., Tensor]:
+    def window(
+        M: int, *, sym: bool = True, dtype: DType | None = None, layout: Layout = strided, device: Any = None,
+        requires_grad: bool = False,
+    ) -> Tensor:  # fmt: skip
+        return _cosines(name, M, weights, sym, dtype, layout, device, requires_grad)
+
+    window.__name__ = window.__qualname__ = name
+    window.__doc__ = document
+    return window
+
+
+hamming = _fixed("hamming", [0.54, 0.46], "0.54 - 0.46 cos(x) for x over one period.")
+hann = _fixed("hann", [0.5, 0.5], "(1 - cos(x)) / 2 for x over one period.")
+blackman = _fixed("blackman", [0.42, 0.5, 0.08], "0.42 - 0.5 cos(x) + 0.08 cos(2 x) for x over one period.")
+nuttall = _fixed(
+    "nuttall", [0.3635819, 0.4891775, 0.1365995, 0.0106411], "Nuttall's window of four cosines, with low side lobes."
+)
