@@ -19,6 +19,8 @@ from .tinygrad_table import TINYGRAD, UNJUDGED
 
 _FACTORIES = frozenset({"zeros", "ones", "full", "empty.memory_format"})
 _MOST = 2**31
+# Operators made of comparisons, and the first of their arguments in which NaN is left open.
+_ORDERED = {"relu": 0, "clamp": 1}
 
 
 def _parts(index: Any) -> tuple[Any, ...]:
@@ -95,8 +97,9 @@ class TinygradBackend(ArrayApiBackend):
             raise Unsupported(operator, "tinygrad asks for memory when it is written")
         if operator == "__getitem__" and any(self.is_array(i) and self.dtype(i) == "bool" for i in _parts(args[1])):
             raise Unsupported(operator, "tinygrad has no masks as indices")
-        if operator.startswith("clamp") and any(type(bound) is float and bound != bound for bound in args[1:]):
-            raise Unsupported(operator, "tinygrad promises nothing for NaN as a bound")
+        start = _ORDERED.get(operator)
+        if start is not None and not self.traced and any(map(self._has_nan, args[start:])):
+            raise Unsupported(operator, "tinygrad promises nothing for NaN")
         try:
             return super()._run(operator, args, kwargs)
         except (TypeError, IndexError) as error:
@@ -111,6 +114,9 @@ class TinygradBackend(ArrayApiBackend):
                 for result, seed in zip(function(*inputs), seeds, strict=True)
             ]  # fmt: skip
         return [self.finished(sum(of_input[1:], of_input[0])) for of_input in zip(*terms, strict=True)]
+
+    def _has_nan(self, value: Any) -> bool:
+        return bool(np.isnan(self.to_numpy(value)).any() if self.is_array(value) else value != value)
 
     def to_numpy(self, tensor: Any) -> Array:
         return np.array(tensor.numpy())
