@@ -325,3 +325,14 @@ def test_what_is_kept_for_searches_does_not_grow_with_time() -> None:
     assert len(store.statistics.journal) < 30_000
     assert len(store.spares) < 10
     memory.free(fixed)
+
+
+def test_expandable_segments_of_a_destroyed_stream_are_given_back() -> None:
+    driver = SimulatedDriver(total_memory=64 * MIB, backed=False)
+    memory, stream = CachingAllocator(driver, 0, "expandable_segments:True"), driver.stream_create(0)
+    memory.free(memory.malloc(30 * MIB, stream))
+    driver.enqueue(0, stream, lambda: None, 1000)
+    driver.stream_destroy(0, stream)
+    memory.empty_cache()
+    memory.check_invariants()
+    assert memory.memory_reserved() == 0 and driver.mem_info(0)[0] == 64 * MIB

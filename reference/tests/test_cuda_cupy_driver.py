@@ -139,6 +139,9 @@ def test_virtual_memory(driver: CupyDriver, fake: FakeCupy) -> None:
 def test_no_memory_is_an_error_of_its_own(driver: CupyDriver) -> None:
     with pytest.raises(DriverOutOfMemory, match=r"malloc\(\): cudaErrorMemoryAllocation: what it means"):
         driver.malloc(0, 17 * MIB)
+    for call in (lambda: driver.malloc(0, 1 << 64), lambda: driver.host_malloc(1 << 63)):
+        with pytest.raises(DriverOutOfMemory, match="more bytes than there are addresses"):
+            call()
 
 
 REFUSALS: list[tuple[str, Callable[[CupyDriver, int, int, int], object]]] = [

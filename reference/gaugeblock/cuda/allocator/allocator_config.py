@@ -14,6 +14,9 @@ from typing import Any, Final
 from .round_size import DIVISION_INTERVALS, LARGE_SEGMENT, MIB
 
 VARIABLE: Final = "GAUGEBLOCK_CUDA_ALLOC_CONF"
+MOST_MEBIBYTES: Final = 1 << 40
+"""So many MiB are 1 EiB, which no request reaches."""
+MOST_DIGITS: Final = 18
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,7 @@ def _boolean(key: str, value: Value) -> bool:
 
 
 def _integer(key: str, value: object, allowed: str) -> int:
-    if not (isinstance(value, str) and value.isascii() and value.isdigit()):
+    if not (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS):
         _wrong(key, value, allowed)
     return int(str(value))
 
@@ -163,7 +166,7 @@ def _integer(key: str, value: object, allowed: str) -> int:
 def _mebibytes(least: int, allowed: str) -> Callable[[str, Value], int]:
     def read(key: str, value: Value) -> int:
         count = _integer(key, value, allowed)
-        if count < least:
+        if not least <= count < MOST_MEBIBYTES:
             _wrong(key, value, allowed)
         return count * MIB
 
@@ -230,9 +233,9 @@ def _divisions(key: str, value: Value) -> tuple[int, ...]:
 
 
 READERS: Final[dict[str, tuple[str, Callable[[str, Value], Any]]]] = {
-    "large_segment_size_mb": ("large_segment_size", _mebibytes(11, "a whole number above 10")),
-    "max_split_size_mb": ("max_split_size", _mebibytes(0, "a whole number")),
-    "max_non_split_rounding_mb": ("max_non_split_rounding", _mebibytes(0, "a whole number")),
+    "large_segment_size_mb": ("large_segment_size", _mebibytes(11, "a whole number above 10 and below 2**40")),
+    "max_split_size_mb": ("max_split_size", _mebibytes(0, "a whole number below 2**40")),
+    "max_non_split_rounding_mb": ("max_non_split_rounding", _mebibytes(0, "a whole number below 2**40")),
     "garbage_collection_threshold": ("garbage_collection_threshold", _fraction(closed=False)),
     "roundup_power2_divisions": ("roundup_power2_divisions", _divisions),
     "expandable_segments": ("expandable_segments", _boolean),
@@ -242,10 +245,10 @@ READERS: Final[dict[str, tuple[str, Callable[[str, Value], Any]]]] = {
     "release_lock_on_cudamalloc": ("release_lock_on_cudamalloc", _boolean),
     "backend": ("backend", _backend),
     "pinned_use_background_threads": ("pinned_use_background_threads", _boolean),
-    "pinned_max_round_threshold_mb": ("pinned_max_round_threshold", _mebibytes(0, "a whole number")),
-    "pinned_max_cached_size_mb": ("pinned_max_cached_size", _mebibytes(0, "a whole number")),
+    "pinned_max_round_threshold_mb": ("pinned_max_round_threshold", _mebibytes(0, "a whole number below 2**40")),
+    "pinned_max_cached_size_mb": ("pinned_max_cached_size", _mebibytes(0, "a whole number below 2**40")),
     "pinned_use_cuda_host_register": ("pinned_use_cuda_host_register", _boolean),
     "pinned_num_register_threads": ("pinned_num_register_threads", _threads),
-    "pinned_reserve_segment_size_mb": ("pinned_reserve_segment_size", _mebibytes(0, "a whole number")),
+    "pinned_reserve_segment_size_mb": ("pinned_reserve_segment_size", _mebibytes(0, "a whole number below 2**40")),
     "pinned_free_catch_all": ("pinned_free_catch_all", _boolean),
 }

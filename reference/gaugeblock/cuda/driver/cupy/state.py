@@ -13,14 +13,18 @@ from ..protocol import DeviceProperties, DriverError, DriverOutOfMemory
 from .cuda_library import CudaLibrary
 
 _OUT_OF_MEMORY = ("cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY")
+MOST = (1 << 63) - 1
+"""The largest number of bytes that CuPy and C take."""
 KINDS = ("pointer", "stream", "event", "module", "function", "handle", "address", "graph")
 
 
 def at_least(operator: str, argument: str, value: object, least: int = 0) -> int:
-    """`value` as an int of at least `least`. Raises TypeError, DriverError."""
+    """`value` as an int of at least `least`, such as a size. Raises TypeError, DriverError, DriverOutOfMemory."""
     number = check_int(operator, argument, value)
     if number < least:
         raise DriverError(f"{operator}(): argument '{argument}' must be at least {least}, got {number}")
+    if number > MOST:
+        raise DriverOutOfMemory(f"{operator}(): argument '{argument}' is {number}, more bytes than there are addresses")
     return number
 
 
