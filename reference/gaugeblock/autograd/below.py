@@ -67,6 +67,11 @@ def _one(operator: Operator, result: Any, originals: dict[int, Tensor], nr: int,
     return result
 
 
+def unrecorded_view(operator: Operator, original: Tensor, result: Any) -> Any:
+    """What a view kernel has made of the plain handle of a tensor, while nothing is recorded."""
+    return _one(operator, result, {id(original): original}, 0)
+
+
 UNRELATED = frozenset({"detach", "alias_copy", "view.dtype"})
 """Operators whose results share elements, but no history."""
 METADATA_INPLACE = frozenset(

@@ -28,12 +28,12 @@ from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE
 from .anomaly import ANOMALY, note_origin
 from .autograd_meta import AutogradMeta, ViewState, plain_of, result_of, version
-from .below import below
+from .below import below, unrecorded_view
 from .derivative_table import derivatives, row_of_form
 from .formulas import compiled, node_class
 from .forward_mode import DUAL, outside
 from .node import COUNTER
-from .recorder_source import quick_call, recorder_source
+from .recorder_source import recorder_source
 from .saved_tensor import PACKING, saved
 from .special_recorders import (
     REFINED,
@@ -45,6 +45,7 @@ from .special_recorders import (
     unstripped,
 )
 from .undifferentiable import refusing
+from .unrecorded_source import quick_call, quick_write
 from .unwrapping import number_operand, plain_list, unwrap, unwrap_list
 from .view_history import DEFAULT, check_inplace, rebase
 from .wrapped_results import maker_of, results_of, view_results
@@ -56,7 +57,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
     row_schema = schema if row_name == operator.name else without_keywords(REGISTRY.find(row_name).schema)
     real, formulas = node_class(row_name, row_schema, True)
     complex_, _ = node_class(row_name, row_schema, False)
-    quick, function = quick_call(operator, schema) if kind == "fresh" else (None, None)
+    quick, function = QUICK[kind](operator, schema) if kind in QUICK else (None, None)
     if kind == "inplace":
         writes = schema.arguments[0].name in formulas.inputs
         for one in (real, complex_):
@@ -70,7 +71,8 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         "note_origin": note_origin, "number_operand": number_operand, "operator": operator, "outside": outside,
         "PACKING": PACKING, "plain_list": plain_list, "plain_of": plain_of, "quick": function, "Real": real,
         "rebase": rebase, "result_of": result_of, "results_of": results_of, "row_name": row_name, "saved": saved,
-        "STATE": STATE, "Tensor": Tensor, "unwrap": unwrap, "unwrap_list": unwrap_list, "version": version,
+        "STATE": STATE, "Tensor": Tensor, "unwrap": unwrap, "unwrap_list": unwrap_list,
+        "unrecorded_view": unrecorded_view, "version": version,
         "view_results": view_results, "ViewState": ViewState, "watched_twin": watched_twin,
     }  # fmt: skip
     plainly = recorder_source(schema, formulas, kind, quick, looking=False)
@@ -78,6 +80,10 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
     source = recorder_source(schema, formulas, kind, quick)
     record: Callable[..., Any] = compiled(f"recorder of {operator.name}", source, names, "record")
     return record
+
+
+QUICK = {"fresh": quick_call, "inplace": quick_write}
+"""Kind of operator -> how its public function serves a call."""
 
 
 def kind_of(schema: Schema) -> str:

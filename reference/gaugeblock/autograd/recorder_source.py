@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from gaugeblock_spec.schema import Argument, Schema
 
-from ..dispatch.operator import Operator
-from ..operators.rows import rows
 from .formulas import Formulas, condition
-from .public import gb
-
-
-def _is_tensor(argument: Argument) -> bool:
-    return argument.base_type == "Tensor"
+from .unrecorded_source import is_tensor, unrecorded_lines
 
 
 def signature(schema: Schema) -> str:
@@ -36,7 +29,7 @@ def _passed(schema: Schema, plain: bool, replaced: Mapping[str, str]) -> str:
     """The arguments of a call on the plain tensors, or as they came in."""
     parts = []
     for argument in schema.arguments:
-        value = f"p_{argument.name}" if plain and _is_tensor(argument) else argument.name
+        value = f"p_{argument.name}" if plain and is_tensor(argument) else argument.name
         value = replaced.get(argument.name, value)
         parts.append(f"{argument.name}={value}" if argument.kwarg_only else value)
     return ", ".join(parts)
@@ -51,10 +44,15 @@ def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | 
     named = ", ".join(f"{a.name!r}: {a.name}" for a in schema.keyword_only)
     passing = f"below(operator, ({positional}), {{{named}}})"
     lines = [f"def record({signature(schema)}):"]
+    run = f"call(operator, {_passed(schema, True, {})})"
+    found = FOUND.format(self=schema.arguments[0].name) if kind == "view" else ""
+    if kind == "view" and sum(map(is_tensor, schema.arguments)) == 1:
+        quick = f"{{run}} if found is None or not found.plain else found.entry.function({_passed(schema, True, {})})"
     if looking:
         lines.append("    if not STATE.grad or DUAL.level:")
+        lines += [f"        {line}" for line in unrecorded_lines(schema, kind, run, quick, found)]
         lines.append(f"        return outside(operator, kind, row_name, recorded, ({positional}), {{{named}}})")
-    singles = [a.name for a in schema.arguments if _is_tensor(a) and not a.is_list and not a.optional]
+    singles = [a.name for a in schema.arguments if is_tensor(a) and not a.is_list and not a.optional]
     if len(singles) > 1 and kind != "view":
         lines.append(f"    if {' or '.join(f'{name}.__class__ is not Tensor' for name in singles)}:")
         for name in singles:
@@ -62,7 +60,7 @@ def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | 
             lines.append(f"        if not isinstance({name}, Tensor):")
             lines.append(f"            {name} = number_operand({name}, {others})")
     for argument in schema.arguments:
-        if _is_tensor(argument):
+        if is_tensor(argument):
             lines += [f"    {line}" for line in _unwrapping(argument, argument.name in formulas.inputs)]
     edges = [f"e_{name}" for name in formulas.inputs]
     lines.append(f"    if {' and '.join(f'{edge} is None' for edge in edges)}:")
@@ -72,20 +70,18 @@ def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | 
         lines.append(f"    check_inplace({written})")
         lines += [f"    {line}" for line in _node(schema, formulas, f"p_{written}")]
         lines += [f"    {line}" for line in _saving(schema, formulas, written)]
-        lines.append(f"    call(operator, {_passed(schema, True, {})})")
+        lines.append(f"    {run}")
         lines.append(f"    node.geometries = (p_{written}.geometry,)")
         lines += [f"    {line}" for line in _saving_results(formulas, written)]
         lines += ["    if ANOMALY.enabled:", "        note_origin(node)"]
         lines += [f"    rebase({written}, node)", f"    return {written}"]
         return "\n".join(lines) + "\n"
-    run = f"call(operator, {_passed(schema, True, {})})"
     several = len(schema.returns) != 1 or schema.returns[0].type != "Tensor"
-    if kind == "view" and sum(map(_is_tensor, schema.arguments)) == 1:
-        lines.append(_shown(FOUND.format(self=schema.arguments[0].name)))
-        quick = f"{{run}} if found is None or not found.plain else found.entry.function({_passed(schema, True, {})})"
+    if kind == "view":
+        lines.append(_shown(found))
     lines.append(f"    result = {run if quick is None else quick.format(run=run)}")
     for argument in schema.arguments:
-        if _is_tensor(argument) and not argument.is_list and not several:
+        if is_tensor(argument) and not argument.is_list and not several:
             lines += [f"    if result is p_{argument.name}:", f"        return {argument.name}"]
     first = "result[0]" if several else "result"
     if several:
@@ -256,33 +252,3 @@ def _saving_results(formulas: Formulas, written: str) -> list[str]:
 
 def _result(formulas: Formulas, name: str) -> str:
     return "result" if "result0" not in formulas.results else f"result[{formulas.results[name]}]"
-
-
-def quick_call(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
-    """How the public function serves a call sooner than the dispatcher: its source around ``{run}``, the function."""
-    row = rows().get(operator.name)
-    if row is None or row.family not in QUICK_FAMILIES or not {"function", "nn"} & {*row.variants} or schema.vararg:
-        return None, None
-    function = getattr(gb if "function" in row.variants else gb.nn.operators, row.base)
-    if hasattr(function, "__wrapped__"):  # written by hand, with arguments of its own
-        return None, None
-    if not function.__code__.co_argcount:  # nothing but the general path
-        return None, None
-    tests = ["not FAST_GLOBALS['OVERRIDING']"]
-    left_out = [a for a in schema.positional if a.name == "alpha"]
-    for argument in (*left_out, *schema.keyword_only):
-        value = argument.default_value if argument.default is not None else None
-        same = value is None or isinstance(value, bool)
-        tests.append(f"{argument.name} is {value!r}" if same else _is_default(argument))
-    shown = [a for a in schema.positional if a not in left_out]
-    given = ", ".join(f"p_{a.name}" if _is_tensor(a) else a.name for a in shown)
-    return f"quick({given}) if {' and '.join(tests)} else {{run}}", function
-
-
-def _is_default(argument: Argument) -> str:
-    value = argument.default_value
-    return f"({argument.name}.__class__ is {type(value).__name__} and {argument.name} == {value!r})"
-
-
-QUICK_FAMILIES = frozenset({"pointwise", "reduction", "linalg", "network", "index", "shape", "scan", "sort", "copy"})
-"""Families whose public functions have fast paths of their own."""

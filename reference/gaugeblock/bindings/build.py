@@ -131,7 +131,7 @@ def make_dunder(dunder: str, group: Group) -> Any:
     caller = Caller(group, is_method=True)
     shape = shape_of(group)._replace(options=())
     run, text = _binary(shape, caller, dunder, dunder, "self", inplace=group.inplace)
-    slow = slow_dunder(caller, run, None if group.inplace else (shape.tensor_row, shape.number_row))
+    slow = slow_dunder(caller, run, (shape.tensor_key, shape.number_key))
     return compile_function(f"Tensor.{dunder}", dunder, text, document(group), **{f"slow_{dunder}": slow})
 
 

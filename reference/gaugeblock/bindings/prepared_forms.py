@@ -8,6 +8,7 @@
 - ``i`` an int, ``b`` a bool, ``D`` an int, ints, None or left out (which may be another overload than None), ``I``
   ints, also one by one at the end: part of the key;
 - ``s`` a string, by keyword only: part of the key;
+- ``K`` a number, by keyword only: its class is part of the key, it goes to the runner;
 - ``-`` nothing but the default.
 
 With out= the geometry of what is written belongs to the key as well (see written_forms).
@@ -27,7 +28,7 @@ from gaugeblock_spec.schema import parse
 from ..dispatch.state import FAST_GLOBALS
 from ..dispatch.watching import any_watched
 from ..operators.pointwise_run import PointwiseNote
-from ..operators.prepared import with_runner
+from ..operators.prepared import Ordered, with_runner
 from ..tensor.geometry import only_ints, remember
 from ..tensor.tensor import Tensor
 from .caller import Caller
@@ -64,7 +65,7 @@ def prepared(name: str, slow: str, self: str, run: Callable[..., Any]) -> tuple[
     self = self if first.name == "self" else first.name
     parameters, passed, values = [f"{self}=UNSET"], [self], [self]
     tests, keys = [], [repr(name + CALL)]
-    by_keyword = [argument.name for argument in rest if argument.kind == "s"]
+    by_keyword = [argument.name for argument in rest if argument.kind in "sK"]
     names: dict[str, Any] = {slow: run, "only_ints": only_ints, "UNSET": NO}
     if first.kind == "L":
         geometry = "key[0]"
@@ -86,7 +87,7 @@ def prepared(name: str, slow: str, self: str, run: Callable[..., Any]) -> tuple[
         tests += [test] if test else []
         if key:
             keys.append(key)
-        if argument.kind in "TMN":
+        if argument.kind in "TMNK":
             values.append(argument.name)
     head = f"def {name}({', '.join(parameters)}, **more):\n"
     condition = " and ".join(["not SPECIAL", *tests])
@@ -156,6 +157,8 @@ def _test(argument: Argument) -> tuple[str, str]:
         return f"{name}.geometry", f"{name}.__class__ is Tensor"
     if argument.kind in "MN":
         return f"{name}.geometry if {name}.__class__ is Tensor else {name}.__class__", ""
+    if argument.kind == "K":
+        return f"{name}.__class__", ""
     if argument.kind == "i":
         return name, f"{name}.__class__ is int"
     if argument.kind == "b":
@@ -206,7 +209,7 @@ def slow_prepared(caller: Caller, name: str) -> Callable[..., Any]:
         if FAST_GLOBALS["SPECIAL"]:
             return None
         if isinstance(runner, PointwiseNote):
-            return _in_order(runner, arguments, values)
+            return _in_order(runner.within() if name.endswith("_") else runner.ordered(), arguments, values)
         return kernel_runner(caller, arguments, given, named) if runner is None else runner
 
     def into(key: Any, values: tuple[Any, ...], given: list[Any], named: dict[str, Any]) -> Any:
@@ -240,10 +243,9 @@ def _first(values: tuple[Any, ...]) -> Any:
     return (values[0] if isinstance(values[0], Tensor) else values[0][0]).geometry
 
 
-def _in_order(note: PointwiseNote, arguments: tuple[Argument, ...], values: tuple[Any, ...]) -> Any:
+def _in_order(ordered: Ordered | None, arguments: tuple[Argument, ...], values: tuple[Any, ...]) -> Any:
     """The runner, if it takes the operands in the order in which they were given."""
-    ordered = note.ordered()
-    given = [v for a, v in zip(arguments, values, strict=True) if a.kind in "TMN" and v is not None]
+    given = [v for a, v in zip(arguments, values, strict=True) if a.kind in "TMNK" and v is not None]
     if ordered is None or not all(map(is_, given, ordered.operands)):
         return None
     run, defaults = ordered.run, ordered.operands[len(given) :]
@@ -270,7 +272,7 @@ def _given(
         elif value is argument.default or (value is NO and argument.default is NO):
             gap = True
             continue
-        if gap or argument.kind == "s" or (more and argument.name in keywords):
+        if gap or argument.kind in "sK" or (more and argument.name in keywords):
             named[argument.name] = value
             gap = True
         else:
@@ -304,7 +306,7 @@ def _key(name: str, arguments: tuple[Argument, ...], values: tuple[Any, ...]) ->
     return tuple(key)
 
 
-NUMBERS, PLAIN = "MN", "ibDIs"
+NUMBERS, PLAIN = "MNK", "ibDIs"
 
 
 def _is_plain(kind: str, value: Any) -> bool:
@@ -353,6 +355,9 @@ def recorder_runner(
         return None
     count = len(operands)
     rest = tuple(passed[count:])
+    factors = [argument.name for argument in arguments if argument.kind == "K"]
+    if factors:
+        return lambda *some: record(*some[:count], *rest, **options | dict(zip(factors, some[count:], strict=True)))
     if not rest and not options:
         return record
     return lambda *some: record(*some, *rest, **options)

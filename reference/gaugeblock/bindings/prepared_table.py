@@ -41,6 +41,8 @@ PARAMETERS: dict[str, str] = {
     "embedding": "weight:T indices:T padding_idx:i=-1 scale_grad_by_freq:b=False sparse:b=False",
     "nonzero": "self:T", "trace": "self:T", "kron": "self:T other:T", "det": "self:T", "inverse": "self:T",
     "searchsorted": "sorted_sequence:T self:T", "bincount": "self:T weights:N=None minlength:i=0",
-    "addcmul": "self:T tensor1:T tensor2:T", "addcdiv": "self:T tensor1:T tensor2:T", "lerp": "self:T end:T weight:N",
+    **dict.fromkeys(("addcmul", "addcdiv", "addcmul_", "addcdiv_"), "self:T tensor1:T tensor2:T value:K=1"),
+    "lerp": "self:T end:T weight:N", "lerp_": "self:T end:T weight:N", "clamp_": "self:T min:N=None max:N=None",
+    "clamp_min_": "self:T min:N", "clamp_max_": "self:T max:N",
 }  # fmt: skip
 """Public name -> its arguments."""

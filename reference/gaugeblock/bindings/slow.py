@@ -94,24 +94,23 @@ def slow_binary(
     """For ``add(x, y)`` and, with `inplace_keys` (one for tensors, one for numbers), ``x.add_(y)``."""
     tensor_key, number_key = inplace_keys or (tensor_row, number_row or "")
     inplace = inplace_keys is not None
-    record = None if inplace else recorded_binary((tensor_row, number_row))
+    record = recorded_binary(inplace_keys or (tensor_row, number_row))
 
     def run(self: Any, other: Any, **options: Any) -> Any:
-        if record is not None and self.__class__ is Tensor and FAST_GLOBALS["WATCHING"]:
-            watched = self.geometry.watched or (other.__class__ is Tensor and other.geometry.watched)
-            if watched and all(value is OPTION_DEFAULTS.get(name, NO) for name, value in options.items()):
-                recorded = record(self, other)
-                if recorded is not NO:
-                    return recorded
         options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS.get(name, NO)}
+        watching = self.__class__ is Tensor and FAST_GLOBALS["WATCHING"] and options.keys() <= ALPHA
+        if watching and (self.geometry.watched or (other.__class__ is Tensor and other.geometry.watched)):
+            recorded = record(self, other, **options)
+            if recorded is not NO:
+                return recorded
         if self is NO or other is NO or not options.keys().isdisjoint(OTHER_NAMES):
             operand = parse(caller.group.overloads[0].schema).positional[1].name
             given = {} if other is NO else {operand: other}
             return caller(*(() if self is NO else (self,)), **given, **options)
         if options and len(options) == 1 and "out" in options:
             return with_out(caller, tensor_row, (self, other), options["out"])
-        if options and len(options) == 1 and "alpha" in options and not inplace:
-            return with_alpha(caller, tensor_row, (self, other), options["alpha"])
+        if options and len(options) == 1 and "alpha" in options:
+            return with_alpha(caller, tensor_key, (self, other), options["alpha"], inplace=inplace)
         if options or self.__class__ is not Tensor:
             return caller(self, other, **options)
         row: str | None = None
@@ -168,7 +167,7 @@ def with_out(caller: Caller, row: str, operands: tuple[Any, ...], out: Any) -> A
     return result
 
 
-def with_alpha(caller: Caller, row: str, operands: tuple[Any, ...], alpha: Any) -> Any:
+def with_alpha(caller: Caller, row: str, operands: tuple[Any, ...], alpha: Any, *, inplace: bool) -> Any:
     """``add(x, y, alpha=a)``; what it finds out is kept under the geometries and number types."""
     plain = operands[0].__class__ is Tensor and operands[1].__class__ is Tensor and alpha.__class__ in (int, float)
     if FAST_GLOBALS["SPECIAL"] or not plain:
@@ -182,7 +181,7 @@ def with_alpha(caller: Caller, row: str, operands: tuple[Any, ...], alpha: Any) 
             return result
     result, note = with_runner(row.partition(".")[0], caller, *operands, alpha=alpha)
     if runner is None and isinstance(note, PointwiseNote):
-        ordered, given = note.ordered(), (*operands, alpha)
+        ordered, given = note.within() if inplace else note.ordered(), (*operands, alpha)
         fits = ordered is not None and len(ordered.operands) == 3 and _same(ordered.operands, given)
         remember(plans, key, ordered.run if fits and ordered is not None else False)
     return result
@@ -217,12 +216,19 @@ def operand_of(other: Any) -> Any:
     return other if isinstance(other, Tensor) else number(other)
 
 
-def recorded_binary(rows: tuple[str, str | None]) -> Callable[[Any, Any], Any]:
-    """The call ``x + y`` with a watched tensor, by its recorder; NO when there is more to be done than recording."""
-    tensor_row = REGISTRY.find(rows[0])
-    number_row = None if rows[1] is None else REGISTRY.find(rows[1])
+ALPHA = {"alpha"}
+"""The option that recorders of two operands take."""
 
-    def record(self: Any, other: Any) -> Any:
+
+def recorded_binary(rows: tuple[str, str | None]) -> Callable[..., Any]:
+    """The call ``x + y``, or ``add(x, y, alpha=a)``, with a watched tensor, by its recorder.
+
+    It gives NO when there is more to be done than recording.
+    """
+    tensor_row = REGISTRY.find(rows[0])
+    number_row = REGISTRY.find(rows[1]) if rows[1] else None
+
+    def record(self: Any, other: Any, **options: Any) -> Any:
         kind = other.__class__
         mine = self.geometry
         if kind is Tensor:
@@ -233,23 +239,23 @@ def recorded_binary(rows: tuple[str, str | None]) -> Callable[[Any, Any], Any]:
             resolved = tensor_row.resolved.get((mine.keys | others.keys | DEFAULT_INCLUDE) & KEPT)
             if resolved is None or FAST_GLOBALS["SPECIAL"] or FAST_GLOBALS["OVERRIDING"]:
                 return NO
-            return resolved.entry.function(self, other)  # type: ignore[misc]
+            return resolved.entry.function(self, other, **options)  # type: ignore[misc]
         if kind not in NUMBER_KEYS or number_row is None or not mine.watched:
             return NO
         found = watched_recorder(number_row, mine.keys)
-        return NO if found is None else found(self, other)
+        return NO if found is None else found(self, other, **options)
 
     return record
 
 
 def slow_dunder(
-    caller: Caller, run: Callable[..., Any], rows: tuple[str, str | None] | None = None
+    caller: Caller, run: Callable[..., Any], rows: tuple[str, str | None]
 ) -> Callable[..., Any]:
     """The general path of ``x + y``: NotImplemented for what is neither tensor nor number."""
-    record = None if rows is None else recorded_binary(rows)
+    record = recorded_binary(rows)
 
     def operator(self: Any, other: Any) -> Any:
-        if record is not None and self.__class__ is Tensor:
+        if self.__class__ is Tensor:
             recorded = record(self, other)
             if recorded is not NO:
                 return recorded

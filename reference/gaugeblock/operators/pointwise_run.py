@@ -82,6 +82,31 @@ class PointwiseNote(NamedTuple):
         return Ordered(ordered.operands, run)
 
 
+    def within(self) -> Ordered | None:
+        """The runner that writes into its first argument; it gives None too when another shares that one's memory."""
+        ordered = runner_for(self.plan, self.call)
+        if ordered is None or self.plan.launch is None:
+            return None
+        builtin, tail = self.plan.launch.call()
+
+        def run(self: Tensor, *given: Any) -> Tensor | None:
+            values, storage = [self.pointer], self.storage
+            for one in given:
+                if one.__class__ is Tensor:
+                    if one.storage is storage and one is not self:
+                        return None
+                    values.append(one.pointer)
+                elif one is not None:
+                    if not -LARGEST_HALF <= one <= LARGEST_HALF:
+                        return None
+                    values.append(one)
+            bump_version(self)
+            builtin(self.pointer, *values, *tail)
+            return self
+
+        return Ordered(ordered.operands, run)
+
+
 def runner_for(plan: Plan, call: Call) -> Ordered | None:
     """What runs calls on operands of the same geometries and kinds; None where more has to be looked at.
 
@@ -138,7 +163,7 @@ def run_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> 
     if plan.launch is not None:
         plan.launch.run([out.pointer, *values])
         if not plan.resize:
-            noted(rule.base, out, PointwiseNote(plan, given))
+            noted(rule.base + "_" if inplace else rule.base, out, PointwiseNote(plan, given))
     return out
 
 
