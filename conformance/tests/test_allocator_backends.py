@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from gaugeblock_conformance import discovery
 from gaugeblock_conformance import requirement as registry
+from gaugeblock_conformance.backend import Unsupported
 from gaugeblock_conformance.backend_allocator import CALLS, NAMES, STATEFUL, Machine, Pointer
 from gaugeblock_conformance.backends.allocator_calls import Allocating
 from gaugeblock_conformance.backends.numpy import NumpyBackend
@@ -47,6 +48,15 @@ def test_every_call_of_the_table_is_answered() -> None:
     assert all(callable(answered.resolve(name)) for name in CALLS)
     assert set(CALLS) >= STATEFUL
     assert repr(Pointer(5)) == "Pointer(5)" and repr(Machine(config="a:1")) == "Machine(config='a:1')"
+
+
+def test_one_device_has_no_other_beside_it() -> None:
+    backend = ReferenceBackend()
+    allocator = backend.call("allocator", Machine())
+    assert type(backend.call("allocator_beside", allocator)) is type(allocator)
+    allocator.driver.device_count = lambda: 1
+    with pytest.raises(Unsupported, match="one device"):
+        backend.call("allocator_beside", allocator)
 
 
 def test_second_right_allocator_is_not_accused(fakes: Path) -> None:

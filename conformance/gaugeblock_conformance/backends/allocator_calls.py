@@ -60,6 +60,8 @@ class Allocating:
         return WatchedDriver(simulated(devices=2, total_memory=memory, backed=False), memory, refused)
 
     def allocator_beside(self, allocator: Any) -> Any:
+        if allocator.driver.device_count() < 2:
+            raise Unsupported("allocator_beside", "there is one device")
         return type(allocator)(allocator.driver, 1)
 
     def malloc(self, allocator: Any, size: int, stream: Stream | None = None) -> Pointer:
