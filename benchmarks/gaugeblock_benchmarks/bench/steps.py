@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from gaugeblock_conformance.backend import Backend, Unsupported
+from gaugeblock_conformance.backend_autograd import NoGrad
 
 from ..subject import function_of
 from ..timing import timed_steps
@@ -75,11 +76,36 @@ def _chain(backend: Backend, get: Get, length: int) -> Step:
     return step
 
 
+def _update(backend: Backend, get: Get, count: int, size: int) -> Step:
+    """What an optimizer does; the gradients are zero, so that every call leaves the same."""
+    leaves = [_leaf(backend, size) for _ in range(count)]
+    zeros = backend.from_numpy(np.zeros(size, np.float32))
+    enter, leave, subtract, scale = (get(name) for name in ("enter", "leave", "sub_.Tensor", "mul_.Scalar"))
+
+    def step() -> Any:
+        inside = enter(NoGrad())
+        for leaf in leaves:
+            scale(leaf, 1.0)
+            subtract(leaf, zeros, alpha=0.01)
+        leave(inside)
+        return leaves[0]
+
+    return step
+
+
+def _views(backend: Backend, get: Get) -> Step:
+    leaf = _leaf(backend, 4, 4)
+    select, cut, turn = get("select.int"), get("slice.Tensor"), get("t")
+    return lambda: select(turn(cut(leaf, 0, 1, 3)), 0, 1)
+
+
 STEPS: dict[str, tuple[int, Callable[[Backend, Get], Step]]] = {
     "(x*w+b).sum() forward": (16, lambda backend, get: _small(backend, get, False)),
     "(x*w+b).sum() both passes": (16, lambda backend, get: _small(backend, get, True)),
     "(x*w+b).sum() both passes, large": (1_000_000, lambda backend, get: _small(backend, get, True, 1_000_000)),
     "3 layers of 256, batch 64, both passes": (64 * 256, lambda backend, get: _layers(backend, get, 256, 64)),
+    "slice, t and select of a leaf": (16, _views),
+    "update of 8 parameters under no_grad": (16, lambda backend, get: _update(backend, get, 8, 16)),
     "chain of 1000 additions, both passes": (3, lambda backend, get: _chain(backend, get, 1000)),
 }
 """Elements of its input, and how the step is made."""
