@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from gaugeblock_spec import operators
 
 from ..aliasing import FREE, VIEW, promise
@@ -38,6 +41,35 @@ def test_storages_follow_the_marks(s: Session) -> None:
 
     kept = [n for n in swept() if promise(n) != FREE and not n.partition(".")[0].endswith("_")]
     sweep(s, kept, draw, body, weight=0.03)
+
+
+# Calls whose result has the sizes and elements of a matrix of two rows and two columns that are all one.
+_IDLE: tuple[tuple[str, tuple[Any, ...]], ...] = (
+    ("expand_copy", ((2, 2),)), ("view_copy", ((2, 2),)), ("squeeze_copy", ()), ("slice_copy.Tensor", (0, 0, 2)),
+    ("permute_copy", ((0, 1),)), ("alias_copy", ()), ("constant_pad_nd", ((0, 0),)), ("flipud", ()), ("fliplr", ()),
+    ("rot90", (4,)), ("roll", (0, 0)), ("repeat", ((1, 1),)), ("tile", ((1,),)), ("clamp", (0.0, 2.0)), ("abs", ()),
+    ("round", ()), ("relu", ()), ("tril", (5,)), ("triu", (-5,)), ("nan_to_num", ()), ("hardtanh", (0.0, 2.0)),
+    ("cumprod", (0,)), ("pow.Tensor_Scalar", (1,)), ("mul.Scalar", (1,)), ("add.Scalar", (0,)), ("div.Scalar", (1,)),
+    ("linalg_matrix_power", (1,)), ("renorm", (2.0, 0, 100.0)), ("threshold", (0.0, 0.0)),
+    ("adaptive_avg_pool1d", (2,)),
+)  # fmt: skip
+
+
+@requirement("operators/alias-marks-are-truthful", needs=("storage",))
+def test_copies_with_nothing_to_do(s: Session) -> None:
+    def body(s: Session, operator: str, arguments: tuple[Any, ...]) -> None:
+        x = s.tensor(np.ones((2, 2), np.float32))
+        s.expect_fresh(s.call(operator, x, *arguments), x)
+
+    s.table(_IDLE, body)
+    x, no = s.tensor(np.ones((2, 2), np.float32)), s.tensor(np.zeros((2, 2), np.bool_))
+    none = s.tensor(np.zeros((2, 2), np.float32))
+    for operator, more in (
+        ("where.self", (no, x, x)), ("maximum", (x, x)), ("minimum", (x, x)), ("lerp.Scalar", (x, x, 0.5)),
+        ("take_along_dim", (x, s.tensor([[0, 1], [0, 1]], "int64"), 1)), ("copysign.Tensor", (x, x)),
+        ("masked_fill.Scalar", (x, no, 3.0)), ("addmm", (x, none, none)),
+    ):  # fmt: skip
+        s.expect_fresh(s.call(operator, *more), x)
 
 
 @requirement("operators/functional-forms-leave-their-inputs-alone", slow=True)

@@ -103,6 +103,8 @@ def test_indexed_writes_with_a_bad_place(s: Session) -> None:
     ):  # fmt: skip
         s.expect_raises((RuntimeError, IndexError), operator, x, *args)
         s.expect_values(x, [1.0, 2.0, 3.0])
+    for operator in ("tril_", "triu_"):
+        s.expect_raises(RuntimeError, operator, x)
 
 
 def _writing() -> list[str]:

@@ -156,6 +156,9 @@ def test_letters_of_einsum(s: Session) -> None:
     s.expect_values(s.call("einsum", "ba", [x]), [[1.0, 3.0], [2.0, 4.0]])
     s.expect_values(s.call("einsum", "ii", [x]), 5.0)
     s.expect_values(s.call("einsum", "bi,ai", [x, x]), [[5.0, 11.0], [11.0, 25.0]])
+    turned = s.call("t", x)
+    s.expect_values(s.call("einsum", "ij,jk", [turned, x]), [[10.0, 14.0], [14.0, 20.0]])
+    s.expect_values(s.call("tensordot", turned, x, [1], [0]), [[10.0, 14.0], [14.0, 20.0]])
 
 
 @requirement("operators/every-operator-gives-what-its-row-says")
