@@ -19,6 +19,7 @@ operators that note nothing it is the kernel itself, which dispatch would find a
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from operator import is_
 from typing import Any, NamedTuple
@@ -350,10 +351,12 @@ def recorder_runner(
         return None
     record: Callable[..., Any]
     record, passed, options = found
-    operands = [value for argument, value in zip(arguments, values, strict=True) if argument.kind in "TMNL"]
-    if len(passed) < len(operands) or not all(map(_is_same, operands, passed)):
+    places = [place for place, argument in enumerate(arguments) if argument.kind in "TMNL"]
+    if len(passed) <= places[-1] or not all(_is_same(values[place], passed[place]) for place in places):
         return None
-    count = len(operands)
+    count = len(places)
+    if places[-1] >= count:
+        return _scattered(functools.partial(record, **options), passed, places)
     rest = tuple(passed[count:])
     factors = [argument.name for argument in arguments if argument.kind == "K"]
     if factors:
