@@ -170,3 +170,24 @@ def test_a_list_that_contains_itself_is_refused(call: Any) -> None:
 def test_errors_of_kernels_name_the_operator(call: Any, name: str) -> None:
     with pytest.raises(RuntimeError, match=name):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: gb.nn.functional.lp_pool1d(2, 2**62, 1), r"lp_pool1d\(\): argument 'input' must be Tensor"),
+        (lambda x: gb.nn.functional.lp_pool2d(x, "a", 1), r"lp_pool2d\(\): argument 'norm_type' must be float"),
+        (lambda x: x.mvlgamma(2**62), "mvlgamma: argument 'p' must be at most"),
+        (lambda x: gb.heaviside(x, [0], other=x), r"^heaviside\(\)"),
+        (lambda x: gb.pow(x, x, other=2), r"^pow\(\)"),
+    ],
+)
+def test_calls_that_would_not_end_or_name_helpers(call: Any, message: str) -> None:
+    with pytest.raises((TypeError, RuntimeError), match=message):
+        call(gb.ones(3))
+
+
+def test_a_watched_tensor_is_detached_in_place_by_the_function() -> None:
+    x = gb.ones(2, requires_grad=True) * 2
+    assert gb.detach_(x) is x
+    assert not x.requires_grad

@@ -93,4 +93,5 @@ def _changed(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any
     try:
         return entry.function(*args, **kwargs)
     finally:
-        refresh_plain(self)
+        if self.autograd is not None:
+            refresh_plain(self)

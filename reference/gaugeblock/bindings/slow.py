@@ -49,7 +49,7 @@ def slow_unary(caller: Caller, row: str) -> Callable[..., Any]:
     """For ``exp(x)``."""
     operator = REGISTRY.find(row)
 
-    def run(self: Any, **options: Any) -> Any:
+    def run(self: Any, /, **options: Any) -> Any:
         options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS.get(name, NO)}
         if self.__class__ is Tensor and not options and self.geometry.watched:
             record = watched_recorder(operator, self.geometry.keys)
@@ -74,7 +74,7 @@ def slow_unary(caller: Caller, row: str) -> Callable[..., Any]:
 def slow_inplace_unary(caller: Caller, row: str, key: str) -> Callable[..., Any]:
     """For ``x.exp_()``."""
 
-    def run(self: Any, **options: Any) -> Any:
+    def run(self: Any, /, **options: Any) -> Any:
         options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS.get(name, NO)}
         plain = self.__class__ is Tensor and not options
         entry = carry(key, self.geometry) if plain else None
@@ -96,7 +96,7 @@ def slow_binary(
     inplace = inplace_keys is not None
     record = recorded_binary(inplace_keys or (tensor_row, number_row))
 
-    def run(self: Any, other: Any, **options: Any) -> Any:
+    def run(self: Any, other: Any, /, **options: Any) -> Any:
         options = {name: value for name, value in options.items() if value is not OPTION_DEFAULTS.get(name, NO)}
         watching = self.__class__ is Tensor and FAST_GLOBALS["WATCHING"] and options.keys() <= ALPHA
         if watching and (self.geometry.watched or (other.__class__ is Tensor and other.geometry.watched)):

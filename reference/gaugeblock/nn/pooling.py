@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..core.errors import type_error
 from ..tensor.tensor import Tensor
 from .lookup import operator
 
@@ -60,7 +61,7 @@ def _with_indices(function: Callable[..., Any]) -> Callable[..., Any]:
     name = f"{function.__name__}_with_indices"
 
     def pool(input: Tensor, *sizes: Any, **options: Any) -> Any:
-        count = 6 if name.startswith("max") else 2
+        count = {"max": 6, "ada": 2, "fra": 4}[name[:3]]
         if len(sizes) >= count or "return_indices" in options:
             options.pop("return_indices", None)
             sizes = sizes[: count - 1]
@@ -71,6 +72,38 @@ def _with_indices(function: Callable[..., Any]) -> Callable[..., Any]:
     return pool
 
 
+def _fractional(dims: int) -> Callable[..., Any]:
+    name = f"fractional_max_pool{dims}d"
+
+    def fractional_max_pool(
+        input: Tensor,
+        kernel_size: Ints,
+        output_size: Ints | None = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> Any:
+        if input.ndim not in (dims + 1, dims + 2):
+            raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(input.shape)}")
+        if output_size is None:
+            if output_ratio is None:
+                raise ValueError(f"{name}(): requires specifying either an output_size or an output_ratio")
+            ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * dims
+            own = input.shape[input.ndim - dims :]
+            output_size = [int(size * ratio) for size, ratio in zip(own, ratios, strict=True)]
+        if _random_samples is None:
+            batch = 1 if input.ndim == dims + 1 else input.shape[0]
+            shape = (batch, input.shape[-dims - 1], dims)
+            _random_samples = operator("rand")(shape, dtype=input.dtype, device=input.device)
+        found = operator(name)(input, repeated(kernel_size, dims), repeated(output_size, dims), _random_samples)
+        return found if return_indices else found[0]
+
+    fractional_max_pool.__name__ = fractional_max_pool.__qualname__ = name
+    fractional_max_pool.__doc__ = "The largest element of windows at random distances, as many as sizes or ratios say."
+    return fractional_max_pool
+
+
+fractional_max_pool2d, fractional_max_pool3d = (_fractional(dims) for dims in (2, 3))
 max_pool1d, max_pool2d, max_pool3d = (_max_pool(dims) for dims in (1, 2, 3))
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive_max_pool(dims) for dims in (1, 2, 3))
 max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = (
@@ -78,6 +111,9 @@ max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = (
 )
 adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = (
     _with_indices(function) for function in (adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d)
+)
+fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = (
+    _with_indices(function) for function in (fractional_max_pool2d, fractional_max_pool3d)
 )
 
 
@@ -95,6 +131,10 @@ def _lp_pool(dims: int) -> Callable[..., Any]:
     def lp_pool(
         input: Any, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
     ) -> Any:
+        if not isinstance(norm_type, (int, float)):
+            type_error(f"lp_pool{dims}d", "norm_type", norm_type, "float")
+        if isinstance(input, (int, float, complex)):  # whose powers would be computed
+            type_error(f"lp_pool{dims}d", "input", input, "Tensor")
         if abs(norm_type) == math.inf:
             sign = 1 if norm_type > 0 else -1
             largest = operator(f"max_pool{dims}d")

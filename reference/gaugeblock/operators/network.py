@@ -17,6 +17,7 @@ KERNELS = {
     "class_margin_losses": "multi_margin_loss multilabel_margin_loss_forward",
     "distances": "cdist pdist",
     "dropout": "native_dropout",
+    "fractional_pooling": "fractional_max_pool2d fractional_max_pool3d",
     "embedding": "embedding embedding_renorm_ embedding_bag embedding_bag.padding_idx",
     "pointwise_losses": """mse_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits
     soft_margin_loss""",

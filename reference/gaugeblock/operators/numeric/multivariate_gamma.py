@@ -9,6 +9,9 @@ from ...tensor.tensor import Tensor
 from ..conversion import converted
 from ..invoke import apply
 
+MOST = 1 << 16
+"""Dimensions for which the terms are added up one by one."""
+
 
 def mvlgamma(self: Tensor, p: int) -> Tensor:
     """log of the gamma function of p dimensions: ``p (p - 1) / 4 log(pi)`` plus lgamma at self, self - 1/2, ...
@@ -19,6 +22,8 @@ def mvlgamma(self: Tensor, p: int) -> Tensor:
         raise RuntimeError("mvlgamma: The input tensor may not be a boolean tensor.")
     if p < 1:
         raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, got {p}")
+    if p > MOST:
+        raise RuntimeError(f"mvlgamma: argument 'p' must be at most {MOST}, got {p}")
     source = converted(self, DEFAULTS.dtype) if self.geometry.dtype.kind < 2 else self
     total = apply("lgamma", source)
     for k in range(1, p):

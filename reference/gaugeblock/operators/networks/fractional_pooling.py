@@ -1,0 +1,102 @@
+"""Max pooling over windows whose distances vary at random, so that the sizes shrink by any ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.device import cpu
+from ...core.dtype import int64
+from ...tensor.array_view import array_of
+from ...tensor.tensor import Tensor, empty_tensor
+from ..arrays import Array, check_same_device, values
+from .calls import check_dtype
+
+Ints = Sequence[int]
+NAMES = {2: ("height", "width"), 3: ("time", "height", "width")}
+
+
+def _begins(shares: Array, size: int, kernel: int, count: int) -> Array:
+    """Where the windows begin for each share: steps of one mean length, in its precision, the last at the end."""
+    begins: Array = np.full((*shares.shape, count), size - kernel, np.int64)
+    if count > 1:
+        kind = shares.dtype.type
+        length = kind(size - kernel) / kind(count - 1)
+        steps = (np.arange(count - 1).astype(shares.dtype) + shares[..., None]) * length
+        begins[..., :-1] = steps.astype(np.int64) - (shares * length).astype(np.int64)[..., None]
+    return begins
+
+
+def _largest(array: Array, begins: list[Array], kernel: Ints) -> tuple[Array, Array]:
+    """(largest elements, their places) of one image's windows; of several NaN the last."""
+    places: Array = np.zeros(1, np.int64)
+    for size, begin, width in zip(array.shape, begins, kernel, strict=True):
+        along = begin[:, None] + np.arange(width)
+        places = places[..., None, :, None] * size + along[:, None, :]
+        places = places.reshape(*places.shape[:-2], -1)
+    seen = array.reshape(-1)[places]
+    best = seen.argmax(-1)
+    lost = np.isnan(seen)
+    last = seen.shape[-1] - 1 - lost[..., ::-1].argmax(-1)
+    best = np.where(lost.any(-1), last, best)[..., None]
+    return np.take_along_axis(seen, best, -1)[..., 0], np.take_along_axis(places, best, -1)[..., 0]
+
+
+def _check(name: str, self: Tensor, kernel: Ints, sizes: Ints, shares: Tensor, dims: int) -> None:
+    geometry = self.geometry
+    if geometry.ndim not in (dims + 1, dims + 2) or 0 in geometry.sizes[-dims - 1 :]:
+        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(geometry.sizes)}")
+    for argument, given in (("kernel_size", kernel), ("output_size", sizes)):
+        if len(given) != dims:
+            raise RuntimeError(f"{name}(): {argument} must either be a single int or have {dims}, got {list(given)}")
+    for label, size, width, count in zip(NAMES[dims], geometry.sizes[-dims:], kernel, sizes, strict=True):
+        if width < 1 or count < 1 or count + width - 1 > size - (dims == 3):
+            raise RuntimeError(
+                f"{name}(): pool {label} {width} too large relative to input {label} {size} for {count} windows"
+            )
+    check_dtype(name, self)
+    if shares.geometry.dtype is not geometry.dtype:
+        raise RuntimeError(
+            f"{name}(): Expect _random_samples to have the same dtype as input, got {shares.geometry.dtype.name}"
+        )
+    batch = geometry.sizes[0] if geometry.ndim == dims + 2 else 1
+    drawn = shares.geometry.sizes
+    if len(drawn) != 3 or drawn[0] < batch or drawn[1:] != (geometry.sizes[-dims - 1], dims):
+        raise RuntimeError(
+            f"{name}(): Expect _random_samples of sizes {[batch, geometry.sizes[-dims - 1], dims]}, got {list(drawn)}"
+        )
+
+
+def _fractional(dims: int) -> Callable[..., tuple[Tensor, Tensor]]:
+    name = f"fractional_max_pool{dims}d"
+
+    def pool(self: Tensor, kernel_size: Ints, output_size: Ints, random_samples: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, sizes = (tuple(one) * (dims if len(one) == 1 else 1) for one in (kernel_size, output_size))
+        _check(name, self, kernel, sizes, random_samples, dims)
+        geometry = self.geometry
+        device = check_same_device(name, self, random_samples)
+        lead = geometry.sizes[:-dims]
+        result = empty_tensor((*lead, *sizes), geometry.dtype, device)
+        places = empty_tensor((*lead, *sizes), int64, device)
+        if device is cpu and result.geometry.numel:
+            images = values(self).reshape(-1, *geometry.sizes[-dims:])
+            shares = values(random_samples)[: lead[0] if len(lead) > 1 else 1].reshape(-1, dims)
+            # Shares belong to (width, height) in two dims, to (time, height, width) in three.
+            order = (1, 0) if dims == 2 else (0, 1, 2)
+            begins = [
+                _begins(shares[:, order[d]], geometry.sizes[d - dims], kernel[d], sizes[d]) for d in range(dims)
+            ]
+            into: Any = zip(
+                array_of(result).reshape(-1, *sizes), array_of(places).reshape(-1, *sizes), images, strict=True
+            )
+            for k, (values_into, places_into, image) in enumerate(into):
+                values_into[...], places_into[...] = _largest(image, [one[k] for one in begins], kernel)
+        return result, places
+
+    pool.__name__ = pool.__qualname__ = name
+    return pool
+
+
+fractional_max_pool2d, fractional_max_pool3d = (_fractional(dims) for dims in (2, 3))
