@@ -110,3 +110,16 @@ def test_a_tensor_without_memory_is_refused_again() -> None:
 
 def test_names_of_fresh_results() -> None:
     assert "add.Tensor" in known_loops.FRESH and "add_.Tensor" not in known_loops.FRESH
+
+
+def test_numbers_that_do_not_fit_are_refused_at_once() -> None:
+    x = gb.ones(2, dtype=gb.int64, device="cuda")
+    calls: list[Callable[[Any], Any]] = [lambda v: x + v, lambda v: v - x, lambda v: x == v, lambda v: x.mul_(v)]
+    for call in calls:
+        call(1)
+        call(1)
+        for number in (1 << 63, -(1 << 63) - 1, 1 << 70):
+            with pytest.raises(OverflowError, match="to convert"):
+                call(number)
+    gb.cuda.synchronize()
+    assert (x + ((1 << 63) - 2)).tolist() == [(1 << 63) - 1] * 2

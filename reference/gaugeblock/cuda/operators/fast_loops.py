@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.device import Device
+from ...kernels.operand import Immediate, number_kind
 from ...operators.launch import Launch
 from ...tensor.geometry import Geometry
 from ...tensor.tensor import Tensor
@@ -13,6 +14,9 @@ from ..devices.drivers import runtime
 from .deferred import defer_loop
 from .ptx_launch import launch_loop
 from .twins import geometry_elsewhere, host_views
+
+WHOLE = {"i": (-(1 << 63), 1 << 63), "u": (0, 1 << 64)}
+"""Which whole numbers a kernel takes, by the kind of its operand; addresses are among both."""
 
 
 def put_loop(index: int, operator: str, launch: Launch, values: list[Any], nbytes: int) -> None:
@@ -44,4 +48,19 @@ class CudaLoops:
         def run(*values: Any) -> None:
             put_loop(index, operator, launch, list(values[:-1]), nbytes)
 
-        return run
+        limits = [WHOLE[number_kind(one.dtype)] for one in getattr(launch.kernel, "operands", ()) if _is_whole(one)]
+        if not limits:
+            return run
+        least, end = limits[0]
+
+        def run_checked(*values: Any) -> None:
+            for value in values:
+                if value.__class__ is int and not least <= value < end:
+                    raise OverflowError(f"int {'too big' if value >= end else 'too small'} to convert: {value}")
+            run(*values)
+
+        return run_checked
+
+
+def _is_whole(operand: Any) -> bool:
+    return isinstance(operand, Immediate) and number_kind(operand.dtype) in WHOLE
