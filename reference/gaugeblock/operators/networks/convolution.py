@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ...core.dtype import DType, float32
 from ...core.memory_format import MemoryFormat, contiguous_format
 from ...kernels.windows import products_kernel
 from ...tensor.array_view import array_of
-from ...tensor.geometry import geometry_of
+from ...tensor.geometry import Geometry, geometry_of, remember
 from ...tensor.strides import suggested_format
 from ...tensor.tensor import Tensor, new_like
 from ..arrays import Array, values, widened
@@ -20,9 +21,9 @@ from ..copy import format_strides
 from ..prepared import noted
 from .calls import apply
 from .columns import BLOCK, column_blocks
-from .convolution_checks import Convolution, planned
+from .convolution_checks import Convolution, Options, planned
 from .layouts import empty_row_major
-from .small_convolution import small_convolution
+from .small_convolution import Runner, small_convolution
 from .window_loops import MOST_PLACES, run_over
 from .windows import Ints, at_offset, offsets, padded, trailing
 
@@ -48,14 +49,17 @@ def convolution(
     fit, NotImplementedError for bool.
     """
     options = (tuple(stride), tuple(padding), tuple(dilation), transposed, tuple(output_padding), groups)
-    plan, sizes = planned(input, weight, bias, options)
-    result = _empty(input, weight, sizes)
-    if result.geometry.device is not cpu or not result.geometry.numel:
-        return result
-    added = None if bias is None else bias.geometry
-    small = small_convolution(input.geometry, weight.geometry, added, result.geometry, plan)
+    key = ("convolution", weight.geometry, None if bias is None else bias.geometry, options)
+    ready: _Ready | None = input.geometry.plans.get(key)
+    if ready is None:
+        ready = remember(input.geometry.plans, key, _ready(input, weight, bias, options))
+    plan, small = ready.plan, ready.small
     if small is not None:
         return noted("convolution", small(input, weight, bias), small)
+    result = new_like(ready.result)
+    sizes = result.geometry.sizes
+    if result.geometry.device is not cpu or not result.geometry.numel:
+        return result
     dtype = input.geometry.dtype
     target = array_of(result)
     wide = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind == 2 else target.dtype
@@ -74,6 +78,21 @@ def convolution(
         if into is not target:
             target[...] = into
     return result
+
+
+class _Ready(NamedTuple):
+    """What follows from the geometries and options of a call."""
+
+    plan: Convolution
+    result: Geometry
+    small: Runner | None
+
+
+def _ready(input: Tensor, weight: Tensor, bias: Tensor | None, options: Options) -> _Ready:
+    plan, sizes = planned(input, weight, bias, options)
+    result = _empty(input, weight, sizes).geometry
+    added = None if bias is None else bias.geometry
+    return _Ready(plan, result, small_convolution(input.geometry, weight.geometry, added, result, plan))
 
 
 def _empty(input: Tensor, weight: Tensor, sizes: Ints) -> Tensor:

@@ -12,6 +12,8 @@ from ..arrays import check_same_device
 from .windows import Ints, repeated, spans, window_counts
 
 OPERATOR = "convolution"
+Options = tuple[Ints, Ints, Ints, bool, Ints, int]
+"""stride, padding, dilation, transposed, output_padding, groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ def planned(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
-    options: tuple[Ints, Ints, Ints, bool, Ints, int],
+    options: Options,
 ) -> tuple[Convolution, Ints]:
     """The options for each dim and the sizes of the result. Raises RuntimeError for what does not fit."""
     stride, padding, dilation, transposed, output_padding, groups = options
