@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from typing import Any
 
 import gaugeblock as gb
 import numpy as np
@@ -178,3 +179,22 @@ def test_a_surplus_name_is_refused_after_fast_calls_too(text: str) -> None:
         gb.add(x, x), gb.exp(x), gb.chunk(x, 2)
         with pytest.raises(TypeError):
             eval(text, {"gb": gb, "x": x})
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "dtype"),
+    [
+        ("m.add(True, True)", True, "bool"), ("m.add(1, 2)", 3, "int64"), ("m.add(1.5, 2)", 3.5, "float32"),
+        ("m.mul(True, 2)", 2, "int64"), ("m.div(7, 2)", 3.5, "float32"), ("m.floor_divide(-8, 3)", -3, "int64"),
+        ("m.div(-8, 6, rounding_mode='trunc')", -1, "int64"), ("m.sub(5, 1, alpha=2)", 3, "int64"),
+        ("m.add(1j, 2)", 2 + 1j, "complex64"), ("m.add(1, 2, out=m.empty(()))", 3.0, "float32"),
+        ("m.true_divide(1, 2)", 0.5, "float32"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("library", ["gaugeblock", "torch"])
+def test_arithmetic_on_two_numbers_gives_a_tensor(text: str, value: Any, dtype: str, library: str) -> None:
+    module = gb if library == "gaugeblock" else pytest.importorskip("torch")
+    for _ in range(2):
+        result = eval(text, {"m": module})
+        assert result.item() == value
+        assert result.dtype is getattr(module, dtype)

@@ -13,6 +13,7 @@ from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY, Operator
 from ..dispatch.state import FAST_GLOBALS
 from ..operators.arguments import check_out_dtype
+from ..operators.tensor_data import tensor
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
 from .converters import NO, NUMBERS_AS_TENSORS, converter_of, number, optional, shown_type
@@ -184,6 +185,9 @@ class Caller:
             except Mismatch as mismatch:
                 reasons.append(str(mismatch))
                 continue
+            numbers = signature.numbers_too and not any(isinstance(value, Tensor) for value in values)
+            if numbers:
+                values[0] = tensor(values[0])
             if out is not None:
                 writing = self._writing(signature)
                 if writing is not None:
@@ -192,7 +196,7 @@ class Caller:
                 continue
             gathered = None if spread is args else len(spread) - 1
             exact = gathered is None or all(one.__class__ is int for one in spread[gathered])
-            if exact and len(self._recipes) < LIMIT:
+            if exact and not numbers and len(self._recipes) < LIMIT:
                 names = {keyword: self._name(signature, keyword) for keyword in kwargs}
                 self._recipes[key] = recipe_for(signature, spread, kwargs, names, gathered)
             return call(signature.operator, *values, **options)
