@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from ..core.dtype import DType
+from ..core.errors import type_error
 from ..tensor.tensor import Tensor
 from .lookup import either, operator
 
@@ -96,7 +97,10 @@ def glu(input: Tensor, dim: int = -1) -> Any:
     return operator("glu")(input, dim)
 
 
-def _softmax_dim(name: str, ndim: int) -> int:
+def _softmax_dim(name: str, input: Tensor) -> int:
+    if not isinstance(input, Tensor):
+        type_error(name, "input", input, "Tensor")
+    ndim = input.ndim
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         stacklevel=4,
@@ -106,18 +110,18 @@ def _softmax_dim(name: str, ndim: int) -> int:
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Any:
     """e**input divided by its sum along a dim."""
-    return operator("softmax")(input, _softmax_dim("softmax", input.ndim) if dim is None else dim, dtype)
+    return operator("softmax")(input, _softmax_dim("softmax", input) if dim is None else dim, dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Any:
     """softmax of -input."""
-    chosen = _softmax_dim("softmin", input.ndim) if dim is None else dim
+    chosen = _softmax_dim("softmin", input) if dim is None else dim
     return operator("softmax")(operator("neg")(input), chosen, dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Any:
     """Logarithm of softmax."""
-    return operator("log_softmax")(input, _softmax_dim("log_softmax", input.ndim) if dim is None else dim, dtype)
+    return operator("log_softmax")(input, _softmax_dim("log_softmax", input) if dim is None else dim, dtype)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:

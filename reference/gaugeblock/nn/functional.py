@@ -129,7 +129,7 @@ __all__ = [
 
 DIRECT = frozenset(
     "celu elu gumbel_softmax hardsigmoid hardswish hardtanh leaky_relu mish relu relu6 rrelu selu silu softsign "
-    "tanhshrink threshold dropout alpha_dropout feature_alpha_dropout layer_norm".split()
+    "softmax log_softmax softmin tanhshrink threshold dropout alpha_dropout feature_alpha_dropout layer_norm".split()
 )
 """Functions whose arguments go straight to operators, which check them."""
 globals().update({_name: checked(globals()[_name]) for _name in __all__ if _name not in DIRECT})
