@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -34,7 +35,8 @@ def summed(array: Array, pool: Pool) -> Array:
     return result
 
 
-def window_sizes(own: Sequence[int], pool: Pool, count_include_pad: bool) -> Array:
+@functools.lru_cache(maxsize=64)
+def window_sizes(own: tuple[int, ...], pool: Pool, count_include_pad: bool) -> Array:
     """How many elements each window counts, with the padding or without it."""
     sizes: Array = np.ones((), np.int64)
     for d, size in enumerate(own):
@@ -43,6 +45,7 @@ def window_sizes(own: Sequence[int], pool: Pool, count_include_pad: bool) -> Arr
         if not count_include_pad:
             start, end = np.maximum(start, 0), np.minimum(end, size)
         sizes = sizes * (end - start).reshape(-1, *(1,) * (pool.dims - 1 - d))
+    sizes.flags.writeable = False
     return sizes
 
 

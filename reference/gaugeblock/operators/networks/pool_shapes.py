@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,11 +56,25 @@ def pool_of(
     ceil_mode: bool,
 ) -> Pool:
     """The windows of a pooling. Raises RuntimeError for options and sizes that do not fit."""
+    options = (one if isinstance(one, int) else tuple(one) for one in (kernel_size, stride, padding, dilation))
+    return _pool(operator, input.sizes, dims, *options, ceil_mode)
+
+
+@functools.lru_cache(maxsize=1024)
+def _pool(
+    operator: str,
+    own: Ints,
+    dims: int,
+    kernel_size: int | Ints,
+    stride: int | Ints,
+    padding: int | Ints,
+    dilation: int | Ints,
+    ceil_mode: bool,
+) -> Pool:
     kernel = _each(operator, "kernel_size", kernel_size, dims)
-    step = _each(operator, "stride", stride, dims) if len(stride) else kernel
+    step = kernel if stride == () else _each(operator, "stride", stride, dims)
     around = _each(operator, "padding", padding, dims)
     spread = _each(operator, "dilation", dilation, dims)
-    own = input.sizes
     if len(own) not in (dims + 1, dims + 2) or 0 in own[len(own) - dims - 1 :]:
         raise RuntimeError(
             f"{operator}(): Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for "
