@@ -30,14 +30,13 @@ def test_gradients_at_the_edges(name: str, library: str) -> None:
     assert x.grad.tolist() == expected
 
 
-@pytest.mark.parametrize("library", ["gaugeblock", "torch"])
-def test_the_last_of_equal_places_has_the_tangent_in_unpooling(library: str) -> None:
-    module = gb if library == "gaugeblock" else pytest.importorskip("torch")
-    forward = module.autograd.forward_ad
-    places = module.tensor([[[[1, 1]]]])
+def test_the_last_of_equal_places_has_the_tangent_in_unpooling() -> None:
+    # PyTorch's threads race for equal places.
+    forward = gb.autograd.forward_ad
+    places = gb.tensor([[[[1, 1]]]])
     with forward.dual_level():
-        dual = forward.make_dual(module.tensor([[[[1.0, 2.0]]]]), module.tensor([[[[5.0, 7.0]]]]))
-        result = module.nn.functional.max_unpool2d(dual, places, (1, 2), output_size=(1, 3))
+        dual = forward.make_dual(gb.tensor([[[[1.0, 2.0]]]]), gb.tensor([[[[5.0, 7.0]]]]))
+        result = gb.nn.functional.max_unpool2d(dual, places, (1, 2), output_size=(1, 3))
         value, tangent = forward.unpack_dual(result)
     assert value.tolist() == [[[[0.0, 2.0, 0.0]]]]
     assert tangent.tolist() == [[[[0.0, 7.0, 0.0]]]]
