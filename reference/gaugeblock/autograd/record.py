@@ -33,7 +33,7 @@ from .derivative_table import derivatives, row_of_form
 from .formulas import compiled, node_class
 from .forward_mode import DUAL, outside
 from .node import COUNTER
-from .recorder_source import recorder_source
+from .recorder_source import passing_source, recorder_source
 from .saved_tensor import PACKING, saved
 from .special_recorders import (
     REFINED,
@@ -95,6 +95,22 @@ def kind_of(schema: Schema) -> str:
     return "view" if any(one.alias is not None for one in schema.returns) else "fresh"
 
 
+def quickly_passing(operator: Operator, kind: str) -> Callable[..., Any]:
+    """What calls an operator without a derivative: nothing is recorded."""
+    schema = without_keywords(operator.schema)
+    quick, function = quick_call(operator, schema) if kind == "fresh" else (None, None)
+    if quick is None:
+        return passing(operator)
+    names = {
+        "below": below, "call": call, "contiguous_format": contiguous_format, "DUAL": DUAL,
+        "FAST_GLOBALS": FAST_GLOBALS, "operator": operator, "plain_of": plain_of, "quick": function, "Tensor": Tensor,
+    }  # fmt: skip
+    passes: Callable[..., Any] = compiled(
+        f"recorder of {operator.name}", passing_source(schema, quick), names, "record"
+    )
+    return passes
+
+
 def recorder_of(operator: Operator) -> Callable[..., Any]:
     """What records the calls of an operator that has kernels for backends only."""
     schema = operator.schema
@@ -114,9 +130,9 @@ def recorder_of(operator: Operator) -> Callable[..., Any]:
 
         return registered_recorder(operator)
     if found is None:
-        return refusing(operator, kind) if _gives_numbers(operator) else passing(operator)
+        return refusing(operator, kind) if _gives_numbers(operator) else quickly_passing(operator, kind)
     if found.kind == "none":
-        return passing(operator)
+        return quickly_passing(operator, kind)
     if found.kind == "composite":
         return composite_inplace(operator, row_name) if row_name != name else unstripped(operator)
     record = generated(operator, kind, row_name)

@@ -40,9 +40,7 @@ def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | 
 
     With `looking` it first sees whether calls are recorded at all, and whether dual numbers are about.
     """
-    positional = ", ".join(a.name for a in schema.positional) + ("," if schema.positional else "")
-    named = ", ".join(f"{a.name!r}: {a.name}" for a in schema.keyword_only)
-    passing = f"below(operator, ({positional}), {{{named}}})"
+    passing = f"below(operator, {_given(schema)})"
     lines = [f"def record({signature(schema)}):"]
     run = f"call(operator, {_passed(schema, True, {})})"
     found = FOUND.format(self=schema.arguments[0].name) if kind == "view" else ""
@@ -51,7 +49,7 @@ def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | 
     if looking:
         lines.append("    if not STATE.grad or DUAL.level:")
         lines += [f"        {line}" for line in unrecorded_lines(schema, kind, run, quick, found)]
-        lines.append(f"        return outside(operator, kind, row_name, recorded, ({positional}), {{{named}}})")
+        lines.append(f"        return outside(operator, kind, row_name, recorded, {_given(schema)})")
     singles = [a.name for a in schema.arguments if is_tensor(a) and not a.is_list and not a.optional]
     if len(singles) > 1 and kind != "view":
         lines.append(f"    if {' or '.join(f'{name}.__class__ is not Tensor' for name in singles)}:")
@@ -101,6 +99,19 @@ def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | 
         constant = f", {formulas.constant}" if formulas.constant else ""
         lines.append(f"    return results_of(result, node{constant})" if several else _shown(RESULT))
     return "\n".join(lines) + "\n"
+
+
+def passing_source(schema: Schema, quick: str) -> str:
+    """Source of ``record(...)`` for an operator that makes something new, with nothing to record."""
+    lines = unrecorded_lines(schema, "fresh", f"call(operator, {_passed(schema, True, {})})", quick, "")
+    end = f"return below(operator, {_given(schema)})"
+    return "\n".join([f"def record({signature(schema)}):", *(f"    {line}" for line in (*lines, end))]) + "\n"
+
+
+def _given(schema: Schema) -> str:
+    """The positional arguments as a tuple, the others as a dict."""
+    positional = ", ".join(a.name for a in schema.positional) + ("," if schema.positional else "")
+    return f"({positional}), {{{', '.join(f'{a.name!r}: {a.name}' for a in schema.keyword_only)}}}"
 
 
 FOUND = """\
