@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from ...core.device import cpu
-from ...core.dtype import int64, uint8
+from ...core.dtype import float32, float64, int64, uint8
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
@@ -95,6 +96,12 @@ def _likelihood(
     if device is not cpu:
         return empty_tensor(sizes, dtype, device), empty_tensor((), dtype, device)
     scores = values(self)
+    if weight is None and reduction != NONE and scores.ndim == 2 and ignore_index < 0 and dtype in (float32, float64):
+        found = _plain_likelihood(scores, values(target), reduction)
+        if found is not None:
+            result, counted = empty_tensor((), dtype), empty_tensor((), dtype)
+            array_of(result)[...], array_of(counted)[...] = found, scores.shape[0]
+            return result, counted
     if scores.ndim == 1:
         scores = scores[None]
     classes = values(target).reshape(scores.shape[0], *scores.shape[2:]).astype(np.int64)
@@ -118,6 +125,14 @@ def _likelihood(
     result, weighed = empty_tensor((), dtype), empty_tensor((), dtype)
     array_of(result)[...], array_of(weighed)[...] = loss, weights
     return result, weighed
+
+
+def _plain_likelihood(scores: Array, classes: Array, reduction: int) -> Any:
+    """The sum or mean of -scores at the classes; None when there are none, or one of them is not there or ignored."""
+    if not classes.size or classes.min() < 0 or classes.max() >= scores.shape[1]:
+        return None
+    total = -scores[np.arange(scores.shape[0]), classes.reshape(-1)].sum(dtype=np.float64)
+    return total / scores.shape[0] if reduction == MEAN else total
 
 
 def nll_loss(
