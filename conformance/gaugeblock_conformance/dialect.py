@@ -247,7 +247,7 @@ _NETWORK_NAMES = {"im2col": "unfold", "col2im": "fold", "log_sigmoid": "logsigmo
 _OTHER_ARGUMENTS = frozenset(
     """l1_loss mse_loss smooth_l1_loss huber_loss binary_cross_entropy soft_margin_loss multi_margin_loss
     multilabel_margin_loss nll_loss nll_loss2d nll_loss_nd cross_entropy_loss adaptive_max_pool2d adaptive_max_pool3d
-    max_unpool2d max_unpool3d""".split()
+    max_unpool2d max_unpool3d fractional_max_pool2d fractional_max_pool3d""".split()
 )
 
 
