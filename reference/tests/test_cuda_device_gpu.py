@@ -201,6 +201,18 @@ def test_the_rest_runs_on_the_host_with_one_warning(gpu: EmulatedGpu) -> None:
         x + gb.ones(2, 2)
 
 
+def test_statistics_that_a_layer_keeps_are_written_on_the_device(gpu: EmulatedGpu) -> None:
+    results = []
+    for device in ("cpu", "cuda"):
+        x = gb.arange(12.0).reshape(3, 4).to(device)
+        mean, variance = gb.zeros(4, device=device), gb.ones(4, device=device)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            gb.nn.functional.batch_norm(x, mean, variance, training=True, momentum=0.5)
+        results.append((mean.tolist(), variance.tolist(), mean._version, x._version))
+    assert results[0] == results[1] and results[0][0] == [2.0, 2.5, 3.0, 3.5]
+
+
 def test_what_cupy_cannot_compute_runs_on_the_host(gpu: EmulatedGpu) -> None:
     x = gb.tensor([[2.0, 1.0], [0.0, 4.0]], device="cuda")
 
