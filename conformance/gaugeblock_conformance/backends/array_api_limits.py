@@ -163,6 +163,10 @@ def _symmetric(backend: Any, x: Any, *rest: Any) -> str | None:
     return None if symmetric else "matrices that are not symmetric are left open"
 
 
+def _two_factors(backend: Any, x: Any, mode: str) -> str | None:
+    return None if mode in ("reduced", "complete") else f"mode {mode!r} is not known"
+
+
 _LIMITS: dict[str, Callable[..., str | None]] = {
     "floor_divide": _divisor,
     "remainder": _divisor,
@@ -187,6 +191,7 @@ _LIMITS: dict[str, Callable[..., str | None]] = {
     "mean": _short,
     "linalg_eigvalsh": _symmetric,
     "linalg_cholesky": _symmetric,
+    "linalg_qr": _two_factors,
     "nonzero": _has_dims,
     "argwhere": _has_dims,
     "broadcast_to": _no_wildcard,

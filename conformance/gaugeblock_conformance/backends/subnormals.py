@@ -67,8 +67,9 @@ def _subnormal(array: Array) -> bool:
         return _subnormal(array.real) or _subnormal(array.imag)
     if array.dtype.kind not in "fV":
         return False
+    # What is rounded up to the smallest normal number was subnormal before.
     size = np.abs(array.astype(np.float64))
-    return bool(np.any((size > 0) & (size < _tiny(array))))
+    return bool(np.any((size > 0) & (size <= _tiny(array))))
 
 
 def _small(value: Any, operands: list[Array]) -> bool:
