@@ -147,6 +147,9 @@ REDUCED: list[Any] = [
     lambda x: x.mv(x[0]),
     lambda x: x.sort(1, descending=True), lambda x: x.sort(0).indices, lambda x: x.argsort(1),
     lambda x: gb.bmm(x[None], x.t()[None]), lambda x: x.sum(0, dtype=gb.float64),
+    lambda x: gb.sum(x, 0, out=gb.empty(0, device=x.device)), lambda x: gb.mean(x, out=gb.empty(0, device=x.device)),
+    lambda x: gb.amax(x, 1, out=gb.empty(4, device=x.device)[::2]), lambda x: gb.mm(x, x.t(), out=x.new_empty(2, 2)),
+    lambda x: gb.cumsum(x, 1, out=x.new_empty(3, 2).t()), lambda x: gb.all(x, 1, out=x.new_empty(2, dtype=gb.bool)),
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from ...core.device import Device
 from ...core.dtype import bfloat16
 from ...memory.storage import allocate_storage
+from ...operators.rows import rows
 from ...tensor.geometry import Geometry
 from ...tensor.tensor import Tensor
 from ..streams.current_stream import current_handle
@@ -96,16 +97,27 @@ NOT_FOR_NUMBERS = frozenset({"cumsum", "cumprod", "sort", "argsort"})
 """Operators whose 0-dim tensors are left to the CPU."""
 
 
+def _out_forms() -> dict[str, str]:
+    found = {rows()[name].out_name: name for name in CUPY if name != "sort" and name in rows()}
+    return {out: name for out, name in found.items() if out is not None}
+
+
+OUT_FORMS = _out_forms()
+"""Operator with out= -> the one without."""
+
+
 def takes(name: str, tensors: list[Tensor], kwargs: Mapping[str, Any]) -> bool:
     """Whether `name` goes through CuPy for these tensors: some elements, none lazily conjugate, no bfloat16, and no
-    option but a dtype."""
-    if name not in CUPY or not set(kwargs) <= {"dtype"}:
+    option but a dtype and out=."""
+    out = kwargs.get("out") if name in OUT_FORMS else None
+    if (out is None and name not in CUPY) or not set(kwargs) <= {"dtype", "out"}:
         return False
+    numbers = OUT_FORMS.get(name, name) not in NOT_FOR_NUMBERS
     for one in tensors:
         geometry = one.geometry
-        if not geometry.numel or geometry.lazy or geometry.dtype is bfloat16:
+        if geometry.lazy or geometry.dtype is bfloat16:
             return False
-        if not geometry.ndim and name in NOT_FOR_NUMBERS:
+        if one is not out and not (geometry.numel and (geometry.ndim or numbers)):
             return False
     return True
 
@@ -121,6 +133,6 @@ def run_cupy(name: str, index: int, args: tuple[Any, ...], results: list[Tensor]
     memory = memory_for(cupy, results[0].geometry.device)
     with cupy.cuda.Device(index), stream, cupy.cuda.using_allocator(memory):
         given = [array_over(cupy, one) if isinstance(one, Tensor) else one for one in args]
-        found = CUPY[name](cupy, results[0].geometry, *given)
+        found = CUPY[OUT_FORMS.get(name, name)](cupy, results[0].geometry, *given)
         for result, value in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
             array_over(cupy, result)[...] = value
