@@ -147,6 +147,7 @@ PIECES: dict[str, Oracle] = {
     **_SHOWN,
     **{name.replace(base, f"{base}_copy", 1): oracle for name, oracle in _SHOWN.items()
        for base in [name.partition(".")[0]] if base in _COPIED},
+    "alias_copy": lambda x: x,
     "view_copy.dtype": reinterpreted,
     "linalg_diagonal": lambda x, offset, dim1, dim2: np.diagonal(x, offset, dim1, dim2),
     "atleast_1d": lambda x: np.atleast_1d(x),

@@ -11,6 +11,7 @@ from .invoke import invoke
 from .registration import kernel
 
 VIEWS = {
+    "alias_copy": "detach",
     "as_strided_copy": "as_strided",
     "detach_copy": "detach",
     "diagonal_copy": "diagonal",
