@@ -138,3 +138,11 @@ def ptx(session: nox.Session) -> None:
     """PTX of every pointwise operator for all its dtypes, assembled by ptxas and tried on a simulated grid: minutes."""
     session.install(".[dev]", "nvidia-cuda-nvcc-cu12")
     session.run("pytest", "reference/tests", "-k", "test_ptx", *session.posargs, env={"GAUGEBLOCK_PTX": "all"})
+
+
+@nox.session
+def cupy(session: nox.Session) -> None:
+    """The driver and the adapter over CuPy itself, where its names, signatures and errors are seen; needs no GPU."""
+    session.install(".[dev]", "array-api-compat", session.posargs[0] if session.posargs else "cupy-cuda12x>=13")
+    session.run("pytest", "reference/tests/test_cuda_cupy_driver.py", "reference/tests/test_cuda_driver_protocol.py")
+    session.run("pytest", "conformance/tests/test_cupy_backend.py")
