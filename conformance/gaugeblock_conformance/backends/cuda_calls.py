@@ -37,15 +37,15 @@ class CudaCalls:
 
     def __init__(self, engine: Any, device: str) -> None:
         self._cuda = engine.cuda
-        self._device = device
         if not self._cuda.is_available():
             self._cuda.use_driver("simulated", devices=2)
+        self._index = engine.device(device).index or 0
 
     def finished(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """What ``call`` gives, or the error of its kernel."""
         try:
             result = call(*args, **kwargs)
-            self._cuda.synchronize(self._device)
+            self._cuda.synchronize(self._index)
             return result
         except self._cuda.DeferredError as error:
             raise error.__cause__ or error from None

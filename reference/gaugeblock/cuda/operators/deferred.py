@@ -71,27 +71,37 @@ def defer(index: int, operator: str, work: Callable[[], object], nbytes: int, ge
 def defer_loop(index: int, operator: str, launch: Launch, values: list[Any], nbytes: int, kept: Any) -> None:
     """`defer` of one compiled loop, which depends on nothing but its values; `kept` stays alive until it has run."""
 
-    def run(kept: Any = kept) -> None:
-        launch.run(values)
+    driver: Any = runtime().driver
 
-    _enqueue(index, operator, run, nbytes)
+    def run(kept: Any = kept) -> None:
+        try:
+            launch.run(values)
+        except Exception as error:
+            _failed(driver, index, operator, error)
+
+    driver.enqueue(index, current_handle(index), run, LAUNCH_NANOSECONDS + nbytes // BYTES_PER_NANOSECOND)
 
 
 def _enqueue(index: int, operator: str, work: Callable[[], object], nbytes: int) -> None:
     driver: Any = runtime().driver
-    report = getattr(driver, "report", None)
 
     def run() -> None:
         try:
             work()
         except Exception as error:
-            failure = DeferredError(
-                f"CUDA error: {operator} failed on cuda:{index} after its launch, which did not wait for it: "
-                f"{type(error).__name__}: {error}"
-            )
-            failure.__cause__ = error
-            if report is None:
-                raise failure from error
-            report(index, failure)
+            _failed(driver, index, operator, error)
 
     driver.enqueue(index, current_handle(index), run, LAUNCH_NANOSECONDS + nbytes // BYTES_PER_NANOSECOND)
+
+
+def _failed(driver: Any, index: int, operator: str, error: Exception) -> None:
+    """Report what a kernel raised, where the driver takes reports; else raise it, for the device to fail."""
+    failure = DeferredError(
+        f"CUDA error: {operator} failed on cuda:{index} after its launch, which did not wait for it: "
+        f"{type(error).__name__}: {error}"
+    )
+    failure.__cause__ = error
+    report = getattr(driver, "report", None)
+    if report is None:
+        raise failure from error
+    report(index, failure)
