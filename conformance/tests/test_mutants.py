@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 from gaugeblock_conformance import discovery
 from gaugeblock_conformance.budget import QUICK
-from gaugeblock_conformance.mutants import acceptances, corners, plans
+from gaugeblock_conformance.mutants import (
+    acceptances,
+    bounds,
+    corners,
+    counting,
+    further,
+    layouts,
+    plans,
+    sharing,
+    slopes,
+    traces,
+    unasked,
+)
 from gaugeblock_conformance.mutants.__main__ import main
 from gaugeblock_conformance.mutants.mutant import CLASSES, Intercepted, Mutant, MutantBackend, MutantBroken
 from gaugeblock_conformance.mutants.probes import differs
@@ -47,8 +59,12 @@ def test_every_class_has_mutants() -> None:
 UNPROBED = ("dispatcher", "kernels", "operators", "autograd", "allocator", "interop")
 
 
-# As do those written for one requirement each.
-WRITTEN_FOR_ONE = {m.name for m in (*acceptances.MUTANTS, *corners.MUTANTS, *plans.MUTANTS)}
+# As do those written for one requirement each, or over a right backend of their own, and those of single operators.
+WRITTEN_FOR_ONE = {
+    m.name
+    for module in (acceptances, corners, plans, unasked, further, layouts, counting, traces, sharing, slopes, bounds)
+    for m in module.MUTANTS
+}
 
 
 @pytest.mark.parametrize("kind", [kind for kind in CLASSES if kind not in UNPROBED])
@@ -77,6 +93,15 @@ def test_mutants_of_registries_and_loops_are_caught(name: str) -> None:
     result = run_trial(discovery.load(discovery.resolve("reference")), named(name), QUICK, 0)
     assert result.status == "caught", result
     assert result.requirements[0].startswith(named(name).area)
+
+
+def test_mutants_have_right_backends_of_their_own() -> None:
+    names = ("shared-growth-is-forgotten", "quantized-dtypes-give-way", "leaves-arrive-as-constants")
+    results = {r.name: r for r in run_all([named(name) for name in names], Trials("numpy", "quick"), 1)}
+    assert {r.requirements for r in results.values()} == {
+        ("storage/shared-memory-growth-raises",), ("dtypes/quantized-dtypes-do-not-promote",),
+        ("autograd/only-leaves-cross-processes",),
+    }  # fmt: skip
 
 
 def test_defect_of_a_patch_is_no_verdict() -> None:

@@ -28,6 +28,7 @@ class Mutant:
 
     An operator is a schema name (``"add.Tensor"``), a base name for all overloads (``"add"``), a namespace
     (``"suite::"``), ``"*"`` for every operator, or a member of the backend protocol beside ``call`` (``"strides"``).
+    ``base`` names the right backend where it is not that of the run, which does not have what is broken.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Mutant:
     area: str
     operators: tuple[str, ...]
     patch: Patch
+    base: str = ""
 
 
 class MutantBroken(BaseException):

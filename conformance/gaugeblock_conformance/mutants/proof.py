@@ -35,7 +35,7 @@ def prove(right: Backend, requirement: str, seed: int, known: Known) -> Proof:
     tests = [case for case in registry.tests().get(requirement, []) if key(case) in known and known[key(case)].holds]
     for case in sorted(tests, key=lambda case: known[key(case)].seconds):
         area = requirement.partition("/")[0]
-        for mutant in _candidates([m for m in table().values() if concerns(m, known[key(case)])], area):
+        for mutant in _candidates([m for m in table().values() if not m.base and concerns(m, known[key(case)])], area):
             if time.process_time() - started > LONG:
                 return Proof(requirement, "", tried)
             tried += 1

@@ -47,10 +47,12 @@ class Trials:
 
 @dataclass(frozen=True)
 class _Task:
-    """``kind`` is ``scout``, ``trial`` or ``prove``; ``name`` an area, a mutant or a requirement."""
+    """``kind`` is ``scout``, ``trial`` or ``prove``; ``name`` an area, a mutant or a requirement; ``base`` the right
+    backend."""
 
     kind: str
     name: str
+    base: str
 
 
 @dataclass
@@ -70,13 +72,13 @@ class _Running:
 
 @dataclass
 class Children:
-    """Child processes and what is known of the tests so far."""
+    """Child processes and what is known so far of the tests: of each right backend, and which caught a mutant of it."""
 
     trials: Trials
     jobs: int
     note: Callable[[str], None] = lambda text: None
-    known: dict[str, Scouted] = field(default_factory=dict)
-    trusted: set[str] = field(default_factory=set)
+    known: dict[str, dict[str, Scouted]] = field(default_factory=dict)
+    trusted: dict[str, set[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         budgets.named(self.trials.budget)
@@ -87,28 +89,33 @@ class Children:
         gc.freeze()
         start = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
         self._context: Any = multiprocessing.get_context(start)
-        self._areas: set[str] = set()
+        self._scouted: set[_Task] = set()
 
     def run(self, mutants: Sequence[Mutant]) -> Iterator[Result]:
         """The result of each mutant, as they come."""
-        counts = Counter(mutant.area for mutant in mutants)
+        counts = Counter(mutant.area for mutant in mutants if not mutant.base)
         self.scout([area for area, count in counts.items() if count >= self.trials.scouted_from])
-        for _, result in self._all([_Task("trial", mutant.name) for mutant in mutants]):
-            self.trusted |= {result.test} if result.verdict == "failed" else set()
+        for base in dict.fromkeys(mutant.base for mutant in mutants if mutant.base):
+            self.scout(list(dict.fromkeys(mutant.area for mutant in mutants if mutant.base == base)), base)
+        tasks = [_Task("trial", mutant.name, mutant.base or self.trials.base) for mutant in mutants]
+        for task, result in self._all(tasks):
+            if result.verdict == "failed":
+                self.trusted.setdefault(task.base, set()).add(result.test)
             yield result
 
     def prove(self, requirements: Sequence[str]) -> Iterator[Proof]:
         """A mutant that the tests of each requirement catch, if there is one."""
         self.scout(list(dict.fromkeys(identifier.partition("/")[0] for identifier in requirements)))
-        for _, proof in self._all([_Task("prove", identifier) for identifier in requirements]):
+        for _, proof in self._all([_Task("prove", identifier, self.trials.base) for identifier in requirements]):
             yield proof
 
-    def scout(self, areas: Sequence[str]) -> None:
+    def scout(self, areas: Sequence[str], base: str = "") -> None:
         """Learn of all tests of ``areas`` what they do to the right backend."""
-        for task, found in self._all([_Task("scout", area) for area in areas if area not in self._areas]):
-            self._areas.add(task.name)
-            self.known.update(found)
-            self.note(f"{len(found)} tests of area {task.name} hold for {self.trials.base}")
+        tasks = [_Task("scout", area, base or self.trials.base) for area in areas]
+        for task, found in self._all([task for task in tasks if task not in self._scouted]):
+            self._scouted.add(task)
+            self.known.setdefault(task.base, {}).update(found)
+            self.note(f"{len(found)} tests of area {task.name} hold for {task.base}")
 
     def _all(self, tasks: Sequence[_Task]) -> Iterator[tuple[_Task, Any]]:
         waiting, running = deque(tasks), list[_Running]()
@@ -128,7 +135,8 @@ class Children:
 
     def _launch(self, task: _Task) -> _Running:
         receiver, sender = self._context.Pipe(duplex=False)
-        arguments = (sender, task, self.trials, self.known, frozenset(self.trusted))
+        trusted = frozenset(self.trusted.get(task.base, ()))
+        arguments = (sender, task, self.trials, self.known.get(task.base, {}), trusted)
         process = self._context.Process(target=_child, args=arguments, daemon=True)
         process.start()
         sender.close()
@@ -157,7 +165,7 @@ class Children:
 
     def _lost(self, child: _Running, how: str, text: str) -> Any:
         if child.task.kind == "scout":
-            raise HarnessProblem(f"{self.trials.base} itself: {child.test}: {text}")
+            raise HarnessProblem(f"{child.task.base} itself: {child.test}: {text}")
         if child.task.kind == "prove":
             return Proof(child.task.name, "", 0)
         seconds = round(time.perf_counter() - child.started, 2)
@@ -187,13 +195,16 @@ def _child(
     sender: Connection, task: _Task, trials: Trials, known: dict[str, Scouted], trusted: frozenset[str]
 ) -> None:
     warnings.simplefilter("ignore")
-    right = discovery.load(discovery.resolve(trials.base))
+    right = discovery.load(discovery.resolve(task.base))
 
     def at(test: str, requirements: tuple[str, ...] = (), blameless: bool = False) -> None:
         sender.send(_At(test, requirements, blameless))
 
     answer: Any
-    if task.kind == "scout":
+    if task.kind == "scout" and task.base != trials.base:
+        common = discovery.load(discovery.resolve(trials.base)).capabilities
+        answer = dict(scout(right, task.name, trials.seed, at, common))
+    elif task.kind == "scout":
         answer = dict(scout(right, task.name, trials.seed, at))
     elif task.kind == "prove":
         answer = prove(right, task.name, trials.seed, known)

@@ -56,10 +56,15 @@ def usable(right: Backend, areas: tuple[str, ...] = ()) -> list[tuple[str, TestC
     return [(i, case) for i, case in found if not areas or i.partition("/")[0] in areas]
 
 
-def scout(right: Backend, area: str, seed: int, at: Callable[[str], None]) -> Iterator[tuple[str, Scouted]]:
-    """Every usable test of ``area``, as they are run; ``at`` is told of each before."""
+def scout(
+    right: Backend, area: str, seed: int, at: Callable[[str], None], without: frozenset[str] | None = None
+) -> Iterator[tuple[str, Scouted]]:
+    """Every usable test of ``area``, as they are run, or those that need more than the capabilities ``without``; ``at``
+    is told of each before."""
     backend = _Listening(right)
     for _, case in usable(right, (area,)):
+        if without is not None and without.issuperset(case.needs):
+            continue
         at(key(case))
         backend.heard = set()
         started = time.perf_counter()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
+from math import inf
 from typing import Any
 
 from ..backend import Backend
@@ -99,13 +100,13 @@ def _attempts(
 
 def _ranked(mutant: Mutant, cases: list[TestCase], known: Known) -> tuple[list[TestCase], list[TestCase]]:
     """Of the tests that the right backend holds, those that call what the mutant answers, and the others; the fastest
-    first, and where nothing is known, those of literals before the others."""
+    first, behind them those of which nothing is known, literals before the others."""
     found: tuple[list[tuple[int, float, TestCase]], list[tuple[int, float, TestCase]]] = ([], [])
     for case in cases:
         scouted = known.get(key(case))
         if scouted is None or scouted.holds:
             idle = scouted is not None and not concerns(mutant, scouted)
-            found[idle].append((case.effort, 0.0 if scouted is None else scouted.seconds, case))
+            found[idle].append((case.effort, inf if scouted is None else scouted.seconds, case))
     calling, others = ([case for *_, case in sorted(part, key=lambda item: item[:2])] for part in found)
     return calling, others
 

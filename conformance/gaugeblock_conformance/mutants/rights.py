@@ -1,0 +1,72 @@
+"""Right backends for what the reference does not have: memory between processes, quantized dtypes, sparse tensors."""
+
+from __future__ import annotations
+
+import weakref
+from math import prod
+from typing import Any
+
+from ..backends.reference import ReferenceBackend
+
+QUANTIZED = ("qint8", "quint8", "qint32")
+
+
+class FurtherBackend(ReferenceBackend):
+    """The reference with small models of the capabilities ``shm``, ``quantized`` and ``sparse_coo``.
+
+    Shared memory is a mark on a storage, another process the same one, and a sparse tensor a dense one whose storage
+    is not told.
+    """
+
+    capabilities = ReferenceBackend.capabilities | {"shm", "quantized", "sparse_coo"}
+
+    def __init__(self, device: str = "cpu") -> None:
+        super().__init__(device)
+        self._shared: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._sparse: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        own = getattr(self, f"_{operator.replace('.', '_')}_here", None)
+        return super().call(operator, *args, **kwargs) if own is None else own(*args, **kwargs)
+
+    def _share_memory__here(self, x: Any) -> Any:
+        self._shared.add(x.storage)
+        return x
+
+    def _resize__here(self, x: Any, sizes: Any, **kwargs: Any) -> Any:
+        needed = (self.storage_offset(x) + prod(sizes)) * self.to_numpy(x).itemsize
+        if x.storage in self._shared and needed > self.storage_nbytes(x):
+            raise RuntimeError("resize_: memory that processes share does not grow")
+        return super().call("resize_", x, sizes, **kwargs)
+
+    def _sent_here(self, x: Any) -> Any:
+        needs_grad = bool(super().call("requires_grad", x))
+        if needs_grad and not super().call("is_leaf", x):
+            raise RuntimeError("a tensor with a history cannot be sent to another process")
+        return self.from_numpy(self.to_numpy(super().call("detach", x)), needs_grad)
+
+    def _promote_types_here(self, first: Any, second: Any) -> Any:
+        if first != second and (first in QUANTIZED or second in QUANTIZED):
+            raise RuntimeError(f"promote_types: {first} and {second} have no common dtype")
+        return first if first in QUANTIZED else super().call("promote_types", first, second)
+
+    def _to_sparse_here(self, x: Any) -> Any:
+        made = super().call("clone", x)
+        self._sparse.add(made.storage)
+        return made
+
+    def _untyped_storage_here(self, x: Any) -> Any:
+        return self._dense("untyped_storage", x)
+
+    def _data_ptr_here(self, x: Any) -> Any:
+        return self._dense("data_ptr", x)
+
+    def _dense(self, operator: str, x: Any) -> Any:
+        if x.storage in self._sparse:
+            raise NotImplementedError(f"{operator}: a sparse tensor has no storage")
+        return super().call(operator, x)
+
+    def _dispatch_keys_here(self, x: Any) -> Any:
+        found = super().call("dispatch_keys", x)
+        sparse = x.storage in self._sparse
+        return tuple("SparseCPU" if key == "CPU" and sparse else key for key in found)

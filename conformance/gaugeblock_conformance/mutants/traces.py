@@ -1,0 +1,50 @@
+"""Single operators that write before they have looked at all of their arguments: a refused call leaves a trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .mutant import Intercepted, Mutant
+from .operators import with_data
+
+_POINTWISE = "add_ mul_ pow_ lerp_ addcmul_ copysign_ bitwise_and_".split()
+_INPLACE = """copy_ masked_fill_ masked_scatter_ scatter_ scatter_add_ index_put_ index_copy_ index_add_ put_ cumsum_
+    tril_ addmm_ __setitem__""".split()
+_OUT = "mm bmm cat stack gather index_select take sum mean cumsum".split()
+
+
+def _marked(c: Intercepted, x: Any) -> None:
+    """The first element of ``x`` one larger."""
+    if c.is_tensor(x):
+        array = c.array(x)
+        if array.size and array.dtype.kind in "fiu":
+            array[(0,) * array.ndim] += 1
+            c.put(x, array)
+
+
+def _first(c: Intercepted) -> Any:
+    try:
+        return c.right()
+    except Exception:
+        _marked(c, c.args[0] if c.args else None)
+        raise
+
+
+def _out(c: Intercepted) -> Any:
+    try:
+        return c.right()
+    except Exception:
+        _marked(c, c.kwargs.get("out"))
+        raise
+
+
+def _row(operator: str, patch: Any, words: str, area: str = "operators") -> Mutant:
+    name = f"refused-{operator.strip('_').replace('_', '-')}-{words}"
+    return Mutant(name, "empties and errors", area, (operator,), with_data(patch))
+
+
+MUTANTS = (
+    *(_row(operator, _first, "leaves-a-trace", "iteration") for operator in _POINTWISE),
+    *(_row(operator, _first, "leaves-a-trace") for operator in _INPLACE),
+    *(_row(operator, _out, "writes-its-out") for operator in _OUT),
+)
