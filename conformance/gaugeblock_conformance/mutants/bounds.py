@@ -11,7 +11,7 @@ from ..backend import Array, DType
 from .arguments import changed, default, flipped
 from .mutant import Intercepted, Mutant, Patch
 from .operators import part, with_data
-from .patches import floating, values
+from .patches import floating, row_major, values
 
 
 def _without_nan(array: Array, c: Intercepted) -> Array | None:
@@ -108,6 +108,15 @@ def _again(c: Intercepted) -> Any:
     return c.instead(*c.args[:2], True) if len(c.args) < 3 else c.right()
 
 
+def _first_pivots(c: Intercepted) -> Any:
+    """Pivots of strides that no packed tensor has are those of the first matrix of the batch."""
+    factors, pivots, *rest = c.args
+    sizes, strides, _ = c.geometry(pivots)
+    if len(sizes) < 2 or strides == row_major(sizes) or not sizes[0]:
+        return c.right()
+    return c.instead(factors, c.do("expand", c.do("narrow", pivots, 0, 0, 1), sizes), *rest, **c.kwargs)
+
+
 def _counts_end(array: Array, c: Intercepted) -> Array | None:
     """Counts of bfloat16 are added up in it: one more is none from 256 on."""
     return np.minimum(array, np.array(256, array.dtype)) if array.dtype.name == "bfloat16" else None
@@ -194,6 +203,7 @@ MUTANTS = (
     _row("signals-are-padded-in-front", ("fft_fft",), _padded_in_front),
     _row("draws-are-replaced", ("multinomial",), _again),
     _row("coins-fall-on-the-other-side", ("bernoulli",), values(lambda y, c: 1 - y if floating(y) else None)),
+    _row("pivots-walk-by-the-last-batch-stride", ("linalg_lu_solve",), _first_pivots),
     _row("counts-of-bfloat16-end-at-256", ("histc",), values(_counts_end)),
     Mutant("statistics-are-wider-on-meta", "operators", "operators", ("native_layer_norm",), _wide_statistics),
     _row("one-hot-counts-from-one", ("one_hot",), values(lambda y, c: np.roll(y, 1, axis=-1))),
