@@ -45,7 +45,8 @@ class ArrayApiBackend:
     ``tables``: the later goes before the earlier; ``lacks``: operators of theirs that the library does not have;
     ``unjudged``: functions that are only differentiated, since nothing says how near their results are.
     ``clips_slices``: bounds of slices may lie outside. What the standard leaves open, and the library is judged by all
-    the same: ``checks_indices``, indices outside; ``divides_by_zero``, divisions of integers by zero.
+    the same: ``checks_indices``, indices outside; ``divides_by_zero``, divisions of integers by zero; ``longest_sum``,
+    floats that are added up.
     """
 
     capabilities = CAPABILITIES
@@ -55,6 +56,7 @@ class ArrayApiBackend:
     clips_slices = False
     checks_indices = False
     divides_by_zero = False
+    longest_sum = 2**16
     has_data = True
     traced = False
 

@@ -13,7 +13,6 @@ from ..backend import DType, Unsupported, numpy_dtype
 # Arguments whose dtypes are not those of the elements that are computed with.
 _ASIDE = frozenset({"condition", "index", "indices", "mask"})
 _KINDS = "biufc"
-_LONG = 2**16
 
 
 def check(backend: Any, operator: str, bound: Mapping[Any, Any], kinds: str) -> None:
@@ -140,7 +139,7 @@ def _no_negative(backend: Any, x: Any, dims: Any) -> str | None:
 
 
 def _short(backend: Any, x: Any, *rest: Any) -> str | None:
-    long = kind_of(backend.dtype(x)) in "fc" and int(np.prod(backend.shape(x))) > _LONG
+    long = kind_of(backend.dtype(x)) in "fc" and int(np.prod(backend.shape(x))) > backend.longest_sum
     return "how long sums of floats are accumulated is left open" if long else None
 
 

@@ -182,6 +182,15 @@ def test_no_element_to_index(s: Session) -> None:
     indices=hs.lists(hs.sampled_from((0, 0, 0, 1, -1, 2, -2, 8, 9, -9, 2**40, -(2**63))), min_size=1, max_size=40),
 )  # fmt: skip
 def test_indices_around_the_limits(s: Session, operator: str, size: int, indices: list[int]) -> None:
+    _read(s, operator, size, indices)
+
+
+@requirement("kernels/indices-are-checked", "kernels/negative-indices-wrap-in-two-operators")
+def test_first_and_last(s: Session) -> None:
+    s.table([(operator, 3, indices) for operator in KINDS for indices in ([0, 2], [2, 0, 2])], _read)
+
+
+def _read(s: Session, operator: str, size: int, indices: list[int]) -> None:
     s.need_data()
     kind, wraps, arguments = KINDS[operator]
     data = np.arange(size, dtype=np.float32) + 1
