@@ -33,7 +33,7 @@ _NOT_ON_META = frozenset(
 # Their results have the strides of the inputs or row-major ones (erratum S-33).
 _FREE_STRIDES = frozenset(
     """log_sigmoid floor_divide pow.Scalar float_power.Scalar linalg_eig linalg_svd svd nonzero_static poisson
-    normal.float_Tensor isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor""".split()
+    normal.float_Tensor isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor angle""".split()
 )
 
 
