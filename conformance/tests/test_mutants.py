@@ -98,10 +98,13 @@ def test_mutants_of_registries_and_loops_are_caught(name: str) -> None:
 def test_mutants_have_right_backends_of_their_own() -> None:
     names = ("shared-growth-is-forgotten", "quantized-dtypes-give-way", "leaves-arrive-as-constants")
     results = {r.name: r for r in run_all([named(name) for name in names], Trials("numpy", "quick"), 1)}
-    assert {r.requirements for r in results.values()} == {
-        ("storage/shared-memory-growth-raises",), ("dtypes/quantized-dtypes-do-not-promote",),
-        ("autograd/only-leaves-cross-processes",),
-    }  # fmt: skip
+    assert {r.status for r in results.values()} == {"caught"}
+    # Memory that is borrowed does not grow either: what meets the fault first is a matter of order.
+    assert results["shared-growth-is-forgotten"].requirements[0] in (
+        "storage/shared-memory-growth-raises", "storage/borrowed-memory-does-not-grow",
+    )  # fmt: skip
+    assert results["quantized-dtypes-give-way"].requirements == ("dtypes/quantized-dtypes-do-not-promote",)
+    assert results["leaves-arrive-as-constants"].requirements == ("autograd/only-leaves-cross-processes",)
 
 
 def test_defect_of_a_patch_is_no_verdict() -> None:
