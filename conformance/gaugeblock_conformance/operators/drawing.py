@@ -202,7 +202,8 @@ class _Drawing:
         if argument.optional and (self.digits.below(4) != 3 or self.row.family == "random" or self.writable):
             return None
         mine = KIND[self.dtype] if any(_flat(v) for v in self.arguments.values()) else FLOAT
-        higher = [name for name in self.names if KIND[name] >= mine]
+        # No running sum or product is a bool, though bools are taken.
+        higher = [n for n in self.names if KIND[n] >= mine and (n != "bool" or self.row.family != "scan")]
         # A norm takes no dtype that is narrower than its operand's.
         return DType(self.dtype if self.row.result == "real" or not higher else self.digits.pick(higher))
 

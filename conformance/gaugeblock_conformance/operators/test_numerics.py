@@ -93,6 +93,16 @@ def test_matrix_exponential(s: Session) -> None:
     s.expect_values(s.call("linalg_matrix_exp", turned), want, signed_zero=False)
 
 
+@requirement("operators/pixel-shuffles-take-any-strides")
+def test_pixels_in_channels_last(s: Session) -> None:
+    elements = np.arange(64, dtype=np.int64).reshape(2, 2, 4, 2, 2)
+    x = s.call("permute", s.tensor(np.ascontiguousarray(elements.transpose(0, 2, 3, 4, 1))), (0, 4, 1, 2, 3))
+    apart = elements.reshape(2, 2, 4, 1, 2, 1, 2).transpose(0, 1, 2, 4, 6, 3, 5).reshape(2, 2, 16, 1, 1)
+    s.expect_values(s.call("pixel_unshuffle", x, 2), apart, dtype="int64")
+    whole = elements.reshape(2, 2, 1, 2, 2, 2, 2).transpose(0, 1, 2, 5, 3, 6, 4).reshape(2, 2, 1, 4, 4)
+    s.expect_values(s.call("pixel_shuffle", x, 2), whole, dtype="int64")
+
+
 @requirement("operators/kron-takes-any-strides")
 def test_kron(s: Session) -> None:
     x = s.call("t", s.tensor([[1, 2], [3, 4]], "int64"))
