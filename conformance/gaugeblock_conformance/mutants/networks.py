@@ -54,7 +54,7 @@ def _instead_of(old: str, new: str) -> Patch:
 def _part(place: int, change: Callable[[Array, Intercepted], Array | None]) -> Patch:
     def patch(c: Intercepted) -> Any:
         result = c.right()
-        if isinstance(result, tuple | list) and len(result) > place and c.has_data:
+        if isinstance(result, tuple | list) and len(result) > place and c.has_data and not _on_meta(result[place]):
             with np.errstate(all="ignore"):
                 changed = change(c.array(result[place]), c)
             if changed is not None and changed.size:
@@ -62,6 +62,10 @@ def _part(place: int, change: Callable[[Array, Intercepted], Array | None]) -> P
         return result
 
     return patch
+
+
+def _on_meta(tensor: Any) -> bool:
+    return str(getattr(tensor, "device", "")) == "meta"
 
 
 def _centred(c: Intercepted) -> Any:
