@@ -49,6 +49,12 @@ def glu(x: Array, dim: int) -> Array:
     return np.asarray(left * sigmoid(right))
 
 
+def prelu(x: Array, weight: Array) -> Array:
+    """Of a weight with a dim, one element for each place along the second dim of ``x``."""
+    along = weight.reshape(-1, *(1,) * (x.ndim - 2)) if weight.ndim and x.ndim > 1 else weight
+    return np.asarray(np.where(x > 0, x, x * along))
+
+
 def log_shares(x: Array, dim: int) -> Array:
     off = below_top(x, dim)
     return np.asarray(off - np.log(np.exp(off).sum(axis=dim, keepdims=True)))
@@ -65,7 +71,7 @@ ACTIVATIONS: dict[str, Oracle] = {
     "selu": lambda x: elu(x, _SELU_ALPHA, _SELU_SCALE),
     "leaky_relu": lambda x, slope: np.where(x > 0, x, x * np.longdouble(slope)),
     "_prelu_kernel": lambda x, weight: np.where(x > 0, x, x * weight),
-    "prelu": lambda x, weight: np.where(x > 0, x, x * weight),
+    "prelu": prelu,
     "gelu": gelu,
     "silu": lambda x: x * sigmoid(x) if x.dtype.kind != "c" else x / (1 + np.exp(-x)),
     "mish": lambda x: x * np.tanh(softplus(x)),
