@@ -75,7 +75,7 @@ class Bench:
         if earlier is not None:
             record["baseline"] = baseline.compare(earlier, record, str(args.baseline))
         path = args.out / RECORD
-        write_atomically(path, json.dumps(record, indent=1) + "\n")
+        write_atomically(path, json.dumps(record, separators=(",", ":")) + "\n")
         if "terminal" in formats:
             print(tables.report(record, "simple"))
         written = [path]
