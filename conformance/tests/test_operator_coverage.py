@@ -24,7 +24,7 @@ def test_rows_judged_elsewhere_name_a_requirement() -> None:
 
 
 def test_samples_name_rows_and_their_arguments() -> None:
-    for name, facts in samples.load().items():
+    for name, facts in ((name, facts) for name, forms in samples.load().items() for facts in forms):
         if name in operators.load():
             arguments = {argument.name for argument in schema_arguments(name)}
             assert set(facts) <= arguments, name

@@ -54,8 +54,9 @@ def tensor_arguments(schema: Schema) -> tuple[str, ...]:
 
 def floating_arguments(row: Row) -> tuple[str, ...]:
     """The tensor arguments that may have a gradient: not indices, masks and other integral ones, by the samples."""
-    facts = samples.load().get(row["name"], {})
-    return tuple(name for name in tensor_arguments(parse(row["schema"])) if _may_float(facts.get(name)))
+    forms = samples.load().get(row["name"], ({},))
+    named = tensor_arguments(parse(row["schema"]))
+    return tuple(name for name in named if any(_may_float(facts.get(name)) for facts in forms))
 
 
 def _may_float(fact: samples.Fact | None) -> bool:

@@ -1,8 +1,9 @@
 """How the arguments of an operator are drawn: `samples/*.yaml`, a short text for each argument that needs one.
 
-The texts are described in operator_rows.md. An argument that is not named follows the rule of its type and name.
+The texts are described in operator_rows.md. An argument that is not named follows the rule of its type and name. What
+no one form says, a list of several does.
 
->>> load()["gather"]["index"]
+>>> load()["gather"][0]["index"]
 TensorFact(relation='within', dims=(), of='self', dim='dim', size='', many=False, kind='', index='dim', dtypes=())
 """
 
@@ -45,7 +46,7 @@ class TensorFact:
     with another size along argument `dim`: `size` if that is a letter (with `many`: other sizes in each). `index` names
     the argument whose dim the values are places of ("" for places of the flattened tensor, None for other values);
     `kind` is one of KINDS, where distinct and index go together for places that differ. One that is `given` is never
-    left out.
+    left out. `parts` are the tensors of a list that has as many.
     """
 
     relation: str
@@ -58,6 +59,7 @@ class TensorFact:
     index: str | None = None
     dtypes: tuple[str, ...] = ()
     given: bool = False
+    parts: tuple[TensorFact, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,27 +74,35 @@ class NumberFact:
 
 
 Fact = TensorFact | NumberFact
+Form = Mapping[str, Fact]
 
 
 @functools.cache
-def load() -> Mapping[str, Mapping[str, Fact]]:
-    """Operator -> argument -> fact, over all files. Raises SampleError."""
-    found: dict[str, Mapping[str, Fact]] = {}
+def load() -> Mapping[str, tuple[Form, ...]]:
+    """Operator -> its forms, each argument -> fact, over all files. Raises SampleError."""
+    found: dict[str, tuple[Form, ...]] = {}
     folder = files("gaugeblock_spec").joinpath("samples")
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if not entry.name.endswith(".yaml"):
             continue
-        for operator, texts in (yaml.load(entry.read_bytes(), Loader=_LOADER) or {}).items():
+        for operator, stated in (yaml.load(entry.read_bytes(), Loader=_LOADER) or {}).items():
             if operator in found:
                 raise SampleError(f"{entry.name}, {operator}: stands twice")
-            facts = {}
-            for argument, text in (texts or {}).items():
-                try:
-                    facts[argument] = parse(text)
-                except SampleError as error:
-                    raise SampleError(f"{entry.name}, {operator}, {argument}: {error}") from None
-            found[operator] = MappingProxyType(facts)
+            forms = stated if isinstance(stated, list) else [stated or {}]
+            if not forms or not all(isinstance(texts, dict) for texts in forms):
+                raise SampleError(f"{entry.name}, {operator}: {stated!r} is neither a form nor a list of forms")
+            found[operator] = tuple(_form(texts, f"{entry.name}, {operator}") for texts in forms)
     return MappingProxyType(found)
+
+
+def _form(texts: Mapping[str, Any], where: str) -> Form:
+    facts = {}
+    for argument, text in texts.items():
+        try:
+            facts[argument] = parse(text)
+        except SampleError as error:
+            raise SampleError(f"{where}, {argument}: {error}") from None
+    return MappingProxyType(facts)
 
 
 def parse(text: Any) -> Fact:
@@ -107,6 +117,9 @@ def parse(text: Any) -> Fact:
     if match is not None:
         return NumberFact(low=match.group(1), high=match.group(2))
     shape, _, values = (part.strip() for part in text.partition("|"))
+    if ";" in shape:
+        parts = tuple(_with_values(_with_shape(part.strip(), False), values.split()) for part in shape.split(";"))
+        return replace(parts[0], parts=parts)
     many = shape.startswith("many")
     return _with_values(_with_shape(shape.removeprefix("many").strip(), many), values.split())
 

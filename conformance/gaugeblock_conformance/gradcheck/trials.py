@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from gaugeblock_spec.samples import TensorFact
-from gaugeblock_spec.samples import load as samples
 from gaugeblock_spec.schema import parse
 
 from ..backend import Array, Backend, DType
@@ -144,13 +143,11 @@ def _trial(call: OperatorCall, dtype: str, hint: Hint, seed: int, k: int) -> Tri
 
 def _placed(call: OperatorCall, dtype: str, hint: Hint, random: np.random.Generator) -> OperatorCall:
     """The call in double precision with elements away from kinks, in tensors whose elements share no memory."""
-    facts = samples().get(call.operator, {})
-
     def place(name: str, value: Any) -> Any:
         if isinstance(value, TensorCase):
             if name in hint.packed:
                 value = _packed(value)
-            fact = facts.get(name)
+            fact = call.facts.get(name)
             return _filled(call, name, value, fact.kind if isinstance(fact, TensorFact) else "", hint, random)
         if isinstance(value, list):
             return [place(name, v) for v in value]

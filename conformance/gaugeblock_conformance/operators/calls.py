@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
-from gaugeblock_spec import operators
+from gaugeblock_spec import operators, samples
 from gaugeblock_spec.schema import Argument, parse
 
 from ..case import TensorCase, default_strides
@@ -20,15 +20,25 @@ def schema_arguments(operator: str) -> tuple[Argument, ...]:
     return parse(operators.load()[operator].schema).arguments
 
 
+@cache
+def forms_of(operator: str) -> tuple[samples.Form, ...]:
+    """What the samples say of a row, of which each says how a call may look; of one that exists in place only, what
+    they say of its functional twin, of a copy of what a view shows, what they say of the view."""
+    base, _, overload = operator.partition(".")
+    twin = f"{base.rstrip('_').removesuffix('_copy')}.{overload}".rstrip(".")
+    return samples.load().get(operator) or samples.load().get(twin, ({},))
+
+
 @dataclass(frozen=True)
 class OperatorCall:
     """``arguments`` by name (a left-out one has its default); ``dtype`` is the common dtype of the tensors;
-    ``choice`` is a number for what a test chooses beyond the call."""
+    ``choice`` is a number for what a test chooses beyond the call; ``facts`` are those it was drawn from."""
 
     operator: str
     arguments: dict[str, Any]
     dtype: str
     choice: int = 0
+    facts: samples.Form = field(default_factory=dict, repr=False, compare=False)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from gaugeblock_spec import operators
-from gaugeblock_spec.samples import Fact, NumberFact, TensorFact, load
+from gaugeblock_spec.samples import Fact, NumberFact, TensorFact
 from gaugeblock_spec.schema import Argument
 
 from ..backend import Array, DType
@@ -19,12 +19,14 @@ from ..strategies.code import Digits
 from ..strategies.shapes import Sizes, small_sizes, threshold
 from ..strategies.tensors import LAYOUTS, WRITABLE, lay_apart, lay_out
 from ..values import FLOATS
-from .calls import OperatorCall, schema_arguments
+from .calls import OperatorCall, forms_of, schema_arguments
 from .elements import HELD, holding, with_elements
 
 CODE_LENGTH = 200
 # What a byte behind the code asks for: operands that lie apart in memory, and arguments that differ from their default.
 APART, GIVEN = 1, 2
+# The number of the form stands above them.
+FORM = 4
 _SEEDS = 2**20
 _LETTERS = (2, 3, 1, 4, 5, 0)
 _SEVERAL = (3, 2, 4, 5)
@@ -41,19 +43,11 @@ class _Impossible(Exception):
 
 def drawable(operator: str) -> bool:
     """Whether every argument that a call must have can be drawn."""
-    facts = _facts(operator)
     return all(
         argument.default is not None or argument.name in facts or _by_rule(argument)
+        for facts in forms_of(operator)
         for argument in schema_arguments(operator)
     )
-
-
-def _facts(operator: str) -> Mapping[str, Fact]:
-    """What the samples say of a row; of one that exists in place only, what they say of its functional twin, of a copy
-    of what a view shows, what they say of the view."""
-    base, _, overload = operator.partition(".")
-    twin = f"{base.rstrip('_').removesuffix('_copy')}.{overload}".rstrip(".")
-    return load().get(operator) or load().get(twin, {})
 
 
 def _by_rule(argument: Argument) -> bool:
@@ -74,7 +68,7 @@ def draw(
 
     A byte behind the first ``CODE_LENGTH`` asks for more: with ``APART`` no operand of two elements and more is
     contiguous, and no dim is drawn with fewer, with ``GIVEN`` no argument is left out and none that is drawn from a few
-    has its default.
+    has its default; the multiple of ``FORM`` is the number of the form, counted round. Without it any form is drawn.
     ``least`` is the smallest number of dims that * may stand for; ``dtype`` fixes the dtype of the operands;
     ``writable`` gives the first tensor a layout without overlaps, and sizes that no other operand enlarges (always so
     for rows that only exist in place).
@@ -99,7 +93,9 @@ class _Drawing:
         self.apart, self.given = bool(asked & APART), bool(asked & GIVEN)
         self.least = least
         self.row, self.digits, self.writable, self.empty = row, digits, writable, empty
-        self.facts = _facts(operator)
+        forms = forms_of(operator)
+        drawn = asked // FORM % len(forms) if len(code) > CODE_LENGTH else digits.below(len(forms))
+        self.facts = forms[drawn]
         self.arguments: dict[str, Any] = {}
         self.drawn: set[str] = set()
         self.letters: dict[str, int] = {}
@@ -127,7 +123,8 @@ class _Drawing:
         self.arguments = {a.name: self.arguments[a.name] for a in declared if a.name in self.arguments}
         free = [c for a in tensors for c in _flat(self.arguments.get(a.name)) if not self._own_dtypes(a.name)]
         dims, dimless = [c.dtype for c in free if c.sizes], [c.dtype for c in free if not c.sizes]
-        return OperatorCall(self.row.name, self.arguments, result_type(dims, dimless) if free else self.dtype)
+        dtype = result_type(dims, dimless) if free else self.dtype
+        return OperatorCall(self.row.name, self.arguments, dtype, facts=self.facts)
 
     def _take(self, argument: Argument) -> None:
         self.drawn.add(argument.name)
@@ -157,6 +154,8 @@ class _Drawing:
         return self._by_type(argument)
 
     def _list(self, argument: Argument, fact: TensorFact) -> list[TensorCase]:
+        if fact.parts:
+            return [self._tensor(argument.name, part, k) for k, part in enumerate(fact.parts)]
         parts = [self._tensor(argument.name, fact)]
         more = self.digits.below(3)
         if not fact.dim:

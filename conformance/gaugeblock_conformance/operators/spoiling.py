@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 from gaugeblock_spec.samples import TensorFact
-from gaugeblock_spec.samples import load as samples
 
 from ..case import TensorCase
 from .calls import OperatorCall, schema_arguments
@@ -20,11 +19,10 @@ _FAR = 1000
 def spoiled(call: OperatorCall) -> Iterator[OperatorCall]:
     """The call with a dim that there is not, with its last index out of range, and with operands of sizes, or of a
     dtype, that do not fit; the first tensor stays as it is."""
-    facts = samples().get(call.operator, {})
     first = next((name for name, value in call.arguments.items() if isinstance(value, TensorCase)), "")
     for argument in schema_arguments(call.operator):
         name, value = argument.name, call.arguments.get(argument.name)
-        fact = facts.get(name)
+        fact = call.facts.get(name)
         if name in ("dim", "dim0") and isinstance(value, int):
             yield call.with_argument(name, value + _FAR)
         if not isinstance(value, TensorCase) or name == first:

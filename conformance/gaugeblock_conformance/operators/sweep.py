@@ -9,8 +9,8 @@ import numpy as np
 
 from ..failure import ConformanceError
 from ..session import Session
-from .calls import OperatorCall
-from .drawing import APART, CODE_LENGTH, GIVEN
+from .calls import OperatorCall, forms_of
+from .drawing import APART, CODE_LENGTH, FORM, GIVEN
 
 Make = Callable[[str, bytes], OperatorCall | None]
 Body = Callable[[Session, OperatorCall], None]
@@ -20,6 +20,8 @@ _FEW = 3
 # What the first codes of an operator ask for; those behind them ask for anything.
 _ASKED = (APART, APART | GIVEN, GIVEN)
 _TRIES = 4
+# A byte holds no higher number.
+_FORMS = 64
 
 
 def sweep(
@@ -27,13 +29,13 @@ def sweep(
 ) -> None:
     """Run ``body`` on ``make(name, code)`` for every operator of ``names`` and some codes.
 
-    The first codes ask for operands that lie apart, for arguments beside their default, and for both; with more than a
-    few there is also one of zeros. ``make`` may give None for a code that stands for no call: the next is taken, a few
+    The first codes ask for operands that lie apart, for arguments beside their default, and for both, and each for the
+    next form of the operator's samples, until all were met; with more than a few there is also one of zeros. ``make`` may give None for a code that stands for no call: the next is taken, a few
     times. An operator that the backend does not offer is noted and left at its first example. The first
     failure is made simpler, byte by byte, and raised.
     """
-    count = max(2, round(s.budget.examples * weight))
     for name in s.in_order(names):
+        count = max(2, round(s.budget.examples * weight), len(forms_of(name)))
         random = np.random.default_rng((s.seed, zlib.crc32(f"{body.__name__}/{name}".encode())))
         for k in range(count):
             code, call = _made(name, k if count <= _FEW else k - 1, make, random)
@@ -55,7 +57,7 @@ def _made(name: str, k: int, make: Make, random: np.random.Generator) -> tuple[b
     code, call = b"", None
     for _ in range(_TRIES):
         asked = _ASKED[k] if k < len(_ASKED) else int(random.integers(0, 4))
-        code = random.bytes(CODE_LENGTH) + bytes([asked])
+        code = random.bytes(CODE_LENGTH) + bytes([asked + FORM * (k % _FORMS)])
         call = make(name, code)
         if call is not None:
             break
