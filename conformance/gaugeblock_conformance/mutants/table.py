@@ -37,6 +37,7 @@ from . import (
     plans,
     products,
     purity,
+    ranks,
     sharing,
     slopes,
     specials,
@@ -56,7 +57,7 @@ MODULES = (
     views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra, networks,
     autograd_gradients, autograd_passes, autograd_graphs, autograd_writes, allocator_rules, allocator_waiting,
     allocator_figures, allocator_answers, interop,
-    acceptances, corners, plans, unasked, further, layouts, counting, traces, sharing, slopes, bounds,
+    acceptances, corners, plans, unasked, further, layouts, counting, traces, sharing, slopes, bounds, ranks,
 )  # fmt: skip
 
 

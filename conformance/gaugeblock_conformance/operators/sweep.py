@@ -30,9 +30,9 @@ def sweep(
     """Run ``body`` on ``make(name, code)`` for every operator of ``names`` and some codes.
 
     The first codes ask for operands that lie apart, for arguments beside their default, and for both, and each for the
-    next form of the operator's samples, until all were met; with more than a few there is also one of zeros. ``make`` may give None for a code that stands for no call: the next is taken, a few
-    times. An operator that the backend does not offer is noted and left at its first example. The first
-    failure is made simpler, byte by byte, and raised.
+    next form of the operator's samples, until all were met; with more than a few there is also one of zeros. ``make``
+    may give None for a code that stands for no call: the next is taken, a few times. An operator that the backend does
+    not offer is noted and left at its first example. The first failure is made simpler, byte by byte, and raised.
     """
     for name in s.in_order(names):
         count = max(2, round(s.budget.examples * weight), len(forms_of(name)))
