@@ -22,14 +22,14 @@ import yaml
 from .operator_rows import dtype_classes
 
 KINDS = (
-    "hard", "finite", "small", "positive", "unit", "distinct", "sorted", "counts", "chance", "signs", "labels",
-    "rising", "around", "spaced", "dominant", "regular", "definite", "pivots",
+    "hard", "finite", "small", "positive", "unit", "distinct", "sorted", "counts", "naturals", "chance", "signs",
+    "labels", "rising", "around", "spaced", "dominant", "regular", "definite", "pivots", "sorter",
 )  # fmt: skip
 NUMBER_RULES = ("dim", "given_dim", "new_dim", "dims", "size")
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _RELATED = re.compile(r"(like|to|within) (\w+)(?: but (\w+)(?:=(\w))?)?")
-_DIM = re.compile(r"\*|[a-z]~?|\d+")
+_DIM = re.compile(r"\*|[a-z]~?\??|\d+\??")
 _RANGE = re.compile(r"(-?\d+|\w)\.\.(-?\d+|\w|size\(\w+\))")
 
 
@@ -41,12 +41,13 @@ class SampleError(ValueError):
 class TensorFact:
     """Sizes and values of a tensor argument, or (`many`) of the tensors of a list.
 
-    `relation` is `free` (sizes are `dims`: a letter for a size shared by the call, ~ behind it for that size or 1, *
-    for any dims shared by the call), or `like`, `to` (broadcasts to), `within` (no size larger) the argument `of`, but
-    with another size along argument `dim`: `size` if that is a letter (with `many`: other sizes in each). `index` names
-    the argument whose dim the values are places of ("" for places of the flattened tensor, None for other values);
-    `kind` is one of KINDS, where distinct and index go together for places that differ. One that is `given` is never
-    left out. `parts` are the tensors of a list that has as many.
+    `relation` is `free` (sizes are `dims`: a letter for a size shared by the call, ~ behind it for that size or 1, ?
+    for a dim that may be missing with all before it, * for any dims shared by the call), or `like`, `to` (broadcasts
+    to), `within` (no size larger) the argument `of`, but with another size along argument `dim`: `size` if that is a
+    letter (with `many`: other sizes in each). `index` names the argument whose dim the values are places of ("" for
+    places of the flattened tensor, None for other values); `kind` is one of KINDS, where distinct and index go
+    together for places that differ. One that is `given` is never left out. `parts` are the tensors of a list that has
+    as many.
     """
 
     relation: str
@@ -134,7 +135,7 @@ def _with_shape(shape: str, many: bool) -> TensorFact:
         return TensorFact(relation, of=of, dim=dim, size=size, many=many)
     dims = tuple(shape.split())
     if not all(_DIM.fullmatch(word) for word in dims):
-        allowed = "letters, numbers and * as dims, or: like, to or within ARGUMENT [but DIM[=letter]]"
+        allowed = "letters, numbers [?] and * as dims, or: like, to or within ARGUMENT [but DIM[=letter]]"
         raise SampleError(f"sizes {shape!r}; allowed: {allowed}")
     return TensorFact("free", dims, many=many)
 

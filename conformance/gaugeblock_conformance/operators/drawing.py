@@ -14,6 +14,7 @@ from gaugeblock_spec.schema import Argument
 from ..backend import Array, DType
 from ..case import TensorCase
 from ..iteration.samples import choices
+from ..oracles.ordering import comparable
 from ..oracles.promotion import FLOAT, KIND, result_type
 from ..strategies.code import Digits
 from ..strategies.shapes import Sizes, small_sizes, threshold
@@ -288,6 +289,8 @@ class _Drawing:
         made = (lay_apart if self.apart else lay_out)(dtype, dims, layout, kind, seed, self.digits)
         if fact.index is not None:
             return holding(made, self._places(fact, dims))
+        if fact.kind == "sorter":
+            return holding(made, np.argsort(comparable(self._first.array), axis=-1, kind="stable"))
         return with_elements(made, fact.kind, seed, self.seed)
 
     def _operand_dtype(self, first: bool) -> str:
@@ -346,7 +349,8 @@ class _Drawing:
 
     def _free(self, fact: TensorFact) -> Sizes:
         dims: list[int] = []
-        for word in fact.dims:
+        for word in fact.dims[self._missing(fact) :]:
+            word = word.rstrip("?")
             if word == "*":
                 if self.star is None:
                     most = 3 if len(fact.dims) == 1 else 2
@@ -367,6 +371,13 @@ class _Drawing:
                 single = single and not self.apart
                 dims.append(1 if single else size)
         return tuple(dims)
+
+    def _missing(self, fact: TensorFact) -> int:
+        """How many of the first dims are left out."""
+        most = max((k + 1 for k, word in enumerate(fact.dims) if word.endswith("?")), default=0)
+        if not most or self.apart or self._to_be_written or self.digits.below(2) == 0:
+            return 0
+        return self.digits.below(most + 1)
 
     def _letter(self, letter: str, most: int | None = None) -> int:
         if letter not in self.letters:

@@ -15,6 +15,7 @@ from ..values import poison
 # Kinds that are a function of where an element stands.
 PATTERNS: dict[str, Callable[[Array], Array]] = {
     "counts": lambda k: k % 4,
+    "naturals": lambda k: k % 4 + 1,
     "chance": lambda k: k % 5 / 4,
     "signs": lambda k: k % 2 * 2 - 1,
     "labels": lambda k: k % 4 - 1,
@@ -22,7 +23,7 @@ PATTERNS: dict[str, Callable[[Array], Array]] = {
     "around": lambda k: (k % 9 - 4) * 0.375,
     "spaced": lambda k: np.cumsum(k % 3 + 1),
 }
-HELD = ("distinct", "sorted", *PATTERNS, *MATRICES)
+HELD = ("distinct", "sorted", "sorter", *PATTERNS, *MATRICES)
 
 
 def holding(case: TensorCase, elements: Array) -> TensorCase:
