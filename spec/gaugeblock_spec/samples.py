@@ -46,8 +46,8 @@ class TensorFact:
     to), `within` (no size larger) the argument `of`, but with another size along argument `dim`: `size` if that is a
     letter (with `many`: other sizes in each). `index` names the argument whose dim the values are places of ("" for
     places of the flattened tensor, None for other values); `kind` is one of KINDS, where distinct and index go
-    together for places that differ. One that is `given` is never left out. `parts` are the tensors of a list that has
-    as many.
+    together for places that differ. One that is `given` is never left out, one that is `packed`
+    is contiguous. `parts` are the tensors of a list that has as many.
     """
 
     relation: str
@@ -60,6 +60,7 @@ class TensorFact:
     index: str | None = None
     dtypes: tuple[str, ...] = ()
     given: bool = False
+    packed: bool = False
     parts: tuple[TensorFact, ...] = ()
 
 
@@ -142,7 +143,7 @@ def _with_shape(shape: str, many: bool) -> TensorFact:
 
 def _with_values(fact: TensorFact, words: list[str]) -> TensorFact:
     kind, index, dtypes = "", None, list[str]()
-    given = "given" in words
+    given, packed = "given" in words, "packed" in words
     classes = dtype_classes()
     while words:
         word = words.pop(0)
@@ -152,6 +153,6 @@ def _with_values(fact: TensorFact, words: list[str]) -> TensorFact:
             kind = word
         elif word in classes:
             dtypes += classes[word]
-        elif word != "given":
+        elif word not in ("given", "packed"):
             raise SampleError(f"values {word!r}; allowed: index [DIM], {', '.join(KINDS)}, or dtypes")
-    return replace(fact, kind=kind, index=index, dtypes=tuple(dict.fromkeys(dtypes)), given=given)
+    return replace(fact, kind=kind, index=index, dtypes=tuple(dict.fromkeys(dtypes)), given=given, packed=packed)

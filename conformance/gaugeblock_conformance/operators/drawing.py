@@ -35,6 +35,10 @@ _SEVERAL = (3, 2, 4, 5)
 _KINDS = {"reduction": "finite", "scan": "small", "linalg": "finite", "pointwise": "hard", "network": "small"}
 # Flags that no value depends on.
 _LEFT_OUT = frozenset("non_blocking copy sparse_grad implicit assume_unique pin_memory sorted".split())
+# Operators that give every operand dims before they join them.
+_LIFTED = frozenset("hstack vstack dstack column_stack".split())
+# Rows that give an operand without dims those of the result before dtypes are joined.
+_EXPANDED = frozenset(("addr", "kron"))
 _NO_TENSOR_TYPES = ("Layout", "Device", "MemoryFormat", "Generator")
 
 
@@ -123,7 +127,10 @@ class _Drawing:
                 self._take(argument)
         self.arguments = {a.name: self.arguments[a.name] for a in declared if a.name in self.arguments}
         free = [c for a in tensors for c in _flat(self.arguments.get(a.name)) if not self._own_dtypes(a.name)]
-        dims, dimless = [c.dtype for c in free if c.sizes], [c.dtype for c in free if not c.sizes]
+        lifted = self.row.base_name in _LIFTED
+        dims, dimless = [[c.dtype for c in free if bool(c.sizes or lifted) is some] for some in (True, False)]
+        if self.row.base_name in _EXPANDED:
+            dims, dimless = dims + dimless, []
         dtype = result_type(dims, dimless) if free else self.dtype
         return OperatorCall(self.row.name, self.arguments, dtype, facts=self.facts)
 
@@ -273,11 +280,12 @@ class _Drawing:
         dims = self._sizes(fact)
         if other is not None and dims:
             dims = (*dims[: other[0]], other[1], *dims[other[0] + 1 :])
-        first = not any(_flat(value) for value in self.arguments.values())
+        first = not place and not any(_flat(value) for value in self.arguments.values())
         strict = self._to_be_written or fact.kind in HELD
-        layout = self.digits.pick(WRITABLE if strict else LAYOUTS)
+        layout = self.digits.pick(WRITABLE if strict else LAYOUTS) if not fact.packed else "contiguous"
         own = self._own_dtypes(name)
-        dtype = self.digits.pick(own) if own else self._operand_dtype(first)
+        shared = place > 0 and self.dtype in own
+        dtype = self.dtype if shared else self.digits.pick(own) if own else self._operand_dtype(first)
         if first and len(own) > 1:
             self.dtype = dtype
         kind = "finite" if fact.kind in HELD else fact.kind or _KINDS.get(self.row.family, "hard")
@@ -286,7 +294,7 @@ class _Drawing:
             kind = "positive"
         seed = self.seed + len(self.arguments) + 7 * place if self.seed else 0
         kind = kind if fact.index is None else "small"
-        made = (lay_apart if self.apart else lay_out)(dtype, dims, layout, kind, seed, self.digits)
+        made = (lay_apart if self.apart and not fact.packed else lay_out)(dtype, dims, layout, kind, seed, self.digits)
         if fact.index is not None:
             return holding(made, self._places(fact, dims))
         if fact.kind == "sorter":

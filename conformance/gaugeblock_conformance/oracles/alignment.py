@@ -22,12 +22,17 @@ def alignments(logs: Array, labels: list[int], blank: int) -> Any:
 
 
 def losses(logs: Array, targets: Array, times: Any, lengths: Any, blank: int) -> Array:
-    """The loss of each sequence of logs [time, batch, classes]; targets [batch, length]."""
-    each = [
-        alignments(logs[: int(time), k], [int(v) for v in targets[k, : int(length)]], blank)
-        for k, (time, length) in enumerate(zip(times, lengths, strict=True))
-    ]
-    return np.array(each, np.longdouble)
+    """The loss of each sequence of logs [time, batch, classes], or of the only one of [time, classes]; targets
+    [batch, length], or those of all sequences one after the other."""
+    batch = logs[:, None] if logs.ndim == 2 else logs
+    times, lengths = ([int(n) for n in np.reshape(given, -1)] for given in (times, lengths))
+    if targets.ndim == 1:
+        starts = np.cumsum([0, *lengths])
+        labels = [targets[start : start + length] for start, length in zip(starts, lengths, strict=False)]
+    else:
+        labels = [row[:length] for row, length in zip(targets, lengths, strict=True)]
+    each = [alignments(batch[:time, k], labels[k].tolist(), blank) for k, time in enumerate(times)]
+    return np.array(each, np.longdouble).reshape(logs.shape[1:-1])
 
 
 def reduced(
@@ -38,7 +43,7 @@ def reduced(
     loss = losses(logs, targets, times, lengths, blank)
     loss = np.where(np.isinf(loss), 0, loss) if zero_infinity else loss
     if reduction == 1:
-        return np.asarray((loss / np.maximum(np.asarray(lengths), 1)).mean())
+        return np.asarray((loss / np.maximum(np.reshape(lengths, loss.shape), 1)).mean())
     return np.asarray(loss.sum()) if reduction == 2 else loss
 
 

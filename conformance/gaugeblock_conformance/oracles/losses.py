@@ -26,6 +26,11 @@ def huber(x: Array, y: Array, delta: float) -> Array:
     return np.asarray(np.where(off <= delta, off**2 / 2, wide * (off - wide / 2)))
 
 
+def classes_of(x: Array) -> int:
+    """The dim of the classes: the second, or the only one."""
+    return min(x.ndim - 1, 1)
+
+
 def likelihood(
     x: Array, target: Array, weight: Array | None, reduction: int, ignored: int = -100
 ) -> tuple[Array, Array]:
@@ -33,7 +38,7 @@ def likelihood(
     counts = target != ignored
     named = np.where(counts, target, 0)
     shares = np.where(counts, np.ones(target.shape, np.longdouble) if weight is None else weight[named], 0)
-    axis = min(x.ndim - 1, 1)
+    axis = classes_of(x)
     each = -np.take_along_axis(x, np.expand_dims(named, axis), axis).squeeze(axis) * shares
     whole = shares.sum() if reduction else np.longdouble(0)
     return np.asarray(each if not reduction else each.sum() / (whole if reduction == 1 else 1)), np.asarray(whole)
@@ -42,26 +47,35 @@ def likelihood(
 def cross_entropy(
     x: Array, target: Array, weight: Array | None, reduction: int, ignored: int, smoothing: float
 ) -> Array:
-    """The likelihood of the target class, mixed with that of all classes alike."""
-    return _mixed(log_shares(x, 1), target, weight, reduction, ignored, smoothing)
+    """The likelihood of the target class, or the mean of all by how likely ``target`` says they are, mixed with that of
+    all classes alike."""
+    return _mixed(log_shares(x, classes_of(x)), target, weight, reduction, ignored, smoothing)
 
 
 def cross_entropy_unit(
     x: Array, target: Array, weight: Array | None, reduction: int, ignored: int, smoothing: float
 ) -> Array:
     """The logarithms of shares are as exact as the largest of their operands."""
-    largest = np.broadcast_to(np.abs(x).max(axis=1, keepdims=True, initial=0), x.shape)
+    largest = np.broadcast_to(np.abs(x).max(axis=classes_of(x), keepdims=True, initial=0), x.shape)
     return _mixed(-largest, target, weight, reduction, ignored, smoothing)
 
 
 def _mixed(
     logs: Array, target: Array, weight: Array | None, reduction: int, ignored: int, smoothing: float
 ) -> Array:
-    share = np.longdouble(smoothing)
+    axis, share = classes_of(logs), np.longdouble(smoothing)
+    classes = logs.shape[axis]
+    if weight is not None:
+        weighted = logs * weight.reshape(-1, *[1] * (logs.ndim - 1 - axis))
+    else:
+        weighted = logs
+    if target.dtype.kind == "f":
+        wanted = (1 - share) * target + share / classes
+        return reduced(-(weighted * wanted).sum(axis=axis), reduction)
     loss, whole = likelihood(logs, target, weight, reduction, ignored)
-    each = np.where(target == ignored, 0, -(logs if weight is None else logs * weight[None, :]).sum(axis=1))
+    each = np.where(target == ignored, 0, -weighted.sum(axis=axis))
     alike = each if reduction == 0 else each.sum() / (whole if reduction == 1 else 1)
-    return np.asarray((1 - share) * loss + share / logs.shape[1] * alike)
+    return np.asarray((1 - share) * loss + share / classes * alike)
 
 
 def of_chances(x: Array, target: Array, weight: Array | None, reduction: int) -> Array:
@@ -157,21 +171,21 @@ def triplet_unit(
 def of_one_class(x: Array, target: Array, p: Any, margin: Any, weight: Array | None, reduction: int) -> Array:
     """How far the other classes of each row come within ``margin`` of the named one."""
     each = []
-    for row, wanted in zip(x, target, strict=True):
+    for row, wanted in zip(np.atleast_2d(x), target.reshape(-1), strict=True):
         off = np.maximum(0, np.longdouble(margin) - row[wanted] + np.delete(row, wanted)) ** int(p)
         each.append((1 if weight is None else weight[wanted]) * off.sum() / len(row))
-    return reduced(np.array(each, np.longdouble), reduction)
+    return reduced(np.array(each, np.longdouble).reshape(target.shape), reduction)
 
 
 def of_many_classes(x: Array, target: Array, reduction: int) -> tuple[Array, Array]:
     """The same for all classes that a row of ``target`` names before its first -1, and which classes those are."""
     each, named = [], np.zeros(x.shape, x.dtype)
-    for row, wanted, marks in zip(x, target, named, strict=True):
+    for row, wanted, marks in zip(*map(np.atleast_2d, (x, target, named)), strict=True):
         stop = int(np.argmax(wanted < 0)) if (wanted < 0).any() else len(wanted)
         marks[wanted[:stop]] = 1
         others = row[marks == 0]
         each.append(sum(np.maximum(0, 1 - row[k] + others).sum() for k in wanted[:stop]) / np.longdouble(len(row)))
-    return reduced(np.array(each, np.longdouble), reduction), named
+    return reduced(np.array(each, np.longdouble).reshape(x.shape[:-1]), reduction), named
 
 
 LOSSES: dict[str, Oracle] = {

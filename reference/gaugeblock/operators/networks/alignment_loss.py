@@ -145,7 +145,7 @@ def ctc_loss_IntList(
     """_ctc_loss reduced; the mean is of losses over the lengths of their targets. One sequence needs no batch dim."""
     single = log_probs.geometry.ndim == 2
     if single:
-        log_probs, targets = apply("unsqueeze", log_probs, 1), apply("unsqueeze", targets, 0)
+        log_probs = apply("unsqueeze", log_probs, 1)
     loss = apply_for_many("_ctc_loss", log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)[0]
     if zero_infinity:
         loss = apply("where.ScalarOther", apply("ne.Scalar", loss, float("inf")), loss, 0)
