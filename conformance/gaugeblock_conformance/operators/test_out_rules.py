@@ -91,6 +91,9 @@ def _allowed(call: OperatorCall, result: str, target: str) -> bool | None:
         return True
     if row.name in _AS_NUMBER and not np.can_cast(numpy_dtype(result), numpy_dtype(target)):
         return None
+    if row.name == "diff" and call.arguments.get("n") == 0:
+        # Nothing is computed: PyTorch copies, and only to the same dtype.
+        return None
     if row.out_cast == "any":
         return True if target in row.dtypes and target != "bool" else None
     if row.out_cast == "floating":

@@ -121,7 +121,7 @@ MOVES: dict[str, Oracle] = {
     "put": put,
     "cat": joined,
     "stack": lambda parts, dim: np.stack(parts, dim),
-    "hstack": lambda parts: np.hstack(parts),
+    "hstack": lambda parts: joined([np.atleast_1d(p) for p in parts], int(parts[0].ndim > 1)),
     "vstack": lambda parts: np.vstack(parts),
     "dstack": lambda parts: np.dstack(parts),
     "column_stack": lambda parts: np.column_stack(parts),

@@ -32,7 +32,7 @@ def sliced(x: Array, dim: int, start: int | None, end: int | None, step: int) ->
 
 
 def split(x: Array, size: int, dim: int) -> list[Array]:
-    return np.split(x, range(size, max(x.shape[dim], 1), size), dim)
+    return np.split(x, range(size, max(x.shape[dim], 1), size), dim) if x.shape[dim] else [x]
 
 
 def chunk(x: Array, chunks: int, dim: int) -> list[Array]:
@@ -52,8 +52,24 @@ def tensor_split(x: Array, places: Any, dim: int) -> list[Array]:
 
 
 def unfold(x: Array, dim: int, size: int, step: int) -> Array:
+    """Windows along ``dim``, their elements along a last dim; the one window of a tensor without dims stands alone."""
+    if not x.ndim:
+        return x.reshape(1)[:size]
     starts = range(0, x.shape[dim] - size + 1, step)
-    return np.stack([np.moveaxis(narrowed(x, dim, k, size), dim, -1) for k in starts], dim)
+    return np.stack([np.moveaxis(narrowed(x, dim, k, size), dim, -1) for k in starts], dim % x.ndim)
+
+
+def moved(x: Array, source: Any, destination: Any) -> Array:
+    return np.moveaxis(x, source, destination) if x.ndim else x
+
+
+def exchanged(x: Array, dim0: int, dim1: int) -> Array:
+    return np.swapaxes(x, dim0, dim1) if x.ndim else x
+
+
+def broadcast(tensors: Sequence[Array]) -> list[Array]:
+    sizes = np.broadcast_shapes(*[t.shape for t in tensors])
+    return [np.broadcast_to(t, sizes) for t in tensors]
 
 
 def flattened(x: Array, start: int, end: int) -> Array:
@@ -64,7 +80,9 @@ def flattened(x: Array, start: int, end: int) -> Array:
 
 
 def unflattened(x: Array, dim: int, sizes: Sequence[int]) -> Array:
-    return x.reshape(*x.shape[:dim], *sizes, *x.shape[dim + 1 :])
+    given, axis = -int(np.prod(sizes)), dim % x.ndim
+    parts = [x.shape[axis] // given if n == -1 else n for n in sizes]
+    return x.reshape(*x.shape[:axis], *parts, *x.shape[axis + 1 :])
 
 
 def paired(x: Array) -> Array:
@@ -96,19 +114,17 @@ _SHOWN: dict[str, Oracle] = {
     "expand": lambda x, size, implicit: expanded(x, size),
     "expand_as": lambda x, other: np.broadcast_to(x, other.shape),
     "broadcast_to": expanded,
-    "broadcast_tensors": lambda tensors: [np.broadcast_to(t, tensors[0].shape) for t in tensors],
+    "broadcast_tensors": broadcast,
     "permute": lambda x, dims: np.transpose(x, dims),
-    "transpose": lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1),
-    "swapaxes": lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1),
-    "swapdims": lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1),
+    "transpose": exchanged,
+    "swapaxes": exchanged,
     "t": lambda x: x.T,
     "adjoint": lambda x: np.swapaxes(x, -1, -2).conj(),
     "squeeze": lambda x: np.squeeze(x),
     "squeeze.dim": lambda x, dim: squeezed(x, (dim,)),
     "squeeze.dims": squeezed,
     "unsqueeze": lambda x, dim: np.expand_dims(x, dim),
-    "movedim": lambda x, source, destination: np.moveaxis(x, source, destination),
-    "moveaxis": lambda x, source, destination: np.moveaxis(x, source, destination),
+    "movedim": moved,
     "select": lambda x, dim, index: np.take(x, index, dim),
     "slice": sliced,
     "narrow": narrowed,

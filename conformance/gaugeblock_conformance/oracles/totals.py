@@ -126,8 +126,11 @@ def _moment_rows(name: str, root: bool, pair: bool) -> dict[str, Oracle]:
 
 
 def differences(x: Array, n: int, dim: int, prepend: Array | None, append: Array | None) -> Array:
-    """Neighbours subtracted ``n`` times; exclusive or for bool."""
-    for _ in range(n):
+    """Neighbours subtracted ``n`` times, of what is joined along ``dim`` first; exclusive or for bool. Nothing is
+    joined where nothing is subtracted."""
+    if n:
+        x = np.concatenate([part for part in (prepend, x, append) if part is not None], dim)
+    for _ in range(min(n, x.shape[dim])):
         rows = np.moveaxis(x, dim, 0)
         x = np.moveaxis(rows[1:] ^ rows[:-1] if x.dtype == np.bool_ else rows[1:] - rows[:-1], 0, dim)
     return x
