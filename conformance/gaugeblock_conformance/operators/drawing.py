@@ -19,7 +19,7 @@ from ..oracles.promotion import FLOAT, KIND, result_type
 from ..strategies.code import Digits
 from ..strategies.shapes import Sizes, small_sizes, threshold
 from ..strategies.tensors import LAYOUTS, WRITABLE, lay_apart, lay_out
-from ..values import FLOATS
+from ..values import COMPLEX, FLOATS
 from .calls import OperatorCall, forms_of, schema_arguments
 from .elements import HELD, holding, with_elements
 
@@ -305,7 +305,10 @@ class _Drawing:
         if first or not self.mixed:
             return self.dtype
         other = self.digits.pick(self.names)
-        return other if result_type([self.dtype, other]) in self.row.dtypes else self.dtype
+        # One without dims may be outvoted, where a complex dtype of the width of float16 would come out.
+        pair = {self.dtype, other}
+        nameless = "float16" in pair and not pair.isdisjoint(COMPLEX)
+        return other if not nameless and result_type([*pair]) in self.row.dtypes else self.dtype
 
     def _places(self, fact: TensorFact, dims: Sizes) -> Array:
         """Numbers of places: along a dim of the first tensor, or in it flattened."""
