@@ -23,7 +23,7 @@ from .operator_rows import dtype_classes
 
 KINDS = (
     "hard", "finite", "small", "positive", "unit", "distinct", "sorted", "counts", "naturals", "chance", "signs",
-    "labels", "rising", "around", "spaced", "dominant", "regular", "definite", "pivots", "sorter",
+    "labels", "rising", "around", "spaced", "dominant", "regular", "definite", "pivots", "sorter", "gaps",
 )  # fmt: skip
 NUMBER_RULES = ("dim", "given_dim", "new_dim", "dims", "size")
 
@@ -122,6 +122,9 @@ def parse(text: Any) -> Fact:
     if ";" in shape:
         parts = tuple(_with_values(_with_shape(part.strip(), False), values.split()) for part in shape.split(";"))
         return replace(parts[0], parts=parts)
+    if shape.startswith("one "):
+        part = _with_values(_with_shape(shape.removeprefix("one "), False), values.split())
+        return replace(part, parts=(part,))
     many = shape.startswith("many")
     return _with_values(_with_shape(shape.removeprefix("many").strip(), many), values.split())
 

@@ -67,6 +67,7 @@ SPECIAL: dict[str, Function] = {
     "__setattr__": _setattr,
     "__getattr__": getattr,
     "slice.Tensor": _slice,
+    "unique_consecutive": lambda x, *flags, **named: x.unique_consecutive(*flags, **named),
     "unique_dim": lambda x, dim, *flags, **named: x.unique(*flags, **named, dim=dim),
     "T": _getter("T"),
     "mT": _getter("mT"),
@@ -137,6 +138,9 @@ def _unpacked(name: str) -> Writer:
 
 
 WRITERS: dict[str, Writer] = {
+    "unique_consecutive": lambda d, a, k: (
+        f"{d.literal(a[0])}.unique_consecutive({', '.join(d.arguments(tuple(a[1:]), k))})"
+    ),
     "unique_dim": lambda d, a, k: (
         f"{d.literal(a[0])}.unique({', '.join(d.arguments(tuple(a[2:]), {**k, 'dim': a[1]}))})"
     ),
@@ -206,6 +210,8 @@ class TorchStyleBackend:
             tensor = tensor.cpu()
         if tensor.is_conj():
             tensor = tensor.resolve_conj()
+        if tensor.is_neg():
+            tensor = tensor.resolve_neg()
         if tensor.dtype is self.module.bfloat16:
             import ml_dtypes
 

@@ -285,7 +285,7 @@ class _Drawing:
         layout = self.digits.pick(WRITABLE if strict else LAYOUTS) if not fact.packed else "contiguous"
         own = self._own_dtypes(name)
         shared = place > 0 and self.dtype in own
-        dtype = self.dtype if shared else self.digits.pick(own) if own else self._operand_dtype(first)
+        dtype = self.dtype if shared else self.digits.pick(own) if own else self._operand_dtype(first, dims)
         if first and len(own) > 1:
             self.dtype = dtype
         kind = "finite" if fact.kind in HELD else fact.kind or _KINDS.get(self.row.family, "hard")
@@ -301,10 +301,14 @@ class _Drawing:
             return holding(made, np.argsort(comparable(self._first.array), axis=-1, kind="stable"))
         return with_elements(made, fact.kind, seed, self.seed)
 
-    def _operand_dtype(self, first: bool) -> str:
+    def _operand_dtype(self, first: bool, dims: Sizes) -> str:
         if first or not self.mixed:
             return self.dtype
         other = self.digits.pick(self.names)
+        dimless = not all(case.sizes for value in self.arguments.values() for case in _flat(value))
+        if (dimless or not dims) and "float16" in (self.dtype, other):
+            # There is no complex number of two of them.
+            return self.dtype
         # One without dims may be outvoted, where a complex dtype of the width of float16 would come out.
         pair = {self.dtype, other}
         nameless = "float16" in pair and not pair.isdisjoint(COMPLEX)

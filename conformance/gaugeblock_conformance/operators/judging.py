@@ -20,6 +20,7 @@ from ..oracles.promotion import FLOAT, KIND, WIDTH_TWIN
 from ..oracles.sums import TERMS
 from ..oracles.totals import mean_square
 from ..session import Handle, Session
+from ..strategies.shapes import Sizes
 from ..values import COMPLEX, FLOATS
 from .calls import OperatorCall, schema_arguments
 from .nearness import dtype_of_kind, judge_near, judge_such
@@ -32,12 +33,18 @@ _ANY_OF_EQUALS = {
 }  # fmt: skip
 # Families whose operators take a tensor without dims as one with a dim of size 1.
 _LIFTED = frozenset({"reduction", "scan", "sort"})
-_NEVER_LIFTED = frozenset({"_unique2", "unique_dim", "searchsorted", "bucketize", "histc", "histogram"})
+_NEVER_LIFTED = frozenset({
+    "_unique2", "unique_dim", "unique_consecutive", "searchsorted", "bucketize", "histc", "histogram", "quantile",
+    "nanquantile",
+})  # fmt: skip
 _LIFTED_ROWS = frozenset({"index_select", "index_fill", "index_copy", "index_add"})
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028235e38, "float64": 1.79e308}
 # Operators that give the factors which half floats were normalized by in the dtype that they were summed in.
 _WIDE_FACTORS = frozenset({"_fused_rms_norm"})
+_EXPONENTIALS = frozenset({"linalg_matrix_exp", "matrix_exp"})
 _PIXELS = frozenset({"pixel_shuffle", "pixel_unshuffle"})
+_BATCHES = frozenset({"batch_norm", "native_batch_norm", "instance_norm"})
+_HALVES = ("float16", "bfloat16")
 # Computed in double, numbers too, whatever the operands are.
 _DOUBLE = frozenset({"float_power"})
 # Results of which a zero may have either sign.
@@ -62,6 +69,14 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
         raise Undefined("a network of no elements")
     if call.row.base_name in _PIXELS and len(call.tensors[0].sizes) == 5 and not call.tensors[0].plain:
         raise Undefined("the matter of operators/pixel-shuffles-take-any-strides")
+    if call.row.base_name in _EXPONENTIALS and len(call.tensors[0].sizes) > 3 and not call.tensors[0].plain:
+        raise Undefined("the matter of operators/matrix-exponential-of-any-matrix")
+    if call.row.base_name == "addmv" and _widened_by_nothing(*[case.sizes for case in call.tensors]):
+        raise Undefined("the matter of operators/empty-products-widen-what-is-added")
+    if call.row.base_name == "kron" and _rearranged(call):
+        raise Undefined("the matter of operators/kron-takes-any-strides")
+    if call.row.base_name in _BATCHES and call.dtype in _HALVES and not call.tensors[0].plain:
+        raise Undefined("the matter of operators/batch-norm-of-halves-takes-any-strides")
     if refuses_half(call.operator, call.dtype, call.values()):
         raise Undefined("half floats have no decompositions")
     if absolute:
@@ -77,6 +92,16 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
     if not lift:
         return result
     return tuple(_dropped(v) for v in result) if isinstance(result, tuple) else _dropped(result)
+
+
+def _widened_by_nothing(added: Sizes, matrix: Sizes, vector: Sizes) -> bool:
+    return vector == (0,) and added != matrix[:1]
+
+
+def _rearranged(call: OperatorCall) -> bool:
+    """Whether a product's elements may come out in another order than they lie."""
+    ranks = [len(case.sizes) for case in call.tensors]
+    return min(ranks) > 0 and any(n > 1 and not case.plain for n, case in zip(ranks, call.tensors, strict=True))
 
 
 def _is_lifted(call: OperatorCall) -> bool:

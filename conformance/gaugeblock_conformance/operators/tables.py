@@ -27,14 +27,14 @@ from ..oracles.polynomials import POLYNOMIALS
 from ..oracles.pooling import POOLING
 from ..oracles.resampling import RESAMPLING, RESAMPLING_UNITS
 from ..oracles.scatters import SCATTERS
-from ..oracles.statistics import STATISTICS
+from ..oracles.statistics import COUNTS, STATISTICS
 from ..oracles.sums import SUMS
 from ..oracles.totals import TOTALS
 from ..oracles.transcendental import TRANSCENDENTAL
 from ..oracles.windows import WINDOWS
 
 # Those that compute in the operands' own dtype, and those that want them wide.
-NATIVE: tuple[dict[str, Oracle], ...] = (MOVES, PIECES, ORDERING, MAKING, SHIFTS, WINDOWS)
+NATIVE: tuple[dict[str, Oracle], ...] = (MOVES, PIECES, ORDERING, MAKING, SHIFTS, WINDOWS, COUNTS)
 WIDE: tuple[dict[str, Oracle], ...] = (
     SUMS, TOTALS, ACTIVATIONS, NETWORKS, DECOMPOSITIONS, FACTORIZATIONS, EQUATIONS, FOURIER, POLYNOMIALS,
     TRANSCENDENTAL, COMPONENTS, STATISTICS, SCATTERS,
@@ -69,8 +69,8 @@ _NOT_HALF: dict[str, tuple[str, tuple[Any, ...]]] = {
     "linalg_norm.ord_str": ("ord", ("nuc",)),
     "linalg_matrix_norm": ("ord", (2, -2)),
     "linalg_matrix_norm.str_ord": ("ord", ("nuc",)),
-    "linalg_matrix_power": ("n", (-1, -2)),
-    "matrix_power": ("n", (-1, -2)),
+    "linalg_matrix_power": ("n", (-1, -2, -3)),
+    "matrix_power": ("n", (-1, -2, -3)),
     # An assertion inside PyTorch, where slices have one element.
     "index_reduce": ("reduce", ("prod",)),
     # The matter of ``operators/matrix-exponential-of-any-matrix``.

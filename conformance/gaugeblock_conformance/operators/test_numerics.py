@@ -11,7 +11,7 @@ from ..case import TensorCase
 from ..forall import forall
 from ..oracles.totals import softmax
 from ..requirement import requirement
-from ..session import Session
+from ..session import Handle, Session
 
 _INF, _NAN = float("inf"), float("nan")
 
@@ -108,6 +108,24 @@ def test_kron(s: Session) -> None:
     x = s.call("t", s.tensor([[1, 2], [3, 4]], "int64"))
     s.expect_values(s.call("kron", x, s.tensor([[1, 10]], "int64")), [[1, 10, 3, 30], [2, 20, 4, 40]], dtype="int64")
     s.expect_values(s.call("kron", x, x), np.kron([[1, 3], [2, 4]], [[1, 3], [2, 4]]))
+
+
+@requirement("operators/empty-products-widen-what-is-added")
+def test_empty_products(s: Session) -> None:
+    def empty(*sizes: int) -> Handle:
+        return s.tensor(np.zeros(sizes, np.float32))
+
+    for added in (3.0, [3.0]):
+        x = s.tensor(added)
+        for operator, operands, sizes in (
+            ("addmv", (empty(2, 0), empty(0)), (2,)),
+            ("addmm", (empty(2, 0), empty(0, 3)), (2, 3)),
+            ("baddbmm", (empty(2, 3, 0), empty(2, 0, 1)), (2, 3, 1)),
+            ("addbmm", (empty(4, 2, 0), empty(4, 0, 3)), (2, 3)),
+            ("addbmm", (empty(0, 2, 3), empty(0, 3, 1)), (2, 1)),
+        ):
+            s.expect_values(s.call(operator, x, *operands), np.full(sizes, 3, np.float32))
+            s.expect_values(s.call(operator, x, *operands, beta=2, alpha=5), np.full(sizes, 6, np.float32))
 
 
 @requirement("operators/covariance-leaves-its-input")

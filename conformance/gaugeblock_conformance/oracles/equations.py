@@ -13,12 +13,12 @@ import numpy as np
 from ..backend import Array
 from .decompositions import equal, one_triangle, sizes_of
 from .factorizations import exchanged, triangles
-from .matrices import adjoint, exponential, eye, frobenius, inverse, norms, power, singular_values
+from .matrices import adjoint, exponential, eye, frobenius, inverse, norms, power, singular_values, turned
 from .moves import Oracle, Undefined
 from .near import Claim, Near, Such, exactly
 from .totals import axes, norm
 
-_SMALL = 0.05
+_APART = 200
 
 
 def near(value: Array, rows: int, *factors: Array) -> Near:
@@ -43,10 +43,10 @@ def is_vector(x: Array, b: Array) -> bool:
     return b.ndim == 1 or (x.ndim - 1 == b.ndim and b.shape == x.shape[:-1])
 
 
-def solved(x: Array, b: Array, left: bool = True) -> Near:
-    """X of A X = B, or of X A = B."""
+def solved(x: Array, b: Array, left: bool = True, vectors: bool = False) -> Near:
+    """X of A X = B, or of X A = B; B may be of ``vectors``."""
     inner = inverse(x)
-    if is_vector(x, b):
+    if vectors and is_vector(x, b):
         found = near(inner @ b[..., None], x.shape[-1], inner, b[..., None])
         return Near(found.value[..., 0], np.asarray(found.scale)[..., 0], found.units)
     return near(inner @ b if left else b @ inner, x.shape[-1], inner, b)
@@ -77,6 +77,8 @@ def triangular_solve(b: Array, x: Array, upper: bool, transpose: bool, ones: boo
 
 def least_squares(x: Array, b: Array, driver: str | None) -> Such:
     """The solution of full rank with the smallest residual, or of the smallest norm."""
+    if b.ndim < x.ndim:
+        return _of_vector(least_squares(x, b[..., None], driver))
     rows, columns = x.shape[-2:]
     unknowns = sizes_of(x, columns, b.shape[-1])
     rank = min(rows, columns)
@@ -106,36 +108,63 @@ def least_squares(x: Array, b: Array, driver: str | None) -> Such:
     return Such(sizes, ("input", "real", "int64", "real"), claims)
 
 
-def pseudo_inverse(x: Array, hermitian: bool) -> Near:
-    """Of full rank; a Hermitian matrix is read in its lower triangle."""
-    if hermitian:
-        if x.shape[-1] != x.shape[-2]:
-            raise Undefined("only square matrices are Hermitian")
-        x = one_triangle(x, "L")
-    if x.shape[-2] >= x.shape[-1]:
-        return near(inverse(adjoint(x) @ x) @ adjoint(x), x.shape[-2])
-    return near(adjoint(x) @ inverse(x @ adjoint(x)), x.shape[-1])
+def _of_vector(found: Such) -> Such:
+    """The same solution for a right side of one column, without it."""
+    (*unknowns, _), *others = found.sizes
+
+    def claims(solution: Array, *rest: Array) -> Iterator[Claim]:
+        yield from found.claims(solution[..., None], *rest)
+
+    return Such((tuple(unknowns), *others), found.kinds, claims)
 
 
-def with_tolerance(x: Array, rcond: Array, hermitian: bool) -> Near:
-    if np.any(rcond > _SMALL):
-        raise Undefined("singular values that count as zero")
-    return pseudo_inverse(x, hermitian)
+def _hermitian(x: Array) -> Array:
+    """The matrix that is read in its lower triangle."""
+    if x.shape[-1] != x.shape[-2]:
+        raise Undefined("only square matrices are Hermitian")
+    return one_triangle(x, "L")
+
+
+def pseudo_inverse(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Near:
+    """Of what is left of the matrix when singular values up to the tolerance count as zero.
+
+    Errors grow with the condition, and as the gap narrows between values that count and those that do not.
+    """
+    x = _hermitian(x) if hermitian else x
+    wide = x.shape[-2] < x.shape[-1]
+    columns, vectors = turned(adjoint(x) if wide else x)
+    squares = (np.abs(columns) ** 2).sum(axis=-2)
+    values = np.sqrt(squares)
+    largest = values.max(axis=-1, keepdims=True, initial=0)
+    kept = values > _limit(values, largest, atol, rtol)
+    least = np.where(kept, values, np.inf).min(axis=-1, initial=np.inf)
+    gap = least - np.where(kept, 0, values).max(axis=-1, initial=0)
+    some = kept.any(axis=-1)
+    spread = np.where(some, largest[..., 0] / np.where(some, least, 1), 0)
+    apart = np.where(some & ~kept.all(axis=-1), largest[..., 0] / np.where(gap > 0, gap, 1), 0)
+    if np.any(apart > _APART) or np.any(some & (spread > _APART)):
+        raise Undefined("singular values that are hardly told apart, or hardly from zero")
+    shares = np.where(kept, 1 / np.where(squares > 0, squares, 1), 0)
+    found = (vectors * shares[..., None, :]) @ adjoint(columns)
+    growth = np.maximum(np.maximum(spread / 10, apart), 1)[..., None, None]
+    return Near(adjoint(found) if wide else found, frobenius(found) * growth, 32 * max(*x.shape[-2:], 1))
+
+
+def _limit(values: Array, largest: Array, atol: Any, rtol: Any) -> Array:
+    """The tolerance of each matrix; undefined where a singular value is close to it."""
+    relative = (0.0 if atol is not None else 1e-6) if rtol is None else rtol
+    limit = np.maximum(_columns(0.0 if atol is None else atol), _columns(relative) * largest)
+    itself = (values == largest) & (limit == largest)
+    if np.any((np.abs(values - limit) <= 1e-5 * largest) & ~itself) and values.any():
+        raise Undefined("a singular value at the tolerance")
+    return np.asarray(limit)
 
 
 def rank(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
-    """How many singular values lie above the tolerance; undefined where one is close to it."""
-    if hermitian:
-        if x.shape[-1] != x.shape[-2]:
-            raise Undefined("only square matrices are Hermitian")
-        x = one_triangle(x, "L")
-    values = singular_values(x)
+    """How many singular values lie above the tolerance."""
+    values = singular_values(_hermitian(x) if hermitian else x)
     largest = values[..., :1] if values.size else np.zeros((*x.shape[:-2], 1))
-    relative = (0.0 if atol is not None else 1e-6) if rtol is None else rtol
-    limit = np.maximum(_columns(0.0 if atol is None else atol), _columns(relative) * largest)
-    if np.any(np.abs(values - limit) <= 1e-5 * largest) and values.any():
-        raise Undefined("a singular value at the tolerance")
-    return np.asarray((values > limit).sum(axis=-1))
+    return np.asarray((values > _limit(values, largest, atol, rtol)).sum(axis=-1))
 
 
 def _columns(tolerance: Any) -> Any:
@@ -183,7 +212,7 @@ def any_norm(x: Array, ord: Any, dims: Any, keepdim: bool) -> Near:
     if ord is None or (dims is not None and np.size(dims) == 1) or (dims is None and x.ndim == 1):
         found = vector_norm(x, 2 if ord is None else ord, dims, keepdim)
         total = np.abs(x).sum(axis=axes(x, dims), keepdims=keepdim)
-        return Near(found, total, 8, "real")
+        return Near(found, np.maximum(total, found), 8, "real")
     return matrix_norm(x, ord, (-2, -1) if dims is None else dims, keepdim)
 
 
@@ -224,12 +253,16 @@ def powered(x: Array, n: int) -> Near | Array:
     return Near(power(x, n), frobenius(factor) ** abs(n), 32 * max(x.shape[-1] * abs(n), 1))
 
 
+def _regular(square: Array) -> Array:
+    values = singular_values(square)
+    if values[-1] < values[0] / 1000 or not values[-1]:
+        raise Undefined("close to singular")
+    return square
+
+
 def tensor_inverse(x: Array, ind: int) -> Near:
     first, rest = x.shape[:ind], x.shape[ind:]
-    square = x.reshape(int(np.prod(first)), -1)
-    values = singular_values(square)
-    if values[-1] < values[0] / 1000:
-        raise Undefined("close to singular")
+    square = _regular(x.reshape(int(np.prod(first)), -1))
     found = near(inverse(square), len(square))
     return Near(found.value.reshape(*rest, *first), float(np.max(found.scale)), found.units)
 
@@ -238,8 +271,7 @@ def tensor_solve(x: Array, b: Array, dims: Any) -> Near:
     if dims is not None:
         kept = [k for k in range(x.ndim) if k not in [d % x.ndim for d in dims]]
         x = np.transpose(x, (*kept, *[d % x.ndim for d in dims]))
-    square = x.reshape(b.size, -1)
-    found = solved(square, b.reshape(-1))
+    found = solved(_regular(x.reshape(b.size, -1)), b.reshape(-1), vectors=True)
     return Near(found.value.reshape(x.shape[b.ndim :]), float(np.max(found.scale)), found.units)
 
 
@@ -247,8 +279,8 @@ EQUATIONS: dict[str, Oracle] = {
     "linalg_inv": inverted,
     "inverse": inverted,
     "linalg_inv_ex": lambda x, check: (inverted(x), no_error(x)),
-    "linalg_solve": solved,
-    "linalg_solve_ex": lambda x, b, left, check: (solved(x, b, left), no_error(x)),
+    "linalg_solve": lambda x, b, left: solved(x, b, left, True),
+    "linalg_solve_ex": lambda x, b, left, check: (solved(x, b, left, True), no_error(x)),
     "linalg_solve_triangular": lambda x, b, upper, left, ones: solved(triangle(x, upper, ones), b, left),
     "triangular_solve": triangular_solve,
     "cholesky_inverse": lambda x, upper: inverted(of_factor(x, upper)),
@@ -256,11 +288,10 @@ EQUATIONS: dict[str, Oracle] = {
     "linalg_lu_solve": lambda x, pivots, b, left, adjoined: solved(of_lu(x, pivots, adjoined), b, left),
     "lu_solve": lambda b, x, pivots: solved(of_lu(x, pivots), b),
     "linalg_lstsq": lambda x, b, rcond, driver: least_squares(x, b, driver),
-    "linalg_pinv": lambda x, rcond, hermitian: pseudo_inverse(x, hermitian),
-    "linalg_pinv.rcond_tensor": with_tolerance,
-    "linalg_pinv.atol_rtol_tensor": lambda x, atol, rtol, hermitian: pseudo_inverse(x, hermitian),
-    "linalg_pinv.atol_rtol_float": lambda x, atol, rtol, hermitian: pseudo_inverse(x, hermitian),
-    "pinverse": lambda x, rcond: pseudo_inverse(x, False),
+    "linalg_pinv": lambda x, rcond, hermitian: pseudo_inverse(x, None, rcond, hermitian),
+    "linalg_pinv.atol_rtol_tensor": pseudo_inverse,
+    "linalg_pinv.atol_rtol_float": pseudo_inverse,
+    "pinverse": lambda x, rcond: pseudo_inverse(x, None, rcond, False),
     "linalg_matrix_rank": lambda x, tol, hermitian: rank(x, tol, None, hermitian),
     "linalg_matrix_rank.atol_rtol_tensor": rank,
     "linalg_matrix_rank.atol_rtol_float": rank,

@@ -61,8 +61,10 @@ def lengths(x: Array, sizes: Any, dims: Any, halved: bool) -> tuple[list[int], l
         dims = range(x.ndim) if sizes is None else range(x.ndim - len(sizes), x.ndim)
     axes = [int(d) % x.ndim for d in dims]
     points = [x.shape[a] for a in axes] if sizes is None else [int(n) for n in sizes]
-    if halved and sizes is None and points:
-        points[-1] = 2 * (points[-1] - 1)
+    if halved and points and (sizes is None or points[-1] == -1):
+        points[-1] = 2 * (x.shape[axes[-1]] - 1)
+        if not points[-1]:
+            raise Undefined("no points")
     points = [x.shape[a] if n == -1 else n for a, n in zip(axes, points, strict=True)]
     if not points or min(points) < 1 or not x.size:
         raise Undefined("no points")
@@ -132,9 +134,10 @@ def frequencies(n: int, d: float, half: bool) -> Near:
 
 def frames(
     x: Array, n_fft: int, hop: int | None, win: int | None, window: Array | None, normalized: bool,
-    onesided: bool | None,
+    onesided: bool | None, complex_result: bool | None,
 ) -> Near:  # fmt: skip
-    """The transforms of overlapping pieces of each row, weighed by the window, which is centred among zeros."""
+    """The transforms of overlapping pieces of each row, weighed by the window, which is centred among zeros; their
+    components in a last dim unless the result is complex."""
     hop = n_fft // 4 if hop is None else hop
     weights = full_window(n_fft, win, window)
     count = (x.shape[-1] - n_fft) // hop + 1
@@ -144,7 +147,10 @@ def frames(
     if onesided:
         y = y[..., : n_fft // 2 + 1, :]
     factor = 1 / np.sqrt(np.longdouble(n_fft)) if normalized else np.longdouble(1)
-    return Near(y * factor, np.abs(pieces).sum(axis=-2, keepdims=True) * factor, 24, "complex")
+    y, scale = y * factor, np.abs(pieces).sum(axis=-2, keepdims=True) * factor
+    if complex_result is False:
+        return Near(np.stack([y.real, y.imag], -1), scale[..., None], 24, "real")
+    return Near(y, scale, 24, "complex")
 
 
 def full_window(n_fft: int, win: int | None, window: Array | None) -> Array:
@@ -206,10 +212,10 @@ FOURIER: dict[str, Oracle] = {
     "fft_fftfreq": lambda n, d, *rest: frequencies(n, d, False),
     "fft_rfftfreq": lambda n, d, *rest: frequencies(n, d, True),
     "stft": lambda x, n_fft, hop, win, window, normalized, onesided, *rest: frames(
-        x, n_fft, hop, win, window, normalized, onesided
+        x, n_fft, hop, win, window, normalized, onesided, rest[0]
     ),
     "stft.center": lambda x, n_fft, hop, win, window, center, mode, normalized, onesided, *rest: frames(
-        centred(x, n_fft, mode) if center else x, n_fft, hop, win, window, normalized, onesided
+        centred(x, n_fft, mode) if center else x, n_fft, hop, win, window, normalized, onesided, rest[0]
     ),
     "istft": overlapped,
 }

@@ -68,16 +68,16 @@ def inverse(x: Array) -> Array:
 def eigenvalues(x: Array) -> Array:
     """Those of Hermitian matrices, ascending, by Jacobi's rotations."""
     n = x.shape[-1]
-    x = x.copy()
     for _ in range(_SWEEPS):
         for p in range(n):
             for q in range(p + 1, n):
-                x = _rotated(x, p, q)
+                turn = _rotation(x, p, q)
+                x = adjoint(turn) @ x @ turn
     return np.sort(np.asarray(x[..., range(n), range(n)].real), axis=-1)
 
 
-def _rotated(x: Array, p: int, q: int) -> Array:
-    """The stack after the rotation in the plane of ``p`` and ``q`` that makes their common element zero."""
+def _rotation(x: Array, p: int, q: int) -> Array:
+    """The rotation in the plane of ``p`` and ``q`` that makes their common element zero."""
     common = x[..., p, q]
     size = np.abs(common)
     safe = np.where(size == 0, 1, size)
@@ -90,13 +90,26 @@ def _rotated(x: Array, p: int, q: int) -> Array:
     turn[..., p, p] = turn[..., q, q] = cosine
     turn[..., p, q] = sine
     turn[..., q, p] = -sine.conj()
-    return np.asarray(adjoint(turn) @ x @ turn)
+    return turn
+
+
+def turned(x: Array) -> tuple[Array, Array]:
+    """A product ``x @ v`` whose columns are orthogonal, and the unitary ``v``, by Hestenes' rotations: the lengths of
+    the columns are the singular values, in any order."""
+    n = x.shape[-1]
+    v = np.broadcast_to(eye(x, n), (*x.shape[:-2], n, n))
+    for _ in range(_SWEEPS):
+        for p in range(n):
+            for q in range(p + 1, n):
+                turn = _rotation(adjoint(x) @ x, p, q)
+                x, v = x @ turn, v @ turn
+    return x, np.asarray(v)
 
 
 def singular_values(x: Array) -> Array:
-    """Descending; exact as far as they are not tiny beside the largest."""
-    small = adjoint(x) @ x if x.shape[-1] <= x.shape[-2] else x @ adjoint(x)
-    return np.sqrt(np.maximum(eigenvalues(small)[..., ::-1], 0))
+    """Descending."""
+    columns, _ = turned(x if x.shape[-1] <= x.shape[-2] else adjoint(x))
+    return np.sort(np.sqrt((np.abs(columns) ** 2).sum(axis=-2)), axis=-1)[..., ::-1]
 
 
 def exponential(x: Array) -> Array:

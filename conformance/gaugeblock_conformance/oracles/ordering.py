@@ -111,15 +111,26 @@ def running(x: Array, dim: int, last: bool) -> tuple[Array, Array]:
     return np.moveaxis(values, 0, dim), np.moveaxis(places, 0, dim)
 
 
-def searched(sequence: Array, values: Any, right: bool, side: str | None) -> Array:
-    """Places where ``values`` would keep the sorted last dim of ``sequence`` sorted."""
-    return np.asarray(np.searchsorted(comparable(sequence), values, "right" if right or side == "right" else "left"))
+def searched(
+    sequence: Array, values: Any, right: bool = False, side: str | None = None, sorter: Array | None = None
+) -> Array:
+    """Places where ``values`` would keep the last dim of ``sequence`` sorted, row by row if there are several."""
+    rows = comparable(sequence if sorter is None else np.take_along_axis(sequence, sorter, -1))
+    wanted = comparable(np.asarray(values))
+    after = "right" if right or side == "right" else "left"
+    if rows.ndim == 1:
+        return np.asarray(np.searchsorted(rows, wanted, "right" if after == "right" else "left"))
+    found = np.zeros(wanted.shape, np.int64)
+    for at in np.ndindex(*rows.shape[:-1]):
+        found[at] = searched(rows[at], wanted[at], right, side)
+    return found
 
 
-def unique(x: Array) -> tuple[Array, Array, Array]:
-    """Distinct elements in order, which of them each element is, and how often each occurs."""
+def unique(x: Array, inverse_too: bool, counts_too: bool) -> tuple[Array | None, ...]:
+    """Distinct elements in order and, if wanted, which of them each element is, and how often each occurs."""
     _, first, inverse, counts = np.unique(comparable(x), return_index=True, return_inverse=True, return_counts=True)
-    return x.reshape(-1)[first], np.asarray(inverse).reshape(x.shape), np.asarray(counts)
+    places = np.asarray(inverse).reshape(x.shape) if inverse_too else None
+    return x.reshape(-1)[first], places, np.asarray(counts) if counts_too else None
 
 
 def unique_slices(x: Array, dim: int) -> tuple[Array, Array, Array]:
@@ -140,14 +151,17 @@ def mode(x: Array, dim: int, keepdim: bool) -> tuple[Array, ...]:
     return tuple(v if keepdim else np.squeeze(v, dim) for v in both)
 
 
-def unique_runs(x: Array, dim: int | None) -> tuple[Array, Array, Array]:
-    """Elements, or slices along a dim, that differ from those before; the run of each, and how long each is."""
+def unique_runs(x: Array, inverse_too: bool, counts_too: bool, dim: int | None) -> Array | tuple[Array, ...]:
+    """Elements, or slices along a dim, that differ from those before; if wanted, the run of each, and how long each
+    is."""
     _some(x)
     rows = x.reshape(-1, 1) if dim is None else np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1)
     new = np.concatenate([[True], (comparable(rows[1:]) != comparable(rows[:-1])).any(axis=1)])
     run = np.cumsum(new) - 1
     kept = x.reshape(-1)[new] if dim is None else np.compress(new, x, axis=dim)
-    return kept, run.reshape(x.shape) if dim is None else run, np.bincount(run)
+    places = run.reshape(x.shape) if dim is None else run
+    found = (kept, *[places] * inverse_too, *[np.bincount(run)] * counts_too)
+    return found if len(found) > 1 else kept
 
 
 def _paired(function: Callable[..., Any], last: bool) -> Oracle:
@@ -182,11 +196,9 @@ ORDERING: dict[str, Oracle] = {
     "cummax": lambda x, dim: running(x, dim, True),
     "cummin": lambda x, dim: running(x, dim, False),
     "mode": mode,
-    "unique_consecutive": lambda x, inverse, counts, dim: unique_runs(x, dim),
-    "_unique2": lambda x, *flags: unique(x),
+    "unique_consecutive": unique_runs,
+    "_unique2": lambda x, ordered, inverse, counts: unique(x, inverse, counts),
     "unique_dim": lambda x, dim, *flags: unique_slices(x, dim),
-    "searchsorted": lambda sequence, x, int32, right, side, sorter: searched(sequence, comparable(x), right, side),
-    "searchsorted.Scalar": lambda sequence, x, int32, right, side, sorter: searched(sequence, x, right, side),
-    "bucketize": lambda x, sequence, int32, right: searched(sequence, comparable(x), right, None),
-    "bucketize.Scalar": lambda x, sequence, int32, right: searched(sequence, x, right, None),
+    "searchsorted": lambda sequence, x, int32, *how: searched(sequence, x, *how),
+    "bucketize": lambda x, sequence, int32, right: searched(sequence, x, right),
 }

@@ -35,17 +35,18 @@ def _between(rows: Array, q: float, how: str) -> Array:
 def quantile(x: Array, q: Any, dim: int | None, keepdim: bool, how: str, ignore: bool = False) -> Near:
     """Over a dim or all; one result for each ``q``, in a leading dim if it is a tensor of one. NaN, unless ignored,
     makes NaN."""
-    rows = x.reshape(-1) if dim is None else np.moveaxis(x, dim, -1)
+    rows = x.reshape(-1) if dim is None or not x.ndim else np.moveaxis(x, dim, -1)
     if not rows.size or not np.size(q):
         raise Undefined("a quantile of nothing")
-    if largest(rows[~np.isnan(rows)]) > _MOST:
+    size = largest(rows[~np.isnan(rows)]) if how in ("linear", "midpoint") else 0
+    if size > _MOST:
         raise Undefined("infinities between which nothing lies")
     rows = np.sort(rows, axis=-1)
     shares = np.asarray(q, np.float64)
     found = np.stack([_row_by_row(rows, float(share), how, ignore) for share in shares.reshape(-1)])
-    if keepdim:
+    if keepdim and x.ndim:
         found = found.reshape(len(found), *[1] * x.ndim) if dim is None else np.expand_dims(found, dim % x.ndim + 1)
-    return Near(found.reshape(shares.shape + found.shape[1:]), largest(rows[~np.isnan(rows)]), 4)
+    return Near(found.reshape(shares.shape + found.shape[1:]), size, 4)
 
 
 def _row_by_row(rows: Array, q: float, how: str, ignore: bool) -> Array:
@@ -58,11 +59,12 @@ def _row_by_row(rows: Array, q: float, how: str, ignore: bool) -> Array:
 
 
 def bincount(x: Array, weights: Array | None, least: int) -> Near:
+    """Sums of weights of float32 are of that dtype, all others of float64."""
     size = max(int(x.max(initial=0)) + 1 if x.size else 0, least)
     if weights is None or not x.size:
         return Near(np.array([(x == k).sum() for k in range(size)], np.int64), kind="int64")
-    sums = np.array([weights[x == k].sum() for k in range(size)], np.longdouble)
-    return Near(sums, largest(weights) * x.size, 4, "float64")
+    sums = np.array([weights[x == k].astype(np.longdouble).sum() for k in range(size)], np.longdouble)
+    return Near(sums, float(largest(weights)) * x.size, 4, "float32" if weights.dtype == np.float32 else "float64")
 
 
 def binned(x: Array, edges: Array, weight: Array | None) -> Array:
@@ -206,7 +208,8 @@ def areas(y: Array, x: Any, dim: int) -> tuple[Array, Array]:
         raise Undefined("no places")
     rows = np.moveaxis(y, dim, -1)
     if isinstance(x, np.ndarray) and x.ndim:
-        places = x if x.ndim == 1 else np.moveaxis(x, dim, -1)
+        full = x.reshape((1,) * (y.ndim - x.ndim) + x.shape)
+        places = x if x.ndim == 1 else np.moveaxis(full, dim, -1)
         widths: Any = places[..., 1:] - places[..., :-1]
         size: Any = np.abs(places[..., 1:]) + np.abs(places[..., :-1])
     else:
@@ -247,10 +250,10 @@ def summed_to(x: Array, size: Sequence[int]) -> Array:
     return np.asarray(whole(x).sum(axis=over)).reshape(tuple(size)) if over else x
 
 
+COUNTS: dict[str, Oracle] = {"bincount": bincount}
 STATISTICS: dict[str, Oracle] = {
     "quantile": quantile,
     "nanquantile": lambda x, q, dim, keepdim, how: quantile(x, q, dim, keepdim, how, True),
-    "bincount": bincount,
     "histc": histc,
     "histogram.bins_tensor": histogram,
     "histogram.bin_ct": histogram_of_range,

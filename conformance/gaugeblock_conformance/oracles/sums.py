@@ -72,16 +72,47 @@ def grid(tensors: list[Array]) -> Array:
 
 
 def combined(x: Array, r: int, again: bool) -> Array:
+    if not r:
+        return x[:0]
     places = (combinations_with_replacement if again else combinations)(range(len(x)), r)
     return x[np.array(list(places), dtype=np.int64).reshape(-1, r)]
 
 
 def contracted(equation: str, tensors: list[Array], path: Any) -> Array:
-    """The sum over the letters that the result lacks."""
-    if equation.split("->")[0].count(",") + 1 != len(tensors):
+    """The sum over the letters that the result lacks. Left without "->", the result has what stands before all letters
+    that occur once, in their order."""
+    given, _, wanted = equation.replace(" ", "").partition("->")
+    terms = given.split(",")
+    if len(terms) != len(tensors):
         raise Undefined("another number of tensors")
-    kind = tensors[0].dtype
-    return np.asarray(np.einsum(equation, *tensors, optimize=False)).astype(kind)
+    once = [letter for letter in sorted({*given} - {*",."}) if given.count(letter) == 1]
+    wanted = wanted if "->" in equation else "..." * ("..." in given) + "".join(once)
+    counts = [x.ndim - len(term.replace("...", "")) for term, x in zip(terms, tensors, strict=True) if "..." in term]
+    dots = [f".{k}" for k in range(max(counts, default=0))]
+    kept = _letters(wanted, dots)
+    letters = [*kept, *sorted({letter for term in terms for letter in _letters(term, dots)} - {*kept})]
+    product = np.ones((1,) * len(letters), tensors[0].dtype)
+    for term, x in zip(terms, tensors, strict=True):
+        own = _letters(term, dots[len(dots) - (x.ndim - len(term.replace("...", ""))) :])
+        product = product * _spread(x, own, letters)
+    return np.asarray(product.sum(axis=tuple(range(len(kept), len(letters))), dtype=product.dtype))
+
+
+def _letters(term: str, dots: list[str]) -> list[str]:
+    before, _, after = term.partition("...")
+    return [*before, *(dots if "..." in term else []), *after]
+
+
+def _spread(x: Array, own: list[str], letters: list[str]) -> Array:
+    """``x`` with a dim for each of ``letters``: the diagonal of dims of one letter, one place for others."""
+    while len({*own}) < len(own):
+        twice = next(letter for letter in own if own.count(letter) > 1)
+        first = own.index(twice)
+        second = own.index(twice, first + 1)
+        x = np.diagonal(x, axis1=first, axis2=second)
+        own = [letter for k, letter in enumerate(own) if k not in (first, second)] + [twice]
+    x = np.transpose(x, [own.index(letter) for letter in letters if letter in own])
+    return x.reshape([x.shape[[v for v in letters if v in own].index(c)] if c in own else 1 for c in letters])
 
 
 SUMS: dict[str, Oracle] = {

@@ -10,8 +10,8 @@ from math import comb
 import numpy as np
 
 from ...core.device import cpu
-from ...core.dtype import DType, float32
-from ...core.promotion import promote_types
+from ...core.dtype import float32
+from ...iteration.types import common_dtype
 from ...tensor.tensor import Tensor
 from ..arguments import tensors_argument
 from ..arrays import check_same_device, outline, values
@@ -26,7 +26,7 @@ def block_diag(tensors: Sequence[Tensor]) -> Tensor:
     if not tensors:
         return outline((1, 0), float32)[0]
     device = check_same_device("block_diag", *tensors)
-    dtype: DType = tensors[0].geometry.dtype
+    dtype = common_dtype((t.geometry.dtype, 2 if t.geometry.ndim else 1) for t in tensors)
     shapes = []
     for k, tensor in enumerate(tensors):
         sizes = tensor.geometry.sizes
@@ -35,7 +35,6 @@ def block_diag(tensors: Sequence[Tensor]) -> Tensor:
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {len(sizes)} "
                 f"dimensions"
             )
-        dtype = promote_types(dtype, tensor.geometry.dtype)
         shapes.append((1,) * (2 - len(sizes)) + sizes)
     result, target = outline([sum(shape[d] for shape in shapes) for d in (0, 1)], dtype, device)
     if target is not None:

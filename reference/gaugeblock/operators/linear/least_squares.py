@@ -38,15 +38,20 @@ def cut(largest: Array, dtype: DType, sizes: tuple[int, ...], atol: Bound, rtol:
     return np.asarray(np.maximum(absolute, relative * largest))
 
 
-def _check_bounds(operator: str, batch: tuple[int, ...], atol: Bound, rtol: Bound) -> None:
+def _bounded(operator: str, batch: tuple[int, ...], atol: Bound, rtol: Bound) -> tuple[int, ...]:
+    """The batch that matrices and bounds broadcast to. Raises RuntimeError for bounds that do not fit."""
     for name, bound in (("atol", atol), ("rtol", rtol)):
         if not isinstance(bound, Tensor):
             continue
         if bound.geometry.dtype.is_complex or bound.geometry.dtype is bool_:
             raise RuntimeError(f"{operator}: {name} tensor of {bound.geometry.dtype.name} type is not supported.")
-        if broadcast_shapes((batch, bound.geometry.sizes)) != batch:
+        try:
+            batch = broadcast_shapes((batch, bound.geometry.sizes))
+        except RuntimeError:
             shape = list(bound.geometry.sizes)
-            raise RuntimeError(f"{operator}: {name} of sizes {shape} does not broadcast to the batch {list(batch)}")
+            given = f"{name} of sizes {shape} does not broadcast with the batch {list(batch)}"
+            raise RuntimeError(f"{operator}: {given}") from None
+    return batch
 
 
 def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
@@ -116,8 +121,8 @@ def pseudo_inverse(self: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -
             f"float, double, cfloat or cdouble types"
         )
     sizes = check_square("linalg.eigh", self) if is_hermitian else self.geometry.sizes
-    _check_bounds(operator, sizes[:-2], atol, rtol)
-    result, target = outline((*sizes[:-2], sizes[-1], sizes[-2]), dtype, self.geometry.device)
+    batch = _bounded(operator, sizes[:-2], atol, rtol)
+    result, target = outline((*batch, sizes[-1], sizes[-2]), dtype, self.geometry.device)
     if target is None or not target.size:
         return result
     with np.errstate(all="ignore"):
@@ -164,10 +169,10 @@ def rank(matrix: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -> Tensor
     operator = "torch.linalg.matrix_rank"
     sizes = check_matrix(operator, matrix, "input")
     dtype = check_float(operator, matrix, "input")
-    _check_bounds(operator, sizes[:-2], atol, rtol)
+    batch = _bounded(operator, sizes[:-2], atol, rtol)
     if is_hermitian:
         check_square("linalg.eigh", matrix)
-    result, target = outline(sizes[:-2], int64, matrix.geometry.device)
+    result, target = outline(batch, int64, matrix.geometry.device)
     if target is None:
         return result
     if is_hermitian:

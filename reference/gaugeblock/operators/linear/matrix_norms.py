@@ -161,13 +161,8 @@ linalg_cond_p_str = linalg_cond
 
 
 def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
-    """The sum of the singular values of a matrix. Raises RuntimeError unless it has two dims."""
-    if self.geometry.ndim != 2:
-        raise RuntimeError(
-            f"nuclear_norm(): Expected a tensor with 2 dimensions, but got a tensor with {self.geometry.ndim} "
-            f"dimension{'s' if self.geometry.ndim != 1 else ''} instead."
-        )
-    return matrix_norm("linalg.matrix_norm", self, "nuc", (0, 1), keepdim, None)
+    """The sum of the singular values of each matrix. Raises RuntimeError for fewer than two dims."""
+    return matrix_norm("linalg.matrix_norm", self, "nuc", (-2, -1), keepdim, None)
 
 
 def nuclear_norm_dim(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
