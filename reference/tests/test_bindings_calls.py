@@ -109,6 +109,15 @@ def test_sizes_one_by_one_or_as_a_sequence() -> None:
     assert x.repeat(2, 1).shape == (2, 6)
 
 
+def test_one_number_stands_for_a_list_of_its_length() -> None:
+    x = gb.arange(16.0).view(1, 4, 4)
+    adaptive = gb.ops.aten.adaptive_max_pool2d
+    assert adaptive(x, 2)[0].tolist() == adaptive(x, (2, 2))[0].tolist() == [[[5.0, 7.0], [13.0, 15.0]]]
+    assert gb.ops.aten.avg_pool2d(x, 2).tolist() == [[[2.5, 4.5], [10.5, 12.5]]]
+    with pytest.raises(RuntimeError, match="output_size must be 2"):
+        adaptive(x, (2,))
+
+
 def test_the_same_types_may_mean_another_overload_later() -> None:
     x = gb.tensor([3.0, 1.0, 2.0])
     assert gb.where(x > 1, x, 0.0).tolist() == [3.0, 0.0, 2.0]

@@ -102,6 +102,13 @@ def test_groups_and_instances() -> None:
     assert F.group_norm(gb.empty(0, 4, 2), 2).shape == (0, 4, 2)
 
 
+def test_instance_norm_in_use_writes_nothing() -> None:
+    x, mean, variance = gb.arange(12.0).view(3, 2, 2), gb.tensor([0.5]).expand(2), gb.tensor([4.0]).expand(2)
+    found = F.instance_norm(x, mean, variance, use_input_stats=False, eps=0.0)
+    assert found.flatten().tolist() == [(v - 0.5) / 2 for v in range(12)]
+    assert mean._version == variance._version == 0
+
+
 def test_root_mean_square() -> None:
     x = gb.tensor([[3.0, 4.0], [0.0, 0.0]])
     root = math.sqrt(12.5)

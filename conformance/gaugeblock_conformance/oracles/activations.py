@@ -50,8 +50,8 @@ def glu(x: Array, dim: int) -> Array:
 
 
 def prelu(x: Array, weight: Array) -> Array:
-    """Of a weight with a dim, one element for each place along the second dim of ``x``."""
-    along = weight.reshape(-1, *(1,) * (x.ndim - 2)) if weight.ndim and x.ndim > 1 else weight
+    """Of the weight one element for each place along the second dim of ``x``, or its only one for all."""
+    along = weight.reshape(-1, *(1,) * (x.ndim - 2)) if x.ndim > 1 else weight.reshape(())
     return np.asarray(np.where(x > 0, x, x * along))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -12,6 +12,8 @@ from ..backend import Array
 from .moves import Oracle, Undefined
 from .normalizations import scaled
 from .pooling import Numbers, spread
+
+Pairs = Sequence[tuple[int, int]]
 
 
 def bordered(x: Array, widths: Numbers, value: Any, rank: int) -> Array:
@@ -57,11 +59,14 @@ def convolved(
     return np.asarray(y if bias is None else y + bias.reshape(-1, *[1] * rank))
 
 
-def unpadded(
+def named(
     x: Array, weight: Array, bias: Array | None, stride: Any, padding: str, dilation: Any, groups: int
 ) -> Array:
-    if padding != "valid":
-        raise Undefined("borders of two sizes")
+    """No borders, or with ``same`` those that keep the sizes, of which the odd element comes last."""
+    rank = weight.ndim - 2
+    if padding == "same":
+        over = [d * (k - 1) for k, d in zip(weight.shape[2:], spread(dilation, rank), strict=True)]
+        x = np.pad(x, [(0, 0)] * (x.ndim - rank) + [(n // 2, n - n // 2) for n in over])
     return convolved(x, weight, bias, stride, 0, dilation, groups)
 
 
@@ -139,23 +144,33 @@ def shuffled(x: Array, groups: int) -> Array:
 
 def padded(x: Array, widths: Numbers, mode: str = "constant", value: Any = 0) -> Array:
     """Widths in pairs from the last dim on; negative ones cut off."""
+    if not widths:
+        return x
     pairs = [(widths[k], widths[k + 1]) for k in range(0, len(widths), 2)][::-1]
     full = [(0, 0)] * (x.ndim - len(pairs)) + pairs
-    grown = [(max(a, 0), max(b, 0)) for a, b in full]
+    grown = np.maximum(np.array(full, np.int64), 0).reshape(-1, 2)
     names = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+    if mode == "circular":
+        # What is cut off comes round at no side.
+        return np.pad(x[_inside(x.shape, full)], grown, mode="wrap")
     if mode == "constant":
         fill = np.asarray(0 if value is None else value).astype(x.dtype)
         y = np.pad(x, grown, constant_values=fill)
     else:
         y = np.pad(x, grown, mode=names[mode])  # type: ignore[call-overload]
-    return y[tuple(slice(max(-a, 0), y.shape[k] - max(-b, 0)) for k, (a, b) in enumerate(full))]
+    return np.asarray(y[_inside(y.shape, full)])
+
+
+def _inside(sizes: Numbers, widths: Pairs) -> tuple[slice, ...]:
+    """What negative widths leave of each dim."""
+    return tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(sizes, widths, strict=True))
 
 
 NETWORKS: dict[str, Oracle] = {
     "linear": lambda x, weight, bias: x @ weight.T if bias is None else x @ weight.T + bias,
-    "bilinear": lambda x, y, weight, bias: scaled(np.einsum("bi,oij,bj->bo", x, weight, y), None, bias),
+    "bilinear": lambda x, y, weight, bias: scaled(np.einsum("...i,oij,...j->...o", x, weight, y), None, bias),
     **{f"conv{k}d": convolved for k in (1, 2, 3)},
-    **{f"conv{k}d.padding": unpadded for k in (1, 2, 3)},
+    **{f"conv{k}d.padding": named for k in (1, 2, 3)},
     **{f"conv_transpose{k}d": transposed for k in (1, 2, 3)},
     "convolution": either,
     "im2col": columns,

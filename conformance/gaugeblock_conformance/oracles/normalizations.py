@@ -51,15 +51,13 @@ def batch_norm(
     momentum: float, eps: float, *rest: Any,
 ) -> Parts:  # fmt: skip
     """By the statistics of the batch, or in use by given ones, which are left alone here."""
-    if training is not (mean is None) or (mean is None) is not (variance is None):
-        raise Undefined("statistics that change, or none")
     given = of_channels(weight, x), of_channels(bias, x)
-    if mean is None:
+    if training or mean is None:
         y, centre, factor = standardized(x, (0, *range(2, x.ndim)), eps)
         return scaled(y, *given), centre.reshape(-1), factor.reshape(-1)
     tail = (-1, *[1] * (x.ndim - 2))
     off, spread = x - mean.reshape(tail), np.asarray(variance).reshape(tail)
-    return scaled(off / np.sqrt(spread + np.longdouble(eps)), *given), x[:0, 0], x[:0, 0]
+    return scaled(off / np.sqrt(spread + np.longdouble(eps)), *given), x.reshape(-1)[:0], x.reshape(-1)[:0]
 
 
 def instance_norm(

@@ -102,9 +102,10 @@ def equal_parts(x: Array, rank: int, sizes: Any) -> list[list[Window]]:
     return [parts(n, wanted) for n, wanted in zip(x.shape[x.ndim - rank :], spread(sizes, rank), strict=True)]
 
 
-def unpooled(x: Array, indices: Array, sizes: Numbers) -> Array:
+def unpooled(x: Array, rank: int, indices: Array, sizes: Any) -> Array:
     """Every element at the place of its image that ``indices`` names, zeros elsewhere."""
-    lead = x.shape[: x.ndim - len(sizes)]
+    sizes = spread(sizes, rank)
+    lead = x.shape[: x.ndim - rank]
     y = np.zeros((int(np.prod(lead)), int(np.prod(sizes))), x.dtype)
     for image, values, places in zip(y, x.reshape(len(y), -1), indices.reshape(len(y), -1), strict=True):
         image[places] = values
@@ -118,6 +119,6 @@ POOLING: dict[str, Oracle] = {
     **{f"avg_pool{k}d": lambda x, *a, k=k: averaged(x, k, *a) for k in _RANKS},
     **{f"adaptive_avg_pool{k}d": lambda x, n, k=k: means(x, equal_parts(x, k, n), False) for k in _RANKS},
     **{f"adaptive_max_pool{k}d": lambda x, n, k=k: largest(x, equal_parts(x, k, n)) for k in _RANKS},
-    "max_unpool2d": unpooled,
-    "max_unpool3d": lambda x, indices, sizes, stride, padding: unpooled(x, indices, sizes),
+    "max_unpool2d": lambda x, indices, sizes: unpooled(x, 2, indices, sizes),
+    "max_unpool3d": lambda x, indices, sizes, stride, padding: unpooled(x, 3, indices, sizes),
 }

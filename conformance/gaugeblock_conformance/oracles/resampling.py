@@ -90,7 +90,7 @@ def blurred(
     wider than elements; a dim that keeps its size is left alone."""
     if size == wanted:
         return np.eye(size, dtype=np.longdouble)
-    far = Fraction(size - 1, max(wanted - 1, 1)) if align else step(size, wanted, scale)
+    far = centre(1, size, wanted, align, scale) - centre(0, size, wanted, align, scale)
     wider = max(far, Fraction(1))
     middles = [far * (k + Fraction(1, 2)) for k in range(wanted)]
     y = np.array([[shape((n + Fraction(1, 2) - m) / wider) for n in range(size)] for m in middles])
@@ -142,8 +142,8 @@ def _rows(name: str, matrix: Matrix) -> dict[str, Oracle]:
 
 def _nearest_rows(name: str, exact: bool) -> dict[str, Oracle]:
     return {
-        name: lambda x, wanted, *scales: resampled(nearest, x, wanted, exact, *scales),
-        f"{name}.vec": lambda x, wanted, factors: by_factors(nearest, x, wanted, exact, factors),
+        name: lambda x, wanted, *scales: resampled(nearest, x.astype(np.longdouble), wanted, exact, *scales),
+        f"{name}.vec": lambda x, wanted, factors: by_factors(nearest, x.astype(np.longdouble), wanted, exact, factors),
     }
 
 

@@ -108,16 +108,16 @@ SHOWN = {
 """Schema types as error messages name them."""
 
 
-def sequence(item: Converter, single: bool) -> Converter:
-    """A list or tuple of items; with `single` one item stands for a list of it."""
+def sequence(item: Converter, count: int) -> Converter:
+    """A list or tuple of items; with a `count` one item stands for a list of so many of it."""
 
     def convert(value: Any) -> Any:
         if isinstance(value, (tuple, list)):
             found = [item(part) for part in value]
             return NO if any(part is NO for part in found) else tuple(found)
-        if single:
+        if count:
             one = item(value)
-            return NO if one is NO else (one,)
+            return NO if one is NO else (one,) * count
         return NO
 
     return convert
@@ -136,7 +136,7 @@ def converter_of(text: str) -> Converter:
         return optional(converter_of(text[:-1]))
     if text.endswith("]"):
         base, _, size = text[:-1].rpartition("[")
-        return sequence(converter_of(base), single=bool(size))
+        return sequence(converter_of(base), int(size or 0))
     return SCALARS.get(text, anything)
 
 

@@ -157,6 +157,6 @@ def instance_norm(
     flat = apply("reshape", input, (1, samples * channels, *input.geometry.sizes[2:]))
     result = apply("batch_norm", flat, *repeated, use_input_stats, momentum, eps, cudnn_enabled)
     for target, found in zip(running, repeated[2:], strict=True):
-        if target is not None and found is not None and target.geometry.numel:
+        if use_input_stats and target is not None and found is not None and target.geometry.numel:
             apply("copy_", target, apply("mean.dim", apply("view", found, (samples, channels)), (0,)))
     return apply("view", result, input.geometry.sizes)
