@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any
 
 from gaugeblock_spec import operators
@@ -12,9 +13,9 @@ from gaugeblock_spec.schema import Argument, parse
 from hypothesis import strategies as hs
 
 from ..case import TensorCase
-from ..oracles.promotion import common, result_type
+from ..oracles.promotion import FLOAT, KIND, common, result_type
 from ..strategies.code import Digits, coded
-from ..strategies.shapes import Sizes, narrowed, small_sizes, threshold
+from ..strategies.shapes import Sizes, deep_sizes, narrowed, small_sizes, threshold
 from ..strategies.tensors import LAYOUTS, lay_out
 from ..values import COMPLEX, FLOATS
 
@@ -23,23 +24,38 @@ _SEEDS = 2**20
 _UNMIXED = frozenset({"ldexp.Tensor"})
 # Values of arguments that are not tensors, by argument name; None stands for "left out".
 _OPTIONS: dict[str, Sequence[Any]] = {
-    "rounding_mode": ("floor", "trunc"),
-    "decimals": (0, 1, 2, 3),
-    "alpha": (1, 2, -1, 3),
-    "value": (1, 2, -1),
+    "rounding_mode": ("floor", "trunc", None),
+    "decimals": (0, 1, 2, 3, -1, -2),
     "equal_nan": (False, True),
-    "eps": (None, 0.125),
-    "min": (-1, 0, 1),
-    "max": (1, 2, 5, -2),
+    "rtol": (1e-05, 0.0, 0.5),
+    "atol": (1e-08, 0.0, 2.0),
+    "eps": (None, 0.125, 0.0),
+    "nan": (None, 0.5, -2.0),
+    "posinf": (None, 3.0, -0.5),
+    "neginf": (None, -7.0, 1.5),
 }
 _HALF = frozenset(("float16", "bfloat16"))
 _SCALES = frozenset({"alpha", "value"})
+# Arguments that count as operands where they are numbers.
+_OPERANDS = frozenset("self other exponent weight min max".split())
 _NUMBERS: dict[str, Sequence[Any]] = {
     "bool": (2, 1, 3, 7),
     "int": (2, 1, 3, -2, 7, -1),
-    "float": (2.0, 0.5, -1.5, 3.0, -0.25, 1.0),
+    "float": (2.0, 0.5, -1.5, 3.0, -0.25, 1.0, 0.0, -2.0),
     "complex": (2.0, 0.5, 1.5 - 0.5j, -1.0),
 }
+_FACTORS: dict[str, Sequence[Any]] = {
+    "bool": (1, 2, -1, 3),
+    "int": (1, 2, -1, 3),
+    "float": (1, 2, 0.5, -1, -1.5),
+    "complex": (1, 2, 0.5, -1, 0.5 - 2j),
+}
+_BOUNDS: dict[str, dict[str, Sequence[Any]]] = {
+    "min": {"int": (-1, 0, 1), "float": (-1, 0.5, 0, -1.5)},
+    "max": {"int": (1, 2, 5, -2), "float": (1, 2.5, 5, -2, -0.5)},
+}
+# The kind of numbers with which operands of a lower kind are promoted.
+_HIGHER = {"bool": "float", "int": "float", "float": "complex"}
 
 
 @dataclass(frozen=True)
@@ -79,21 +95,42 @@ def _kind(dtype: str) -> str:
 
 def choices(argument: Argument, dtype: str) -> Sequence[Any] | None:
     """What an argument that is no tensor may be, for operands whose common dtype is ``dtype``; None: its default."""
-    options = _OPTIONS.get(argument.name)
+    options, kind = _OPTIONS.get(argument.name), _kind(dtype)
+    if argument.name in _BOUNDS and argument.base_type == "Scalar":
+        return _BOUNDS[argument.name]["int" if kind in ("bool", "int") else "float"]
+    if argument.name in _SCALES and argument.type == "Scalar":
+        return _FACTORS[kind]
     if options is None and argument.type == "Scalar":
-        options = _NUMBERS[_kind(dtype)]
-        if argument.name == "exponent" and _kind(dtype) == "int":
+        options = _NUMBERS[kind]
+        if argument.name == "exponent" and kind == "int":
             options = (2, 1, 3, 0, 7)
     return options
 
 
 def settled(numbers: dict[str, Any], dtype: str) -> tuple[dict[str, Any], str]:
-    """``numbers`` as bool operands take them, and the common dtype with the numbers counted in."""
-    if dtype != "bool":
-        return numbers, dtype
-    if any(type(value) is int for name, value in numbers.items() if name not in _SCALES):
-        return {name: 1 if name in _SCALES else value for name, value in numbers.items()}, "int64"
-    return {name: True if name in _SCALES else value for name, value in numbers.items()}, "bool"
+    """``numbers`` as operands of ``dtype`` take them, and the common dtype with the numbers counted in.
+
+    Raises:
+        KeyError: no core dtype is common to them.
+    """
+    operands = [value for name, value in numbers.items() if name in _OPERANDS and value is not None]
+    joined = result_type([dtype], (), operands)
+    if numbers.get("rounding_mode", "") is None and KIND[joined] < FLOAT:
+        # A quotient that nothing rounds.
+        joined = "float32"
+    if dtype == "bool":
+        scale = True if joined == "bool" else 1
+        numbers = {name: scale if name in _SCALES else value for name, value in numbers.items()}
+    return numbers, joined
+
+
+def _promoting(name: str, dtype: str, dtypes: Sequence[str], digits: Digits) -> dict[str, Any]:
+    """A number of a higher kind for argument ``name``, if the row computes in what comes out."""
+    higher = _HIGHER.get(_kind(dtype), "")
+    if not higher or (dtype == "float16" and higher == "complex"):
+        return {}
+    value = digits.pick([value for value in _NUMBERS[higher] if higher == "float" or isinstance(value, complex)])
+    return {name: value} if result_type([dtype], (), [value]) in dtypes else {}
 
 
 @cache
@@ -113,13 +150,16 @@ def samples(operator: str, kind: str = "hard", mixed: bool = True) -> hs.SearchS
         dtype = common(first, second)
         if dtype not in row.dtypes:
             second = dtype = first
-        result = small_sizes(digits, 0, 3, True)
+        result = deep_sizes(digits) if digits.below(12) == 11 else small_sizes(digits, 0, 3, True)
         shapes: list[Sizes] = [narrowed(result, digits) for _ in range(count)]
         if wide:
             shapes = [(threshold(digits, False),)] * count
-        if second != first and ({first, second} & _HALF or _kind(dtype) == "complex"):
-            # An operand without dims need not be rounded to the dtype of the others first; nor has complex half a name.
+        if second != first and _kind(dtype) == "complex":
+            # Complex half has no name.
             shapes = [shape or (1,) for shape in shapes]
+        if {first, second} & _HALF and 1 in map(prod, shapes):
+            # An operand of one element need not be rounded to the dtype of the others first.
+            second = first
         made = []
         names = [a.name for a in arguments if a.type.startswith("Tensor")]
         for k, (shape, name) in enumerate(zip(shapes, names, strict=True)):
@@ -129,17 +169,22 @@ def samples(operator: str, kind: str = "hard", mixed: bool = True) -> hs.SearchS
         valued = [case for case, name in zip(made, names, strict=True) if name != "condition"]
         dims = [case.dtype for case in valued if case.sizes]
         dimless = [case.dtype for case in valued if not case.sizes]
-        joined = result_type(dims, dimless) if valued else "float32"
+        joined = result_type(dims, dimless) if valued else digits.pick(("float32", "int64", "complex64"))
         numbers: dict[str, Any] = {}
         for argument in arguments:
             if argument.type.startswith("Tensor"):
+                continue
+            if argument.type == "Scalar?" and (numbers or argument is not arguments[-1]) and digits.below(4) == 3:
                 continue
             options = choices(argument, joined)
             if options is not None:
                 value = digits.pick(options)
                 if value is not None or argument.default is None:
                     numbers[argument.name] = value
-        numbers, joined = settled(numbers, joined)
+        named = [name for name in numbers if name in _OPERANDS]
+        if named and valued and row.promotion in ("default", "int_to_float") and digits.below(5) == 4:
+            numbers |= _promoting(named[0], joined, row.dtypes, digits)
+        numbers, joined = settled(numbers, joined) if valued else (numbers, result_type((), (), [*numbers.values()]))
         return Sample(operator, tuple(made), numbers, joined)
 
     return coded(read, count + 1)

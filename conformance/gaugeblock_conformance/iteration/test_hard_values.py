@@ -19,6 +19,8 @@ from ..values import COMPLEX, FLOATS, SIGNED, table
 from .samples import Sample, choices, settled
 
 _TRIPLES = 600
+# What no argument is, as the default of one that has none.
+_NONE = object()
 _DRAWN = 96
 _DIVISIONS = ("div.", "floor_divide", "remainder", "fmod", "lcm")
 
@@ -61,7 +63,7 @@ def _options(name: str, dtype: str) -> Iterator[tuple[dict[str, Any], str]]:
         options = None if argument.type.startswith("Tensor") else choices(argument, dtype)
         if options is not None:
             columns[argument.name] = options
-            defaults[argument.name] = None if argument.default is None else argument.default_value
+            defaults[argument.name] = _NONE if argument.default is None else argument.default_value
     for k in range(max(map(len, columns.values()), default=1)):
         row = {argument: options[k % len(options)] for argument, options in columns.items()}
         yield settled({argument: value for argument, value in row.items() if value != defaults[argument]}, dtype)

@@ -66,6 +66,21 @@ def test_clamp(s: Session, x: TensorCase, low: float | None, high: float | None)
 
 
 @requirement("operators/clamp-is-minimum-of-maximum")
+@forall(
+    xs=st.operands(3, ("float32", "float16", "int32", "uint8"), same_dtype=True),
+    bounds=hs.sampled_from(["low", "high", "both"]),
+)
+def test_clamp_by_tensors(s: Session, xs: tuple[TensorCase, ...], bounds: str) -> None:
+    """Bounds that broadcast, and enlarge the result; either may be left out."""
+    low, high = (case if bounds in (name, "both") else None for name, case in zip(("low", "high"), xs[1:], strict=True))
+    want = xs[0].array
+    for bound, join in ((low, np.maximum), (high, np.minimum)):
+        want = want if bound is None else join(want, bound.array)
+    given = [None if bound is None else s.build(bound) for bound in (low, high)]
+    s.expect_values(s.call("clamp.Tensor", s.build(xs[0]), *given), want, signed_zero=False)
+
+
+@requirement("operators/clamp-is-minimum-of-maximum")
 def test_clamp_goldens(s: Session) -> None:
     x = s.tensor([1.0, _NAN, 5.0])
     s.expect_values(s.call("clamp", x, 3, 2), [2.0, _NAN, 2.0])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
+from .conversion import component
 from .integers import COMPARISONS
 from .reals import LN2, PI
 
@@ -19,6 +20,11 @@ def join(real: Array, imag: Array) -> Array:
     made = np.empty(np.broadcast(real, imag).shape, np.result_type(real, np.complex64))
     made.real, made.imag = real, imag
     return made
+
+
+def by_parts(formula: Formula, dtype: str, z: Array, *numbers: Any) -> Array:
+    """A formula of real floats on both parts."""
+    return join(*[formula(component(dtype), part, *numbers) for part in (z.real, z.imag)])
 
 
 def _expm1(z: Array) -> Array:
@@ -102,5 +108,4 @@ COMPLEX: Mapping[str, Formula] = {
     "addcdiv": lambda a, b, c, value: a + value * b / c,
     "lerp": lambda a, b, weight: a + weight * (b - a),
     "where": np.where,
-    "nan_to_num": lambda a, *replacements: a,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from gaugeblock_spec import operators
 from gaugeblock_spec.schema import parse
@@ -13,6 +14,8 @@ from ..backend import Array, dtype_name
 from ..values import COMPLEX, FLOATS
 
 Rule = Callable[..., Any]
+# Complex operators that look at the parts alone, or move them: right for every number there is.
+_WHOLE_NUMBERS = frozenset("eq ne isnan isinf isfinite neg nan_to_num where".split())
 
 
 def judged(operator: str, arrays: Sequence[Array | None], want: Array, **numbers: Any) -> Array:
@@ -26,23 +29,35 @@ def judged(operator: str, arrays: Sequence[Array | None], want: Array, **numbers
     mask = np.ones(want.shape, dtype=bool)
     with np.errstate(all="ignore"):
         if dtype_name(want.dtype) in COMPLEX or any(dtype_name(a.dtype) in COMPLEX for a in given):
-            test = np.isfinite if operator.split(".")[0] == "abs" else _moderate
-            for array in (*given, want):
+            base = operator.split(".")[0]
+            test = np.isfinite if base == "abs" else _moderate
+            for array in () if base in _WHOLE_NUMBERS else (*given, want):
                 mask = mask & test(np.asarray(array))
         mask = mask & _in_domain(operator, arrays)
         rule = _OPEN.get(operator.split(".")[0])
         if rule is not None:
             mask = mask & rule(*_leading(given, numbers))
+        if operator == "isclose":
+            mask = mask & _beside_the_edge(given[0], given[1], numbers.get("rtol", 1e-05), numbers.get("atol", 1e-08))
     return np.asarray(np.broadcast_to(mask, want.shape))
 
 
 def _leading(given: list[Array], numbers: dict[str, Any]) -> list[Array]:
     """The operands, with a number in the place of ``self``, ``other`` or ``exponent``."""
-    kind = given[0].dtype
     for name in ("other", "exponent"):
         if name in numbers:
-            given = [*given, np.asarray(numbers[name]).astype(kind)]
-    return [np.asarray(numbers["self"]).astype(kind), *given] if "self" in numbers else given
+            given = [*given, _beside(given[0], numbers[name])]
+    return [_beside(given[0], numbers["self"]), *given] if "self" in numbers else given
+
+
+def _beside(array: Array, number: complex) -> Array:
+    """A number in the dtype of the tensor beside it, or in one of its own higher kind."""
+    kind = array.dtype
+    if isinstance(number, complex) and kind.kind != "c":
+        kind = np.dtype(np.complex128)
+    if isinstance(number, float) and kind.kind in "biu":
+        kind = np.dtype(np.float32)
+    return np.asarray(number).astype(kind)
 
 
 def _in_domain(operator: str, arrays: Sequence[Array | None]) -> Any:
@@ -86,6 +101,20 @@ def _multiple_fits(a: Array, b: Array) -> Array:
     # An operand without dims does not widen the other: the narrower dtype is the one that surely holds.
     largest = min(np.iinfo(v.dtype).max for v in (a, b))
     return _divisor_fits(a, b) & (exact <= largest)
+
+
+def _beside_the_edge(a: Array, b: Array, rtol: float, atol: float) -> Any:
+    """Where the roundings of the distance, or of the distance allowed, do not decide; integers are made float32 first.
+    Nothing is rounded where no distance is allowed."""
+    if rtol == atol == 0:
+        return np.True_
+    kind = a.dtype if dtype_name(a.dtype) in (*FLOATS, *COMPLEX) else np.dtype(np.float32)
+    finfo: Any = ml_dtypes.finfo
+    unit, tiny = float(finfo(kind).eps), float(finfo(kind).smallest_subnormal)
+    wide_a, wide_b = (v.astype(np.clongdouble if kind.kind == "c" else np.longdouble) for v in (a, b))
+    distance, allowed = np.abs(wide_a - wide_b), atol + rtol * np.abs(wide_b)
+    moved = 0 if kind is a.dtype else np.abs(wide_a) + np.abs(wide_b)
+    return ~(np.abs(distance - allowed) <= 2 * tiny + 2 * unit * (distance + allowed + moved))
 
 
 def _whole(z: Array) -> Any:

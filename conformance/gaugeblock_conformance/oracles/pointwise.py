@@ -19,7 +19,7 @@ from gaugeblock_spec.schema import Argument, parse
 from ..backend import Array, numpy_dtype
 from ..values import COMPLEX as COMPLEX_DTYPES
 from ..values import FLOATS
-from .complex_numbers import COMPLEX
+from .complex_numbers import COMPLEX, by_parts
 from .conversion import cast, component
 from .integers import BOOLEAN, INTEGER, wrap
 from .reals import EXACT, NATIVE, WIDE
@@ -32,12 +32,15 @@ _LARGEST = {
     **dict.fromkeys(("float16", "bfloat16", "float32"), float(np.finfo(np.float32).max)),
     "float64": float(np.finfo(np.float64).max),
 }
+_SMALLEST = {name: float(np.finfo(name).smallest_normal) for name in ("float32", "float64")}
 _HALF_LARGEST = {"float16": 65504.0, "bfloat16": 255 * 2.0**120}
 # Zeros whose sign the spec leaves free.
 _FREE_ZERO = frozenset(
     """maximum minimum fmax fmin relu clamp clamp_min clamp_max remainder sign sgn heaviside angle floor_divide
     frac lerp addcmul addcdiv nan_to_num""".split()
 )
+# Operators that take a complex number for two floats.
+_BY_PARTS = frozenset({"nan_to_num"})
 # Arguments that are no operands: they stay Python values.
 _PLAIN = frozenset(["rounding_mode", "equal_nan", "decimals", "rtol", "atol", "nan", "posinf", "neginf"])
 
@@ -111,7 +114,8 @@ def bound(operator: str, arrays: Sequence[Array | None], dtype: str, **numbers: 
     with np.errstate(all="ignore"):
         scale = np.maximum(_terms(row.base_name, operands), np.abs(expected(operator, arrays, dtype, **numbers)))
         if row.base_name in ("addcmul", "addcdiv"):
-            scale = np.maximum(scale, np.where(operands[3] * operands[1] > _LARGEST[component(result)], np.inf, 0))
+            first = operands[3] * operands[1]
+            scale = np.maximum(scale, np.where(first > _LARGEST[component(result)], np.inf, 0))
         if row.base_name == "lerp":
             scale = np.maximum(scale, np.where(operands[0] + operands[1] > _LARGEST[component(result)], np.inf, 0))
         if row.base_name in ("add", "sub", "rsub") and result in _HALF_LARGEST:
@@ -119,6 +123,11 @@ def bound(operator: str, arrays: Sequence[Array | None], dtype: str, **numbers: 
             scale = np.where(scale > _HALF_LARGEST[result], np.inf, scale)
         # Each part of a complex number may be off by as much.
         limit = ulp * spacing(scale, component(result)) * (2**0.5 if result in COMPLEX_DTYPES else 1)
+        if row.base_name in ("addcmul", "addcdiv"):
+            # A first product below the normal numbers has lost bits, which the next step makes larger.
+            step = component(result) if component(result) == "float64" else "float32"
+            lost = np.where(first < _SMALLEST[step], spacing(np.zeros(()), step), 0.0)
+            limit = limit + (lost * operands[2] if row.base_name == "addcmul" else lost / operands[2])
         # A term that overflows may meet an infinity of the other sign: nothing is promised there.
         return np.asarray(np.where(scale > _LARGEST[component(result)], np.inf, limit))
 
@@ -149,6 +158,8 @@ def spacing(magnitude: Array, dtype: str) -> Any:
 def _evaluate(operator: str, base: str, operands: list[Any], dtype: str, numbers: dict[str, Any]) -> Any:
     if dtype in FLOATS and (operator in NATIVE or base in NATIVE):
         return NATIVE[operator if operator in NATIVE else base](dtype, *operands)
+    if dtype in COMPLEX_DTYPES and base in _BY_PARTS:
+        return by_parts(NATIVE[base], dtype, *operands)
     if dtype in COMPLEX_DTYPES:
         return _formula(COMPLEX, base, dtype)(*[_widen(v, dtype) for v in operands])
     if dtype in FLOATS:

@@ -18,6 +18,7 @@ _LONG = tuple(_GRAIN * k + delta for k in (1, 2) for delta in (-1, 0, 1))
 
 # Dims of 2 and 3 first: the smallest examples that show an order of dims.
 _DIMS = (2, 3, 1, 4, 5, 0)
+_FEW = (2, 1, 3, 1)
 
 
 @cache
@@ -31,6 +32,12 @@ def small_sizes(digits: Digits, min_dims: int, max_dims: int, empty: bool) -> Si
     rank = min_dims + digits.below(max_dims - min_dims + 1)
     options = _DIMS if empty else _DIMS[:-1]
     return tuple([digits.pick(options) for _ in range(max_dims)][:rank])
+
+
+def deep_sizes(digits: Digits) -> Sizes:
+    """Sizes of more dims than most kernels have loops for: four to seven, of few elements."""
+    rank = 4 + digits.below(4)
+    return tuple([digits.pick(_FEW) for _ in range(7)][:rank])
 
 
 def threshold(digits: Digits, long: bool) -> int:

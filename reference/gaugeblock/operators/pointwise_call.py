@@ -157,6 +157,8 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8,
         )
     if rtol < 0 or atol < 0:
         raise RuntimeError(f"isclose(): rtol and atol must be greater than or equal to zero, got {rtol} and {atol}")
+    if rtol == atol == 0 and self.dtype.kind < 2:
+        return Call("eq", (self, other))
     return Call("isclose.equal_nan" if equal_nan else "isclose", (self, other), (rtol, atol))
 
 
