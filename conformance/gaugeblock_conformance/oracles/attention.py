@@ -17,6 +17,8 @@ def attention(
     """The values mixed by how well their keys answer a query; a query that no key may answer gets zeros."""
     if mask is not None and causal:
         raise Undefined("two masks")
+    if grouped:
+        key, value = (np.repeat(v, query.shape[-3] // v.shape[-3], -3) for v in (key, value))
     scores = query @ np.swapaxes(key, -1, -2)
     scores = scores * (1 / np.sqrt(np.longdouble(query.shape[-1])) if scale is None else np.longdouble(scale))
     if causal:

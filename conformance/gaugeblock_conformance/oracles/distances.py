@@ -14,7 +14,7 @@ def distance(off: Array, p: float, keepdim: bool = False) -> Array:
     if p == 0:
         found = (size != 0).sum(axis=-1, keepdims=keepdim).astype(np.longdouble)
     elif np.isinf(p):
-        found = size.max(axis=-1, keepdims=keepdim)
+        found = (size.max if p > 0 else size.min)(axis=-1, keepdims=keepdim)
     else:
         found = (size ** np.longdouble(p)).sum(axis=-1, keepdims=keepdim) ** (1 / np.longdouble(p))
     return np.asarray(found)

@@ -31,7 +31,7 @@ def bags(
     edges = [*offsets.tolist()] if last else [*offsets.tolist(), len(indices)]
     y = np.zeros((len(edges) - 1, weight.shape[1]), weight.dtype)
     for bag, begin, end in zip(y, edges, edges[1:], strict=False):
-        kept = [k for k in range(begin, end) if indices[k] != ignored]
+        kept = [k for k in range(begin, end) if ignored is None or indices[k] != ignored % len(weight)]
         rows = weight[indices[kept]] * (1 if shares is None else shares[kept][:, None])
         if kept:
             bag[...] = rows.max(axis=0) if mode == 2 else rows.sum(axis=0) / (len(kept) if mode else 1)

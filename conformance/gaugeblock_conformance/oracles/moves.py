@@ -28,23 +28,25 @@ def corner(x: Array, sizes: Sequence[int], dim: int) -> Array:
 def gather(x: Array, dim: int, index: Array) -> Array:
     if not x.ndim:
         return np.broadcast_to(x, index.shape).copy()
-    return np.take_along_axis(corner(x, index.shape, dim), index.astype(np.int64), dim)
+    places = np.atleast_1d(index).astype(np.int64)
+    return np.take_along_axis(corner(x, places.shape, dim), places, dim).reshape(index.shape)
 
 
 def scattered(x: Array, dim: int, index: Array, src: Any, write: Callable[[Any, Any], Any] | None = None) -> Array:
     """``x`` with ``src`` written to the places of ``index`` along ``dim``, in index order; ``write`` joins the element
-    there with the one that comes."""
-    y = x.copy()
-    values = np.broadcast_to(src, index.shape)
-    for at in np.ndindex(*index.shape):
-        place = tuple(int(index[at]) if k == dim % x.ndim else n for k, n in enumerate(at))
-        y[place] = values[at] if write is None else write(y[place], values[at])
-    return y
+    there with the one that comes. Of a ``src`` larger than ``index`` its first elements are taken."""
+    y, places = np.atleast_1d(x).copy(), np.atleast_1d(index)
+    values = np.broadcast_to(src[tuple(slice(n) for n in index.shape)], places.shape) if np.ndim(src) else src
+    for at in np.ndindex(*places.shape):
+        place = tuple(int(places[at]) if k == dim % y.ndim else n for k, n in enumerate(at))
+        value = values[at] if np.ndim(values) else values
+        y[place] = value if write is None else write(y[place], value)
+    return y.reshape(x.shape)
 
 
 def along(x: Array, dim: int, index: Array) -> tuple[Any, ...]:
     """The key that names the slices ``index`` along ``dim``."""
-    return (slice(None),) * (dim % max(x.ndim, 1)) + (index.astype(np.int64),)
+    return (slice(None),) * (dim % max(x.ndim, 1)) + (index.reshape(-1).astype(np.int64),)
 
 
 def written(x: Array, dim: int, index: Array, value: Any) -> Array:
@@ -63,9 +65,15 @@ def put(x: Array, index: Array, source: Array, accumulate: bool) -> Array:
 
 
 def masked_scatter(x: Array, mask: Array, source: Array) -> Array:
-    y, mask = x.copy(), np.broadcast_to(mask, x.shape)
+    x, mask = np.broadcast_arrays(x, mask)
+    y = x.copy()
     y[mask] = source.reshape(-1)[: int(mask.sum())]
     return y
+
+
+def masked_select(x: Array, mask: Array) -> Array:
+    x, mask = np.broadcast_arrays(x, mask)
+    return x[mask]
 
 
 def take_along_dim(x: Array, indices: Array, dim: int | None) -> Array:
@@ -106,10 +114,10 @@ def diag(x: Array, diagonal: int) -> Array:
 
 MOVES: dict[str, Oracle] = {
     "gather": lambda x, dim, index, sparse_grad: gather(x, dim, index),
-    "index_select": lambda x, dim, index: np.take(x, index, dim),
+    "index_select": lambda x, dim, index: np.take(x, index.reshape(-1), dim),
     "take": lambda x, index: x.reshape(-1)[index],
     "take_along_dim": take_along_dim,
-    "masked_select": lambda x, mask: x[np.broadcast_to(mask, x.shape)],
+    "masked_select": masked_select,
     "masked_scatter": masked_scatter,
     "masked_fill": lambda x, mask, value: np.where(mask, np.asarray(value).astype(x.dtype), x),
     "nonzero": lambda x: np.argwhere(x != 0),

@@ -68,6 +68,10 @@ def mean_square(call_root: bool, x: Array, dims: Any, correction: Any, keepdim: 
 def norm(x: Array, p: Any = 2, dims: Any = None, keepdim: bool = False) -> Array:
     size, where = np.abs(x), axes(x, dims)
     p = 2 if p is None else p
+    if (np.isinf(p) or p < 0) and not count(x, dims):
+        raise Undefined("an extreme of nothing")
+    if np.isinf(p):
+        return np.asarray((size.max if p > 0 else size.min)(axis=where, keepdims=keepdim))
     if p == 0:
         return np.asarray((x != 0).sum(axis=where, keepdims=keepdim).astype(np.longdouble))
     power = np.longdouble(p)
