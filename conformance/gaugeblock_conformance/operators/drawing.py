@@ -39,6 +39,8 @@ _LEFT_OUT = frozenset("non_blocking copy sparse_grad implicit assume_unique pin_
 _LIFTED = frozenset("hstack vstack dstack column_stack".split())
 # Rows that give an operand without dims those of the result before dtypes are joined.
 _EXPANDED = frozenset(("addr", "kron"))
+# Factories that round their numbers to a dtype of integers before they count.
+_STEPPED = frozenset({"arange", "linspace", "logspace"})
 _NO_TENSOR_TYPES = ("Layout", "Device", "MemoryFormat", "Generator")
 
 
@@ -205,10 +207,11 @@ class _Drawing:
         return self.digits.below(3) == 2 and not self.given
 
     def _asked(self, argument: Argument) -> DType | None:
-        """A dtype to convert to, of no lower kind than the operands."""
+        """A dtype to convert to, of no lower kind than the operands; any where there are none but numbers."""
         if argument.optional and (self.digits.below(4) != 3 or self.row.family == "random" or self.writable):
             return None
-        mine = KIND[self.dtype] if any(_flat(v) for v in self.arguments.values()) else FLOAT
+        any_kind = self.row.family == "factory" and self.row.base_name not in _STEPPED
+        mine = KIND[self.dtype] if any(_flat(v) for v in self.arguments.values()) else 0 if any_kind else FLOAT
         # No running sum or product is a bool, though bools are taken.
         higher = [n for n in self.names if KIND[n] >= mine and (n != "bool" or self.row.family != "scan")]
         # A norm takes no dtype that is narrower than its operand's.

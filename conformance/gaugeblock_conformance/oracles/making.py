@@ -77,6 +77,10 @@ def _drawn(size: Any, dtype: str) -> Unfilled:
     return Unfilled((size,) if isinstance(size, int) else tuple(size), dtype)
 
 
+def _joint(a: Array, b: Array, *rest: Any) -> Unfilled:
+    return Unfilled(np.broadcast_shapes(a.shape, b.shape))
+
+
 MAKING: dict[str, Oracle] = {
     "empty": of_size,
     "empty_strided": of_size,
@@ -126,9 +130,11 @@ MAKING: dict[str, Oracle] = {
     "randperm": lambda n, *rest: _drawn(n, "int64"),
     **dict.fromkeys(
         """rand_like randn_like randint_like bernoulli bernoulli_ uniform_ normal_ random_ exponential_ cauchy_
-        log_normal_ geometric_ poisson binomial normal.Tensor_float normal.Tensor_Tensor""".split(),
+        log_normal_ geometric_ poisson normal.Tensor_float""".split(),
         empty_like,
     ),
+    "binomial": _joint,
+    "normal.Tensor_Tensor": _joint,
     "normal.float_Tensor": lambda mean, std, *rest: Unfilled(std.shape),
     "normal.float_float": lambda mean, std, size, *rest: _drawn(size, "float32"),
     "multinomial": lambda x, count, *rest: Unfilled((*x.shape[:-1], count), "int64"),

@@ -43,8 +43,12 @@ def diag_embed(x: Array, offset: int, dim1: int, dim2: int) -> Array:
 
 
 def fill_diagonal(x: Array, value: Any, wrap: bool) -> Array:
-    """The diagonal of a matrix; of a tall one again below, a row left out, if it shall ``wrap``."""
+    """The diagonal of a matrix, or of a cube of more dims; of a tall matrix again below, a row left out, if it shall
+    ``wrap``."""
     y = x.copy()
+    if x.ndim > 2:
+        y[(np.arange(len(x)),) * x.ndim] = np.asarray(value).astype(x.dtype)
+        return y
     rows, columns = x.shape
     if wrap and columns < 2:
         raise Undefined("the stride of a single column is free, and PyTorch counts by it")
