@@ -11,6 +11,7 @@ from gaugeblock_spec import operators
 from gaugeblock_spec.schema import parse
 
 from ..backend import Array, DType, dtype_name, numpy_dtype
+from ..case import TensorCase
 from ..oracles.conversion import cast, component
 from ..oracles.making import Unfilled
 from ..oracles.moves import Undefined
@@ -45,6 +46,7 @@ _EXPONENTIALS = frozenset({"linalg_matrix_exp", "matrix_exp"})
 _PIXELS = frozenset({"pixel_shuffle", "pixel_unshuffle"})
 _BATCHES = frozenset({"batch_norm", "native_batch_norm", "instance_norm"})
 _HALVES = ("float16", "bfloat16")
+_VOLUMES = frozenset({"max_pool3d", "max_pool3d_with_indices"})
 # Computed in double, numbers too, whatever the operands are.
 _DOUBLE = frozenset({"float_power"})
 # Results of which a zero may have either sign.
@@ -77,6 +79,8 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
         raise Undefined("the matter of operators/kron-takes-any-strides")
     if call.row.base_name in _BATCHES and call.dtype in _HALVES and not call.tensors[0].plain:
         raise Undefined("the matter of operators/batch-norm-of-halves-takes-any-strides")
+    if call.row.base_name in _VOLUMES and len(call.tensors[0].sizes) == 4 and _second_dim_is_densest(call.tensors[0]):
+        raise Undefined("the matter of operators/volumes-are-pooled-in-any-strides")
     if refuses_half(call.operator, call.dtype, call.values()):
         raise Undefined("half floats have no decompositions")
     if absolute:
@@ -102,6 +106,11 @@ def _rearranged(call: OperatorCall) -> bool:
     """Whether a product's elements may come out in another order than they lie."""
     ranks = [len(case.sizes) for case in call.tensors]
     return min(ranks) > 0 and any(n > 1 and not case.plain for n, case in zip(ranks, call.tensors, strict=True))
+
+
+def _second_dim_is_densest(case: TensorCase) -> bool:
+    """Whether no dim has a smaller stride than the second."""
+    return not case.plain and case.strides[1] == min(case.strides)
 
 
 def _is_lifted(call: OperatorCall) -> bool:

@@ -8,6 +8,7 @@ from hypothesis import strategies as hs
 from .. import strategies as st
 from ..backend import Array
 from ..forall import forall
+from ..oracles.pointwise import spacing
 from ..requirement import requirement
 from ..session import Handle, Session
 from .drawing import CODE_LENGTH, draw
@@ -149,6 +150,54 @@ def test_group_norm_of_any_strides(s: Session, code: bytes) -> None:
     call = draw("native_group_norm", code)
     positional, keywords = call.bind(s.build)
     judge(s, call, s.call(call.operator, *positional, **keywords))
+
+
+@requirement("operators/batch-norm-of-halves-takes-any-strides")
+def test_batch_norm_of_turned_halves(s: Session) -> None:
+    given = (np.arange(180) * 37 % 201 - 100).reshape(4, 3, 5, 3) / 16
+    weight, bias, mean, variance = ([6.25, -5.5, 3.875], [-6.25, 5.5, 4.75], [0.5, -0.25, 1.5], [3.0, 2.0, 1.0])
+
+    def turned(array: Array) -> Array:
+        return array.reshape(1, 3, -1, 1) if array.ndim == 1 else array
+
+    for dtype in ("float16", "bfloat16"):
+        x = s.call("permute", s.tensor(np.ascontiguousarray(given.transpose(3, 2, 1, 0)), dtype), (3, 2, 1, 0))
+        vectors = [s.tensor(v, dtype) for v in (weight, bias, mean, variance)]
+        for name, axes in (("batch_norm", None), ("native_batch_norm", (0, 2, 3)), ("instance_norm", (2, 3))):
+            own = axes is not None
+            centre = given.mean(axes, keepdims=True) if own else turned(np.array(mean))
+            spread = given.var(axes, keepdims=True) if own else turned(np.array(variance))
+            want = (given - centre) / np.sqrt(spread + 0.125) * turned(np.array(weight)) + turned(np.array(bias))
+            flags = () if name == "native_batch_norm" else (True,)
+            statistics = (None, None) if own else vectors[2:]
+            found = s.call(name, x, *vectors[:2], *statistics, own, 0.5, 0.125, *flags)
+            y = s.parts(found, 3)[0] if name == "native_batch_norm" else found
+            s.expect_close(y, want, 2 * spacing(np.maximum(np.abs(want), 6.25), dtype))
+
+
+@requirement("operators/volumes-are-pooled-in-any-strides")
+def test_volumes_in_any_strides(s: Session) -> None:
+    given = (np.arange(96) * 37 % 97).reshape(2, 4, 3, 4).astype(np.float64)
+    for order in ((0, 1, 2, 3), (1, 2, 3, 0), (3, 2, 1, 0), (0, 2, 3, 1)):
+        laid = s.tensor(np.ascontiguousarray(given.transpose(order)), "float32")
+        x = s.call("permute", laid, tuple(np.argsort(order).tolist()))
+        want = given[:, :, :2].reshape(2, 2, 2, 1, 2, 2, 2).max(axis=(2, 4, 6))
+        s.expect_values(s.call("max_pool3d", x, (2, 2, 2)), want, dtype="float32")
+        s.expect_values(s.parts(s.call("max_pool3d_with_indices", x, (2, 2, 2)), 2)[0], want, dtype="float32")
+
+
+@requirement("operators/nearest-of-images-follows-its-factors")
+def test_factors_that_keep_or_double(s: Session) -> None:
+    for size, wanted, factor in ((3, 3, 1.25), (4, 4, 0.75), (4, 8, 2.5), (3, 6, 2.25), (3, 7, 2.5)):
+        row = [min(int(k / factor), size - 1) for k in range(wanted)]
+        x = np.arange(float(size), dtype=np.float32)
+        for image in (x.reshape(1, 1, size, 1), x.reshape(1, 1, 1, size)):
+            factors = (factor, None) if image.shape[3] == 1 else (None, factor)
+            sizes = tuple(wanted if n == size else 1 for n in image.shape[2:])
+            found = s.call("upsample_nearest2d", s.tensor(image), sizes, *factors)
+            s.expect_values(found, np.array(row, np.float32).reshape(1, 1, *sizes))
+        found = s.call("upsample_nearest1d", s.tensor(x.reshape(1, 1, size)), (wanted,), factor)
+        s.expect_values(found, np.array(row, np.float32).reshape(1, 1, wanted))
 
 
 @requirement("operators/antialiasing-treats-columns-alike")
