@@ -42,6 +42,7 @@ from . import (
     slopes,
     specials,
     spectra,
+    steps,
     storages,
     strides,
     thresholds,
@@ -54,7 +55,7 @@ from .mutant import Mutant
 
 MODULES = (
     values, specials, dtypes, conversions, empties, errors, numerics, thresholds, aliasing, purity, storages, strides,
-    views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra, networks,
+    views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra, networks, steps,
     autograd_gradients, autograd_passes, autograd_graphs, autograd_writes, allocator_rules, allocator_waiting,
     allocator_figures, allocator_answers, interop,
     acceptances, corners, plans, unasked, further, layouts, counting, traces, sharing, slopes, bounds, ranks,
