@@ -19,6 +19,8 @@ _LONG = tuple(_GRAIN * k + delta for k in (1, 2) for delta in (-1, 0, 1))
 # Dims of 2 and 3 first: the smallest examples that show an order of dims.
 _DIMS = (2, 3, 1, 4, 5, 0)
 _FEW = (2, 1, 3, 1)
+# Who does not ask for fewer dims than these gets more one time in so many.
+ANY_DIMS, DEEP = 4, 12
 
 
 @cache
@@ -52,11 +54,15 @@ def thresholds(long: bool = False) -> st.SearchStrategy[int]:
 
 
 @cache
-def broadcastable(count: int = 2, max_dims: int = 4, empty: bool = True) -> st.SearchStrategy[tuple[Sizes, ...]]:
-    """``count`` sizes that broadcast together: dims replaced by 1 and leading dims dropped from a common result."""
+def broadcastable(count: int = 2, max_dims: int = ANY_DIMS, empty: bool = True) -> st.SearchStrategy[tuple[Sizes, ...]]:
+    """``count`` sizes that broadcast together: dims replaced by 1 and leading dims dropped from a common result.
+
+    Without ``max_dims`` there are sometimes up to seven.
+    """
 
     def draw_shapes(digits: Digits) -> tuple[Sizes, ...]:
-        result = small_sizes(digits, 0, max_dims, empty)
+        deep = digits.below(DEEP) == DEEP - 1 and max_dims == ANY_DIMS
+        result = deep_sizes(digits) if deep else small_sizes(digits, 0, max_dims, empty)
         return tuple(narrowed(result, digits) for _ in range(count))
 
     return coded(draw_shapes, count)

@@ -14,12 +14,14 @@ from ..case import TensorCase, default_strides, extent
 from .code import Digits, coded
 from .dtypes import ALL
 from .parts import part_of
-from .shapes import Sizes, narrowed, small_sizes, threshold
+from .shapes import ANY_DIMS, Sizes, deep_sizes, narrowed, small_sizes, threshold
 
 LAYOUTS = ("contiguous", "permuted", "offset", "gapped", "mixed", "expanded", "overlapping")
 WRITABLE = LAYOUTS[:5]
 _ODD_STRIDES = (1, 0, 7, 3)
 _SEEDS = 2**20
+# Two of ten choices of how large a tensor is: one long dim, and many dims.
+_WIDE, _DEEP = 9, 8
 
 
 def tensors(
@@ -29,10 +31,11 @@ def tensors(
     kind: str = "hard",
     long: bool = False,
     min_dims: int = 0,
-    max_dims: int = 4,
+    max_dims: int = ANY_DIMS,
     empty: bool = True,
 ) -> st.SearchStrategy[TensorCase]:
     """Tensors of any of ``dtypes`` and ``sizes`` (drawn small, one in ten at a threshold, unless given), any layout.
+    Without ``max_dims`` one in ten has up to seven dims.
 
     ``layouts=WRITABLE`` leaves out those in which two indices reach one element; ``kind`` is a kind of
     :mod:`gaugeblock_conformance.values`; ``long`` adds lengths beyond the parallel grain.
@@ -44,10 +47,11 @@ def tensors(
 
     def read(digits: Digits, dims: Sizes | None) -> TensorCase:
         name, layout = digits.pick(names), digits.pick(layouts)
-        wide, seed = digits.below(10) == 9, digits.below(_SEEDS)
+        size, seed = digits.below(10), digits.below(_SEEDS)
         if dims is None:
-            dims = small_sizes(digits, min_dims, max_dims, empty)
-            if wide and max_dims:
+            deep = size == _DEEP and max_dims == ANY_DIMS
+            dims = deep_sizes(digits) if deep else small_sizes(digits, min_dims, max_dims, empty)
+            if size == _WIDE and max_dims:
                 dims = _wide(threshold(digits, long), digits, min_dims, max_dims)
         return lay_out(name, dims, layout, kind, seed, digits)
 
@@ -74,21 +78,23 @@ def operands(
     kind: str = "hard",
     long: bool = False,
     empty: bool = True,
-    max_dims: int = 4,
+    max_dims: int = ANY_DIMS,
 ) -> st.SearchStrategy[tuple[TensorCase, ...]]:
     """``count`` tensors whose sizes broadcast together, each with a layout of its own.
 
     One draw in ten is a plain vector length at a threshold, so that loop remainders are met with several operands.
+    Without ``max_dims`` one in ten has up to seven dims.
     """
     names = (dtypes,) if isinstance(dtypes, str) else tuple(dtypes)
 
     def read(digits: Digits) -> tuple[TensorCase, ...]:
-        wide, seed = digits.below(10) == 9, digits.below(_SEEDS)
+        size, seed = digits.below(10), digits.below(_SEEDS)
         chosen = [digits.pick(names) for _ in range(count)]
         kinds = [digits.pick(layouts) for _ in range(count)]
-        result = small_sizes(digits, 0, max_dims, empty)
+        deep = size == _DEEP and max_dims == ANY_DIMS
+        result = deep_sizes(digits) if deep else small_sizes(digits, 0, max_dims, empty)
         sizes: list[Sizes]
-        if wide:
+        if size == _WIDE:
             row = threshold(digits, long)
             sizes = [() if digits.below(6) == 5 else (row,) for _ in range(count)]
         else:
