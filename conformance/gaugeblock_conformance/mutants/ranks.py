@@ -15,6 +15,25 @@ from .patches import fresh, values
 # Row, argument and number of dims, a file of samples each.
 _RANKS = {
     "linalg": """matmul:other:1 matmul:self:1 matmul:other:3""",
+    "networks": """prelu:self:0 prelu:self:1 prelu:self:5 prelu:weight:0 conv1d.padding:input:2 conv2d.padding:input:3
+        conv3d.padding:input:4 conv1d:input:2 conv2d:input:3 conv3d:input:4 conv_transpose1d:input:2
+        conv_transpose2d.input:input:3 conv_transpose3d.input:input:4 convolution:input:3 convolution:input:5
+        linear:weight:1 linear:bias:0 bilinear:input1:1 bilinear:input1:3 im2col:self:3 col2im:self:2
+        pixel_shuffle:self:3 pixel_unshuffle:self:3 channel_shuffle:self:3 channel_shuffle:self:5
+        native_channel_shuffle:self:3 native_channel_shuffle:self:5 constant_pad_nd:self:0 constant_pad_nd:self:1
+        pad:self:1 pad:self:2 pad:self:4 pad:self:5 reflection_pad1d:self:2 reflection_pad2d:self:3
+        reflection_pad3d:self:4 replication_pad1d:self:2 replication_pad2d:self:3 replication_pad3d:self:4
+        _pad_circular:self:2 _pad_circular:self:4 _pad_circular:self:5""",
+    "pooling": """max_pool1d:self:3 max_pool1d_with_indices:self:3 max_pool2d:self:3 max_pool2d_with_indices:self:3
+        max_pool3d:self:4 max_pool3d_with_indices:self:4 avg_pool1d:self:3 avg_pool2d:self:3 avg_pool3d:self:4
+        adaptive_avg_pool1d:self:3 adaptive_max_pool1d:self:3 adaptive_avg_pool2d:self:4 adaptive_max_pool2d:self:4
+        adaptive_avg_pool3d:self:5 adaptive_max_pool3d:self:5 max_unpool2d:self:4 max_unpool3d:self:5""",
+    "normalizations": """layer_norm:input:1 layer_norm:weight:1 layer_norm:weight:3 native_layer_norm:input:1
+        native_layer_norm:weight:3 group_norm:input:2 group_norm:input:4 group_norm:input:5
+        native_group_norm:input:2 native_group_norm:input:4 batch_norm:input:2 batch_norm:input:4 batch_norm:input:5
+        native_batch_norm:input:2 native_batch_norm:input:4 native_batch_norm:input:5 instance_norm:input:4
+        instance_norm:input:5 rms_norm:weight:2 rms_norm:weight:3 _fused_rms_norm:weight:2 _fused_rms_norm:weight:3""",
+    "resampling": """grid_sampler:input:5""",
 }
 
 
