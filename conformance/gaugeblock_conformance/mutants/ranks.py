@@ -14,7 +14,30 @@ from .patches import fresh, values
 
 # Row, argument and number of dims, a file of samples each.
 _RANKS = {
-    "linalg": """matmul:other:1 matmul:self:1 matmul:other:3""",
+    "linalg": """matmul:other:1 matmul:self:1 matmul:other:3 linalg_matmul:other:1 linalg_matmul:other:3 inner:self:1
+        inner:other:0 inner:self:3 addmm:self:0 addmm:self:1 addmv:self:0 addr:self:1 baddbmm:self:0 baddbmm:self:2
+        addbmm:self:1 linalg_cross:self:1 linalg_cross:self:3 cross:self:3 linalg_multi_dot:tensors:1 linalg_vecdot:x:1
+        linalg_vecdot:y:3 block_diag:tensors:1 kron:self:0 kron:self:2 kron:other:3 einsum:tensors:1
+        einsum:tensors:3""",
+    "equations": """linalg_solve:B:1 linalg_solve:B:3 linalg_solve_ex:B:1 linalg_solve_triangular:B:3
+        triangular_solve:A:4 cholesky_solve:input2:4 linalg_lu_solve:LU:2 linalg_lu_solve:LU:4 lu_solve:LU_data:2
+        lu_solve:self:4 linalg_lstsq:b:1 linalg_lstsq:self:2 linalg_pinv.rcond_tensor:rcond:2
+        linalg_pinv.atol_rtol_tensor:rtol:2 linalg_matrix_rank.tol_tensor:tol:1
+        linalg_matrix_rank.atol_rtol_tensor:rtol:1 linalg_norm:self:0 linalg_norm:self:1 linalg_norm:self:3
+        linalg_norm.ord_str:self:3 linalg_matrix_norm:self:3 linalg_matrix_norm.str_ord:self:4 linalg_cond:self:3
+        nuclear_norm:self:3 nuclear_norm.dim:self:3 frobenius_norm.dim:self:1 matrix_exp:self:2 linalg_matrix_exp:self:4
+        matrix_power:self:2 linalg_tensorinv:self:4 linalg_tensorsolve:self:3""",
+    "decompositions": """linalg_householder_product:tau:2 ormqr:input3:2 ormqr:input3:4 lu_unpack:LU_data:3""",
+    "statistics": """quantile:q:0 quantile:self:0 quantile.scalar:self:0 nanquantile:q:0 mode:self:0
+        unique_consecutive:self:0 cov:self:0 cov:self:1 corrcoef:self:1 dist:other:0 dist:self:1
+        gradient.scalarint:self:1 gradient.scalarint:self:3 gradient.scalararray:self:3 gradient.array:self:1
+        gradient.array:self:3 gradient.scalarrayint:self:3 gradient.scalarrayarray:self:3 gradient.tensorarrayint:self:3
+        gradient.tensorarray:self:3 trapezoid.x:y:1 trapezoid.x:x:2 trapz.x:x:3 cumulative_trapezoid.x:x:2
+        sum_to_size:self:1 sum_to_size:self:2""",
+    "spectral": """fft_fft2:self:2 fft_ifft2:self:4 fft_rfft2:self:2 fft_fftn:self:1 fft_fftn:self:2 fft_irfftn:self:1
+        fft_hfftn:self:2 stft.center:self:1 istft:self:2""",
+    "sort": """topk:self:0 kthvalue:self:0 msort:self:0 unique_dim:self:1 unique_dim:self:3
+        searchsorted.Tensor:sorted_sequence:2 searchsorted.Tensor:self:0 searchsorted.Tensor:self:3""",
     "networks": """prelu:self:0 prelu:self:1 prelu:self:5 prelu:weight:0 conv1d.padding:input:2 conv2d.padding:input:3
         conv3d.padding:input:4 conv1d:input:2 conv2d:input:3 conv3d:input:4 conv_transpose1d:input:2
         conv_transpose2d.input:input:3 conv_transpose3d.input:input:4 convolution:input:3 convolution:input:5

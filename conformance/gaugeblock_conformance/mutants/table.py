@@ -7,6 +7,7 @@ from functools import cache
 from ..problem import unknown
 from . import (
     acceptances,
+    algebra,
     aliasing,
     allocator_answers,
     allocator_figures,
@@ -30,6 +31,7 @@ from . import (
     interposers,
     kernels,
     layouts,
+    lazies,
     matrices,
     networks,
     numerics,
@@ -58,7 +60,8 @@ MODULES = (
     views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra, networks, steps,
     autograd_gradients, autograd_passes, autograd_graphs, autograd_writes, allocator_rules, allocator_waiting,
     allocator_figures, allocator_answers, interop,
-    acceptances, corners, plans, unasked, further, layouts, counting, traces, sharing, slopes, bounds, ranks,
+    acceptances, corners, plans, unasked, further, layouts, counting, traces, sharing, slopes, bounds, ranks, lazies,
+    algebra,
 )  # fmt: skip
 
 

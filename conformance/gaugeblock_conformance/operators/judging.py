@@ -21,7 +21,6 @@ from ..oracles.promotion import FLOAT, KIND, WIDTH_TWIN
 from ..oracles.sums import TERMS
 from ..oracles.totals import mean_square
 from ..session import Handle, Session
-from ..strategies.shapes import Sizes
 from ..values import COMPLEX, FLOATS
 from .calls import OperatorCall, schema_arguments
 from .nearness import dtype_of_kind, judge_near, judge_such
@@ -73,7 +72,7 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
         raise Undefined("the matter of operators/pixel-shuffles-take-any-strides")
     if call.row.base_name in _EXPONENTIALS and len(call.tensors[0].sizes) > 3 and not call.tensors[0].plain:
         raise Undefined("the matter of operators/matrix-exponential-of-any-matrix")
-    if call.row.base_name == "addmv" and _widened_by_nothing(*[case.sizes for case in call.tensors]):
+    if call.row.base_name == "addmv" and _widened_by_nothing(*call.tensors[:2]):
         raise Undefined("the matter of operators/empty-products-widen-what-is-added")
     if call.row.base_name == "kron" and _rearranged(call):
         raise Undefined("the matter of operators/kron-takes-any-strides")
@@ -98,8 +97,8 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
     return tuple(_dropped(v) for v in result) if isinstance(result, tuple) else _dropped(result)
 
 
-def _widened_by_nothing(added: Sizes, matrix: Sizes, vector: Sizes) -> bool:
-    return vector == (0,) and added != matrix[:1]
+def _widened_by_nothing(added: TensorCase, matrix: TensorCase) -> bool:
+    return not matrix.numel and added.sizes != matrix.sizes[:1]
 
 
 def _rearranged(call: OperatorCall) -> bool:

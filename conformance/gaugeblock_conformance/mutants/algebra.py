@@ -1,0 +1,106 @@
+"""Products, equations, statistics and transforms that forget an argument or stop at the usual form of a call."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ..backend import Array
+from .arguments import changed, default
+from .mutant import Intercepted, Mutant, Patch
+from .operators import with_data
+from .patches import values
+
+_LINES = ("fft_fft", "fft_ifft", "fft_rfft", "fft_irfft", "fft_hfft", "fft_ihfft")
+_PLANES = ("fft_fft2", "fft_ifft2", "fft_rfft2", "fft_irfft2", "fft_hfft2", "fft_ihfft2")
+_SPACES = ("fft_fftn", "fft_ifftn", "fft_rfftn", "fft_irfftn", "fft_hfftn", "fft_ihfftn")
+_RANKS = ("linalg_matrix_rank", "linalg_matrix_rank.tol_tensor", "linalg_matrix_rank.atol_rtol_tensor",
+          "linalg_matrix_rank.atol_rtol_float")  # fmt: skip
+_INVERSES = ("linalg_pinv.atol_rtol_tensor", "linalg_pinv.atol_rtol_float")
+_ADDED = ("addmm", "addmv", "baddbmm", "addbmm")
+
+
+def _as_added(c: Intercepted) -> Any:
+    """Products over no elements leave what is added in its own sizes."""
+    if not all(c.is_tensor(x) for x in c.args[:3]) or all(c.array(x).size for x in c.args[1:3]):
+        return c.right()
+    beta = c.kwargs.get("beta", 1)
+    return c.tensor(np.asarray(c.array(c.args[0]) * beta).astype(c.array(c.args[0]).dtype))
+
+
+def _first_for_all(place: int) -> Patch:
+    """Of a stack of matrices the first answers for the others."""
+
+    def change(array: Array, c: Intercepted) -> Array | None:
+        kept = array.ndim - place
+        if kept < 1 or not array.size:
+            return None
+        return np.broadcast_to(array.reshape(-1, *array.shape[kept:])[0], array.shape).copy()
+
+    return values(change)
+
+
+def _lower(c: Intercepted) -> Any:
+    """Only capital letters name a triangle."""
+    return changed("UPLO", lambda name: "L" if name == "u" else name)(c)
+
+
+def _squared(order: Any) -> Any:
+    return order if order in (None, 0, 1, 2, -1, -2) or isinstance(order, str) or abs(order) == inf else 2
+
+
+def _finite(order: Any) -> Any:
+    return 2 if isinstance(order, float) and abs(order) == inf else order
+
+
+def _never_negative(sizes: Any) -> Any:
+    """A size of -1 is 1."""
+    return [abs(n) for n in sizes] if isinstance(sizes, list | tuple) else sizes
+
+
+def _row(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
+    return Mutant(name, "operators", "operators", operators, patch)
+
+
+MUTANTS = (
+    _row("empty-products-keep-the-sizes-of-what-is-added", _ADDED, with_data(_as_added)),
+    _row("vector-products-forget-their-dim", ("linalg_vecdot",), default("dim")),
+    _row("cross-products-forget-their-dim", ("linalg_cross",), default("dim")),
+    _row("cross-product-forgets-its-dim", ("cross",), default("dim")),
+    _row("multiple-combinations-are-pairs", ("combinations",), default("r")),
+    _row("einsum-knows-no-dots", ("einsum",), with_data(changed("equation", lambda text: text.replace("...", "")))),
+    _row("inverses-of-stacks-are-the-first", ("linalg_inv", "inverse"), _first_for_all(2)),
+    _row("solutions-of-stacks-are-the-first", ("linalg_solve",), _first_for_all(2)),
+    _row("determinants-of-stacks-are-the-first", ("linalg_det", "det"), _first_for_all(0)),
+    _row("pseudo-inverses-forget-their-bound", _INVERSES, default("atol")),
+    _row("pseudo-inverses-forget-their-share", _INVERSES, default("rtol")),
+    _row("pseudo-inverses-are-never-hermitian", ("linalg_pinv",), default("hermitian")),
+    _row("ranks-are-never-hermitian", _RANKS, default("hermitian")),
+    _row("small-letters-name-no-triangle", ("linalg_eigh", "linalg_eigvalsh"), _lower),
+    _row("norms-of-other-orders-are-those-of-two", ("linalg_norm",), changed("ord", _squared)),
+    _row("matrix-norms-forget-their-dims", ("linalg_matrix_norm", "nuclear_norm.dim"), default("dim")),
+    _row("conditions-are-those-of-two", ("linalg_cond",), default("p")),
+    _row("distances-are-finite", ("dist",), changed("p", _finite)),
+    _row("slices-have-finite-norms", ("renorm",), changed("p", _finite)),
+    _row("covariance-forgets-its-weights", ("cov",), default("aweights")),
+    _row("gradients-take-even-steps", ("gradient.scalarint",), default("spacing")),
+    _row("gradients-take-all-dims", ("gradient.scalarint",), default("dim")),
+    _row("areas-forget-their-dim", ("trapezoid", "trapz", "cumulative_trapezoid"), default("dim")),
+    _row("histograms-forget-their-range", ("histogram.bin_ct",), default("range")),
+    _row("counts-forget-their-least-number", ("bincount",), default("minlength")),
+    _row("runs-forget-their-dim", ("unique_consecutive",), default("dim")),
+    _row("searches-forget-their-side", ("searchsorted",), default("side")),
+    _row("searches-forget-their-sorter", ("searchsorted",), default("sorter")),
+    _row("buckets-close-on-the-left", ("bucketize",), default("right")),
+    _row("transforms-forget-their-dim", _LINES, default("dim")),
+    _row("transforms-of-planes-forget-their-dims", _PLANES, default("dim")),
+    _row("transforms-of-planes-forget-their-sizes", _PLANES, default("s")),
+    _row("transforms-of-spaces-forget-their-dims", _SPACES, default("dim")),
+    _row("transforms-of-spaces-know-no-whole-size", _SPACES, changed("s", _never_negative)),
+    _row("shifts-forget-their-dims", ("fft_fftshift", "fft_ifftshift"), default("dim")),
+    _row("frames-are-always-reflected", ("stft",), default("pad_mode")),
+    _row("frames-are-always-onesided", ("stft",), default("onesided")),
+    _row("signals-forget-their-length", ("istft",), default("length")),
+)
