@@ -58,7 +58,11 @@ HINTS: dict[str, Hint] = {
     "std": Hint(wide=True),
     "std_mean": Hint(wide=True),
     # No singular value is cut off.
-    "linalg_pinv": Hint(prepare={"self": "hermitian"}, within=_SMALL_BOUNDS),
+    "linalg_pinv": Hint(prepare={"self": "hermitian"}, fixed={"rcond": 1e-5}),
+    "linalg_pinv.rcond_tensor": Hint(prepare={"self": "hermitian"}, within=_SMALL_BOUNDS),
+    "linalg_pinv.atol_rtol_tensor": Hint(prepare={"self": "hermitian"}, within=_SMALL_BOUNDS),
+    "linalg_pinv.atol_rtol_float": Hint(prepare={"self": "hermitian"}, fixed={"atol": None, "rtol": 1e-5}),
+    "pinverse": Hint(fixed={"rcond": 1e-5}),
     "poisson": Hint(within={"self": (0.3, 3.0)}),
     # A sample is taken for a constant, although it moves with mean and spread.
     "normal": Hint(skip="what is drawn counts as constant"),
