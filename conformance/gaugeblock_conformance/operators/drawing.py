@@ -17,7 +17,7 @@ from ..iteration.samples import choices
 from ..oracles.ordering import comparable
 from ..oracles.promotion import FLOAT, KIND, result_type
 from ..strategies.code import Digits
-from ..strategies.shapes import Sizes, small_sizes, threshold
+from ..strategies.shapes import Sizes, deep_sizes, small_sizes, threshold
 from ..strategies.tensors import LAYOUTS, WRITABLE, lay_apart, lay_out
 from ..values import COMPLEX, FLOATS
 from .calls import OperatorCall, forms_of, schema_arguments
@@ -107,7 +107,8 @@ class _Drawing:
         self.drawn: set[str] = set()
         self.letters: dict[str, int] = {}
         self.star: Sizes | None = None
-        self.wide = digits.below(10) == 9 and not self.apart
+        size = digits.below(10)
+        self.wide, self.deep = size == 9 and not self.apart, size == 8 and not self.apart
         self.seed = digits.below(_SEEDS)
         names = tuple(sorted(row.dtypes, key=lambda name: (name not in FLOATS, name)))
         self.dtype = dtype or digits.pick(names)
@@ -375,6 +376,8 @@ class _Drawing:
                     self.star = small_sizes(self.digits, min(self.least, most), most, self.empty)
                     if self.apart:
                         self.star = tuple(self._fresh() for _ in range(2 + self.digits.below(most - 1)))
+                    if self.deep and fact.dims == ("*",):
+                        self.star = deep_sizes(self.digits)
                     if self.wide and fact.dims == ("*",):
                         self.star = (threshold(self.digits, False),)
                 dims += self.star
@@ -393,9 +396,7 @@ class _Drawing:
     def _missing(self, fact: TensorFact) -> int:
         """How many of the first dims are left out."""
         most = max((k + 1 for k, word in enumerate(fact.dims) if word.endswith("?")), default=0)
-        if not most or self.apart or self._to_be_written or self.digits.below(2) == 0:
-            return 0
-        return self.digits.below(most + 1)
+        return self.digits.below(most + 1) if most and not self._to_be_written else 0
 
     def _letter(self, letter: str, most: int | None = None) -> int:
         if letter not in self.letters:
