@@ -10,11 +10,10 @@ import numpy as np
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64
 from ..core.errors import wrap_dim
-from ..core.promotion import promote_types
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..iteration.operand import Number
-from ..iteration.types import UPSTREAM_NAMES
+from ..iteration.types import UPSTREAM_NAMES, common_dtype
 from ..tensor.array_view import array_of
 from ..tensor.geometry import geometry_of
 from ..tensor.strides import default_strides
@@ -164,16 +163,18 @@ def bucketize_number(self: Number, boundaries: Tensor, *, out_int32: bool = Fals
 
 @kernel("isin.Tensor_Tensor")
 def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Whether each element equals one of `test_elements`; with `invert` whether it equals none."""
-    for tensor in (elements, test_elements):
-        _check_isin(tensor.geometry.dtype)
-    dtype = promote_types(elements.geometry.dtype, test_elements.geometry.dtype)
+    """Whether each element equals one of `test_elements`; with `invert` whether it equals none. Both are compared in
+    their common dtype, in which one without dims counts less."""
+    given = [tensor.geometry for tensor in (elements, test_elements)]
+    for geometry in given:
+        _check_isin(geometry.dtype)
+    dtype = common_dtype((geometry.dtype, 2 if geometry.ndim else 1) for geometry in given)
     wide = np.dtype(np.float32) if dtype is bfloat16 else dtype.numpy
     return computed(
         elements.geometry.sizes,
         bool_,
         elements.geometry.device,
-        lambda: np.isin(values(elements).astype(wide), values(test_elements).astype(wide), invert=invert),
+        lambda: np.isin(*(_as(dtype, tensor).astype(wide) for tensor in (elements, test_elements)), invert=invert),
     )
 
 
@@ -191,6 +192,11 @@ def number_isin(element: Number, test_elements: Tensor, *, assume_unique: bool =
     """Whether a number equals one of `test_elements`. Raises RuntimeError as isin."""
     _check_isin(dtype_of_number(element))
     return isin(_tensor_of(element, test_elements), test_elements, invert=invert)
+
+
+def _as(dtype: DType, tensor: Tensor) -> Array:
+    with np.errstate(over="ignore"):
+        return values(tensor).astype(dtype.numpy)
 
 
 def _check_isin(dtype: DType) -> None:
