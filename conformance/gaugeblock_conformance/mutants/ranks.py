@@ -67,7 +67,7 @@ _RANKS = {
         hinge_embedding_loss:self:4 margin_ranking_loss:input1:0 margin_ranking_loss:input1:4
         cosine_embedding_loss:input1:1 triplet_margin_loss:anchor:1 triplet_margin_loss:anchor:3
         multi_margin_loss:self:1 multilabel_margin_loss:self:1 multilabel_margin_loss_forward:self:1
-        _ctc_loss:targets:1 _ctc_loss.Tensor:targets:1 ctc_loss.IntList:targets:1 ctc_loss.IntList:log_probs:2
+        _ctc_loss:targets:1 ctc_loss.IntList:targets:1 ctc_loss.IntList:log_probs:2
         ctc_loss.Tensor:targets:1 ctc_loss.Tensor:input_lengths:0""",
     "lookups": """embedding:indices:0 embedding:indices:2 embedding:indices:3 embedding_renorm_:indices:0
         embedding_renorm_:indices:2 one_hot:self:4 cosine_similarity:x1:1 cosine_similarity:x1:4
@@ -103,7 +103,7 @@ _RANKS = {
         index_fill.int_Tensor:index:0 index_copy:self:0 index_copy:self:4 index_copy:index:0 put:self:4 put:index:0
         put:index:2 select_scatter:self:1 select_scatter:self:4 slice_scatter:self:1 slice_scatter:self:4
         diagonal_scatter:self:2 diagonal_scatter:self:4 nonzero_static:self:4""",
-    "copies": """copy_:self:0 copy_:self:1 copy_:self:3 copy_:self:5 type_as:self:2 isin.Tensor_Tensor:test_elements:0
+    "copies": """copy_:self:0 copy_:self:3 copy_:self:5 type_as:self:2 isin.Tensor_Tensor:test_elements:0
         isin.Tensor_Tensor:test_elements:2 isin.Tensor_Tensor:elements:4 isin.Scalar_Tensor:test_elements:2
         fill_diagonal_:self:3 fill_diagonal_:self:4""",
 }
