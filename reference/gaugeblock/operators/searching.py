@@ -174,7 +174,9 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
         elements.geometry.sizes,
         bool_,
         elements.geometry.device,
-        lambda: np.isin(*(_as(dtype, tensor).astype(wide) for tensor in (elements, test_elements)), invert=invert),
+        lambda: np.isin(
+            _as(dtype, elements).astype(wide), _as(dtype, test_elements).astype(wide), invert=invert
+        ),
     )
 
 
