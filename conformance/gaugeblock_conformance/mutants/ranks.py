@@ -36,6 +36,22 @@ _RANKS = {
         sum_to_size:self:1 sum_to_size:self:2""",
     "spectral": """fft_fft2:self:2 fft_ifft2:self:4 fft_rfft2:self:2 fft_fftn:self:1 fft_fftn:self:2 fft_irfftn:self:1
         fft_hfftn:self:2 stft.center:self:1 istft:self:2""",
+    "views": """expand:self:0 expand:self:1 expand:self:2 expand_as:self:0 expand_as:self:1 permute:self:0
+        permute:self:2 permute:self:4 transpose.int:self:0 transpose.int:self:1 t:self:0 t:self:1 squeeze:self:0
+        squeeze:self:1 squeeze.dim:self:0 squeeze.dim:self:1 squeeze.dims:self:0 squeeze.dims:self:2 unsqueeze:self:4
+        movedim.int:self:0 movedim.int:self:1 movedim.intlist:self:2 movedim.intlist:self:4 swapaxes:self:0
+        swapaxes:self:1 broadcast_to:self:0 broadcast_to:self:3 select.int:self:1 unfold:self:0 diagonal:self:2
+        diagonal:self:4 linalg_diagonal:A:2 linalg_diagonal:A:4 view:self:0 view:self:2 reshape:self:0 reshape:self:1
+        view_as:self:0 view_as:self:2 reshape_as:self:3 flatten.using_ints:self:4 view_copy:self:2 squeeze_copy:self:1
+        t_copy:self:1 permute_copy:self:4 diagonal_copy:self:2 unfold_copy:self:0 expand_copy:self:0
+        transpose_copy.int:self:1""",
+    "shape": """stack:tensors:4 hstack:tensors:0 vstack:tensors:0 dstack:tensors:0 column_stack:tensors:0 roll:self:0
+        flip:self:4 repeat:self:0 repeat:self:1 repeat:self:3 repeat_interleave.self_int:self:0
+        repeat_interleave.self_Tensor:self:2 repeat_interleave.self_Tensor:repeats:0 diag:self:1 diff:self:1
+        diff:self:3 diag_embed:self:1 diag_embed:self:3 diagflat:self:0 diagflat:self:1 diagflat:self:3
+        tile:self:5""",
+    "pointwise": """add.Tensor:self:6 mul.Tensor:other:7 neg:self:5 exp:self:7 where.self:condition:5 max.other:other:0
+        min.other:self:5 clone:self:7""",
     "sort": """topk:self:0 kthvalue:self:0 msort:self:0 unique_dim:self:1 unique_dim:self:3
         searchsorted.Tensor:sorted_sequence:2 searchsorted.Tensor:self:0 searchsorted.Tensor:self:3""",
     "networks": """prelu:self:0 prelu:self:1 prelu:self:5 prelu:weight:0 conv1d.padding:input:2 conv2d.padding:input:3
