@@ -102,6 +102,15 @@ def test_groups_and_instances() -> None:
     assert F.group_norm(gb.empty(0, 4, 2), 2).shape == (0, 4, 2)
 
 
+def test_two_batches_of_one_layer_are_differentiated() -> None:
+    mean, variance, weight = gb.zeros(2), gb.ones(2), gb.ones(2, requires_grad=True)
+    x = gb.tensor([[1.0, 5.0], [3.0, 1.0]])
+    first, second = (F.batch_norm(v, mean, variance, weight, training=True, momentum=0.5, eps=0.0) for v in (x, 2 * x))
+    (first[0] + second[1]).sum().backward()
+    assert mean.tolist() == [2.5, 3.75]
+    assert weight.grad.tolist() == [0.0, 0.0]
+
+
 def test_instance_norm_in_use_writes_nothing() -> None:
     x, mean, variance = gb.arange(12.0).view(3, 2, 2), gb.tensor([0.5]).expand(2), gb.tensor([4.0]).expand(2)
     found = F.instance_norm(x, mean, variance, use_input_stats=False, eps=0.0)

@@ -79,6 +79,7 @@ HINTS: dict[str, Hint] = {
     # PyTorch 2.13 reads other memory where running statistics are not contiguous: now right, now wrong.
     "batch_norm": Hint(constant=_RUNNING, packed=_RUNNING),
     "native_batch_norm": Hint(constant=_RUNNING, packed=_RUNNING),
+    "instance_norm": Hint(constant=_RUNNING, packed=_RUNNING),
     # Its gradient is that of normalized probabilities; the second result has logarithms of what cannot be reached.
     "_ctc_loss": Hint(prepare={"log_probs": "normalized"}, finish="first"),
     "ctc_loss": Hint(prepare={"log_probs": "normalized"}),

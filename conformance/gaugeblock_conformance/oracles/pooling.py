@@ -112,6 +112,28 @@ def unpooled(x: Array, rank: int, indices: Array, sizes: Any) -> Array:
     return y.reshape(*lead, *sizes)
 
 
+def drawn_windows(size: int, kernel: int, wanted: int, share: Any) -> list[Window]:
+    """Windows at nearly equal distances from the first element to the last, where ``share`` of a distance is gone by
+    before the first."""
+    far = np.longdouble(size - kernel) / max(wanted - 1, 1)
+    starts = [int((k + share) * far) - int(share * far) for k in range(wanted - 1)] + [size - kernel]
+    return [(list(range(start, start + kernel)), kernel) for start in starts]
+
+
+def drawn_pools(x: Array, rank: int, kernel: Any, sizes: Any, shares: Array) -> tuple[Array, Array]:
+    """The largest elements of each image in windows of its own; of images in two dims the columns' share is first."""
+    kernel, sizes = spread(kernel, rank), spread(sizes, rank)
+    batch = x if x.ndim == rank + 2 else x[None]
+    y = np.zeros((*batch.shape[:2], *sizes), x.dtype)
+    places = np.zeros(y.shape, np.int64)
+    for at in np.ndindex(*batch.shape[:2]):
+        own = shares[at][::-1] if rank == 2 else shares[at]
+        found = [drawn_windows(*of) for of in zip(batch.shape[2:], kernel, sizes, own, strict=True)]
+        y[at], places[at] = largest(batch[at], found)
+    result = y.shape if x.ndim == rank + 2 else y.shape[1:]
+    return y.reshape(result), places.reshape(result)
+
+
 _RANKS = (1, 2, 3)
 POOLING: dict[str, Oracle] = {
     **{f"max_pool{k}d": lambda x, *a, k=k: maxima(x, k, *a)[0] for k in _RANKS},
@@ -119,6 +141,7 @@ POOLING: dict[str, Oracle] = {
     **{f"avg_pool{k}d": lambda x, *a, k=k: averaged(x, k, *a) for k in _RANKS},
     **{f"adaptive_avg_pool{k}d": lambda x, n, k=k: means(x, equal_parts(x, k, n), False) for k in _RANKS},
     **{f"adaptive_max_pool{k}d": lambda x, n, k=k: largest(x, equal_parts(x, k, n)) for k in _RANKS},
+    **{f"fractional_max_pool{k}d": lambda x, *a, k=k: drawn_pools(x, k, *a) for k in (2, 3)},
     "max_unpool2d": lambda x, indices, sizes: unpooled(x, 2, indices, sizes),
     "max_unpool3d": lambda x, indices, sizes, stride, padding: unpooled(x, 3, indices, sizes),
 }

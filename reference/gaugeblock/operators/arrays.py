@@ -74,11 +74,16 @@ def outline_between(
 
 def overwrite(tensor: Tensor, array: Any) -> Tensor:
     """Store `array`, which broadcasts to the tensor's sizes, in place; lazily conjugate memory gets the conjugate."""
+    bump_version(tensor)
+    return store(tensor, array)
+
+
+def store(tensor: Tensor, array: Any) -> Tensor:
+    """As :func:`overwrite`, without a trace in the tensor's version."""
     target = array_of(tensor)
     if tensor.geometry.lazy:
         array = np.conjugate(array) if tensor.geometry.lazy & CONJUGATE else np.asarray(array)
         array = array if tensor.geometry.lazy <= CONJUGATE else np.negative(array)
-    bump_version(tensor)
     with np.errstate(all="ignore"):
         target[...] = array
     return tensor

@@ -55,10 +55,11 @@ def summed_per_channel(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def rrelu_back(grad: Tensor, self: Tensor, result: Tensor, lower: float, upper: float, training: bool) -> Tensor:
-    """`grad` times the slope that was drawn, or the middle of the range outside of training."""
+    """`grad` times the slope that was drawn, or the middle of the range outside of training and where self is 0."""
+    middle = (lower + upper) / 2
     if not training:
-        return gb.where(self > 0, grad, grad * ((lower + upper) / 2))
-    slope = gb.where(self < 0, result / self, 1).detach()
+        return gb.where(self > 0, grad, grad * middle)
+    slope = gb.where(self < 0, result / self, gb.where(self == 0, middle, 1)).detach()
     return grad * slope
 
 

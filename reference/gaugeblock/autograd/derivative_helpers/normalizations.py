@@ -10,6 +10,12 @@ Tensor = Any
 Gradients = tuple[Any, ...]
 
 
+def _wide(*tensors: Tensor | None) -> tuple[Any, ...]:
+    """Half floats as float32, in which the sums of a gradient cancel less; everything else as it is."""
+    halves = (gb.float16, gb.bfloat16)
+    return tuple(t.float() if t is not None and t.dtype in halves else t for t in tensors)
+
+
 def _through(grad: Tensor, normal: Tensor, inverse: Tensor, dims: list[int]) -> Tensor:
     """What reaches the input of (x - mean) * inverse over dims, from what reaches the normalized values."""
     aligned = (grad * normal).mean(dims, keepdim=True)
@@ -62,6 +68,7 @@ def batch_norm_back(
     needed: tuple[bool, ...],
 ) -> Gradients:
     """The gradients of input, weight and bias; all dims but dim 1 are normalized, or shifted by fixed statistics."""
+    grad, input, weight, running_mean, running_var = _wide(grad, input, weight, running_mean, running_var)
     dims = [dim for dim in range(input.ndim) if dim != 1]
     shape = (1, -1, *(1,) * (input.ndim - 2))
     scaled = grad if weight is None else grad * weight.reshape(shape)
@@ -87,6 +94,7 @@ def group_norm_back(
     needed: tuple[bool, ...],
 ) -> Gradients:
     """The gradients of input, weight and bias; the channels of a group and all places are normalized together."""
+    grad, input, weight = _wide(grad, input, weight)
     grouped = (N, group, (C // group) * HxW)
     normal, inverse = _normal(input.reshape(grouped), [2], eps)
     places, channels = grad.reshape((N, C, HxW)), normal.reshape((N, C, HxW))

@@ -8,7 +8,7 @@ from ...core.device import cpu
 from ...core.dtype import DType, float32, float64
 from ...kernels import folds
 from ...tensor.tensor import Tensor, empty_tensor
-from ..arrays import Array, filled, overwrite, values
+from ..arrays import Array, filled, store, values
 from ..reduce_call import reduce
 from .calls import apply, apply_for_many, write
 from .layer_normalization import statistics_dtype
@@ -91,8 +91,9 @@ def _statistics(input: Tensor) -> tuple[Array, Array]:
 
 
 def _update(running: Tensor | None, found: Array, momentum: float) -> None:
+    """Without a new version: what was normalized before can be differentiated still, as it used other statistics."""
     if running is not None:
-        overwrite(running, values(running).astype(np.float64) * (1.0 - momentum) + found * momentum)
+        store(running, values(running).astype(np.float64) * (1.0 - momentum) + found * momentum)
 
 
 def _normalize(
