@@ -13,6 +13,7 @@ from . import (
     allocator_figures,
     allocator_rules,
     allocator_waiting,
+    arrangements,
     autograd_gradients,
     autograd_graphs,
     autograd_passes,
@@ -32,9 +33,11 @@ from . import (
     kernels,
     layouts,
     lazies,
+    lookups,
     matrices,
     networks,
     numerics,
+    operands,
     operators,
     plans,
     products,
@@ -57,10 +60,11 @@ from .mutant import Mutant
 
 MODULES = (
     values, specials, dtypes, conversions, empties, errors, numerics, thresholds, aliasing, purity, storages, strides,
-    views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra, networks, steps,
-    autograd_gradients, autograd_passes, autograd_graphs, autograd_writes, allocator_rules, allocator_waiting,
+    views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra, networks, steps, arrangements,
+    operands, autograd_gradients, autograd_passes, autograd_graphs, autograd_writes, allocator_rules, allocator_waiting,
     allocator_figures, allocator_answers, interop,
     acceptances, corners, plans, unasked, further, layouts, counting, traces, sharing, slopes, bounds, ranks, lazies,
+    lookups,
     algebra,
 )  # fmt: skip
 

@@ -81,7 +81,8 @@ def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
 @kernel("zero_")
 def zero_(self: Tensor) -> Tensor:
     """Write 0 to every element."""
-    _write(self, 0)
+    geometry = self.geometry
+    _write(self, stored_number("zero_", 0, geometry.dtype, geometry.lazy) if geometry.lazy else 0)
     return self
 
 

@@ -46,10 +46,11 @@ def stored_number(operator: str, value: Number, dtype: DType, lazy: int = 0) -> 
     check_fits(operator, value, dtype)
     if dtype.kind == 2 and not lazy and value.__class__ in REAL:
         return value
-    if lazy & CONJUGATE and isinstance(value, complex):
-        value = value.conjugate()
+    if lazy & CONJUGATE:
+        value = complex(value).conjugate()
     if lazy & NEGATIVE:
-        value = -value
+        # Of a whole zero too: the stored one has a sign.
+        value = -(value if isinstance(value, complex) else float(value))
     if dtype.kind == 0:
         return bool(value)
     if dtype.kind == 1:

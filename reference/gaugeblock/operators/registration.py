@@ -175,6 +175,8 @@ def computed_in_out(
     given: Tensor = args[0]
     wanted, own = out.geometry.dtype, given.geometry.dtype
     chosen = kwargs.get("dtype")
+    if chosen is not None and row.result == "real":
+        chosen = chosen.to_real()
     if chosen is not None and chosen is not wanted:
         raise RuntimeError(f"{row.base}(): Expected out tensor to have dtype {chosen.name}, but got {wanted.name}")
     if row.out_cast == "any" and chosen is None and row.takes_dtype:

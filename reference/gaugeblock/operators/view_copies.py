@@ -36,6 +36,8 @@ VIEWS = {
     "view_copy.dtype": "view.dtype",
 }
 """Operator -> the view that it copies."""
+# Views that no lazy tensor has, for its memory would be read as something else.
+_OF_MEMORY = ("view_as_real", "view.dtype")
 
 
 def copying(view: str) -> Callable[..., Any]:
@@ -44,6 +46,8 @@ def copying(view: str) -> Callable[..., Any]:
     def run(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         if view == "view":
             return invoke("clone", invoke("reshape", self, *args), memory_format=contiguous_format)
+        if self.geometry.lazy and view in _OF_MEMORY:
+            self = invoke("clone", self)
         found = invoke(view, self, *args, **kwargs)
         if isinstance(found, (tuple, list)):
             return tuple(invoke("clone", part, memory_format=contiguous_format) for part in found)

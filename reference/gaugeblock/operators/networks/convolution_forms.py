@@ -17,7 +17,8 @@ def convolved(input: Tensor, weight: Tensor, bias: Tensor | None, *options: Any)
     """convolution, of complex numbers by way of their parts."""
     if not (input.geometry.dtype.is_complex and weight.geometry.dtype is input.geometry.dtype):
         return apply("convolution", input, weight, bias, *options)
-    parts = [[apply("select.int", apply("view_as_real", t), -1, k) for k in (0, 1)] for t in (input, weight)]
+    pairs = [apply("view_as_real", apply("resolve_conj", t)) for t in (input, weight)]
+    parts = [[apply("select.int", pair, -1, k) for k in (0, 1)] for pair in pairs]
     products = [[apply("convolution", left, right, None, *options) for right in parts[1]] for left in parts[0]]
     real = apply("sub.Tensor", products[0][0], products[1][1])
     imaginary = apply("add.Tensor", products[0][1], products[1][0])

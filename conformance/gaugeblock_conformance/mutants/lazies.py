@@ -1,0 +1,51 @@
+"""Operators that take the memory of a lazily conjugated or negated tensor for its elements, each a mutant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .mutant import Intercepted, Mutant
+from .operators import with_data
+
+_READ = """add sub mul div sin exp abs sum prod mean cumsum cumprod matmul mm bmm dot masked_fill where index_select gather
+    take cat stack clone sort max amax argmax var norm linalg_inv linalg_solve conv1d conv2d linear softmax relu
+    avg_pool2d constant_pad_nd tril trace kron cdist outer flip roll repeat lerp addmm embedding fft_fft"""
+_WRITTEN = "add mul copy fill zero masked_fill index_fill index_copy neg clamp sqrt tril fill_diagonal"
+
+
+def _as_stored(c: Intercepted, value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(_as_stored(c, item) for item in value)
+    if not c.is_tensor(value):
+        return value
+    if c.do("is_conj", value):
+        return c.do("conj", value)
+    return c.do("neg", value) if c.do("is_neg", value) else value
+
+
+def _reads(c: Intercepted) -> Any:
+    if c.inplace:
+        return c.right()
+    return c.do(c.operator, *[_as_stored(c, value) for value in c.args], **c.kwargs)
+
+
+def _writes(c: Intercepted) -> Any:
+    """The right answer, whose conjugate or negative goes into memory."""
+    result = c.right()
+    written = c.args[0]
+    if c.do("is_conj", written):
+        c.put(written, c.array(written).conj())
+    elif c.do("is_neg", written):
+        c.put(written, -c.array(written))
+    return result
+
+
+MUTANTS = tuple(
+    Mutant(f"{name.replace('_', '-')}-reads-lazy-tensors-as-stored", "strides and layout", "operators", (name,),
+           with_data(_reads))
+    for name in _READ.split()
+) + tuple(
+    Mutant(f"{name.replace('_', '-')}-writes-lazy-tensors-as-they-show", "strides and layout", "operators",
+           (f"{name}_",), with_data(_writes))
+    for name in _WRITTEN.split()
+)  # fmt: skip

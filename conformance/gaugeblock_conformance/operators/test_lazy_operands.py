@@ -1,0 +1,128 @@
+"""Tensors that are conjugated or negated lazily: read as their elements, and written through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from gaugeblock_spec import operators
+
+from ..aliasing import changes_metadata
+from ..backend import numpy_dtype
+from ..case import TensorCase, default_strides
+from ..oracles.agreement import expect_pointwise
+from ..oracles.moves import Undefined
+from ..oracles.pointwise import operators_with_oracle
+from ..oracles.promotion import WIDTH_TWIN
+from ..requirement import requirement
+from ..session import Handle, Session
+from ..values import COMPLEX
+from .calls import OperatorCall, schema_arguments
+from .coverage import swept
+from .drawing import draw, drawable
+from .judging import expected, judge
+from .outs import out_count, result_of
+from .sweep import sweep
+from .test_forms import rows_with
+
+_LAZY = ("complex64", "float32", "complex128", "float64")
+# Of no lazy tensor, and of no two that are written, as the noise is.
+_REFUSED = ("view_as_real", "rrelu_with_noise")
+Build = Callable[[TensorCase], Handle]
+
+
+def _lazily(s: Session) -> Build:
+    """Builds a complex tensor as the conjugate of one that holds the conjugates, a real one as the imaginary part of
+    such a conjugate, which negates; any other as it is."""
+
+    def build(case: TensorCase) -> Handle:
+        if case.dtype in COMPLEX:
+            return s.call("conj", s.build(_holding(case, case.dtype, case.contents.conj())))
+        if case.dtype not in _LAZY:
+            return s.build(case)
+        dtype = WIDTH_TWIN[case.dtype]
+        pairs = np.zeros(case.storage, numpy_dtype(dtype))
+        pairs.imag = -case.contents
+        return s.call("imag", s.call("conj", s.build(_holding(case, dtype, pairs))))
+
+    return build
+
+
+def _holding(case: TensorCase, dtype: str, contents: Any) -> TensorCase:
+    return replace(case, dtype=dtype, literal=tuple(contents.tolist()))
+
+
+@cache
+def _rows() -> tuple[str, ...]:
+    """Rows that can be judged and take a dtype of which there are lazy tensors, draws from a generator left out."""
+    names = [*swept(), *(name for name in operators_with_oracle() if drawable(name))]
+    rows = [operators.load()[name] for name in names]
+    kept = [row for row in rows if row.family != "random" and row.base_name not in _REFUSED]
+    kept = [row for row in kept if not changes_metadata(row.name)]
+    return tuple(row.name for row in kept if not set(_LAZY).isdisjoint(row.dtypes))
+
+
+def _made(writable: bool) -> Callable[[str, bytes], OperatorCall | None]:
+    def make(operator: str, code: bytes) -> OperatorCall | None:
+        dtypes = [name for name in _LAZY if name in operators.load()[operator].dtypes]
+        call = draw(operator, code, dtypes[code[0] % len(dtypes)], writable)
+        if not any(case.dtype in _LAZY for case in call.tensors):
+            return None
+        if operator in operators_with_oracle():
+            return call
+        try:
+            expected(call)
+        except Undefined:
+            return None
+        return call
+
+    return make
+
+
+def _judge(s: Session, call: OperatorCall, y: Any) -> None:
+    if call.operator not in operators_with_oracle():
+        return judge(s, call, y)
+    tensors = [a.name for a in schema_arguments(call.operator) if a.base_type == "Tensor"]
+    arrays = [call.arguments[name].array if name in call.arguments else None for name in tensors]
+    numbers = {name: value for name, value in call.arguments.items() if name not in tensors}
+    expect_pointwise(s, y, call.operator, arrays, call.dtype, **numbers)
+
+
+@requirement("operators/lazy-operands-are-read-as-their-elements", slow=True)
+def test_lazy_operands(s: Session) -> None:
+    def body(s: Session, call: OperatorCall) -> None:
+        if result_of(s, call) is not None:
+            positional, keywords = call.bind(_lazily(s))
+            _judge(s, call, s.call(call.operator, *positional, **keywords))
+
+    sweep(s, _rows(), _made(False), body, weight=0.03)
+
+
+@requirement("operators/lazy-operands-are-read-as-their-elements", needs=("inplace",), slow=True)
+def test_writes_through_lazy_tensors(s: Session) -> None:
+    def body(s: Session, call: OperatorCall) -> None:
+        y = result_of(s, call)
+        positional, keywords = call.bind(_lazily(s))
+        x = positional[0]
+        if y is not None and all(s.observe(what, x) == s.observe(what, y) for what in ("shape", "dtype")):
+            _judge(s, call, s.call(str(call.row.inplace_name), *positional, **keywords))
+
+    sweep(s, [name for name in rows_with("inplace") if name in _rows()], _made(True), body, weight=0.03)
+
+
+@requirement("operators/out-is-written-through-a-lazy-tensor", slow=True)
+def test_lazy_outs(s: Session) -> None:
+    def body(s: Session, call: OperatorCall) -> None:
+        y = result_of(s, call)
+        if y is None:
+            return
+        sizes, dtype = tuple(s.observe("shape", y)), str(s.observe("dtype", y))
+        positional, keywords = call.bind(s.build)
+        out = _lazily(s)(TensorCase(dtype, sizes, default_strides(sizes), kind="small"))
+        _judge(s, call, s.call(str(call.row.out_name), *positional, out=out, **keywords))
+
+    single = [name for name in rows_with("out") if name in _rows() and out_count(name) == 1]
+    sweep(s, single, _made(False), body, weight=0.03)
