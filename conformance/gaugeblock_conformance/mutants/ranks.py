@@ -73,55 +73,50 @@ _RANKS = {
         native_batch_norm:input:2 native_batch_norm:input:4 native_batch_norm:input:5 instance_norm:input:4
         instance_norm:input:5 rms_norm:weight:2 rms_norm:weight:3 _fused_rms_norm:weight:2 _fused_rms_norm:weight:3""",
     "resampling": """grid_sampler:input:5""",
-    "losses": """l1_loss:self:0 l1_loss:self:4 mse_loss:self:3 mse_loss:self:0 smooth_l1_loss:self:0
-        smooth_l1_loss:target:4 huber_loss:self:0 huber_loss:self:4 binary_cross_entropy:self:0
-        binary_cross_entropy:self:4 binary_cross_entropy:weight:2 binary_cross_entropy_with_logits:self:0
+    "losses": """l1_loss:self:0 l1_loss:self:4 mse_loss:self:0 smooth_l1_loss:self:0 smooth_l1_loss:target:4
+        huber_loss:self:0 huber_loss:self:4 binary_cross_entropy:self:0 binary_cross_entropy:self:4
+        binary_cross_entropy:weight:2 binary_cross_entropy_with_logits:self:0
         binary_cross_entropy_with_logits:weight:3 soft_margin_loss:self:0 soft_margin_loss:self:4 kl_div:self:0
         kl_div:self:4 poisson_nll_loss:input:0 poisson_nll_loss:input:4 nll_loss:self:1 nll_loss_forward:self:1
-        nll_loss_nd:self:1 nll_loss_nd:self:2 nll_loss_nd:self:4 nll_loss_nd:self:5 cross_entropy_loss:self:1
-        cross_entropy_loss:self:3 cross_entropy_loss:self:4 cross_entropy_loss:target:0 hinge_embedding_loss:self:0
-        hinge_embedding_loss:self:4 margin_ranking_loss:input1:0 margin_ranking_loss:input1:4
-        cosine_embedding_loss:input1:1 triplet_margin_loss:anchor:1 triplet_margin_loss:anchor:3
-        multi_margin_loss:self:1 multilabel_margin_loss:self:1 multilabel_margin_loss_forward:self:1
-        _ctc_loss:targets:1 ctc_loss.IntList:targets:1 ctc_loss.IntList:log_probs:2
-        ctc_loss.Tensor:targets:1 ctc_loss.Tensor:input_lengths:0""",
-    "lookups": """embedding:indices:0 embedding:indices:2 embedding:indices:3 embedding_renorm_:indices:0
-        embedding_renorm_:indices:2 one_hot:self:4 cosine_similarity:x1:1 cosine_similarity:x1:4
-        pairwise_distance:x1:1 pairwise_distance:x2:4 cdist:x1:3 scaled_dot_product_attention:query:2
-        scaled_dot_product_attention:query:3 scaled_dot_product_attention:query:5
-        scaled_dot_product_attention:attn_mask:3 scaled_dot_product_attention:attn_mask:4 dropout:input:4
-        dropout:input:5 alpha_dropout:input:4 feature_dropout:input:2 feature_dropout:input:4
-        feature_alpha_dropout:input:2 feature_alpha_dropout:input:5 native_dropout:input:4 rrelu:self:4
-        rrelu:self:5""",
-    "reductions": """sum:self:4 sum:self:5 mean:self:5 max:self:4 min:self:5 aminmax:self:4 argmax:self:4 argmax:self:0
-        argmin:self:5 any:self:4 all:self:5 any.dim:self:4 all.dim:self:5 any.dims:self:4 all.dims:self:5
-        max.dim:self:4 max.dim:self:0 min.dim:self:5 median:self:4 nanmedian:self:5 count_nonzero:self:4
-        cumsum:self:4 cumsum:self:5 cumsum:self:0 cummax:self:4 cummax:self:0 cummin:self:5 sum.dim_IntList:self:4
-        sum.dim_IntList:self:5 nansum:self:4 nansum:self:0 mean.dim:self:4 mean.dim:self:0 nanmean:self:5
-        prod:self:0 prod:self:2 prod:self:3 prod:self:5 prod.dim_int:self:0 prod.dim_int:self:4 logcumsumexp:self:0
-        logcumsumexp:self:4 cumprod:self:0 cumprod:self:1 cumprod:self:3 cumprod:self:5 softmax.int:self:0
-        softmax.int:self:4 log_softmax.int:self:0 log_softmax.int:self:5 median.dim:self:4 nanmedian.dim:self:5
-        amax:self:0 amax:self:4 amin:self:0 amin:self:5 norm.Scalar:self:0 norm.Scalar:self:4
-        norm.ScalarOpt_dim:self:0 norm.ScalarOpt_dim:self:5 norm.ScalarOpt_dim_dtype:self:4
-        linalg_vector_norm:self:0 linalg_vector_norm:self:5 logsumexp:self:0 logsumexp:self:5
-        count_nonzero.dim_IntList:self:4 var:self:0 var:self:4 var.dim:self:5 var.correction:self:0
-        var.correction:self:5 std:self:4 std.dim:self:0 std.correction:self:5 var_mean:self:4 var_mean.dim:self:5
-        var_mean.correction:self:0 std_mean:self:5 std_mean.dim:self:4 std_mean.correction:self:5""",
-    "index": """gather:self:0 gather:self:4 gather:self:5 gather:index:0 index_select:self:0 index_select:self:4
-        index_select:index:0 take:self:4 take:index:0 take:index:2 take:index:3 take_along_dim:self:4
-        take_along_dim:indices:4 masked_select:self:4 masked_select:mask:4 masked_scatter:mask:4
-        masked_scatter:self:0 masked_fill.Scalar:mask:4 masked_fill.Tensor:mask:4 nonzero:self:4 argwhere:self:5
-        scatter.src:self:0 scatter.src:self:4 scatter.src:index:0 scatter.value:self:0 scatter.value:self:5
-        scatter.reduce:self:5 scatter.reduce:index:0 scatter.value_reduce:self:4 scatter.value_reduce:index:0
-        scatter_add:self:0 scatter_add:self:5 scatter_reduce.two:self:0 scatter_reduce.two:self:4 index_add:self:0
-        index_add:self:4 index_add:index:0 index_reduce:self:4 index_reduce:index:0 index_fill.int_Scalar:self:0
-        index_fill.int_Scalar:self:4 index_fill.int_Scalar:index:0 index_fill.int_Tensor:self:5
-        index_fill.int_Tensor:index:0 index_copy:self:0 index_copy:self:4 index_copy:index:0 put:self:4 put:index:0
-        put:index:2 select_scatter:self:1 select_scatter:self:4 slice_scatter:self:1 slice_scatter:self:4
+        nll_loss_nd:self:2 nll_loss_nd:self:4 nll_loss_nd:self:5 cross_entropy_loss:self:1 cross_entropy_loss:self:3
+        cross_entropy_loss:self:4 cross_entropy_loss:target:0 hinge_embedding_loss:self:0
+        margin_ranking_loss:input1:0 margin_ranking_loss:input1:4 cosine_embedding_loss:input1:1
+        triplet_margin_loss:anchor:1 triplet_margin_loss:anchor:3 multi_margin_loss:self:1
+        multilabel_margin_loss:self:1 multilabel_margin_loss_forward:self:1 _ctc_loss:targets:1
+        ctc_loss.IntList:targets:1 ctc_loss.IntList:log_probs:2 ctc_loss.Tensor:targets:1
+        ctc_loss.Tensor:input_lengths:0""",
+    "lookups": """embedding:indices:0 embedding:indices:2 embedding_renorm_:indices:0 embedding_renorm_:indices:2
+        cosine_similarity:x1:1 cosine_similarity:x1:4 pairwise_distance:x1:1 pairwise_distance:x2:4 cdist:x1:3
+        scaled_dot_product_attention:query:2 scaled_dot_product_attention:query:3
+        scaled_dot_product_attention:query:4 scaled_dot_product_attention:attn_mask:3
+        scaled_dot_product_attention:attn_mask:4 dropout:input:4 alpha_dropout:input:5 feature_dropout:input:2
+        feature_dropout:input:5 feature_alpha_dropout:input:2 feature_alpha_dropout:input:4 native_dropout:input:4
+        rrelu:self:4""",
+    "reductions": """sum:self:4 sum:self:5 mean:self:4 max:self:4 min:self:5 aminmax:self:5 argmax:self:5 argmax:self:0
+        argmin:self:5 any:self:4 all:self:5 any.dim:self:5 all.dim:self:4 any.dims:self:5 all.dims:self:5
+        max.dim:self:4 max.dim:self:0 min.dim:self:4 median:self:4 nanmedian:self:5 count_nonzero:self:4
+        cumsum:self:5 cumsum:self:0 cummax:self:4 cummax:self:0 cummin:self:4 sum.dim_IntList:self:5 nansum:self:4
+        nansum:self:0 mean.dim:self:4 mean.dim:self:0 nanmean:self:4 prod:self:0 prod:self:2 prod:self:3 prod:self:4
+        prod.dim_int:self:0 prod.dim_int:self:4 logcumsumexp:self:0 logcumsumexp:self:5 cumprod:self:0
+        cumprod:self:3 cumprod:self:4 softmax.int:self:0 softmax.int:self:4 log_softmax.int:self:0
+        log_softmax.int:self:5 median.dim:self:4 nanmedian.dim:self:5 amax:self:0 amax:self:4 amin:self:0
+        amin:self:4 norm.Scalar:self:4 norm.ScalarOpt_dim:self:4 norm.ScalarOpt_dim_dtype:self:5
+        linalg_vector_norm:self:5 logsumexp:self:0 logsumexp:self:5 count_nonzero.dim_IntList:self:4 var:self:0
+        var:self:5 var.dim:self:5 var.correction:self:0 var.correction:self:5 std:self:4 std.dim:self:0
+        std.correction:self:5 var_mean:self:5 var_mean.dim:self:5 var_mean.correction:self:0 std_mean:self:5
+        std_mean.dim:self:5 std_mean.correction:self:4""",
+    "index": """gather:self:0 gather:self:5 index_select:self:4 index_select:index:0 take:self:4 take:index:0
+        take:index:2 take_along_dim:self:4 take_along_dim:indices:4 masked_scatter:self:0 masked_fill.Scalar:mask:4
+        masked_fill.Tensor:mask:4 nonzero:self:5 argwhere:self:4 scatter.src:self:0 scatter.src:self:4
+        scatter.src:index:0 scatter.value:self:0 scatter.value:self:4 scatter.reduce:self:5 scatter.reduce:index:0
+        scatter.value_reduce:self:5 scatter.value_reduce:index:0 scatter_add:self:0 scatter_add:self:5
+        scatter_reduce.two:self:0 scatter_reduce.two:self:5 index_add:self:5 index_add:index:0 index_reduce:self:4
+        index_reduce:index:0 index_fill.int_Scalar:self:5 index_fill.int_Scalar:index:0 index_fill.int_Tensor:self:4
+        index_fill.int_Tensor:index:0 index_copy:self:4 index_copy:index:0 put:self:5 put:index:0 put:index:2
+        select_scatter:self:1 select_scatter:self:4 slice_scatter:self:1 slice_scatter:self:4
         diagonal_scatter:self:2 diagonal_scatter:self:4 nonzero_static:self:4""",
-    "copies": """copy_:self:0 copy_:self:3 copy_:self:5 type_as:self:2 isin.Tensor_Tensor:test_elements:0
-        isin.Tensor_Tensor:test_elements:2 isin.Tensor_Tensor:elements:4 isin.Scalar_Tensor:test_elements:2
-        fill_diagonal_:self:3 fill_diagonal_:self:4""",
+    "copies": """copy_:self:0 copy_:self:3 copy_:self:5 isin.Tensor_Tensor:test_elements:2 isin.Tensor_Tensor:elements:4
+        fill_diagonal_:self:3""",
 }
 
 
