@@ -11,7 +11,7 @@ from gaugeblock import Tensor
 def scatter_back(grad: Tensor, dim: int, index: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Zeros of `shape` with the elements of `grad` added at the places `index` along `dim`."""
     if not shape:
-        return grad.reshape(())
+        return grad.sum()
     zeros = grad.new_zeros(shape)
     return zeros.scatter_add(dim, index, grad) if index.numel() else zeros
 

@@ -78,7 +78,7 @@ def fill_diagonal_back(grad: Tensor, wrap: bool) -> Tensor:
 def unfold_back(grad: Tensor, shape: Sizes, dimension: int, size: int, step: int) -> Tensor:
     """The sum over windows: element j of window i along `dimension` is added at place ``i * step + j``."""
     if not shape:
-        return grad.reshape(())
+        return grad.sum()
     place = dimension % len(shape)
     windows = grad.shape[place]
     places = (gb.arange(windows).unsqueeze(1) * step + gb.arange(size)).reshape((-1,))
