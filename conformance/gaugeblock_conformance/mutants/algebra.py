@@ -51,6 +51,10 @@ def _squared(order: Any) -> Any:
     return order if order in (None, 0, 1, 2, -1, -2) or isinstance(order, str) or abs(order) == inf else 2
 
 
+def _of_two(order: Any) -> Any:
+    return order if isinstance(order, str) else 2
+
+
 def _finite(order: Any) -> Any:
     return 2 if isinstance(order, float) and abs(order) == inf else order
 
@@ -61,11 +65,11 @@ def _never_negative(sizes: Any) -> Any:
 
 
 def _row(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, "operators", "operators", operators, patch)
+    return Mutant(name, "operators", "operators", operators, with_data(patch))
 
 
 MUTANTS = (
-    _row("empty-products-keep-the-sizes-of-what-is-added", _ADDED, with_data(_as_added)),
+    _row("empty-products-keep-the-sizes-of-what-is-added", _ADDED, _as_added),
     _row("vector-products-forget-their-dim", ("linalg_vecdot",), default("dim")),
     _row("cross-products-forget-their-dim", ("linalg_cross",), default("dim")),
     _row("cross-product-forgets-its-dim", ("cross",), default("dim")),
@@ -79,8 +83,8 @@ MUTANTS = (
     _row("ranks-are-never-hermitian", _RANKS, default("hermitian")),
     _row("small-letters-name-no-triangle", ("linalg_eigh", "linalg_eigvalsh"), _lower),
     _row("norms-of-other-orders-are-those-of-two", ("linalg_norm",), changed("ord", _squared)),
-    _row("matrix-norms-forget-their-dims", ("linalg_matrix_norm", "nuclear_norm.dim"), default("dim")),
-    _row("conditions-are-those-of-two", ("linalg_cond",), default("p")),
+    _row("matrix-norms-forget-their-dims", ("linalg_matrix_norm",), default("dim")),
+    _row("conditions-are-those-of-two", ("linalg_cond",), changed("p", _of_two)),
     _row("distances-are-finite", ("dist",), changed("p", _finite)),
     _row("slices-have-finite-norms", ("renorm",), changed("p", _finite)),
     _row("covariance-forgets-its-weights", ("cov",), default("aweights")),
