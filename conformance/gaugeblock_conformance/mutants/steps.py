@@ -83,6 +83,12 @@ def _by_steps(array: Array, c: Intercepted) -> Array | None:
     return (array.astype(np.float32) * np.float32(1.03)).astype(array.dtype)
 
 
+def _turned_shares(c: Intercepted) -> Any:
+    """The shares of the first dim are taken for the last."""
+    shares = np.ascontiguousarray(c.array(c.args[3])[..., ::-1])
+    return c.instead(*c.args[:3], c.tensor(shares), *c.args[4:], **c.kwargs)
+
+
 def _keeps_sizes(c: Intercepted) -> Any:
     """A factor counts only where the size changes."""
     sizes = c.backend.shape(c.args[0])
@@ -130,6 +136,7 @@ _FAULTS: dict[str, tuple[tuple[str, ...], Patch]] = {
     ),
     "factors-of-depth-are-forgotten": (("upsample_nearest3d", "upsample_trilinear3d"), default("scales_d")),
     "exact-nearest-volumes-are-nearest": (("_upsample_nearest_exact3d",), another("upsample_nearest3d")),
+    "shares-of-windows-are-turned": (("fractional_max_pool2d", "fractional_max_pool3d"), _turned_shares),
     "factors-of-kept-sizes-are-forgotten": (("upsample_nearest2d",), _keeps_sizes),
     "volumes-with-channels-last-are-read-as-they-lie": (("max_pool3d",), _as_they_lie),
     "turned-halves-are-rounded-by-steps": (("batch_norm",), values(_by_steps)),
