@@ -66,7 +66,9 @@ _RANKS = {
     "pooling": """max_pool1d:self:3 max_pool1d_with_indices:self:3 max_pool2d:self:3 max_pool2d_with_indices:self:3
         max_pool3d:self:4 max_pool3d_with_indices:self:4 avg_pool1d:self:3 avg_pool2d:self:3 avg_pool3d:self:4
         adaptive_avg_pool1d:self:3 adaptive_max_pool1d:self:3 adaptive_avg_pool2d:self:4 adaptive_max_pool2d:self:4
-        adaptive_avg_pool3d:self:5 adaptive_max_pool3d:self:5 max_unpool2d:self:4 max_unpool3d:self:5""",
+        adaptive_avg_pool3d:self:5 adaptive_max_pool3d:self:5 max_unpool2d:self:4 max_unpool3d:self:5
+        fractional_max_pool2d:self:3 fractional_max_pool2d:self:4 fractional_max_pool3d:self:4
+        fractional_max_pool3d:self:5""",
     "normalizations": """layer_norm:input:1 layer_norm:weight:1 layer_norm:weight:3 native_layer_norm:input:1
         native_layer_norm:weight:3 group_norm:input:2 group_norm:input:4 group_norm:input:5
         native_group_norm:input:2 native_group_norm:input:4 batch_norm:input:2 batch_norm:input:4 batch_norm:input:5
