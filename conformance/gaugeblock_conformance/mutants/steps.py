@@ -89,6 +89,14 @@ def _turned_shares(c: Intercepted) -> Any:
     return c.instead(*c.args[:3], c.tensor(shares), *c.args[4:], **c.kwargs)
 
 
+def _another_eps(c: Intercepted) -> Any:
+    """Left out, ``eps`` is that of other normalizations."""
+    if _argument(c, 3, "eps") is not None:
+        return c.right()
+    weight = _argument(c, 2, "weight")
+    return c.instead(*c.args[:2], weight, 1e-5)
+
+
 def _keeps_sizes(c: Intercepted) -> Any:
     """A factor counts only where the size changes."""
     sizes = c.backend.shape(c.args[0])
@@ -137,6 +145,7 @@ _FAULTS: dict[str, tuple[tuple[str, ...], Patch]] = {
     "factors-of-depth-are-forgotten": (("upsample_nearest3d", "upsample_trilinear3d"), default("scales_d")),
     "exact-nearest-volumes-are-nearest": (("_upsample_nearest_exact3d",), another("upsample_nearest3d")),
     "shares-of-windows-are-turned": (("fractional_max_pool2d", "fractional_max_pool3d"), _turned_shares),
+    "root-mean-squares-have-the-default-of-deviations": (("rms_norm", "_fused_rms_norm"), _another_eps),
     "factors-of-kept-sizes-are-forgotten": (("upsample_nearest2d",), _keeps_sizes),
     "volumes-with-channels-last-are-read-as-they-lie": (("max_pool3d",), _as_they_lie),
     "turned-halves-are-rounded-by-steps": (("batch_norm",), values(_by_steps)),

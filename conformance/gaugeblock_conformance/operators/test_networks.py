@@ -175,6 +175,23 @@ def test_batch_norm_of_turned_halves(s: Session) -> None:
             s.expect_close(y, want, 2 * spacing(np.maximum(np.abs(want), 6.25), dtype))
 
 
+@requirement("operators/every-operator-gives-what-its-row-says")
+@forall(
+    name=hs.sampled_from(["rms_norm", "_fused_rms_norm"]),
+    dtype=st.dtypes("float32", "float64"),
+    power=hs.integers(-2, 2),
+    weight=0.1,
+)
+def test_default_of_root_mean_squares(s: Session, name: str, dtype: str, power: int) -> None:
+    """Left out, ``eps`` is the distance of 1 to the next number of the dtype."""
+    eps = float(np.finfo(dtype).eps)
+    size = 2.0 ** (power + round(np.log2(eps) / 2))
+    want = np.array([1, -1]) / np.sqrt(1 + eps / size**2)
+    x = s.tensor(np.array([size, -size]), dtype)
+    found = s.call(name, x, (2,)) if name == "rms_norm" else s.parts(s.call(name, x, (2,), None, None), 2)[0]
+    s.expect_close(found, want, 8 * spacing(np.abs(want), dtype))
+
+
 @requirement("operators/volumes-are-pooled-in-any-strides")
 def test_volumes_in_any_strides(s: Session) -> None:
     given = (np.arange(96) * 37 % 97).reshape(2, 4, 3, 4).astype(np.float64)
