@@ -30,6 +30,11 @@ def _as_added(c: Intercepted) -> Any:
     return c.tensor(np.asarray(c.array(c.args[0]) * beta).astype(c.array(c.args[0]).dtype))
 
 
+def _out_left(c: Intercepted) -> Any:
+    """Over a single dim nothing is written."""
+    return c.kwargs["out"] if len(c.kwargs.get("dim") or ()) == 1 else c.right()
+
+
 def _first_for_all(place: int) -> Patch:
     """Of a stack of matrices the first answers for the others."""
 
@@ -70,6 +75,7 @@ def _row(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
 
 MUTANTS = (
     _row("empty-products-keep-the-sizes-of-what-is-added", _ADDED, _as_added),
+    _row("transforms-of-one-dim-leave-their-out", ("fft_ihfftn.out", "fft_ihfft2.out"), _out_left),
     _row("vector-products-forget-their-dim", ("linalg_vecdot",), default("dim")),
     _row("cross-products-forget-their-dim", ("linalg_cross",), default("dim")),
     _row("cross-product-forgets-its-dim", ("cross",), default("dim")),

@@ -219,6 +219,17 @@ def test_out_with_gaps(s: Session) -> None:
     sweep(s, [name for name in rows_with("out") if name not in _STRAY], draw, _into_gaps, weight=0.04)
 
 
+@requirement("operators/transforms-of-one-dim-write-their-out")
+def test_out_of_transforms_of_one_dim(s: Session) -> None:
+    x = s.tensor([[0.0, 1.0, 2.0, 3.0], [0.0, 3.0, 6.0, 9.0]])
+    want = np.array([[0, 2, 4, 6], [0, -1, -2, -3]], np.complex64)
+    for operator in ("fft_ihfftn", "fft_ihfft2"):
+        out = s.tensor(np.zeros(0, np.complex64))
+        s.expect_same(s.call(f"{operator}.out", x, dim=[0], out=out), out)
+        s.expect_values(out, want, signed_zero=False)
+        s.expect_values(s.call(operator, x, dim=[0]), want, signed_zero=False)
+
+
 @requirement("operators/kron-counts-its-out")
 def test_version_of_a_kronecker_product(s: Session) -> None:
     out = s.tensor([[0.0, 0.0]])

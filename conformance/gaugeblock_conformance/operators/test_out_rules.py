@@ -94,6 +94,9 @@ def _allowed(call: OperatorCall, result: str, target: str) -> bool | None:
     if row.name == "diff" and call.arguments.get("n") == 0:
         # Nothing is computed: PyTorch copies, and only to the same dtype.
         return None
+    if row.name == "inner" and not all(case.sizes for case in call.tensors):
+        # PyTorch multiplies by an operand without dims, and casts.
+        return None
     if row.out_cast == "any":
         return True if target in row.dtypes and target != "bool" else None
     if row.out_cast == "floating":
