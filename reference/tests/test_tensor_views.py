@@ -164,6 +164,14 @@ def test_complex_parts_write_through() -> None:
     assert gb.view_as_complex(pairs).untyped_storage() == z.untyped_storage()
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int64"])
+def test_whole_numbers_are_written_through_a_lazy_negative(dtype: str) -> None:
+    z = gb.zeros(2, dtype=gb.complex64)
+    z.conj().imag.copy_(gb.tensor([0, 1], dtype=getattr(gb, dtype)))
+    assert [str(v) for v in z.imag.tolist()] == ["-0.0", "-1.0"]
+    assert z.conj().imag.tolist() == [0.0, 1.0]
+
+
 def test_conj_is_lazy() -> None:
     z = gb.tensor([1 + 2j, 3 - 4j])
     c = z.conj()

@@ -48,6 +48,8 @@ _HALVES = ("float16", "bfloat16")
 _VOLUMES = frozenset({"max_pool3d", "max_pool3d_with_indices"})
 # Computed in double, numbers too, whatever the operands are.
 _DOUBLE = frozenset({"float_power"})
+# Numbers that terms are multiplied by: those of the absolute terms have no sign either.
+_FACTORS = frozenset({"alpha", "beta"})
 # Results of which a zero may have either sign.
 _FREE_ZERO = frozenset({"reduction", "scan", "sort", "linalg", "pointwise", "network"})
 
@@ -86,7 +88,7 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
         oracle = UNITS.get(call.operator) or TERMS.get(call.operator, oracle)
     values = [_operand(call, name, value, wide) for name, value in call.values().items()]
     if absolute and call.operator not in UNITS:
-        values = [_absolute(value) for value in values]
+        values = [abs(v) if name in _FACTORS else _absolute(v) for name, v in zip(call.values(), values, strict=True)]
     lift = _is_lifted(call)
     if lift:
         values = [v.reshape(1) if isinstance(v, np.ndarray) and not v.ndim else v for v in values]

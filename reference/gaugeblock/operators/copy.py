@@ -96,7 +96,8 @@ def copying(destination: Geometry, source: Geometry) -> Launch | None:
         return None
     if source.device is not cpu:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    compute = source.dtype
+    # Whole numbers are negated as what they become: those without a sign, and zeros, have no negative.
+    compute = destination.dtype if destination.lazy and source.dtype.kind < destination.dtype.kind else source.dtype
     return element_launch(FORMULA_OF_LAZY[destination.lazy ^ source.lazy], destination, [source], compute)
 
 
