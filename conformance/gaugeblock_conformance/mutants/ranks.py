@@ -48,10 +48,8 @@ _RANKS = {
     "shape": """stack:tensors:4 hstack:tensors:0 vstack:tensors:0 dstack:tensors:0 column_stack:tensors:0 roll:self:0
         flip:self:4 repeat:self:0 repeat:self:1 repeat:self:3 repeat_interleave.self_int:self:0
         repeat_interleave.self_Tensor:self:2 repeat_interleave.self_Tensor:repeats:0 diag:self:1 diff:self:1
-        diff:self:3 diag_embed:self:1 diag_embed:self:3 diagflat:self:0 diagflat:self:1 diagflat:self:3
-        tile:self:5""",
-    "pointwise": """add.Tensor:self:6 mul.Tensor:other:7 neg:self:5 exp:self:7 where.self:condition:5 max.other:other:0
-        min.other:self:5 clone:self:7""",
+        diff:self:3 diag_embed:self:1 diag_embed:self:3 diagflat:self:0 diagflat:self:1 diagflat:self:3""",
+    "pointwise": """add.Tensor:self:6 mul.Tensor:other:7 neg:self:5 max.other:other:0""",
     "sort": """topk:self:0 kthvalue:self:0 msort:self:0 unique_dim:self:1 unique_dim:self:3
         searchsorted.Tensor:sorted_sequence:2 searchsorted.Tensor:self:0 searchsorted.Tensor:self:3""",
     "networks": """prelu:self:0 prelu:self:1 prelu:self:5 prelu:weight:0 conv1d.padding:input:2 conv2d.padding:input:3
