@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import dtype_name
+from ..backend import Array, dtype_name
 from .arguments import changed, default
 from .mutant import Intercepted, Mutant, Patch
 from .operators import with_data
@@ -17,6 +17,7 @@ from .patches import values
 _NORMS = ("norm", "linalg_vector_norm")
 _SCATTERS = ("scatter.src", "scatter.reduce", "scatter_add", "scatter_reduce.two")
 _SPREADS = ("var.correction", "std.correction", "var_mean.correction", "std_mean.correction")
+_MANY = 1024
 _CTC = ("_ctc_loss", "ctc_loss")
 
 
@@ -42,6 +43,31 @@ def _all_from_the_first(c: Intercepted) -> Any:
     count = len(c.array(lengths) if c.is_tensor(lengths) else lengths)
     rows = np.repeat(c.array(labels)[None], count, 0)
     return c.instead(c.args[0], c.tensor(rows), *c.args[2:], **c.kwargs)
+
+
+def _packed_labels(c: Intercepted) -> Any:
+    """Labels that stand in a row are read as if nothing lay between them."""
+    sizes, strides, offset = c.geometry(c.args[1])
+    if len(sizes) != 1 or strides == (1,):
+        return c.right()
+    return c.instead(c.args[0], c.restride(c.args[1], sizes, (1,), offset), *c.args[2:], **c.kwargs)
+
+
+def _refused_if_turned(c: Intercepted) -> Any:
+    """Columns before rows are refused."""
+    test = c.args[1]
+    strides = c.geometry(test)[1] if c.is_tensor(test) else ()
+    if strides != tuple(sorted(strides, reverse=True)):
+        c.refuse(RuntimeError, "test elements must be viewable as one row")
+    return c.right()
+
+
+def _rounded_at_each_step(array: Array, c: Intercepted) -> Array | None:
+    """Sums of many half floats are rounded to half at each step."""
+    x = c.array(c.args[0])
+    if array.size != 1 or x.size < _MANY or dtype_name(x.dtype) not in ("float16", "bfloat16"):
+        return None
+    return x.reshape(-1).cumsum(dtype=x.dtype)[-1:].reshape(array.shape)
 
 
 def _packed_source(c: Intercepted) -> Any:
@@ -154,6 +180,9 @@ _FAULTS: dict[str, tuple[tuple[str, ...], Patch]] = {
     "triplets-have-finite-orders": (("triplet_margin_loss",), changed("p", _finite)),
     "angles-have-no-margin-below-zero": (("cosine_embedding_loss",), changed("margin", lambda m: max(m, 0.0))),
     "labels-in-a-row-are-all-the-first": (_CTC, with_data(_all_from_the_first)),
+    "labels-in-a-row-are-packed": (_CTC, _packed_labels),
+    "turned-test-elements-are-refused": (("isin",), _refused_if_turned),
+    "half-nansum-rounds-each-step": (("nansum",), values(_rounded_at_each_step)),
     "blank-is-never-the-first": (_CTC, changed("blank", lambda blank: blank or 4)),
     "largest-norm-is-of-order-eight": (("norm",), changed("p", _finite)),
     "largest-vector-norm-is-of-order-eight": (("linalg_vector_norm",), changed("ord", _finite)),

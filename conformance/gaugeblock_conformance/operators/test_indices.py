@@ -87,6 +87,24 @@ def test_indices_with_gaps(s: Session) -> None:
     s.expect_values(s.call("take_along_dim", x, indices), [40.0, 20.0, 10.0, 30.0])
 
 
+@requirement("operators/isin-takes-any-test-elements")
+def test_test_elements_of_any_strides(s: Session) -> None:
+    x = s.tensor([1.0, 5.0, 4.0, 0.0])
+    test = s.call("t", s.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    s.expect_values(s.call("isin.Tensor_Tensor", x, test), [True, False, True, False], dtype="bool")
+    s.expect_values(s.call("isin.Scalar_Tensor", 3.0, test), np.array(True), dtype="bool")
+
+
+@requirement("operators/half-nansum-is-rounded-once")
+def test_sums_of_halves_over_many_dims(s: Session) -> None:
+    for dtype, want in (("float16", 2744.0), ("bfloat16", 2752.0)):
+        x = s.tensor(np.ones((8, 8, 8, 8)), dtype)
+        for dim in (1, 2, 3):
+            x = s.call("slice.Tensor", x, dim, 0, 7)
+        s.expect_values(s.call("nansum", x), np.array(want), dtype=dtype)
+        s.expect_values(s.call("nansum", x, [3, 1, 0, 2], True), np.full((1, 1, 1, 1), want), dtype=dtype)
+
+
 @requirement("operators/lu-solve-takes-pivots-of-any-strides")
 def test_pivots_with_the_stride_of_a_single_row(s: Session) -> None:
     factors = s.tensor(np.tile(np.eye(3), (2, 1, 1, 1)))

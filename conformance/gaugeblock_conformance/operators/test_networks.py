@@ -192,6 +192,18 @@ def test_default_of_root_mean_squares(s: Session, name: str, dtype: str, power: 
     s.expect_close(found, want, 8 * spacing(np.abs(want), dtype))
 
 
+@requirement("operators/labels-in-a-row-take-any-strides")
+def test_labels_in_a_row(s: Session) -> None:
+    for dtype in ("float32", "float64"):
+        logs = s.tensor(np.zeros((2, 2, 4)), dtype)
+        for step in (1, 2, 3):
+            row = np.zeros(3 * step)
+            row[::step] = [1, 2, 3]
+            labels = s.call("slice.Tensor", s.tensor(row, "int64"), 0, 0, 3 * step, step)
+            losses = s.call("ctc_loss.IntList", logs, labels, [2, 2], [1, 2], 0, 0)
+            s.expect_close(losses, np.array([-np.log(3.0), 0.0]), np.full(2, 1e-6))
+
+
 @requirement("operators/volumes-are-pooled-in-any-strides")
 def test_volumes_in_any_strides(s: Session) -> None:
     given = (np.arange(96) * 37 % 97).reshape(2, 4, 3, 4).astype(np.float64)
