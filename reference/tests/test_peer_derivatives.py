@@ -55,6 +55,8 @@ UNLIKE = {
     "embedding_bag.padding_idx": "PyTorch's gradient leaves rows behind the last offset undefined",
     "cosine_similarity": "PyTorch's gradient knows nothing of the limit eps",
     "poisson_nll_loss": "PyTorch's gradient by small targets is nan",
+    "narrow_copy": "PyTorch's gradient is 0 where the start counts from the end",
+    "block_diag": "PyTorch's gradient knows no row of a vector without elements",
     "cholesky_inverse": "PyTorch's gradient reads the triangle that is not used",
     "cholesky_solve": "PyTorch's gradient reads the triangle that is not used",
 }
