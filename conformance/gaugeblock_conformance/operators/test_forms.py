@@ -230,6 +230,20 @@ def test_out_of_transforms_of_one_dim(s: Session) -> None:
         s.expect_values(s.call(operator, x, dim=[0]), want, signed_zero=False)
 
 
+@requirement("operators/ranks-by-many-bounds-keep-their-out")
+def test_out_of_ranks_by_many_bounds(s: Session) -> None:
+    x = s.tensor([[3.0, 0.0], [0.0, 1.0]])
+    bounds = s.tensor([[0.5], [2.0]], "float64")
+    out = s.call("t", s.tensor(np.zeros((1, 2), np.int64)))
+    s.expect_same(s.call("linalg_matrix_rank.out_tol_tensor", x, bounds, out=out), out)
+    s.expect_values(out, [[2], [1]], dtype="int64")
+    wide = s.call("t", s.tensor(np.zeros((3, 2), np.int64)))
+    stack = s.call("stack", [x, x, x])
+    s.expect_same(s.call("linalg_matrix_rank.out_tol_tensor", stack, bounds, out=wide), wide)
+    s.expect_strides(wide, (1, 2))
+    s.expect_values(wide, [[2, 2, 2], [1, 1, 1]], dtype="int64")
+
+
 @requirement("operators/kron-counts-its-out")
 def test_version_of_a_kronecker_product(s: Session) -> None:
     out = s.tensor([[0.0, 0.0]])
