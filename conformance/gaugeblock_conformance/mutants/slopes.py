@@ -16,7 +16,8 @@ _FIRST = """where.self atan2 addcdiv batch_norm group_norm conv2d conv_transpose
     fft_rfft view_as_complex polar prelu logit glu upsample_bilinear2d grid_sampler_2d reflection_pad1d pixel_shuffle
     nansum trace tensordot kron clamp.Tensor fmod.Tensor remainder.Tensor copysign.Tensor xlogy.Tensor
     scatter_reduce.two""".split()
-_SECOND = "sin sqrt log sigmoid softmax.int mm logsumexp linalg_inv layer_norm".split()
+_SECOND = """sin sqrt log sigmoid softmax.int mm logsumexp linalg_inv layer_norm conv2d conv_transpose2d bmm batch_norm
+    group_norm linalg_solve cumsum gather cross_entropy_loss gelu fft_rfft index_select unfold""".split()
 
 
 def _off_once(c: Intercepted, gradient: Any) -> Any:

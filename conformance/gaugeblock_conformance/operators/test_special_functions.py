@@ -32,3 +32,15 @@ def test_golden(s: Session) -> None:
         ],
         body,
     )
+
+
+@requirement("operators/every-operator-gives-what-its-row-says")
+def test_incomplete_gamma_near_its_order(s: Session) -> None:
+    """Where the functions are computed by expansions in the distance of x from a."""
+    near = [(30.0, 30.5, 0.5602516077752159), (200.0, 200.5, 0.5234817600278905), (200.0, 180.0, 0.07485803498415958),
+            (1000.0, 1000.25, 0.5073584700365006), (1000.0, 999.0, 0.491586426067856)]  # fmt: skip
+    a, x, lower = (np.array(values) for values in zip(*near, strict=True))
+    for dtype, share in (("float64", 1e-8), ("float32", 4e-6)):
+        given = s.tensor(a, dtype), s.tensor(x, dtype)
+        s.expect_close(s.call("special_gammainc", *given), lower, share * lower)
+        s.expect_close(s.call("special_gammaincc", *given), 1 - lower, share * (1 - lower))
