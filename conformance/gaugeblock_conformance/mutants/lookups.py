@@ -187,7 +187,6 @@ _FAULTS: dict[str, tuple[tuple[str, ...], Patch]] = {
     "largest-norm-is-of-order-eight": (("norm",), changed("p", _finite)),
     "largest-vector-norm-is-of-order-eight": (("linalg_vector_norm",), changed("ord", _finite)),
     "smallest-norm-is-the-largest": (("norm",), changed("p", _largest)),
-    "smallest-vector-norm-is-the-largest": (("linalg_vector_norm",), changed("ord", _largest)),
     "norms-of-no-order-are-of-one": (("norm.ScalarOpt_dim",), changed("p", lambda p: 1 if p is None else p)),
     "corrections-are-whole": (_SPREADS, changed("correction", lambda c: None if c is None else int(c))),
     "larger-sources-are-packed": (_SCATTERS, with_data(_packed_source)),
