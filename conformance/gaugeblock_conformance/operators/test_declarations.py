@@ -122,9 +122,15 @@ def _same(s: Session, got: object, like: object) -> None:
 _PARTLY_OPEN = ("_ctc_loss", "linalg_lstsq")
 
 
+# Whose mean of no rows PyTorch never writes.
+_WITHOUT_ROWS = frozenset({"multilabel_margin_loss", "multilabel_margin_loss_forward"})
+
+
 @requirement("operators/defaults-are-those-of-the-schema", slow=True)
 def test_defaults(s: Session) -> None:
     def body(s: Session, call: OperatorCall) -> None:
+        if call.row.base_name in _WITHOUT_ROWS and 0 in call.tensors[0].sizes:
+            return
         y = result_of(s, call)
         filled = {k: v for k, v in call.values().items() if k in call.arguments or _plain(v)}
         full = OperatorCall(call.operator, {k: call.arguments.get(k, v) for k, v in filled.items()}, call.dtype)
