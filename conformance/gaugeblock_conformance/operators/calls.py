@@ -47,7 +47,7 @@ class OperatorCall:
     @property
     def tensors(self) -> tuple[TensorCase, ...]:
         """Every tensor among the arguments, those of lists too, in schema order."""
-        return tuple(case for value in self.arguments.values() for case in _cases(value))
+        return tuple(case for value in self.arguments.values() for case in cases_of(value))
 
     @property
     def row(self) -> operators.Operator:
@@ -97,10 +97,11 @@ def _packed(case: TensorCase) -> TensorCase:
     return TensorCase(case.dtype, case.sizes, default_strides(case.sizes), literal=literal)
 
 
-def _cases(value: Any) -> list[TensorCase]:
+def cases_of(value: Any) -> list[TensorCase]:
+    """The tensors of an argument: itself, those of a list, or none."""
     if isinstance(value, TensorCase):
         return [value]
-    return [case for item in value for case in _cases(item)] if isinstance(value, list) else []
+    return [case for item in value for case in cases_of(item)] if isinstance(value, list) else []
 
 
 def _built(value: Any, build: Callable[[TensorCase], Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,8 +19,8 @@ from ..strategies.code import Digits
 from ..strategies.shapes import Sizes, deep_sizes, small_sizes, threshold
 from ..strategies.tensors import LAYOUTS, WRITABLE, lay_apart, lay_out
 from ..values import COMPLEX, FLOATS
-from .calls import OperatorCall, forms_of, schema_arguments
-from .elements import HELD, holding, with_elements
+from .calls import OperatorCall, cases_of, forms_of, schema_arguments
+from .elements import HELD, distinct_places, holding, places, with_elements
 
 CODE_LENGTH = 200
 # What a byte behind the code asks for: operands that lie apart in memory, and arguments that differ from their default.
@@ -129,7 +128,7 @@ class _Drawing:
             if argument.name not in self.drawn:
                 self._take(argument)
         self.arguments = {a.name: self.arguments[a.name] for a in declared if a.name in self.arguments}
-        free = [c for a in tensors for c in _flat(self.arguments.get(a.name)) if not self._own_dtypes(a.name)]
+        free = [c for a in tensors for c in cases_of(self.arguments.get(a.name)) if not self._own_dtypes(a.name)]
         lifted = self.row.base_name in _LIFTED
         dims, dimless = [[c.dtype for c in free if bool(c.sizes or lifted) is some] for some in (True, False)]
         if self.row.base_name in _EXPANDED:
@@ -182,7 +181,7 @@ class _Drawing:
         return parts
 
     def _default_tensor(self) -> TensorFact:
-        first = next((n for n, v in self.arguments.items() if _flat(v)), None)
+        first = next((n for n, v in self.arguments.items() if cases_of(v)), None)
         return TensorFact("free", ("*",)) if first is None else TensorFact("like", of=first)
 
     def _by_type(self, argument: Argument) -> Any:
@@ -212,7 +211,7 @@ class _Drawing:
         if argument.optional and (self.digits.below(4) != 3 or self.row.family == "random" or self.writable):
             return None
         any_kind = self.row.family == "factory" and self.row.base_name not in _STEPPED
-        mine = KIND[self.dtype] if any(_flat(v) for v in self.arguments.values()) else 0 if any_kind else FLOAT
+        mine = KIND[self.dtype] if any(cases_of(v) for v in self.arguments.values()) else 0 if any_kind else FLOAT
         # No running sum or product is a bool, though bools are taken.
         higher = [n for n in self.names if KIND[n] >= mine and (n != "bool" or self.row.family != "scan")]
         # A norm takes no dtype that is narrower than its operand's.
@@ -245,11 +244,11 @@ class _Drawing:
 
     @property
     def _to_be_written(self) -> bool:
-        return self.writable and not any(_flat(value) for value in self.arguments.values())
+        return self.writable and not any(cases_of(value) for value in self.arguments.values())
 
     @property
     def _first(self) -> TensorCase:
-        return next(case for value in self.arguments.values() for case in _flat(value))
+        return next(case for value in self.arguments.values() for case in cases_of(value))
 
     def _dim(self, more: int = 0) -> int:
         rank = max(len(self._first.sizes) + more, 1)
@@ -284,7 +283,7 @@ class _Drawing:
         dims = self._sizes(fact)
         if other is not None and dims:
             dims = (*dims[: other[0]], other[1], *dims[other[0] + 1 :])
-        first = not place and not any(_flat(value) for value in self.arguments.values())
+        first = not place and not any(cases_of(value) for value in self.arguments.values())
         strict = self._to_be_written or fact.kind in HELD
         layout = self.digits.pick(WRITABLE if strict else LAYOUTS) if not fact.packed else "contiguous"
         own = self._own_dtypes(name)
@@ -309,7 +308,7 @@ class _Drawing:
         if first or not self.mixed:
             return self.dtype
         other = self.digits.pick(self.names)
-        dimless = not all(case.sizes for value in self.arguments.values() for case in _flat(value))
+        dimless = not all(case.sizes for value in self.arguments.values() for case in cases_of(value))
         if (dimless or not dims) and "float16" in (self.dtype, other):
             # There is no complex number of two of them.
             return self.dtype
@@ -324,26 +323,15 @@ class _Drawing:
         count = int(np.prod(dims))
         if count and not size:
             raise _Impossible
-        random = np.random.default_rng(self.seed)
         if fact.kind != "distinct":
-            size = max(size, 1)
-            return random.integers(0, size, dims) if self.seed else np.arange(count).reshape(dims) % size
-        if len(dims) == 1:
-            return random.permutation(size)[:count] if self.seed else np.arange(count)
-        if not dims:
-            return np.zeros((), np.int64)
-        axis = self.arguments[str(fact.index)] % len(dims)
-        length = dims[axis]
-        others = int(np.prod(dims)) // max(length, 1)
-        rows = np.array([random.permutation(size)[:length] for _ in range(others)], np.int64).reshape(others, length)
-        rest = tuple(n for k, n in enumerate(dims) if k != axis)
-        return np.moveaxis(rows.reshape(*rest, length), -1, axis)
+            return places(size, dims, self.seed)
+        return distinct_places(size, dims, self.arguments[str(fact.index)] if len(dims) > 1 else 0, self.seed)
 
     def _sizes(self, fact: TensorFact) -> Sizes:
         if fact.relation == "free":
             return self._free(fact)
         base = self.arguments[fact.of]
-        sizes: list[int] = list(_flat(base)[0].sizes)
+        sizes: list[int] = list(cases_of(base)[0].sizes)
         if fact.relation == "to" and not self.apart:
             drop = self.digits.below(len(sizes) + 1) if self.digits.below(2) else 0
             kept = [1 if self.digits.below(3) == 1 else n for n in sizes]
@@ -408,9 +396,3 @@ class _Drawing:
         if self.apart:
             return self.digits.pick(_SEVERAL)
         return self.digits.pick(_LETTERS if self.empty else _LETTERS[:-1])
-
-
-def _flat(value: Any) -> Sequence[TensorCase]:
-    if isinstance(value, TensorCase):
-        return (value,)
-    return [v for v in value if isinstance(v, TensorCase)] if isinstance(value, list) else ()

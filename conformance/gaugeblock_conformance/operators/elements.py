@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
 from ..backend import Array
 from ..case import TensorCase
 from ..strategies.matrices import MATRICES, matrix
+from ..strategies.shapes import Sizes
 from ..values import poison
 
 # Kinds that are a function of where an element stands.
@@ -48,3 +50,22 @@ def with_elements(case: TensorCase, kind: str | None, seed: int, order: int) -> 
         places = np.random.default_rng(order).permutation(case.numel) if order else np.arange(case.numel)
         return holding(case, places.reshape(dims).astype(case.array.dtype))
     return case
+
+
+def places(size: int, dims: Sizes, seed: int) -> Array:
+    """Numbers from 0 to below ``size``; in order for a seed of 0."""
+    size = max(size, 1)
+    return np.random.default_rng(seed).integers(0, size, dims) if seed else np.arange(prod(dims)).reshape(dims) % size
+
+
+def distinct_places(size: int, dims: Sizes, axis: int, seed: int) -> Array:
+    """Such numbers, no two of them equal along dim ``axis``."""
+    random = np.random.default_rng(seed)
+    if not dims:
+        return np.zeros((), np.int64)
+    if len(dims) == 1:
+        return random.permutation(size)[: dims[0]] if seed else np.arange(dims[0])
+    axis %= len(dims)
+    rest = (*dims[:axis], *dims[axis + 1 :])
+    rows = np.array([random.permutation(size)[: dims[axis]] for _ in range(prod(rest))], np.int64)
+    return np.moveaxis(rows.reshape(*rest, dims[axis]), -1, axis)
