@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from gaugeblock_spec import operators
 from gaugeblock_spec.schema import parse
 
@@ -123,7 +124,7 @@ _RANKS = {
 def _wrong(array: Array, c: Intercepted) -> Array:
     if array.dtype == bool:
         return ~array
-    return (array.reshape(-1)[::-1].reshape(array.shape) + array.dtype.type(1)).astype(array.dtype)
+    return np.asarray(array.reshape(-1)[::-1].reshape(array.shape) + array.dtype.type(1), array.dtype)
 
 
 def _of_rank(row: str, argument: str, rank: int) -> Patch:

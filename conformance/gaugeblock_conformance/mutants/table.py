@@ -33,6 +33,7 @@ from . import (
     kernels,
     layouts,
     lazies,
+    lengths,
     lookups,
     matrices,
     networks,
@@ -59,13 +60,11 @@ from . import (
 from .mutant import Mutant
 
 MODULES = (
-    values, specials, dtypes, conversions, empties, errors, numerics, thresholds, aliasing, purity, storages, strides,
-    views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra, networks, steps, arrangements,
-    operands, autograd_gradients, autograd_passes, autograd_graphs, autograd_writes, allocator_rules, allocator_waiting,
-    allocator_figures, allocator_answers, interop,
-    acceptances, corners, plans, unasked, further, layouts, counting, traces, sharing, slopes, bounds, ranks, lazies,
-    lookups,
-    algebra,
+    values, specials, dtypes, conversions, empties, errors, numerics, thresholds, aliasing, purity, storages,
+    strides, views, dispatch, interposers, kernels, products, operators, forms, matrices, spectra, networks, steps,
+    arrangements, operands, autograd_gradients, autograd_passes, autograd_graphs, autograd_writes, allocator_rules,
+    allocator_waiting, allocator_figures, allocator_answers, interop, acceptances, corners, plans, unasked, further,
+    layouts, counting, traces, sharing, slopes, bounds, ranks, lazies, lengths, lookups, algebra,
 )  # fmt: skip
 
 

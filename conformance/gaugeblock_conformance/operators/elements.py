@@ -23,6 +23,7 @@ PATTERNS: dict[str, Callable[[Array], Array]] = {
     "labels": lambda k: k % 4 - 1,
     "rising": lambda k: np.cumsum((k - k[:1]) % 3),
     "around": lambda k: (k % 9 - 4) * 0.375,
+    "slack": lambda k: k % 3 * 0.3437 + 0.0107,
     "gaps": lambda k: np.where(k % 3 == 1, np.nan, k % 8 - 3),
     "spaced": lambda k: np.cumsum(k % 3 + 1),
 }

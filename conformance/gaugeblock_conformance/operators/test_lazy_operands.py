@@ -40,13 +40,15 @@ def _lazily(s: Session) -> Build:
 
     def build(case: TensorCase) -> Handle:
         if case.dtype in COMPLEX:
-            return s.call("conj", s.build(_holding(case, case.dtype, case.contents.conj())))
+            x: Handle = s.call("conj", s.build(_holding(case, case.dtype, case.contents.conj())))
+            return x
         if case.dtype not in _LAZY:
             return s.build(case)
         dtype = WIDTH_TWIN[case.dtype]
         pairs = np.zeros(case.storage, numpy_dtype(dtype))
         pairs.imag = -case.contents
-        return s.call("imag", s.call("conj", s.build(_holding(case, dtype, pairs))))
+        part: Handle = s.call("imag", s.call("conj", s.build(_holding(case, dtype, pairs))))
+        return part
 
     return build
 

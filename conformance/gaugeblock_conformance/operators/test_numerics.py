@@ -103,6 +103,9 @@ def test_matrix_exponential(s: Session) -> None:
     for dtype in ("float16", "bfloat16", "float32", "float64"):
         found = s.call("linalg_matrix_exp", s.tensor([[0.0, 1.0], [0.0, 0.0]], dtype))
         s.expect_values(found, [[1.0, 1.0], [0.0, 1.0]], ulp=4, signed_zero=False, dtype=dtype)
+    for dtype in ("float32", "float64"):
+        small = s.call("linalg_matrix_exp", s.tensor([[-0.5, 0.0], [0.0, 0.046875]], dtype))
+        s.expect_values(small, [[0.6065306597126334, 0.0], [0.0, 1.0479910020166328]], ulp=4, dtype=dtype)
     turned = s.call("transpose.int", s.tensor(np.zeros((2, 3, 2, 2), np.float32)), 0, 1)
     want = np.broadcast_to(np.eye(2, dtype=np.float32), (3, 2, 2, 2))
     s.expect_values(s.call("linalg_matrix_exp", turned), want, signed_zero=False)
