@@ -54,14 +54,17 @@ def _observed(s: Session, result: Any) -> list[tuple[Any, ...]]:
     ]
 
 
-def _joined_otherwise(call: OperatorCall) -> bool:
-    """Blocks without dims, which PyTorch's steps on meta join with the dtypes of the others as if they had some."""
+def _composed_otherwise(call: OperatorCall) -> bool:
+    """Norms of no elements, which PyTorch's steps on meta refuse along any dim, and blocks without dims, which they
+    join with the dtypes of the others as if they had some."""
+    if call.row.base_name == "norm" and not all(case.numel for case in call.tensors):
+        return True
     dimless = not all(case.sizes for case in call.tensors)
     return call.operator == "block_diag" and dimless and len({case.dtype for case in call.tensors}) > 1
 
 
 def _agree(s: Session, call: OperatorCall) -> None:
-    if _joined_otherwise(call):
+    if _composed_otherwise(call):
         return
     if any(isinstance(v, TensorCase) and v.offset for v in call.arguments.values()):
         call = call.packed()
