@@ -39,7 +39,7 @@ def _wrapped_starts(c: Intercepted) -> Any:
 def _number_as_place(c: Intercepted) -> Any:
     """A tensor of one number cuts there, and not into as many parts."""
     x, places, *rest = c.args
-    if c.backend.shape(places):
+    if not c.is_tensor(places) or c.backend.shape(places):
         return c.right()
     return c.instead(x, c.do("reshape", places, [1]), *rest, **c.kwargs)
 
