@@ -57,6 +57,7 @@ ONE: list[tuple[str, _T, list[float], list[float]]] = [
     ("kthvalue", (2,), [1.0, nan, 3.0], [3.0]),
     ("msort", (), [nan, 2.0, -inf], [-inf, 2.0, nan]),
     ("argmin", (), [2.0, nan, 1.0], [1.0]),
+    ("mode", (), [2.0, 1.0, 2.0, 3.0, 1.0], [1.0]),
     ("_unique2", (), [nan, 1.0, nan, 1.0], [1.0, nan, nan]),
     ("unique_consecutive", (), [1.0, 1.0, nan, nan], [1.0, nan, nan]),
     ("frexp.Tensor", (), [0.0, 0.75, -4.0], [0.0, 0.75, -0.5]),
