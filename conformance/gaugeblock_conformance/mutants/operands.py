@@ -11,7 +11,7 @@ from ..values import COMPLEX, FLOATS
 from .arguments import changed, default
 from .mutant import Intercepted, Mutant, Patch
 from .operators import with_data
-from .patches import values
+from .patches import area_of, values
 
 _CHEBYSHEV = tuple(f"chebyshev_polynomial_{kind}" for kind in "tuvw")
 _POLYNOMIALS = tuple(
@@ -66,7 +66,7 @@ def _both_sides(c: Intercepted) -> Any:
 
 
 def _row(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, "operators", "operators", operators, with_data(patch))
+    return Mutant(name, "operators", area_of(operators[0]), operators, with_data(patch))
 
 
 MUTANTS = (

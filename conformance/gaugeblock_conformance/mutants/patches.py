@@ -11,6 +11,7 @@ from gaugeblock_spec import operators
 
 from ..backend import Array, DType, dtype_name, numpy_dtype
 from ..case import default_strides
+from ..oracles.pointwise import operators_with_oracle
 from .mutant import Intercepted, Patch
 
 # Patches that copy values leave larger tensors alone.
@@ -28,6 +29,12 @@ def family(*names: str) -> tuple[str, ...]:
             if row.inplace_name is not None:
                 found.append(row.inplace_name.split(".")[0])
     return tuple(dict.fromkeys(found))
+
+
+def area_of(operator: str) -> str:
+    """Where the values of an operator are asked for first."""
+    base = operator.partition(".")[0]
+    return "iteration" if any(row.partition(".")[0] == base for row in operators_with_oracle()) else "operators"
 
 
 def with_inplace(*names: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from gaugeblock_spec.schema import parse
 from ..backend import Array
 from .mutant import Intercepted, Mutant, Patch
 from .operators import with_data
-from .patches import fresh, values
+from .patches import area_of, fresh, values
 
 # Row, argument and number of dims, a file of samples each.
 _RANKS = {
@@ -148,7 +148,7 @@ def _mutant(text: str) -> Mutant:
     row, argument, rank = text.split(":")
     words = f"{row.strip('_').replace('.', '-').replace('_', '-').lower()}-is-wrong-for-{argument.lower()}"
     name = f"{words.replace('_', '-')}-of-{rank}-dims"
-    return Mutant(name, "operators", "operators", (row,), _of_rank(row, argument, int(rank)))
+    return Mutant(name, "operators", area_of(row), (row,), _of_rank(row, argument, int(rank)))
 
 
 MUTANTS = tuple(_mutant(text) for texts in _RANKS.values() for text in texts.split())
