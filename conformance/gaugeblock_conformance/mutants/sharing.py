@@ -13,8 +13,8 @@ from .patches import copies
 # By the area that asks for it.
 _VIEWS = {
     "views": """swapaxes movedim mT H mH unflatten broadcast_tensors chunk unsafe_chunk unsafe_split ravel atleast_1d
-        atleast_2d atleast_3d resolve_conj type_as""",
-    "operators": "tensor_split hsplit reshape_as linalg_diagonal",
+        atleast_2d atleast_3d resolve_conj type_as reshape_as""",
+    "operators": "tensor_split hsplit linalg_diagonal",
     "storage": "expand_as",
 }
 _COPIES = {

@@ -204,6 +204,18 @@ def test_reshape_of_a_transposed_matrix(s: Session) -> None:
         s.expect_shares(s.call("reshape", x, (3, 2)), x)
 
 
+@requirement("views/reshape-views-when-view-can", needs=("storage",))
+def test_reshape_as_another(s: Session) -> None:
+    x = s.call("t", s.tensor([[0, 1, 2], [3, 4, 5]], "int64"))
+    for sizes, shares in (((3, 2), True), ((3, 1, 2), True), ((6,), False), ((2, 3), False)):
+        y = s.call("reshape_as", x, s.tensor(np.zeros(sizes), "float32"))
+        s.expect_values(y, np.array([0, 3, 1, 4, 2, 5]).reshape(sizes), dtype="int64")
+        if shares:
+            s.expect_shares(y, x)
+        else:
+            s.expect_fresh(y, x)
+
+
 # Operators that find nothing to do for a matrix, and further arguments.
 _IDLE: list[tuple[str, tuple[Any, ...]]] = [
     ("ravel", ()), ("atleast_1d", ()), ("atleast_2d", ()), ("atleast_3d", ()), ("resolve_conj", ()), ("H", ()),
