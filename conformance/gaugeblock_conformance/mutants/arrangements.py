@@ -47,14 +47,16 @@ def _number_as_place(c: Intercepted) -> Any:
 def _first_shift(c: Intercepted) -> Any:
     x, shifts, *rest = c.args
     dims = rest[0] if rest else c.kwargs.get("dims", ())
-    return c.right() if len(shifts) < 2 else c.instead(x, shifts[:1], dims[:1])
+    if isinstance(shifts, int) or len(shifts) < 2:
+        return c.right()
+    return c.instead(x, shifts[:1], dims[:1])
 
 
 def _once_a_dim(c: Intercepted) -> Any:
     """Of two shifts along one dim the later counts."""
     x, shifts, *rest = c.args
     dims = rest[0] if rest else c.kwargs.get("dims", ())
-    if len({*dims}) == len(dims):
+    if isinstance(dims, int) or len({*dims}) == len(dims):
         return c.right()
     return c.instead(x, shifts[-1:], dims[-1:])
 

@@ -24,7 +24,7 @@ _RANKS = {
         triangular_solve:A:4 cholesky_solve:input2:4 linalg_lu_solve:LU:2 linalg_lu_solve:LU:4 lu_solve:LU_data:2
         lu_solve:self:4 linalg_lstsq:b:1 linalg_lstsq:self:2 linalg_pinv.rcond_tensor:rcond:2
         linalg_pinv.atol_rtol_tensor:rtol:2 linalg_matrix_rank.tol_tensor:tol:1
-        linalg_matrix_rank.atol_rtol_tensor:rtol:1 linalg_norm:self:0 linalg_norm:self:1 linalg_norm:self:3
+        linalg_matrix_rank.atol_rtol_tensor:rtol:1 linalg_norm:self:1 linalg_norm:self:3
         linalg_norm.ord_str:self:3 linalg_matrix_norm:self:3 linalg_matrix_norm.str_ord:self:4 linalg_cond:self:3
         nuclear_norm:self:3 nuclear_norm.dim:self:3 frobenius_norm.dim:self:1 matrix_exp:self:2 linalg_matrix_exp:self:4
         matrix_power:self:2 linalg_tensorinv:self:4 linalg_tensorsolve:self:3""",
@@ -35,7 +35,7 @@ _RANKS = {
         gradient.array:self:3 gradient.scalarrayint:self:3 gradient.scalarrayarray:self:3 gradient.tensorarrayint:self:3
         gradient.tensorarray:self:3 trapezoid.x:y:1 trapezoid.x:x:2 trapz.x:x:3 cumulative_trapezoid.x:x:2
         sum_to_size:self:1 sum_to_size:self:2""",
-    "spectral": """fft_fft2:self:2 fft_ifft2:self:4 fft_rfft2:self:2 fft_fftn:self:1 fft_fftn:self:2 fft_irfftn:self:1
+    "spectral": """fft_fft2:self:2 fft_ifft2:self:4 fft_fftn:self:1 fft_fftn:self:2 fft_irfftn:self:1
         fft_hfftn:self:2 stft.center:self:1 istft:self:2""",
     "views": """expand:self:0 expand:self:1 expand:self:2 expand_as:self:0 expand_as:self:1 permute:self:0
         permute:self:2 permute:self:4 transpose.int:self:0 transpose.int:self:1 t:self:0 t:self:1 squeeze:self:0
