@@ -79,6 +79,7 @@ def _agree(s: Session, call: OperatorCall) -> None:
     handles = [p for p in parts if isinstance(p, Handle)]
     dense = all(is_dense(case.sizes, case.strides) for case in call.tensors)
     free = not dense or call.operator in _FREE_STRIDES or call.row.family == "spectral"
+    s.expect(len(handles), len(want), f"the number of {call.operator}'s results")
     for part, (sizes, dtype, strides) in zip(handles, want, strict=True):
         s.expect_shape(part, sizes)
         s.expect_dtype(part, dtype)
