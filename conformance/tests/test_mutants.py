@@ -11,14 +11,22 @@ from gaugeblock_conformance import discovery
 from gaugeblock_conformance.budget import QUICK
 from gaugeblock_conformance.mutants import (
     acceptances,
+    algebra,
+    arrangements,
     bounds,
     corners,
     counting,
     further,
     layouts,
+    lazies,
+    lengths,
+    lookups,
+    operands,
     plans,
+    ranks,
     sharing,
     slopes,
+    steps,
     traces,
     unasked,
 )
@@ -62,7 +70,10 @@ UNPROBED = ("dispatcher", "kernels", "operators", "autograd", "allocator", "inte
 # As do those written for one requirement each, or over a right backend of their own, and those of single operators.
 WRITTEN_FOR_ONE = {
     m.name
-    for module in (acceptances, corners, plans, unasked, further, layouts, counting, traces, sharing, slopes, bounds)
+    for module in (
+        acceptances, algebra, arrangements, bounds, corners, counting, further, layouts, lazies, lengths, lookups,
+        operands, plans, ranks, sharing, slopes, steps, traces, unasked,
+    )
     for m in module.MUTANTS
 }
 
