@@ -31,15 +31,6 @@ def handles(s: Session, index: tuple[Any, ...], form: str = "int64") -> Any:
     return tuple(made)
 
 
-_reading = requirement(
-    "views/advanced-index-copies",
-    "views/advanced-indices-broadcast",
-    "views/adjacent-advanced-dims-stay-in-place",
-    "views/int-beside-index-tensor-selects-first",
-    "views/index-values-wrap-and-are-checked",
-)
-
-
 def _expect_copy(s: Session, y: Handle, x: Handle, case: TensorCase) -> None:
     if "storage" in s.capabilities:
         s.expect_fresh(y, x)
@@ -48,7 +39,13 @@ def _expect_copy(s: Session, y: Handle, x: Handle, case: TensorCase) -> None:
         s.expect_values(x, case.array)
 
 
-@_reading
+@requirement(
+    "views/advanced-index-copies",
+    "views/advanced-indices-broadcast",
+    "views/adjacent-advanced-dims-stay-in-place",
+    "views/int-beside-index-tensor-selects-first",
+    "views/index-values-wrap-and-are-checked",
+)
 @forall(pair=paired(tensors(sizes=SHORT), advanced_indices), form=st.sampled_from(("int64", "int64", "int32", "list")))
 def test_any_mix_reads_what_numpy_reads(s: Session, pair: tuple[TensorCase, tuple[Any, ...]], form: str) -> None:
     if not s.has_data:
@@ -63,7 +60,13 @@ def test_any_mix_reads_what_numpy_reads(s: Session, pair: tuple[TensorCase, tupl
     _expect_copy(s, y, x, case)
 
 
-@_reading
+@requirement(
+    "views/advanced-index-copies",
+    "views/advanced-indices-broadcast",
+    "views/adjacent-advanced-dims-stay-in-place",
+    "views/int-beside-index-tensor-selects-first",
+    "views/index-values-wrap-and-are-checked",
+)
 def test_elements_keep_their_dtype(s: Session) -> None:
     if not s.has_data:
         return
