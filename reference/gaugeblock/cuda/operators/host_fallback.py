@@ -14,7 +14,6 @@ from ...memory.elements import write_bytes
 from ...memory.storage import Storage, allocate_storage
 from ...operators.copy import copy_values
 from ...operators.generator import Generator
-from ...tensor.tensor import Tensor
 from .deferred import plain_state
 from .operands import Operands
 from .outlined_call import HOST_KEYS, Results, change_written, keys_for
@@ -33,7 +32,6 @@ def on_host(
         given = [copies.of(value) for value in args]
         options = {name: cpu if isinstance(value, Device) else copies.of(value) for name, value in kwargs.items()}
         found = redispatch(operator, keys_for(HOST_KEYS, given, options), *given, **options)
-        operands.written += _written_beside(operands, copies)
         change_written(operands, copies)
         for tensor, copy in copies.pairs:
             if any(tensor is one for one in operands.written):
@@ -43,15 +41,6 @@ def on_host(
         for tensor, source in made.fresh:
             copy_values(tensor, source)
         return results
-
-
-def _written_beside(operands: Operands, copies: Twins) -> list[Tensor]:
-    """Tensors that the operator wrote although its schema does not say so, such as the statistics of batch_norm."""
-    return [
-        tensor
-        for tensor, copy in copies.pairs
-        if copy is not tensor and copy.storage.version and not any(tensor is one for one in operands.written)
-    ]
 
 
 def _copied(storage: Storage) -> Storage:

@@ -13,6 +13,10 @@ INDEXED = frozenset({"index", "index_put", "index_put_", "_index_put_impl_"})
 """Operators whose index tensors may lie on the CPU."""
 
 
+WRITTEN_BESIDE = {"native_batch_norm": frozenset({"running_mean", "running_var"})}
+"""Arguments that an operator writes although its schema does not say so, and without a new version."""
+
+
 INDICES = frozenset({"index", "indices", "target", "targets"})
 """Arguments with numbers that have to lie in a range."""
 
@@ -64,11 +68,12 @@ def _named_tensors(
     operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Iterator[tuple[str, Tensor, bool]]:
     """Name, tensor and whether it is written; out= may be one tuple of several arguments of the schema."""
+    beside = WRITTEN_BESIDE.get(operator.name, frozenset())
     for place, argument in enumerate(operator.schema.arguments):
         value = args[place] if place < len(args) else kwargs.get(argument.name)
         for part in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(part, Tensor):
-                yield argument.name, part, argument.written
+                yield argument.name, part, argument.written or argument.name in beside
     several = kwargs.get("out")
     for part in several if isinstance(several, (tuple, list)) else ():
         yield "out", part, True
