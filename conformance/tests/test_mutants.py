@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,24 @@ def test_every_class_has_mutants() -> None:
     assert len(mutants) >= 80
     assert {m.kind for m in mutants} == set(CLASSES)
     assert all(m.area in AREA_PACKAGES for m in mutants)
+
+
+def _written(thing: Any) -> Any:
+    """What a patch does, whatever its name: its code, and that of the functions and values that it holds."""
+    if isinstance(thing, FunctionType):
+        code, cells = thing.__code__, [cell.cell_contents for cell in thing.__closure__ or ()]
+        constants = [constant for constant in code.co_consts if constant != thing.__doc__]
+        return code.co_code, code.co_names, _written(constants), repr(thing.__defaults__), _written(cells)
+    if isinstance(thing, CodeType):
+        return thing.co_code, thing.co_names, _written(thing.co_consts)
+    return tuple(_written(one) for one in thing) if isinstance(thing, (list, tuple)) else repr(thing)
+
+
+def test_no_mutant_has_two_names() -> None:
+    names: dict[Any, list[str]] = {}
+    for mutant in table().values():
+        names.setdefault((mutant.base, frozenset(mutant.operators), _written(mutant.patch)), []).append(mutant.name)
+    assert [several for several in names.values() if len(several) > 1] == []
 
 
 # Mutants of registries, modes, loops, autograd, allocators and exchange show in sequences of calls, those of operators

@@ -118,7 +118,6 @@ MUTANTS = (
     _row("tail-after-16-lanes-is-dropped", _POINTWISE, values(_tail(16))),
     _row("tail-after-32-lanes-is-dropped", with_inplace("add", "mul"), values(_tail(32))),
     _row("tail-after-64-lanes-is-dropped", _POINTWISE, values(_tail(64))),
-    _row("tail-of-unary-loops-is-dropped", with_inplace("neg", "abs", "exp", "sqrt"), values(_tail(16))),
     _row("element-at-the-grain-is-skipped", _POINTWISE, values(_seam(32768))),
     _row("second-vector-is-written-twice", _POINTWISE, values(_whole_vectors_of_eight_repeat)),
     _row("strided-loop-loses-its-last", _POINTWISE, values(_strided_tail)),

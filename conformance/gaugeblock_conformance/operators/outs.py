@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
 from gaugeblock_spec import operators
 from gaugeblock_spec.schema import parse
 
-from ..session import Session
+from ..case import TensorCase, default_strides
+from ..session import Handle, Session
 from .calls import OperatorCall
 
 
@@ -43,3 +45,21 @@ def result_of(s: Session, call: OperatorCall) -> Any:
     positional, keywords = call.bind(s.build)
     result, error = s.attempt(call.operator, *positional, **keywords)
     return None if error is not None else result
+
+
+def with_result(body: Callable[[Session, OperatorCall, Any], None]) -> Callable[[Session, OperatorCall], None]:
+    """``body`` for a sweep, given also what `result_of` tells; left out where that is None."""
+
+    @wraps(body)
+    def check(s: Session, call: OperatorCall) -> None:
+        y = result_of(s, call)
+        if y is not None:
+            body(s, call, y)
+
+    return check
+
+
+def blank(s: Session, y: Handle, dtype: str | None = None) -> TensorCase:
+    """A contiguous tensor of small numbers with the sizes of ``y``, and its dtype or another."""
+    sizes = tuple(s.observe("shape", y))
+    return TensorCase(dtype or str(s.observe("dtype", y)), sizes, default_strides(sizes), kind="small")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from gaugeblock_spec import operators
 from gaugeblock_spec.schema import SchemaError, parse
@@ -15,7 +17,7 @@ from ..session import Handle, Session
 from .calls import OperatorCall
 from .coverage import swept
 from .drawing import draw
-from .outs import result_of
+from .outs import result_of, with_result
 from .sweep import sweep
 
 _PRINTED = (
@@ -92,10 +94,8 @@ def test_forms_of_schemas(s: Session) -> None:
 
 @requirement("operators/function-and-method-agree", slow=True)
 def test_variants(s: Session) -> None:
-    def body(s: Session, call: OperatorCall) -> None:
-        y = result_of(s, call)
-        if y is None:
-            return
+    @with_result
+    def body(s: Session, call: OperatorCall, y: Any) -> None:
         for variant in ("function", "method"):
             positional, keywords = call.bind(s.build)
             if variant == "method" and not isinstance(positional[0], Handle):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -20,7 +21,7 @@ from .calls import OperatorCall
 from .coverage import shaped, swept
 from .drawing import draw, drawable
 from .judging import judge
-from .outs import out_count, result_of
+from .outs import blank, out_count, result_of, with_result
 from .sweep import sweep
 
 # Draws and uninitialised memory have no two equal results.
@@ -92,10 +93,10 @@ def version(s: Session, x: Handle) -> int:
 
 @requirement("operators/forms-agree-bit-for-bit", slow=True)
 def test_inplace_bits(s: Session) -> None:
-    def body(s: Session, call: OperatorCall) -> None:
-        y = result_of(s, call)
+    @with_result
+    def body(s: Session, call: OperatorCall, y: Any) -> None:
         positional, keywords = call.bind(s.build)
-        if y is not None and _fits(s, positional[0], y):
+        if _fits(s, positional[0], y):
             _bits(s, s.call(str(call.row.inplace_name), *positional, **keywords), y)
 
     sweep(s, rows_with("inplace"), _packed, body, weight=0.03)
@@ -103,12 +104,10 @@ def test_inplace_bits(s: Session) -> None:
 
 @requirement("operators/forms-agree-bit-for-bit", slow=True)
 def test_out_bits(s: Session) -> None:
-    def body(s: Session, call: OperatorCall) -> None:
-        y = result_of(s, call)
-        if y is None:
-            return
+    @with_result
+    def body(s: Session, call: OperatorCall, y: Any) -> None:
         parts = y if isinstance(y, list | tuple) else [y]
-        outs = [s.build(_blank(s, part)) for part in parts]
+        outs = [s.build(blank(s, part)) for part in parts]
         positional, keywords = call.bind(s.build)
         s.call(str(call.row.out_name), *positional, out=_out(outs), **keywords)
         for out, part in zip(outs, parts, strict=True):
@@ -119,11 +118,11 @@ def test_out_bits(s: Session) -> None:
 
 @requirement("operators/inplace-form-returns-its-own-tensor", slow=True)
 def test_inplace_metadata(s: Session) -> None:
-    def body(s: Session, call: OperatorCall) -> None:
-        y = result_of(s, call)
+    @with_result
+    def body(s: Session, call: OperatorCall, y: Any) -> None:
         positional, keywords = call.bind(s.build)
         x = positional[0]
-        if y is None or not _fits(s, x, y):
+        if not _fits(s, x, y):
             return
         before = _metadata(s, x)
         counted = version(s, x)
@@ -176,15 +175,14 @@ def _expect_metadata(s: Session, x: Handle, before: tuple[Any, ...]) -> None:
         s.expect_geometry(x, *before)
 
 
-def _blank(s: Session, y: Handle, layout: int = 0) -> TensorCase:
-    """A tensor of the sizes and dtype of ``y``: contiguous, or with its dims the other way round and gaps, in a
-    storage with room behind it for a kernel that takes it for contiguous."""
-    sizes = tuple(s.observe("shape", y))
-    dtype = str(s.observe("dtype", y))
+def _gappy(s: Session, y: Handle, layout: int) -> TensorCase:
+    """A tensor of the sizes and dtype of ``y`` with its dims the other way round and gaps, in a storage with room
+    behind it for a kernel that takes it for contiguous; contiguous for layout 0."""
+    case = blank(s, y)
     if not layout:
-        return TensorCase(dtype, sizes, default_strides(sizes), kind="small")
-    strides = tuple(2 * step for step in reversed(default_strides(tuple(reversed(sizes)))))
-    return TensorCase(dtype, sizes, strides, layout, 3 * extent(sizes, strides) + _ROOM, "small")
+        return case
+    strides = tuple(2 * step for step in reversed(default_strides(tuple(reversed(case.sizes)))))
+    return replace(case, strides=strides, offset=layout, storage=3 * extent(case.sizes, strides) + _ROOM)
 
 
 def _out(outs: list[Handle]) -> Any:
@@ -203,7 +201,7 @@ def _into_gaps(s: Session, call: OperatorCall) -> None:
     if y is not None and not restrided:
         single = call.row.family == "shape" and all(np.prod(s.observe("shape", part)) == 1 for part in parts)
         # Joining into one element with strides is the matter of ``operators/cat-writes-any-out``.
-        outs = [s.build(_blank(s, part, 0 if single else 1 + call.choice % 3)) for part in parts]
+        outs = [s.build(_gappy(s, part, 0 if single else 1 + call.choice % 3)) for part in parts]
         before = [(_metadata(s, out), version(s, out)) for out in outs]
         positional, keywords = call.bind(s.build)
         result = s.call(str(call.row.out_name), *positional, out=_out(outs), **keywords)

@@ -12,7 +12,7 @@ from gaugeblock_spec import operators
 
 from ..aliasing import changes_metadata
 from ..backend import numpy_dtype
-from ..case import TensorCase, default_strides
+from ..case import TensorCase
 from ..oracles.agreement import expect_pointwise
 from ..oracles.moves import Undefined
 from ..oracles.pointwise import operators_with_oracle
@@ -24,7 +24,7 @@ from .calls import OperatorCall, schema_arguments
 from .coverage import swept
 from .drawing import draw, drawable
 from .judging import expected, judge
-from .outs import out_count, result_of
+from .outs import blank, out_count, with_result
 from .sweep import sweep
 from .test_forms import rows_with
 
@@ -96,21 +96,21 @@ def _judge(s: Session, call: OperatorCall, y: Any) -> None:
 
 @requirement("operators/lazy-operands-are-read-as-their-elements", slow=True)
 def test_lazy_operands(s: Session) -> None:
-    def body(s: Session, call: OperatorCall) -> None:
-        if result_of(s, call) is not None:
-            positional, keywords = call.bind(_lazily(s))
-            _judge(s, call, s.call(call.operator, *positional, **keywords))
+    @with_result
+    def body(s: Session, call: OperatorCall, y: Any) -> None:
+        positional, keywords = call.bind(_lazily(s))
+        _judge(s, call, s.call(call.operator, *positional, **keywords))
 
     sweep(s, _rows(), _made(False), body, weight=0.03)
 
 
 @requirement("operators/lazy-operands-are-read-as-their-elements", needs=("inplace",), slow=True)
 def test_writes_through_lazy_tensors(s: Session) -> None:
-    def body(s: Session, call: OperatorCall) -> None:
-        y = result_of(s, call)
+    @with_result
+    def body(s: Session, call: OperatorCall, y: Any) -> None:
         positional, keywords = call.bind(_lazily(s))
         x = positional[0]
-        if y is not None and all(s.observe(what, x) == s.observe(what, y) for what in ("shape", "dtype")):
+        if all(s.observe(what, x) == s.observe(what, y) for what in ("shape", "dtype")):
             _judge(s, call, s.call(str(call.row.inplace_name), *positional, **keywords))
 
     sweep(s, [name for name in rows_with("inplace") if name in _rows()], _made(True), body, weight=0.03)
@@ -118,13 +118,10 @@ def test_writes_through_lazy_tensors(s: Session) -> None:
 
 @requirement("operators/out-is-written-through-a-lazy-tensor", slow=True)
 def test_lazy_outs(s: Session) -> None:
-    def body(s: Session, call: OperatorCall) -> None:
-        y = result_of(s, call)
-        if y is None:
-            return
-        sizes, dtype = tuple(s.observe("shape", y)), str(s.observe("dtype", y))
+    @with_result
+    def body(s: Session, call: OperatorCall, y: Any) -> None:
         positional, keywords = call.bind(s.build)
-        out = _lazily(s)(TensorCase(dtype, sizes, default_strides(sizes), kind="small"))
+        out = _lazily(s)(blank(s, y))
         _judge(s, call, s.call(str(call.row.out_name), *positional, out=out, **keywords))
 
     single = [name for name in rows_with("out") if name in _rows() and out_count(name) == 1]

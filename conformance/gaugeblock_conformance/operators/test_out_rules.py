@@ -10,7 +10,6 @@ import numpy as np
 from gaugeblock_spec import operators
 
 from ..backend import DType, numpy_dtype
-from ..case import TensorCase, default_strides
 from ..oracles.conversion import cast
 from ..oracles.promotion import CORE, KIND
 from ..requirement import requirement
@@ -18,7 +17,7 @@ from ..session import Handle, Session
 from ..values import COMPLEX, FLOATS
 from .calls import OperatorCall
 from .drawing import draw
-from .outs import out_count, result_of
+from .outs import blank, out_count, result_of, with_result
 from .sweep import sweep
 from .test_forms import rows_with
 
@@ -113,13 +112,10 @@ def _allowed(call: OperatorCall, result: str, target: str) -> bool | None:
 
 @requirement("operators/out-dtype-follows-the-row", slow=True)
 def test_out_dtypes(s: Session) -> None:
-    def body(s: Session, call: OperatorCall) -> None:
-        y = result_of(s, call)
-        if y is None:
-            return
-        target = CORE[call.choice % len(CORE)]
-        result, sizes = str(s.observe("dtype", y)), tuple(s.observe("shape", y))
-        out = s.build(TensorCase(target, sizes, default_strides(sizes), kind="small"))
+    @with_result
+    def body(s: Session, call: OperatorCall, y: Any) -> None:
+        target, result = CORE[call.choice % len(CORE)], str(s.observe("dtype", y))
+        out = s.build(blank(s, y, target))
         positional, keywords = call.bind(s.build)
         allowed = _allowed(call, result, target)
         if allowed is None:
@@ -176,9 +172,9 @@ def test_other_kinds(s: Session) -> None:
 
 @requirement("operators/out-over-its-own-operand-is-right-or-raises", slow=True)
 def test_operand_as_out(s: Session) -> None:
-    def body(s: Session, call: OperatorCall) -> None:
-        y = result_of(s, call)
-        if y is None or not call.tensors:
+    @with_result
+    def body(s: Session, call: OperatorCall, y: Any) -> None:
+        if not call.tensors:
             return
         positional, keywords = call.bind(s.build)
         given = [value if isinstance(value, list) else [value] for value in (*positional, *keywords.values())]
