@@ -65,6 +65,7 @@ def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | 
     lines.append(f"        return {passing}")
     if kind == "inplace":
         written = schema.arguments[0].name
+        lines += [f"    if {written}.geometry.dtype.kind < 2:", f"        return {passing}"]
         lines.append(f"    check_inplace({written})")
         lines += [f"    {line}" for line in _node(schema, formulas, f"p_{written}")]
         lines += [f"    {line}" for line in _saving(schema, formulas, written)]

@@ -14,7 +14,7 @@ def embedding_back(
 ) -> Tensor:
     """The sum, for each row, of what reaches its copies; none for the row of padding, and by frequency on demand."""
     places = indices.reshape((-1,)).to(gb.int64)
-    rows = grad.reshape((-1, shape[1]))
+    rows = grad.reshape((places.numel(), shape[1]))
     if padding_idx >= 0:
         rows = rows.masked_fill((places == padding_idx).unsqueeze(1), 0)
     if scale_grad_by_freq:
