@@ -40,3 +40,19 @@ def test_the_last_of_equal_places_has_the_tangent_in_unpooling() -> None:
         value, tangent = forward.unpack_dual(result)
     assert value.tolist() == [[[[0.0, 2.0, 0.0]]]]
     assert tangent.tolist() == [[[[0.0, 7.0, 0.0]]]]
+
+
+@pytest.mark.parametrize("dtype", [gb.int64, gb.bool])
+def test_integers_that_are_written_have_no_history(dtype: Any) -> None:
+    x = gb.tensor([1.0, 0.0], requires_grad=True)
+    y = gb.zeros(2, dtype=dtype)
+    assert not y.copy_(x).requires_grad and y.grad_fn is None and y.tolist() == [1, 0]
+    y[:1], y[x > 0] = x[1], x[1]
+    assert not y.requires_grad and y.tolist() == [0, 0]
+    assert y.fill_(x[0]).grad_fn is None and y.view(2, 1)[0].copy_(x[1]).grad_fn is None and y.tolist() == [0, 1]
+
+
+def test_embedding_without_columns() -> None:
+    weight = gb.zeros((3, 0), requires_grad=True)
+    gb.nn.functional.embedding(gb.tensor([0, 2]), weight).sum().backward()
+    assert weight.grad.shape == (3, 0)

@@ -128,6 +128,25 @@ def test_integral_results(s: Session) -> None:
     )  # fmt: skip
 
 
+@requirement("autograd/integers-that-are-written-take-no-history", needs=("inplace",))
+@forall(dtype=hs.sampled_from(("int64", "int32", "uint8", "bool")), recording=hs.booleans())
+def test_written_integers(s: Session, dtype: str, recording: bool) -> None:
+    x, one = leaf(s, [1.0, 0.0]), leaf(s, 1.0)
+    first = s.tensor([True, False], "bool")
+    writes: list[tuple[str, tuple[Any, ...], list[int]]] = [
+        ("copy_", (x,), [1, 0]), ("__setitem__", (slice(0, 1), s.call("select.int", x, 0, 0)), [1, 0]),
+        ("__setitem__", (first, one), [1, 0]), ("masked_fill_.Tensor", (first, one), [1, 0]),
+        ("index_fill_.int_Tensor", (0, s.tensor([1], "int64"), one), [0, 1]), ("fill_.Tensor", (one,), [1, 1]),
+    ]  # fmt: skip
+    for operator, args, want in writes:
+        y = s.tensor([0, 0], dtype)
+        with entered(s.call, *([] if recording else [NoGrad()])):
+            s.call(operator, y, *args)
+        s.expect(s.call("requires_grad", y), False, f"requires_grad of {dtype} written by {operator}")
+        expect_node(s, y, False)
+        s.expect_values(y, np.array(want).astype(dtype))
+
+
 @requirement("autograd/only-floating-and-complex-tensors-require-grad")
 @forall(dtype=dtypes())
 def test_which_dtypes_may_require_grad(s: Session, dtype: str) -> None:

@@ -45,6 +45,16 @@ def _integers_require_grad(c: Intercepted) -> Any:
     return True if str(c.backend.dtype(c.args[0])).startswith("int") else c.right()
 
 
+def _written_integers_require_grad(c: Intercepted) -> Any:
+    """What is written from a tensor that requires grad requires it too, whatever its dtype."""
+    written = c.memory.setdefault("written", [])
+    if c.operator == "requires_grad":
+        return c.right() or any(one is c.args[0] for one in written)
+    if c.do("is_grad_enabled") and any(c.is_tensor(one) and c.do("requires_grad", one) for one in c.args[1:]):
+        written.append(c.args[0])
+    return c.right()
+
+
 def _unnumbered(c: Intercepted) -> Any:
     return str(c.right()).rstrip("0123456789")
 
@@ -200,6 +210,8 @@ MUTANTS = (
     _row("threads-begin-with-recording-off", ("is_grad_enabled",), _off_in_threads),
     _row("factories-forget-grad-unrecorded", _FACTORIES, _factory),
     _row("integral-results-require-grad", ("requires_grad",), _integers_require_grad),
+    _row("written-integers-require-grad", ("fill_.Tensor", "masked_fill_.Tensor", "requires_grad"),
+         _written_integers_require_grad),
     _row("integers-may-require-grad", ("requires_grad_",), accepts_text("dtype", lambda c: c.args[0])),
     _row("all-results-are-leaves", ("is_leaf",), lambda c: True),
     _row("detached-results-are-no-leaves", ("is_leaf",),
