@@ -6,24 +6,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..backend import DType
 from ..case import TensorCase, default_strides
 from ..operators.calls import OperatorCall
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A tensor of these sizes, of the dtype that is differentiated, or of int64 ``places``."""
+    """A tensor of these sizes, of the dtype that is differentiated, or of ``places``, as they lie in memory; contiguous
+    but for given strides."""
 
     sizes: tuple[int, ...]
     places: tuple[int, ...] | None = None
+    strides: tuple[int, ...] | None = None
+    kind: str = "int64"
 
     def case(self, dtype: str) -> TensorCase:
-        dtype = dtype if self.places is None else "int64"
-        return TensorCase(dtype, self.sizes, default_strides(self.sizes), literal=self.places)
+        dtype = dtype if self.places is None else self.kind
+        return TensorCase(dtype, self.sizes, self.strides or default_strides(self.sizes), literal=self.places)
 
 
 _ROWS = Operand((2,), (2, 0))
 _REPEATED = Operand((3,), (1, 1, 3))
+_TURNED = Operand((1, 2, 2, 2), strides=(8, 4, 1, 2))
+_CLASSES = Operand((1, 2, 2), (0, 1, 1, 0))
+_LOSS = ({"self": _TURNED, "target": _CLASSES, "weight": None, "reduction": 1, "ignore_index": -100},)
 
 EXAMPLES: dict[str, tuple[Mapping[str, Any], ...]] = {
     "index.Tensor": (
@@ -66,6 +73,47 @@ EXAMPLES: dict[str, tuple[Mapping[str, Any], ...]] = {
     "einsum": (
         {"equation": "ij,jk->ik", "tensors": [Operand((2, 3)), Operand((3, 2))]},
         {"equation": "ii->i", "tensors": [Operand((3, 3))]},
+    ),
+    **dict.fromkeys(("sum", "prod"), ({"self": Operand((3,)), "dtype": DType("complex128")},)),
+    "sum.dim_IntList": ({"self": Operand((3,)), "dim": (0,), "dtype": DType("complex128")},),
+    **dict.fromkeys(("nll_loss2d", "nll_loss_nd", "nll_loss2d_forward"), _LOSS),
+    "max_unpool2d": (
+        {"self": Operand((1, 2, 2)), "indices": Operand((1, 2, 2), (0, 2, 1, 3), (4, 1, 2)), "output_size": (2, 2)},
+    ),
+    "max_unpool3d": (
+        {"self": Operand((1, 1, 2, 2)), "indices": Operand((1, 1, 2, 2), (0, 2, 1, 3), (4, 4, 1, 2)),
+         "output_size": (1, 2, 2), "stride": (1, 1, 1), "padding": (0, 0, 0)},
+    ),
+    "index_add": (
+        {"self": Operand((2,)), "dim": 0, "index": Operand((1,), (1,)), "source": Operand((1,)), "alpha": 2j},
+    ),
+    "index_reduce": (
+        {"self": Operand((2,)), "dim": 0, "index": Operand((1,), (1,), kind="int32"), "source": Operand((1,)),
+         "reduce": "mean", "include_self": False},
+    ),
+    "linalg_cond": ({"self": Operand((2, 2)), "p": 1},),
+    "prod.dim_int": ({"self": Operand((3,)), "dim": 0, "dtype": DType("complex128")},),
+    "cumprod": ({"self": Operand((3,)), "dim": 0, "dtype": DType("complex128")},),
+    "float_power.Scalar": ({"self": 0.0, "exponent": Operand((3,))},),
+    "_upsample_bilinear2d_aa": (
+        {"self": Operand((1, 1, 3, 3)), "output_size": (3, 3), "align_corners": False, "scales_h": 1.3},
+    ),
+    **dict.fromkeys(
+        ("_upsample_bilinear2d_aa.vec", "_upsample_bicubic2d_aa.vec"),
+        ({"input": Operand((1, 1, 3, 3)), "output_size": None, "align_corners": False, "scale_factors": (1.3, 1.0)},),
+    ),
+    "instance_norm": (
+        {"input": Operand((2, 2, 3)), "weight": None, "bias": Operand((2,)), "running_mean": None, "running_var": None,
+         "use_input_stats": True, "momentum": 0.1, "eps": 0.125, "cudnn_enabled": False},
+    ),
+    "layer_norm": ({"input": Operand((2, 3)), "normalized_shape": (3,), "weight": None, "bias": Operand((3,))},),
+    "native_batch_norm": (
+        {"input": Operand((3, 2)), "weight": None, "bias": Operand((2,)), "running_mean": None, "running_var": None,
+         "training": True, "momentum": 0.1, "eps": 0.125},
+    ),
+    "native_group_norm": (
+        {"input": Operand((2, 2, 2)), "weight": None, "bias": Operand((2,)), "N": 2, "C": 2, "HxW": 2, "group": 1,
+         "eps": 0.125},
     ),
     "gradient.scalarrayint": ({"self": Operand((4, 3)), "spacing": (0.5,), "dim": 0},),
 }

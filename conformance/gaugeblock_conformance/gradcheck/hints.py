@@ -12,8 +12,9 @@ class Hint:
     """``prepare`` says what becomes of an argument before the operator gets it (a name of ``PREPARE``); ``finish`` what
     of the results (a name of ``FINISH``), where several are right or they are not smooth. ``within`` narrows the range
     of an argument's values; ``fixed`` are arguments that are not drawn; by those in ``constant`` nothing is derived,
-    those in ``packed`` are contiguous. ``wide``: every operand has dims, none of size 1. ``seeded``: the same random
-    numbers each time, as for all rows of family random. ``skip``: why it is not tested.
+    those in ``packed`` are contiguous, those in ``alike`` have the same sizes. ``wide``: every operand has dims, none
+    of size 1. ``seeded``: the same random numbers each time, as for all rows of family random. ``skip``: why it is not
+    tested.
     """
 
     prepare: Mapping[str, str] = field(default_factory=dict)
@@ -22,6 +23,7 @@ class Hint:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     constant: tuple[str, ...] = ()
     packed: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
     wide: bool = False
     seeded: bool = False
     skip: str = ""
@@ -29,6 +31,9 @@ class Hint:
 
 _SEEDED = Hint(seeded=True)
 _RUNNING = ("running_mean", "running_var")
+_NORMALIZED = Hint(constant=_RUNNING, packed=(*_RUNNING, "weight"))
+_SOURCE = Hint(alike=("index", "src"))
+_TARGET = Hint(alike=("self", "target"))
 _SMALL_BOUNDS = dict.fromkeys(("rcond", "atol", "rtol"), (0.0001, 0.001))
 
 HINTS: dict[str, Hint] = {
@@ -49,11 +54,12 @@ HINTS: dict[str, Hint] = {
     "qr": Hint(fixed={"some": True}),
     # Ranges that no domain states.
     "special_zeta": Hint(within={"self": (2.0, 5.0), "other": (0.3, 3.0)}),
+    "float_power.Scalar": Hint(within={"exponent": (0.3, 3.0)}),
     "special_bessel_y0": Hint(within={"self": (0.3, 3.0)}),
     "special_bessel_y1": Hint(within={"self": (0.3, 3.0)}),
     "poisson_nll_loss": Hint(within={"target": (1.0, 4.0)}),
-    # Gradients that are divided by how often a row was taken are not those of the function.
-    "embedding": Hint(fixed={"scale_grad_by_freq": False}),
+    # Gradients that are divided by how often a row was taken are not those of the function, sparse ones no arrays.
+    "embedding": Hint(fixed={"scale_grad_by_freq": False, "sparse": False}),
     # Deviations of one element are 0: there they have a kink.
     "std": Hint(wide=True),
     "std_mean": Hint(wide=True),
@@ -76,10 +82,20 @@ HINTS: dict[str, Hint] = {
     "cross_entropy_loss": Hint(constant=("weight",)),
     "multi_margin_loss": Hint(constant=("weight",)),
     "binary_cross_entropy_with_logits": Hint(constant=("weight",)),
-    # PyTorch 2.13 reads other memory where running statistics are not contiguous: now right, now wrong.
-    "batch_norm": Hint(constant=_RUNNING, packed=_RUNNING),
-    "native_batch_norm": Hint(constant=_RUNNING, packed=_RUNNING),
-    "instance_norm": Hint(constant=_RUNNING, packed=_RUNNING),
+    # PyTorch 2.13 reads other memory where running statistics or weights are not contiguous: now right, now wrong.
+    "batch_norm": _NORMALIZED,
+    "native_batch_norm": _NORMALIZED,
+    "instance_norm": _NORMALIZED,
+    # Derivatives by a source that is larger than its index are not documented.
+    "scatter.src": _SOURCE,
+    "scatter_add": _SOURCE,
+    "scatter_reduce.two": _SOURCE,
+    # PyTorch's functions broadcast before they call these.
+    "mse_loss": _TARGET,
+    "smooth_l1_loss": _TARGET,
+    "huber_loss": _TARGET,
+    "polar": Hint(within={"abs": (0.3, 3.0)}),
+    "lu_unpack": Hint(fixed={"unpack_data": True}),
     # Its gradient is that of normalized probabilities; the second result has logarithms of what cannot be reached.
     "_ctc_loss": Hint(prepare={"log_probs": "normalized"}, finish="first"),
     "ctc_loss": Hint(prepare={"log_probs": "normalized"}),

@@ -28,7 +28,7 @@ from .trials import DTYPES, Trial, trials
 FIRST, SECOND, FORWARD = "first_order", "second_order", "forward_mode"
 ORDERS = (FIRST, SECOND, FORWARD)
 NEEDS = {FIRST: ("autograd",), SECOND: ("autograd", "autograd.double"), FORWARD: ("autograd", "autograd.fwd")}
-WANTED = {"float64": 3, "complex128": 2}
+WANTED = {"float64": 6, "complex128": 4}
 # Jacobians with more entries are checked by projections.
 _ENTRIES = 800
 

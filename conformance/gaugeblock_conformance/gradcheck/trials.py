@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -13,24 +14,26 @@ from gaugeblock_spec.schema import parse
 
 from ..backend import Array, Backend, DType
 from ..case import TensorCase, default_strides
-from ..operators.calls import OperatorCall, schema_arguments
-from ..operators.drawing import draw, drawable
+from ..operators.calls import OperatorCall, forms_of, schema_arguments
+from ..operators.drawing import CODE_LENGTH, FORM, GIVEN, draw, drawable
 from ..values import COMPLEX, FLOATS, poison
 from .examples import calls
+from .fast import uniform
 from .hints import Hint, hint_of
 from .points import complex_points, points
 from .rows import undifferentiable
 from .shaping import FINISH, PREPARE
 
 DTYPES = ("float64", "complex128")
-_MOST = 24
-_TRIED = 60
-_LENGTH = 200
+# Elements that one call may have: as is wished, and at most if there is a smaller one.
+_MOST, _LARGE = 24, 200
+_TRIED = 12
 # Kinds of elements that are kept as the samples draw them, since a call must fit them.
 _KEPT = frozenset("sorted counts labels signs rising spaced pivots".split())
 _RANGES = {"positive": (0.0, None), "unit": (-1.0, 1.0), "chance": (0.0, 1.0)}
-# Kinds of matrices, kept with every element moved a little.
+# Kinds of matrices, kept with every element moved a little, and small: of large ones the inverses hardly move.
 _MOVED = frozenset("dominant regular definite".split())
+_SCALE = 0.3
 
 
 @dataclass(frozen=True)
@@ -103,8 +106,8 @@ class Trial:
 
 
 def trials(operator: str, dtype: str, seed: int, wanted: int) -> list[Trial]:
-    """The examples of an operator with operands of ``dtype``, and where calls can be drawn up to ``wanted`` of them:
-    small ones with elements in every tensor, or the smallest there is."""
+    """The examples of an operator with operands of ``dtype``, and where calls can be drawn one of them, or for more
+    ``wanted`` than one some of every form: small ones with elements in every tensor, or the smallest there is."""
     hint = hint_of(operator)
     examples = [_trial(call, dtype, hint, seed, k) for k, call in enumerate(calls(operator, dtype))]
     found = [*examples, *(_drawn(operator, dtype, seed, wanted, hint) if drawable(operator) else [])]
@@ -112,27 +115,43 @@ def trials(operator: str, dtype: str, seed: int, wanted: int) -> list[Trial]:
 
 
 def _drawn(operator: str, dtype: str, seed: int, wanted: int, hint: Hint) -> list[Trial]:
+    """One call of any form, or for more of them every form as it comes, the simplest first, and with every argument
+    given."""
     random = np.random.default_rng((seed, zlib.crc32(f"{operator}/{dtype}".encode())))
+    forms = len(forms_of(operator))
+    asked = [FORM * form | given for given in (0, GIVEN) for form in range(forms)] if wanted > 1 else [None]
     found: dict[str, Trial] = {}
+    for k, what in zip(range(max(wanted, len(asked))), cycle(asked), strict=False):
+        trial = _small(operator, dtype, random, hint, seed, what, k == 0)
+        if trial is not None:
+            arguments = trial.call.arguments.items()
+            found.setdefault(repr([[c.sizes for c in _cases(v)] or (name, v) for name, v in arguments]), trial)
+    small = [trial for trial in found.values() if trial.elements <= _LARGE]
+    return small or sorted(found.values(), key=lambda trial: trial.elements)[:1]
+
+
+def _small(
+    operator: str, dtype: str, random: np.random.Generator, hint: Hint, seed: int, asked: int | None, simple: bool
+) -> Trial | None:
+    """The first of several draws with few elements, or the one with the fewest; the simplest before them on demand."""
+    found = None
     for k in range(_TRIED):
-        call = draw(operator, bytes(_LENGTH) if k == 0 else random.bytes(_LENGTH), dtype)
-        trial = _trial(call, dtype, hint, seed, k)
-        if trial is None:
-            continue
-        arguments = trial.call.arguments.items()
-        found.setdefault(repr([[c.sizes for c in _cases(value)] or (name, value) for name, value in arguments]), trial)
-        small = [trial for trial in found.values() if trial.elements <= _MOST]
-        if len(small) == wanted:
-            break
-    chosen = sorted(found.values(), key=lambda trial: trial.elements > _MOST and trial.elements)
-    small = [trial for trial in chosen if trial.elements <= _MOST]
-    return small[:wanted] or chosen[:1]
+        code = bytes(CODE_LENGTH) if simple and k == 0 else random.bytes(CODE_LENGTH)
+        code += b"" if asked is None else bytes([asked])
+        trial = _trial(draw(operator, code, dtype), dtype, hint, seed, int(random.integers(2**31)))
+        if trial is not None and (found is None or trial.elements < found.elements):
+            found = trial
+            if found.elements <= _MOST:
+                break
+    return found
 
 
 def _trial(call: OperatorCall, dtype: str, hint: Hint, seed: int, k: int) -> Trial | None:
     for name, value in hint.fixed.items():
         call = call.with_argument(name, value)
     if not all(case.numel for case in call.tensors):
+        return None
+    if len({case.sizes for name in hint.alike for case in _cases(call.arguments.get(name))}) > 1:
         return None
     if hint.wide and any(not case.sizes or 1 in case.sizes for case in call.tensors):
         return None
@@ -171,7 +190,7 @@ def _filled(
     if name not in hint.within and kind in _KEPT:
         return _holding(case, array)
     if name not in hint.within and kind in _MOVED:
-        return _holding(case, array + 0.05 * random.uniform(-1, 1, case.sizes))
+        return _holding(case, _SCALE * array + 0.15 * uniform(random, case.sizes, array.dtype))
     domain = call.row.domain.get(name)
     low, high = (domain.low, domain.high) if domain else (None, None)
     low, high = hint.within.get(name) or _RANGES.get(kind) or (low, high)

@@ -25,12 +25,13 @@ def pow_base(grad: Tensor, base: Tensor, exponent: Tensor | Number) -> Tensor:
 
 
 def pow_exponent(grad: Tensor, base: Tensor | Number, exponent: Tensor, result: Tensor) -> Tensor:
-    """The gradient of ``base ** exponent`` by the exponent; 0 where the base is 0 and that a real number from 0 up."""
-    upward = (exponent.real >= 0) & (exponent.imag == 0) if exponent.is_complex() else exponent >= 0
+    """The gradient of ``base ** exponent`` by the exponent; 0 for a base 0 and exponents 0 or of positive real part."""
+    upward = (exponent.real > 0) | (exponent == 0) if exponent.is_complex() else exponent >= 0
     if isinstance(base, Tensor):
-        return gb.where((base == 0) & upward, 0, grad * (result * base.to(result.dtype).log()).conj())
+        still = (base == 0) & upward
+        return grad * (result * base.to(result.dtype).masked_fill(still, 1).log()).conj()
     if base == 0:
-        return gb.where(upward, 0, grad * (result * -math.inf).conj())
+        return grad * (result * gb.where(upward, 0.0, -math.inf)).conj()
     return grad * (result * _logarithm(base, result.is_complex())).conj()
 
 
