@@ -77,6 +77,14 @@ def test_class_losses() -> None:
         F.cross_entropy(even, gb.tensor([1]))
 
 
+def test_smoothed_classes_where_there_are_none() -> None:
+    x, probabilities, ignored = gb.zeros(2, 0), gb.zeros(2, 0), gb.full((2,), -100)
+    found = F.cross_entropy(x, probabilities, label_smoothing=0.25, reduction="none")
+    assert found.tolist() == [0.0, 0.0]
+    assert F.cross_entropy(x, probabilities, label_smoothing=0.25).isnan().item()
+    assert F.cross_entropy(x, ignored, label_smoothing=0.25, reduction="none").isnan().all().item()
+
+
 def test_margins() -> None:
     x = gb.tensor([[0.1, 0.2, 0.4, 0.8]])
     assert F.multilabel_margin_loss(x, gb.tensor([[3, 0, -1, 1]])).item() == pytest.approx(0.85)

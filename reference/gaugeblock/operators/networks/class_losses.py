@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -211,7 +211,7 @@ def cross_entropy_loss(
     return apply(
         "add.Tensor",
         apply("mul.Scalar", plain, 1 - label_smoothing),
-        apply("mul.Scalar", smooth, label_smoothing / classes),
+        apply("mul.Scalar", smooth, label_smoothing / classes if classes else inf),
     )
 
 
@@ -247,7 +247,7 @@ def _with_probabilities(
         )
     if label_smoothing > 0.0:
         scaled = apply("mul.Scalar", target, 1 - label_smoothing)
-        target = apply("add.Scalar", scaled, label_smoothing / own[place])
+        target = apply("add.Scalar", scaled, label_smoothing / max(own[place], 1))
     terms = apply("mul.Tensor", apply("log_softmax.int", self, place), target)
     if weight is not None:
         terms = apply("mul.Tensor", terms, _along(weight, place, len(own)))
