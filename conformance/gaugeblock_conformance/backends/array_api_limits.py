@@ -13,6 +13,7 @@ from ..backend import DType, Unsupported, numpy_dtype
 # Arguments whose dtypes are not those of the elements that are computed with.
 _ASIDE = frozenset({"condition", "index", "indices", "mask"})
 _KINDS = "biufc"
+_DIMS = ("dim", "dims", "dim0", "start_dim", "source", "destination")
 
 
 def check(backend: Any, operator: str, bound: Mapping[Any, Any], kinds: str) -> None:
@@ -26,7 +27,7 @@ def check(backend: Any, operator: str, bound: Mapping[Any, Any], kinds: str) -> 
     if len(set(names.values())) > 1:
         raise Unsupported(operator, "operands of several dtypes follow rules of the library's own")
     _check_numbers(backend, operator, bound, bound.get("dtype") or next(iter(names.values()), None))
-    dims = [bound[name] for name in ("dim", "dims", "dim0", "start_dim") if name in bound]
+    dims = [bound[name] for name in _DIMS if name in bound]
     if any(d not in (None, ()) for d in dims) and any(not backend.shape(a) for a in arrays.values()):
         raise Unsupported(operator, "arrays without dims have no axes")
     if "dtype" in bound and not arrays and bound["dtype"] is None and not backend.defaults_fit:
@@ -147,6 +148,14 @@ def _has_dims(backend: Any, x: Any) -> str | None:
     return None if backend.shape(x) else "an array without dims has no places"
 
 
+def _lines(backend: Any, arrays: Any, *rest: Any) -> str | None:
+    return None if all(len(backend.shape(x)) == 1 for x in arrays) else "grids are made of arrays of one dim"
+
+
+def _one_axis(backend: Any, x: Any, indices: Any, dim: Any = None, *rest: Any) -> str | None:
+    return "places along no axis are left open" if dim is None else None
+
+
 def _no_wildcard(backend: Any, x: Any, size: Any) -> str | None:
     return "sizes of -1 are not known" if any(n < 0 for n in size) else None
 
@@ -195,4 +204,6 @@ _LIMITS: dict[str, Callable[..., str | None]] = {
     "argwhere": _has_dims,
     "broadcast_to": _no_wildcard,
     "cat": _same_ranks,
+    "meshgrid": _lines,
+    "take_along_dim": _one_axis,
 }

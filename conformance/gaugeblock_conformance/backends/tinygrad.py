@@ -23,6 +23,11 @@ _MOST = 2**31
 _ORDERED = {"relu": 0, "clamp": 1}
 
 
+def _repeats(dims: Any) -> bool:
+    """Whether a dim is named twice."""
+    return isinstance(dims, tuple | list) and len(set(dims)) < len(dims)
+
+
 def _parts(index: Any) -> tuple[Any, ...]:
     return index if isinstance(index, tuple) else (index,)
 
@@ -98,6 +103,8 @@ class TinygradBackend(ArrayApiBackend):
             raise Unsupported(operator, "tinygrad asks for memory when it is written")
         if operator == "__getitem__" and any(self.is_array(i) and self.dtype(i) == "bool" for i in _parts(args[1])):
             raise Unsupported(operator, "tinygrad has no masks as indices")
+        if operator == "roll" and len(args) > 2 and _repeats(args[2]):
+            raise Unsupported(operator, "tinygrad does not say what shifts along a dim named twice do")
         start = _ORDERED.get(operator)
         if start is not None and not self.traced and any(map(self._has_nan, args[start:])):
             raise Unsupported(operator, "tinygrad promises nothing for NaN")
