@@ -17,6 +17,15 @@ from .indices import advanced_indices, integers_first, paired
 SHORT = st.lists(st.sampled_from((3, 2, 4, 1)), min_size=1, max_size=4).map(tuple)
 ANY = st.lists(st.sampled_from((2, 3, 0, 1)), max_size=3).map(tuple)
 
+_READS = (
+    "views/advanced-index-copies",
+    "views/advanced-indices-broadcast",
+    "views/adjacent-advanced-dims-stay-in-place",
+    "views/int-beside-index-tensor-selects-first",
+    "views/index-values-wrap-and-are-checked",
+)
+"""What reading by any mix of indices is about."""
+
 
 def handles(s: Session, index: tuple[Any, ...], form: str = "int64") -> Any:
     """The index with its arrays as tensors (integers of dtype ``form``), or as nested lists for form ``list``."""
@@ -39,13 +48,7 @@ def _expect_copy(s: Session, y: Handle, x: Handle, case: TensorCase) -> None:
         s.expect_values(x, case.array)
 
 
-@requirement(
-    "views/advanced-index-copies",
-    "views/advanced-indices-broadcast",
-    "views/adjacent-advanced-dims-stay-in-place",
-    "views/int-beside-index-tensor-selects-first",
-    "views/index-values-wrap-and-are-checked",
-)
+@requirement(*_READS)
 @forall(pair=paired(tensors(sizes=SHORT), advanced_indices), form=st.sampled_from(("int64", "int64", "int32", "list")))
 def test_any_mix_reads_what_numpy_reads(s: Session, pair: tuple[TensorCase, tuple[Any, ...]], form: str) -> None:
     if not s.has_data:
@@ -60,13 +63,7 @@ def test_any_mix_reads_what_numpy_reads(s: Session, pair: tuple[TensorCase, tupl
     _expect_copy(s, y, x, case)
 
 
-@requirement(
-    "views/advanced-index-copies",
-    "views/advanced-indices-broadcast",
-    "views/adjacent-advanced-dims-stay-in-place",
-    "views/int-beside-index-tensor-selects-first",
-    "views/index-values-wrap-and-are-checked",
-)
+@requirement(*_READS)
 def test_elements_keep_their_dtype(s: Session) -> None:
     if not s.has_data:
         return

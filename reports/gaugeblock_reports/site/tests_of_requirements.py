@@ -54,14 +54,20 @@ def _named(function: ast.FunctionDef, constants: dict[str, Any]) -> list[str]:
     found = []
     for mark in function.decorator_list:
         if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == "requirement":
-            found += [str(name) for argument in mark.args if (name := _value(argument, constants)) is not None]
+            for argument in mark.args:
+                if isinstance(argument, ast.Starred):
+                    found += [str(name) for name in _value(argument.value, constants) or ()]
+                elif (name := _value(argument, constants)) is not None:
+                    found.append(str(name))
     return found
 
 
 def _value(node: ast.expr, constants: dict[str, Any]) -> Any:
-    """The value of a literal, or of an entry of a table of literals in the same module."""
+    """The value of a literal, or of a constant of the same module or an entry of a table there, made of literals."""
     if isinstance(node, ast.Constant):
         return node.value
+    if isinstance(node, ast.Name):
+        return constants.get(node.id)
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Constant):
         table = constants.get(node.value.id)
         return table.get(node.slice.value) if isinstance(table, dict) else None
