@@ -212,8 +212,11 @@ def test_statistics_that_a_layer_keeps_are_written_on_the_device(gpu: EmulatedGp
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             gb.nn.functional.batch_norm(x, mean, variance, training=True, momentum=0.5)
-        results.append((mean.tolist(), variance.tolist(), mean._version, x._version))
-    assert results[0] == results[1] and results[0][0] == [2.0, 2.5, 3.0, 3.5]
+            kept = gb.zeros(4, device=device), gb.ones(4, device=device)
+            gb.nn.functional.instance_norm(x.reshape(3, 4, 1).expand(3, 4, 2), *kept, momentum=0.5)
+        found = [one.tolist() for one in (mean, variance, *kept)]
+        results.append((found, mean._version, kept[0]._version, x._version))
+    assert results[0] == results[1] and results[0][0][0] == results[0][0][2] == [2.0, 2.5, 3.0, 3.5]
 
 
 def test_what_cupy_cannot_compute_runs_on_the_host(gpu: EmulatedGpu) -> None:

@@ -13,7 +13,7 @@ INDEXED = frozenset({"index", "index_put", "index_put_", "_index_put_impl_"})
 """Operators whose index tensors may lie on the CPU."""
 
 
-WRITTEN_BESIDE = {"native_batch_norm": frozenset({"running_mean", "running_var"})}
+WRITTEN_BESIDE: Mapping[str, tuple[str, ...]] = {"native_batch_norm": ("running_mean", "running_var")}
 """Arguments that an operator writes although its schema does not say so, and without a new version."""
 
 
@@ -68,7 +68,7 @@ def _named_tensors(
     operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Iterator[tuple[str, Tensor, bool]]:
     """Name, tensor and whether it is written; out= may be one tuple of several arguments of the schema."""
-    beside = WRITTEN_BESIDE.get(operator.name, frozenset())
+    beside = WRITTEN_BESIDE.get(operator.name, ())
     for place, argument in enumerate(operator.schema.arguments):
         value = args[place] if place < len(args) else kwargs.get(argument.name)
         for part in value if isinstance(value, (tuple, list)) else (value,):
