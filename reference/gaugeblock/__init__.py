@@ -16,6 +16,8 @@ from .bindings.build import make_function as _make_function
 from .bindings.groups import functions as _functions
 from .bindings.install import install as _install
 from .bindings.show import show_binding
+from .bindings.unrecorded_views import MARKED as _MARKED
+from .bindings.unrecorded_views import marking as _marking
 from .core.determinism import (
     are_deterministic_algorithms_enabled,
     is_deterministic_algorithms_warn_only_enabled,
@@ -38,7 +40,7 @@ from .dispatch import dispatch_keys, dispatch_table, inference_mode, is_inferenc
 from .dispatch.modes import PUBLISHER as _PUBLISHER
 from .dispatch.overrides import overridable as _overridable
 from .interop import attributes as _attributes  # noqa: F401
-from .interop import attributes as _interop_attributes  # noqa: F401
+from .interop import older_members as _older_members  # noqa: F401
 from .interop.as_tensor import as_tensor, asarray
 from .interop.blob import from_blob
 from .interop.numpy import from_numpy, frombuffer
@@ -86,7 +88,10 @@ _MODULES = frozenset(
 )
 """Modules that are imported when they are first asked for."""
 
-_LATER = {"explain": "trip", "from_dlpack": "interop.dlpack_import"}
+_LATER = {
+    "explain": "trip", "from_dlpack": "interop.dlpack_import", "get_default_device": "default_device",
+    "set_default_device": "default_device",
+}  # fmt: skip
 """Function -> its module, imported when it is first asked for."""
 
 _GRAD_MODES = frozenset({"enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"})
@@ -102,6 +107,7 @@ globals().update({name: _overridable(globals()[name]) for name in _OVERRIDABLE})
 globals().update(_DTYPES)
 globals().update(_DTYPE_ALIASES)
 _install()
+_PLACING.default_device = lambda: _import_module(".default_device", __name__)
 _PLACING.room = lambda name: _import_module(f".cuda.{name}", __name__)
 _PUBLISHER.make = lambda operator: _import_module(".library.op_overload", __name__).OpOverload(operator)
 
@@ -115,7 +121,7 @@ def __getattr__(name: str) -> Any:
         return getattr(_import_module(".autograd.grad_mode", __name__), name)
     own = _public_function(name)
     if own is not None:
-        made = _overridable(own)
+        made = _overridable(_marking(own) if name in _MARKED else own)
     else:
         group = _functions().get(name)
         if group is None:

@@ -20,7 +20,9 @@ MAKERS: dict[str, Callable[[Any], Any]] = {
     "narrow": lambda x: x.narrow(0, 0, 1), "function": lambda x: gb.transpose(x, 0, 1),
     "select": lambda x: gb.select(x, 0, 1), "by name": lambda x: gb.transpose(input=x, dim0=0, dim1=1),
     "diagonal": lambda x: x.diagonal(), "view_as": lambda x: x.view_as(x),
-    "broadcast_tensors": lambda x: gb.broadcast_tensors(x, gb.zeros(1, 4))[0],
+    "meshgrid": lambda x: gb.meshgrid(x[0], indexing="xy")[0], "einsum": lambda x: gb.einsum("ij->ji", x),
+    "atleast_3d": lambda x: gb.atleast_3d(x), "linalg.diagonal": lambda x: gb.linalg.diagonal(x),
+    "broadcast_tensors": lambda x: gb.broadcast_tensors(x, gb.zeros(1, 1, 4))[0],
     "a view of a view": lambda x: x[1:3][0:1], "unfold": lambda x: x.unfold(0, 2, 1)[0],
     "flatten": lambda x: x.flatten(), "as_strided": lambda x: x.as_strided((2,), (1,)),
     "view of another dtype": lambda x: x.view(gb.float32),
@@ -48,7 +50,7 @@ def test_what_is_no_new_view_is_written_to_as_before() -> None:
     with gb.no_grad():
         detached = x.detach()
         assert row.contiguous() is row and x.real is x and x.reshape(4, 4) is not x
-        assert gb.broadcast_tensors(row, row)[0] is not None
+        assert gb.broadcast_tensors(row, row)[0] is row
         assert row.view(2, 4).detach().add_(1).tolist() == [[1.0] * 4] * 2
     detached.add_(w)
     row.add_(w)

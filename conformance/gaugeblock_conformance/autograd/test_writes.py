@@ -12,7 +12,7 @@ from ..forall import forall
 from ..requirement import requirement
 from ..session import Session
 from .leaves import backward, expect_grad, gradient, leaf
-from .writing import KINDS, PLACES, WRITES, X, view_of, write_to
+from .writing import FURTHER, KINDS, PLACES, WRITES, X, view_of, write_to
 
 
 @requirement("autograd/write-through-a-view-reaches-the-base")
@@ -30,6 +30,32 @@ def test_writes_through_views(s: Session, place: int, second: int, kind: int) ->
         expect_grad(s, w, np.float64(other * weight[reached].sum()))
     later, seen = view_of(s, y, second)
     s.expect_values(gradient(s, later, x), 2 * np.where(seen, np.where(reached, slope, 1.0), 0.0), signed_zero=False)
+
+
+@requirement("autograd/write-through-a-view-reaches-the-base")
+def test_writes_through_every_view(s: Session) -> None:
+    def one(s: Session, operator: str, arguments: Any, model: Any) -> None:
+        x = leaf(s, X)
+        y = s.call("mul.Scalar", x, 2)
+        views = s.call(operator, *arguments(s, y))
+        s.call("mul_.Scalar", views[0] if isinstance(views, list | tuple) else views, 3)
+        factor = np.ones((2, 3))
+        model(factor)[...] = 3.0
+        s.expect_values(y, 2 * X * factor)
+        s.expect_values(gradient(s, y, x), 2 * factor)
+
+    s.table(FURTHER, one)
+
+
+@requirement("autograd/write-through-a-view-reaches-the-base")
+@forall(indexing=hs.sampled_from(("ij", "xy")), place=hs.integers(0, 1), kind=KINDS)
+def test_writes_through_grids(s: Session, indexing: str, place: int, kind: int) -> None:
+    x = leaf(s, X[0])
+    y = s.call("mul.Scalar", x, 2)
+    lines = [s.tensor(X[:1, 0]), y] if place else [y, s.tensor(X[:1, 0])]
+    grid = s.call("meshgrid.indexing", lines, indexing=indexing)[place]
+    slope, _, _ = write_to(s, grid, kind)
+    s.expect_values(gradient(s, y, x), np.full(3, 2 * slope), signed_zero=False)
 
 
 @requirement("autograd/write-to-the-base-reaches-its-views")
@@ -148,6 +174,26 @@ def test_writes_to_one_of_several_views(s: Session, which: int, part: int, kind:
     s.call("backward", total)
     with entered(s.call, NoGrad()):
         s.call("zero_", v)
+
+
+UNSAFE: list[tuple[Any, ...]] = [
+    ("unsafe_split.Tensor", 1), ("unsafe_split_with_sizes", [1, 1]), ("unsafe_chunk", 2),
+]  # fmt: skip
+
+
+@requirement("autograd/unsafe-parts-may-be-written")
+@forall(which=hs.integers(0, len(UNSAFE) - 1), part=hs.integers(0, 1), kind=KINDS)
+def test_writes_to_unsafe_parts(s: Session, which: int, part: int, kind: int) -> None:
+    x = leaf(s, X)
+    operator, *arguments = UNSAFE[which]
+    parts = s.call(operator, s.call("mul.Scalar", x, 2), *arguments)
+    slope, other, w = write_to(s, parts[part], kind)
+    total = s.call("add.Tensor", parts[0], parts[1])
+    want = np.full((2, 3), 2.0)
+    want[part] *= slope
+    s.expect_values(gradient(s, total, x, retain_graph=True), want, signed_zero=False)
+    if w is not None and other is not None:
+        s.expect_values(gradient(s, total, w), np.float64(3 * other))
 
 
 @requirement("autograd/unrecorded-view-cannot-be-written-recorded")

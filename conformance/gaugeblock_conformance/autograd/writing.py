@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,43 @@ WRITES: list[tuple[str, tuple[Any, ...], float, float | None]] = [
     ("sub_.Tensor", ("leaf",), 1.0, -1.0), ("copy_", ("leaf",), 0.0, 1.0),
 ]  # fmt: skip
 X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+Arguments = tuple[Any, ...]
+FURTHER: list[tuple[str, Callable[[Session, Handle], Arguments], Any]] = [
+    *(
+        (operator, lambda s, y, given=given: (y, *given), seen)
+        for operator, given, seen in (
+            ("transpose.int", (0, 1), lambda a: a.T),
+            ("swapaxes", (1, 0), lambda a: a.T),
+            ("movedim.int", (0, 1), lambda a: a.T),
+            ("moveaxis.intlist", ([0, 1], [1, 0]), lambda a: a.T),
+            ("mT", (), lambda a: a.T),
+            ("adjoint", (), lambda a: a.T),
+            ("reshape", ((3, 2),), lambda a: a.reshape(3, 2)),
+            ("flatten.using_ints", (), lambda a: a.reshape(6)),
+            ("ravel", (), lambda a: a.reshape(6)),
+            ("unflatten.int", (1, (3, 1)), lambda a: a[..., None]),
+            ("expand", ((1, 2, 3),), lambda a: a[None]),
+            ("broadcast_to", ((2, 3),), lambda a: a[...]),
+            ("squeeze", (), lambda a: a[...]),
+            ("squeeze.dim", (0,), lambda a: a[...]),
+            ("squeeze.dims", ((0, 1),), lambda a: a[...]),
+            ("unfold", (1, 2, 2), lambda a: a[:, None, 0:2]),
+            ("diagonal", (1,), lambda a: np.einsum("ii->i", a[:, 1:])),
+            ("linalg_diagonal", (), lambda a: np.einsum("ii->i", a[:2, :2])),
+            ("atleast_3d", (), lambda a: a[..., None]),
+            ("slice.Tensor", (0, 1, 2), lambda a: a[1:2]),
+            ("__getitem__", (None,), lambda a: a[None]),
+            ("__getitem__", ((..., -1),), lambda a: a[..., -1]),
+            ("__getitem__", (slice(None, None, 2),), lambda a: a[::2]),
+        )
+    ),
+    ("reshape_as", lambda s, y: (y, s.tensor(X.T)), lambda a: a.reshape(3, 2)),
+    ("expand_as", lambda s, y: (y, s.tensor(X)), lambda a: a[...]),
+    ("broadcast_tensors", lambda s, y: ([y, s.tensor(X[:1])],), lambda a: a[...]),
+    ("broadcast_tensors", lambda s, y: ([y, s.tensor(X[None])],), lambda a: a[None]),
+]
+"""Views that the draws leave out: operator, its arguments for a tensor, the same of a NumPy array. Of a list of views
+the first is meant."""
 PLACES = hs.integers(0, len(VIEWS) - 1)
 KINDS = hs.integers(0, len(WRITES) - 1)
 

@@ -108,6 +108,11 @@ def _no_version(c: Intercepted) -> Any:
     return 0 if c.args[1] == "_version" else c.right()
 
 
+def _ordinary_parts(c: Intercepted) -> Any:
+    """The parts are those of `split`, which may not be written to."""
+    return c.do(c.operator.removeprefix("unsafe_"), *c.args, **c.kwargs)
+
+
 def _row(name: str, operators: Sequence[str], patch: Patch) -> Mutant:
     return Mutant(name, "autograd", "autograd", tuple(operators), patch)
 
@@ -115,6 +120,8 @@ def _row(name: str, operators: Sequence[str], patch: Patch) -> Mutant:
 MUTANTS = (
     _row("leaves-may-be-written", _WRITES, accepts_text("leaf Variable", _unrecorded)),
     _row("one-of-several-views-may-be-written", _WRITES, accepts_text("multiple views|Output \\d", _unrecorded)),
+    _row("unsafe-parts-may-not-be-written", ("unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk"),
+         _ordinary_parts),
     _row("unrecorded-views-may-be-written", _WRITES, accepts_text("no_grad mode", _unrecorded)),
     _row("writes-through-views-leave-no-history", _WRITES, _lost(view=True)),
     _row("writes-leave-no-history", _WRITES, _lost(view=False)),

@@ -133,10 +133,15 @@ def watch(tensor: Tensor) -> AutogradMeta:
 
 
 def refresh_plain(tensor: Tensor) -> None:
-    """Bring record and geometry of a watched tensor up to date after its own metadata were changed."""
+    """Bring record and geometry of a watched tensor up to date after its own metadata were changed.
+
+    One that got another dtype accumulates gradients anew.
+    """
     meta: AutogradMeta = tensor.autograd
     if tensor.geometry.watched:
         tensor.geometry = tensor.geometry.twin  # type: ignore[assignment]
+    if meta.more is not None and meta.plain.geometry.dtype is not tensor.geometry.dtype:
+        meta.more.accumulator = None
     meta.plain = handle(tensor)
     tensor.geometry = watched_twin(tensor.geometry)
 

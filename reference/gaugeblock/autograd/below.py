@@ -11,7 +11,7 @@ from ..dispatch.state import STATE
 from ..tensor.geometry import unwatched
 from ..tensor.tensor import Tensor
 from .autograd_meta import plain_of, refresh_plain
-from .view_history import MULTIPLE, NO_GRAD, view_of
+from .view_history import NO_GRAD, creation_by, view_of
 
 
 def below(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any], mask: int | None = None) -> Any:
@@ -46,12 +46,11 @@ def _given_back(operator: Operator, result: Any, originals: dict[int, Tensor], a
     if isinstance(result, tuple) and hasattr(result, "_fields"):
         return type(result)(*[_one(operator, one, originals, nr) for nr, one in enumerate(result)])
     if isinstance(result, (list, tuple)):
-        many = len(result) > 1
-        return type(result)([_one(operator, one, originals, nr, many=many) for nr, one in enumerate(result)])
+        return type(result)([_one(operator, one, originals, nr) for nr, one in enumerate(result)])
     return result
 
 
-def _one(operator: Operator, result: Any, originals: dict[int, Tensor], nr: int, *, many: bool = False) -> Any:
+def _one(operator: Operator, result: Any, originals: dict[int, Tensor], nr: int) -> Any:
     known = originals.get(id(result))
     if known is not None:
         return known
@@ -62,8 +61,8 @@ def _one(operator: Operator, result: Any, originals: dict[int, Tensor], nr: int,
         if meta is not None and result.storage is original.storage and result.base is meta.plain:
             from .derivative_table import camel
 
-            creation = NO_GRAD if not STATE.grad else MULTIPLE if many else "default"
-            return view_of(original, result, None, nr, creation, camel(operator.name.partition(".")[0]))
+            maker = camel(operator.name.partition(".")[0])
+            return view_of(original, result, None, nr, creation_by(maker) if STATE.grad else NO_GRAD, maker)
     return result
 
 

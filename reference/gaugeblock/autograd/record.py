@@ -33,6 +33,7 @@ from .derivative_table import derivatives, row_of_form
 from .formulas import compiled, node_class
 from .forward_mode import DUAL, outside
 from .node import COUNTER
+from .rebinding import rebinding
 from .recorder_source import passing_source, recorder_source
 from .saved_tensor import PACKING, saved
 from .special_recorders import (
@@ -125,6 +126,8 @@ def recorder_of(operator: Operator) -> Callable[..., Any]:
         return refusing_out(operator)
     if name in VIEW_OF_INPLACE:
         return metadata_inplace(operator, REGISTRY.find(VIEW_OF_INPLACE[name]))
+    if name == "set_.source_Tensor":
+        return rebinding(operator)
     if operator.derivative is not None:
         from .registered_functions import registered_recorder
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dispatch.state import STATE
+from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE, version_of
 from .accumulate_grad import AccumulateGrad
@@ -96,12 +97,9 @@ def versions_of(tensors: Any) -> tuple[int, ...]:
     return tuple(0 if one is None or one.counter is INFERENCE else version_of(one) for one in tensors)
 
 
-UPSTREAM = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long"}
-
-
 def _changed(plain: Tensor, version: int, edge: Edge | None) -> RuntimeError:
     geometry = plain.geometry
-    kind = UPSTREAM.get(geometry.dtype.name, geometry.dtype.name.capitalize())
+    kind = UPSTREAM_NAMES[geometry.dtype.name]
     made = ""
     if edge is not None and not isinstance(edge[0], AccumulateGrad):
         made = f", which is output {edge[1]} of {edge[0].name()},"

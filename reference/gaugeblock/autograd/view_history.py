@@ -34,6 +34,14 @@ FORBIDDEN = {
     "tracked) or both outside (if you want the inplace to be tracked).",
 }
 
+SEVERAL = ("Split", "Chunk", "Unbind")
+"""How the names of the operators begin whose results are several views, even if it happens to be one."""
+
+
+def creation_by(maker: str) -> str:
+    """How the views in the list that the operator of this name returns came to be."""
+    return MULTIPLE if maker.startswith(SEVERAL) else DEFAULT
+
 
 def view_of(base: Tensor, plain: Tensor, node: Node | None, nr: int, creation: str, maker: str) -> Tensor:
     """The watched view of a tensor over what a view kernel has just made of its plain handle."""
@@ -246,6 +254,6 @@ class CopySlices(Node):
 
 
 __all__ = [
-    "DEFAULT", "MULTIPLE", "NO_GRAD", "AsStridedBackward0", "CopySlices", "check_inplace", "handle", "new_meta",
-    "rebase", "refreshed", "view_of",
+    "DEFAULT", "MULTIPLE", "NO_GRAD", "AsStridedBackward0", "CopySlices", "check_inplace", "creation_by", "handle",
+    "new_meta", "rebase", "refreshed", "view_of",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 from ..tensor.tensor import Tensor
 from .autograd_meta import result_of
 from .node import Node
-from .view_history import DEFAULT, MULTIPLE, view_of
+from .view_history import DEFAULT, creation_by, view_of
 
 
 def differentiable(tensor: Tensor) -> bool:
@@ -31,12 +31,8 @@ def view_results(base: Tensor, results: Any, node: Any) -> Any:
     maker = maker_of(node)
     if isinstance(results, Tensor):
         return _view(base, results, node, 0, DEFAULT, maker)
-    creation = MULTIPLE if len(results) > 1 or node.label.startswith(SEVERAL) else DEFAULT
+    creation = creation_by(maker)
     return type(results)([_view(base, one, node, nr, creation, maker) for nr, one in enumerate(results)])
-
-
-SEVERAL = ("Split", "Chunk", "Unbind", "UnsafeSplit", "TensorSplit", "Hsplit", "Vsplit", "Dsplit")
-"""Names of nodes whose results are several views, even if it happens to be one."""
 
 
 def maker_of(node: Any) -> str:

@@ -26,7 +26,6 @@ from .slow import (
     slow_inplace_unary,
     slow_reversed,
     slow_set,
-    slow_spread,
     slow_to,
     slow_unary,
 )
@@ -146,7 +145,7 @@ def make_reversed(dunder: str, group: Group) -> Any:
 OWN_FORMS = {**copies.BINDINGS, **view_forms.FORMS, **random_forms.FORMS}
 """Public names with a form of their own."""
 GENERAL: dict[str, Callable[[Caller], Callable[..., Any]]] = {
-    "to": slow_to, "set_": slow_set, "broadcast_tensors": slow_spread, "meshgrid": slow_spread,
+    "to": slow_to, "set_": slow_set,
 }  # fmt: skip
 """General paths of names with more forms than the table has schemas."""
 IN_VIEW_TABLES = frozenset(name.partition(".")[0] for name in (*VIEWS, *METADATA))

@@ -320,17 +320,6 @@ def slow_to(caller: Caller) -> Callable[..., Any]:
     return run
 
 
-def slow_spread(caller: Caller) -> Callable[..., Any]:
-    """For functions that take their tensors one by one or in one list."""
-
-    def run(*tensors: Any, **options: Any) -> Any:
-        if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-            return caller(*tensors, **options)
-        return caller(list(tensors), **options) if tensors else caller(**options)
-
-    return run
-
-
 def slow_set(caller: Caller) -> Callable[..., Any]:
     """For ``x.set_(...)``: only the form with a tensor is an operator of the table."""
 
@@ -338,6 +327,12 @@ def slow_set(caller: Caller) -> Callable[..., Any]:
         if len(args) == 1 and not kwargs and not isinstance(args[0], UntypedStorage):
             return caller(self, *args)
         found = intercept(caller.public, (self, *args), kwargs)
-        return set_(self, *args, **kwargs) if found is NOT_OVERRIDDEN else found
+        if found is not NOT_OVERRIDDEN:
+            return found
+        if self.geometry.watched:
+            from ..autograd.rebinding import rebound
+
+            return rebound(self, None, lambda: set_(self, *args, **kwargs))
+        return set_(self, *args, **kwargs)
 
     return run

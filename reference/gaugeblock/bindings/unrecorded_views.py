@@ -6,6 +6,7 @@ mark costs nothing while all threads record.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -19,13 +20,19 @@ from ..tensor.view_table import VIEWS
 from .generate import compile_function
 from .source import CHOICE
 
-MARKED = frozenset(name.partition(".")[0] for name in VIEWS) - {"contiguous", "detach", "resolve_conj", "resolve_neg"}
+COMPOSITES = frozenset(
+    "atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod einsum linalg_diagonal meshgrid".split()
+)
+"""Functions made of views."""
+NO_VIEWS = frozenset("contiguous detach resolve_conj resolve_neg".split())
+MARKED = (frozenset(name.partition(".")[0] for name in VIEWS) | COMPOSITES) - NO_VIEWS
 """Functions whose results may be new views of what they are given."""
 
 
 def marking(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, the new views in its results marked where nothing is recorded."""
 
+    @functools.wraps(function)
     def marked(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
         if STATE.grad:

@@ -50,6 +50,14 @@ class Device:
     def __deepcopy__(self, memo: dict[int, Any]) -> Device:
         return self
 
+    def __enter__(self) -> Device:
+        """From now on new tensors that ask for no device are on this one."""
+        entered: Device = PLACING.default_device().enter(self)
+        return entered
+
+    def __exit__(self, *error: Any) -> None:
+        PLACING.default_device().leave(*error)
+
 
 _INTERNED: dict[tuple[str, int | None], Device] = {}
 
@@ -103,10 +111,12 @@ meta = Device("meta")
 
 
 class Placing:
-    """What the floor of CUDA devices knows: `room(name)` is one of its modules, loaded when it is first asked for."""
+    """What floors above know, loaded when it is first asked for: `room(name)` is a module of the floor of CUDA devices,
+    `default_device()` the module behind ``with device:``."""
 
-    __slots__ = ("room",)
+    __slots__ = ("default_device", "room")
 
+    default_device: Callable[[], Any]
     room: Callable[[str], Any]
 
 

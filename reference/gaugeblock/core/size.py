@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
+from operator import index
 from typing import Any, SupportsIndex, overload
 
 
+def _integer(size: Any, position: int) -> int:
+    try:
+        return index(size)
+    except TypeError:
+        raise TypeError(f"Size() takes an iterable of ints, item {position} is a {type(size).__name__}") from None
+
+
 class Size(tuple[int, ...]):
-    """An immutable tuple of sizes with ``numel()``; slices and sums are Sizes again. Raises TypeError for non-ints."""
+    """An immutable tuple of sizes with ``numel()``; slices and sums are Sizes again.
+
+    Raises TypeError for what is no integer.
+    """
 
     __slots__ = ()
 
@@ -16,9 +27,9 @@ class Size(tuple[int, ...]):
         if not isinstance(sizes, Iterable):
             raise TypeError(f"Size(): argument 'sizes' must be an iterable of ints, not {type(sizes).__name__}")
         self = super().__new__(cls, sizes)
-        for position, size in enumerate(self):
+        for size in self:
             if not isinstance(size, int):
-                raise TypeError(f"Size() takes an iterable of ints, item {position} is a {type(size).__name__}")
+                return cls([_integer(one, position) for position, one in enumerate(self)])
         return self
 
     def numel(self) -> int:

@@ -189,7 +189,7 @@ def scalar_tensor(
 def legacy_tensor(*sizes: Any) -> Tensor:
     """``Tensor(2, 3)`` is empty(2, 3), ``Tensor([1, 2])`` a tensor of the default dtype."""
     if not sizes:
-        return empty(0)
+        return empty(0, device=cpu)
     if len(sizes) == 1 and not isinstance(sizes[0], int):
-        return tensor(sizes[0], dtype=DEFAULTS.dtype)
-    return empty(*[check_int("Tensor", "size", size) for size in sizes])
+        return tensor(sizes[0], dtype=DEFAULTS.dtype, device=cpu)
+    return empty(*[check_int("Tensor", "size", size) for size in sizes], device=cpu)

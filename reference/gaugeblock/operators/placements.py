@@ -16,12 +16,15 @@ KERNELS = {
 COMPOSITES = {
     "diagonals": "diagflat",
     "fills": "sum_to_size",
+    "grids": "broadcast_tensors meshgrid.indexing",
     "stacks": """atleast_1d atleast_2d atleast_3d atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence
-        column_stack hsplit.int vsplit.int dsplit.int hsplit.array vsplit.array dsplit.array unsafe_chunk
-        unsafe_split.Tensor unsafe_split_with_sizes""",
+        column_stack""",
 }
 """Operators made of others."""
+PARTS = {"parts_apart": "unsafe_chunk unsafe_split.Tensor unsafe_split_with_sizes"}
+"""Operators with one kernel for all devices, whose results are on their input's storage but no views of it."""
 
 register_deferred("placement", INPLACE)
 register_deferred("placement", KERNELS)
 register_deferred("placement", COMPOSITES, "CompositeImplicitAutograd")
+register_deferred("placement", PARTS, "CompositeExplicitAutograd")

@@ -12,6 +12,7 @@ from typing import Any
 from ..core.dtype import DType, float32, float64, get_default_dtype
 from ..core.errors import check_int, type_error
 from ..core.layout import Layout, strided
+from ..default_device import get_default_device
 from ..operators.arguments import dtype_argument
 from ..operators.invoke import invoke
 from ..tensor.getters import set_requires_grad
@@ -47,7 +48,7 @@ def _window(
     kind = dtype_argument(name, dtype) or get_default_dtype()
     if kind is not float32 and kind is not float64:
         raise ValueError(f"{name}(): argument 'dtype' must be float32 or float64, got {kind.name}")
-    options = {"dtype": kind, "device": device}
+    options = {"dtype": kind, "device": get_default_device() if device is None else device}
     if count < least:
         made = invoke("ones", (count,), **options)
     else:

@@ -78,9 +78,21 @@ def _dispatchable(name: str, function: Callable[[Tensor], Tensor]) -> property:
 
 
 def set_data(self: Tensor, value: Tensor) -> None:
-    """``x.data = value``: take over the value's metadata and storage, without counting a change."""
-    if value.geometry.dtype is not self.geometry.dtype:
-        raise RuntimeError(f"data: a tensor of {value.geometry.dtype} cannot serve a tensor of {self.geometry.dtype}")
+    """``x.data = value``: take over the value's metadata and storage, without counting a change.
+
+    Raises TypeError for what is no tensor, RuntimeError for one on a device of another type, and for one without a
+    gradient where gradients are asked for.
+    """
+    if not isinstance(value, Tensor):
+        raise TypeError(f"data: Variable data has to be a tensor, but got {type(value).__name__}")
+    device, dtype = value.geometry.device, value.geometry.dtype
+    if device.type != self.geometry.device.type:
+        raise RuntimeError(f"data: a tensor on {device} cannot serve a tensor on {self.geometry.device}")
+    if self.requires_grad_flag and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(
+            f"data: what is set to a tensor that requires gradients must be of a floating point or complex dtype, not "
+            f"of {dtype}"
+        )
     self.storage = value.storage
     self.geometry = unwatched(value.geometry)
     self.offset = value.offset

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from ..core.device import cpu
@@ -52,12 +53,13 @@ def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> 
             f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension "
             f"{dim}), but got split_sizes={list(lengths)}"
         )
-    parts = []
-    start = 0
-    for length in lengths:
-        parts.append(sliced(self, place, start, length, 1))
-        start += length
-    return several_views(self, parts)
+    return several_views(self, _cut(self, place, lengths))
+
+
+def _cut(self: Tensor, place: int, lengths: Sequence[int]) -> tuple[Tensor, ...]:
+    """Parts of these sizes one after the other along the dim at `place`."""
+    ends = accumulate(lengths)
+    return tuple([sliced(self, place, end - length, length, 1) for end, length in zip(ends, lengths, strict=True)])
 
 
 MOST_PARTS = 1 << 22
@@ -93,7 +95,10 @@ def _places(given: Tensor) -> Any:
 
 
 def tensor_split(self: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Exactly n parts whose sizes differ by at most one, or the parts between the given indices, clamped."""
+    """Exactly n parts whose sizes differ by at most one, or the parts between the given indices, clamped.
+
+    Each is a view as one that was sliced by itself: it may be written to.
+    """
     place, size = _size_along("tensor_split", self, dim)
     if isinstance(indices_or_sections, Tensor):
         indices_or_sections = _places(indices_or_sections)
@@ -105,7 +110,7 @@ def tensor_split(self: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
     small, larger = divmod(size, sections)
-    return split_with_sizes(self, [small + 1] * larger + [small] * (sections - larger), place)
+    return _cut(self, place, [small + 1] * larger + [small] * (sections - larger))
 
 
 def _split_along(operator: str, self: Tensor, parts: int | Sequence[int], dim: int, least: int) -> tuple[Tensor, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import grids, metadata, reinterpret, reshaping, splitting, views
+from . import metadata, reinterpret, reshaping, splitting, views
 from .getters import set_requires_grad
 
 VIEWS: dict[str, Callable[..., Any]] = {
@@ -69,9 +69,6 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "conj": reinterpret.conj,
     "resolve_conj": reinterpret.resolve_conj,
     "resolve_neg": reinterpret.resolve_neg,
-    "broadcast_tensors": grids.broadcast_tensors,
-    "meshgrid.indexing": grids.meshgrid,
-    "meshgrid": grids.meshgrid,
 }
 """View operators: schema name -> function with the schema's arguments."""
 

@@ -68,16 +68,6 @@ def block_diag_back(grad: Tensor, shapes: Sequence[Sizes]) -> Parts:
     return tuple(parts)
 
 
-def meshgrid_back(grads: Sequence[Tensor], shapes: Sequence[Sizes], indexing: str) -> Parts:
-    """Each gradient summed over all dims but the one along which its vector ran."""
-    parts = []
-    for k, (grad, shape) in enumerate(zip(grads, shapes, strict=True)):
-        place = 1 - k if indexing == "xy" and k < 2 and len(shapes) > 1 else k
-        others = tuple(d for d in range(grad.ndim) if d != place)
-        parts.append((grad.sum(others) if others else grad).reshape(tuple(shape)))
-    return tuple(parts)
-
-
 def repeat_back(grad: Tensor, shape: Sizes, repeats: Sizes) -> Tensor:
     """The sum over all copies of a tensor of `shape` that was repeated along each dim."""
     lead = max(len(repeats) - len(shape), 0)
@@ -148,7 +138,6 @@ HELPERS: dict[str, Any] = {
     "split_back": split_back,
     "stacked_back": stacked_back,
     "block_diag_back": block_diag_back,
-    "meshgrid_back": meshgrid_back,
     "repeat_back": repeat_back,
     "repeat_interleave_back": repeat_interleave_back,
     "roll_back": roll_back,

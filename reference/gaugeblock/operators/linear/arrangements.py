@@ -52,7 +52,7 @@ def public_block_diag(*tensors: Tensor) -> Tensor:
 
 
 def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
-    """All ways to take one element of each vector, a row for each; of one vector a copy.
+    """All ways to take one element of each vector, a row for each; of one vector that itself.
 
     Raises RuntimeError for other than vectors and for different dtypes.
     """
@@ -60,7 +60,7 @@ def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
         if tensor.geometry.ndim != 1:
             raise RuntimeError(f"cartesian_prod(): Expect a 1D vector, but got shape {list(tensor.geometry.sizes)}")
     if len(tensors) == 1:
-        return apply("clone", tensors[0])
+        return tensors[0]
     grids = invoke("meshgrid.indexing", tuple(tensors), indexing="ij")
     return apply("stack", [apply("flatten.using_ints", grid) for grid in grids], 1)
 

@@ -1,4 +1,4 @@
-"""Dims added to reach a number of them, columns side by side, equal parts: atleast_1d, column_stack, hsplit."""
+"""Dims added to reach a number of them, columns side by side: atleast_1d, column_stack."""
 
 from __future__ import annotations
 
@@ -77,73 +77,3 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
         for tensor in tensors
     ]
     return apply("hstack", columns)
-
-
-SPLITS = {"hsplit": 1, "vsplit": 2, "dsplit": 3}
-"""Least number of dims."""
-
-
-def _dim(operator: str, self: Tensor) -> int:
-    ndim, least = self.geometry.ndim, SPLITS[operator]
-    if ndim < least:
-        raise RuntimeError(
-            f"torch.{operator} requires a tensor with at least {least} dimension, but got a tensor with {ndim} "
-            f"dimensions!"
-        )
-    return {"hsplit": 0 if ndim == 1 else 1, "vsplit": 0, "dsplit": 2}[operator]
-
-
-def _sections(operator: str, self: Tensor, sections: int) -> Any:
-    dim = _dim(operator, self)
-    size = self.geometry.sizes[dim]
-    if sections == 0 or size % sections:
-        raise RuntimeError(
-            f"torch.{operator} attempted to split along dimension {dim}, but the size of the dimension {size} is not "
-            f"divisible by the split_size {sections}!"
-        )
-    return invoke("tensor_split.sections", self, sections, dim)
-
-
-def hsplit_int(self: Tensor, sections: int) -> Any:
-    """Equal parts along dim 1, or dim 0 of a vector. Raises RuntimeError when the size is not divisible."""
-    return _sections("hsplit", self, sections)
-
-
-def vsplit_int(self: Tensor, sections: int) -> Any:
-    """Equal parts along dim 0. Raises RuntimeError when the size is not divisible."""
-    return _sections("vsplit", self, sections)
-
-
-def dsplit_int(self: Tensor, sections: int) -> Any:
-    """Equal parts along dim 2. Raises RuntimeError when the size is not divisible."""
-    return _sections("dsplit", self, sections)
-
-
-def hsplit_array(self: Tensor, indices: Sequence[int]) -> Any:
-    """Parts along dim 1, or dim 0 of a vector, that end at `indices`."""
-    return invoke("tensor_split.indices", self, indices, _dim("hsplit", self))
-
-
-def vsplit_array(self: Tensor, indices: Sequence[int]) -> Any:
-    """Parts along dim 0 that end at `indices`."""
-    return invoke("tensor_split.indices", self, indices, _dim("vsplit", self))
-
-
-def dsplit_array(self: Tensor, indices: Sequence[int]) -> Any:
-    """Parts along dim 2 that end at `indices`."""
-    return invoke("tensor_split.indices", self, indices, _dim("dsplit", self))
-
-
-def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> Any:
-    """chunk, with parts that are said not to be views."""
-    return invoke("chunk", self, chunks, dim)
-
-
-def unsafe_split_Tensor(self: Tensor, split_size: int, dim: int = 0) -> Any:
-    """split, with parts that are said not to be views."""
-    return invoke("split.Tensor", self, split_size, dim)
-
-
-def unsafe_split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> Any:
-    """split_with_sizes, with parts that are said not to be views."""
-    return invoke("split_with_sizes", self, split_sizes, dim)

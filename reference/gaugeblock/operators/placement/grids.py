@@ -1,14 +1,13 @@
-"""Views of several tensors on one common shape."""
+"""Several tensors on one common shape: broadcast_tensors, meshgrid."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.errors import type_error
-from .make_view import regeometry, view_at_same_place
-from .tensor import Tensor
-from .views import expand
+from ...tensor.tensor import Tensor
+from ..arguments import tensors_argument
+from ..invoke import apply, invoke
 
 
 def broadcast_sizes(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -27,28 +26,19 @@ def broadcast_sizes(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[i
     return tuple(result)
 
 
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """Each tensor, given one by one or in a list, expanded to the common sizes. Raises RuntimeError."""
-    given = _listed("broadcast_tensors", tensors)
-    sizes = broadcast_sizes("broadcast_tensors", [tensor.geometry.sizes for tensor in given])
-    return tuple([expand(tensor, sizes) for tensor in given])
+def broadcast_tensors(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Each tensor expanded to the common sizes; one that has them is given back itself. Raises RuntimeError."""
+    sizes = broadcast_sizes("broadcast_tensors", [tensor.geometry.sizes for tensor in tensors])
+    return tuple([one if one.geometry.sizes == sizes else apply("expand", one, sizes) for one in tensors])
 
 
-def _listed(operator: str, tensors: tuple[Any, ...]) -> list[Tensor]:
-    listed = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    for tensor in listed:
-        if not isinstance(tensor, Tensor):
-            type_error(operator, "tensors", tensor, "Tensor")
-    return list(listed)
-
-
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Coordinate grids of 0-dim and 1-dim tensors, given one by one or in a list, as expanded views.
+def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tensor, ...]:
+    """Coordinate grids of 0-dim and 1-dim tensors, as expanded views.
 
     With "xy" the first tensor runs along the second dim and the second along the first.
     Raises RuntimeError for no tensors, other ranks, mixed dtypes and another `indexing`.
     """
-    lines = _listed("meshgrid", tensors)
+    lines = list(tensors)
     if not lines:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing not in ("ij", "xy"):
@@ -64,13 +54,18 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     sizes = tuple([line.geometry.numel for line in lines])
     grids = []
     for place, line in enumerate(lines):
-        geometry = line.geometry
-        before, behind = place, len(lines) - place - 1
-        step = geometry.strides[0] if geometry.ndim else 1
-        strides = (sizes[place] * step,) * before + (step,) * (behind + 1)
-        column = regeometry(geometry, (1,) * before + (sizes[place],) + (1,) * behind, strides)
-        grid = expand(view_at_same_place(line, column), sizes)
-        grids.append(grid)
+        column = (1,) * place + (sizes[place],) + (1,) * (len(lines) - place - 1)
+        grids.append(apply("expand", apply("view", line, column), sizes))
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
+
+
+def public_broadcast_tensors(*tensors: Any) -> Any:
+    """broadcast_tensors of the arguments, or of one list of them."""
+    return invoke("broadcast_tensors", tensors_argument("broadcast_tensors", tensors))
+
+
+def public_meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
+    """meshgrid of the arguments, or of one list of them."""
+    return invoke("meshgrid.indexing", tensors_argument("meshgrid", tensors), indexing=indexing)
