@@ -24,7 +24,7 @@ NO_META = {
 """Operators without a kernel for meta tensors, and why."""
 READING = {"to.device", "narrow.Tensor", "tensor_split.tensor_indices_or_sections"}
 """Rows whose calls name a device or read a value that decides the sizes; the latter are tried below."""
-SIZED_BY_VALUES = {"bincount", "unique_consecutive", "one_hot"}
+SIZED_BY_VALUES = {"bincount", "unique_consecutive", "one_hot", "where"}
 """Rows whose kernel for meta tensors raises where the sizes of the result depend on the values."""
 JUDGING = {
     "linalg_inv", "inverse", "linalg_solve", "linalg_lu_factor", "linalg_cholesky", "cholesky", "quantile",

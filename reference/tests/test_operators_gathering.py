@@ -117,3 +117,12 @@ def test_nothing_is_read_from_an_empty_dim() -> None:
         gb.gather(empty, 0, gb.zeros(2, 3, dtype=gb.int64))
     assert empty[gb.zeros(0, dtype=gb.int64)].shape == (0, 3)
     assert gb.gather(gb.zeros(3, 0), 0, gb.zeros(2, 0, dtype=gb.int64)).shape == (2, 0)
+
+
+def test_where_of_a_condition_alone() -> None:
+    rows, columns = gb.where(gb.tensor([[True, False], [False, True]]))
+    assert rows.tolist() == columns.tolist() == [0, 1] and rows.dtype is gb.int64
+    assert gb.where(gb.tensor([0, 3, 2]))[0].tolist() == [1, 2]
+    assert gb.where(condition=gb.tensor(2.5))[0].tolist() == [0] and gb.where(gb.zeros(0, 2))[1].shape == (0,)
+    x = gb.arange(4.0)
+    assert x[gb.where(x > 1)].tolist() == [2.0, 3.0]

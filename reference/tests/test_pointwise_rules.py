@@ -171,3 +171,18 @@ def test_threads_do_not_change_bits(threads: int, transposed: bool) -> None:
         assert gb.exp(x * y).numpy().tobytes() == expected
     finally:
         gb.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("name", "want"),
+    [
+        ("bitwise_and", [1, 0, 1]), ("bitwise_or", [5, 7, 7]), ("bitwise_xor", [4, 7, 6]),
+        ("bitwise_left_shift", [10, 20, 40]), ("bitwise_right_shift", [2, 1, 0]),
+    ],
+)  # fmt: skip
+def test_bitwise_functions_take_the_number_first(name: str, want: list[int]) -> None:
+    x = gb.tensor([1, 2, 3], dtype=gb.uint8)
+    made = getattr(gb, name)(5, x)
+    assert made.tolist() == want and made.dtype is gb.uint8
+    with pytest.raises(NotImplementedError, match="not implemented for"):
+        getattr(gb, name)(5, gb.ones(2))

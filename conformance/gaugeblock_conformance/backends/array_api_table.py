@@ -84,6 +84,11 @@ STANDARD = table(
     bitwise_xor.Scalar     bui     self ^ other
     bitwise_left_shift.Tensor_Scalar  ui  self << other
     bitwise_right_shift.Tensor_Scalar ui  self >> other
+    bitwise_and.Scalar_Tensor         bui self & other
+    bitwise_or.Scalar_Tensor          bui self | other
+    bitwise_xor.Scalar_Tensor         bui self ^ other
+    bitwise_left_shift.Scalar_Tensor  ui  self << other
+    bitwise_right_shift.Scalar_Tensor ui  self >> other
     # reductions and scans
     sum                    if      sum(self, dtype=dtype)
     sum.dim_IntList        if      sum(self, axis=dim, keepdims=keepdim, dtype=dtype)

@@ -105,6 +105,8 @@ class TinygradBackend(ArrayApiBackend):
             raise Unsupported(operator, "tinygrad has no masks as indices")
         if operator == "roll" and len(args) > 2 and _repeats(args[2]):
             raise Unsupported(operator, "tinygrad does not say what shifts along a dim named twice do")
+        if operator == "masked_select" and np.broadcast_shapes(*(x.shape for x in args)) != args[0].shape:
+            raise Unsupported(operator, "tinygrad broadcasts the mask alone")
         start = _ORDERED.get(operator)
         if start is not None and not self.traced and any(map(self._has_nan, args[start:])):
             raise Unsupported(operator, "tinygrad promises nothing for NaN")

@@ -20,8 +20,8 @@ from .sweep import sweep
 
 # The sizes of these results, or the results themselves, depend on elements.
 _NEED_ELEMENTS = frozenset(
-    """nonzero argwhere masked_select _unique2 unique_dim repeat_interleave.self_Tensor repeat_interleave.Tensor equal
-    allclose is_nonzero item where.Scalar narrow.Tensor tensor_split.tensor_indices_or_sections
+    """nonzero argwhere where masked_select _unique2 unique_dim repeat_interleave.self_Tensor repeat_interleave.Tensor
+    equal allclose is_nonzero item where.Scalar narrow.Tensor tensor_split.tensor_indices_or_sections
     bernoulli_.Tensor combinations bincount unique_consecutive""".split()
 )
 # Which PyTorch has no kernels of, or of whose steps.

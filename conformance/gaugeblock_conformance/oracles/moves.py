@@ -122,6 +122,7 @@ MOVES: dict[str, Oracle] = {
     "masked_fill": lambda x, mask, value: np.where(mask, np.asarray(value).astype(x.dtype), x),
     "nonzero": lambda x: np.argwhere(x != 0),
     "argwhere": lambda x: np.argwhere(x != 0),
+    "where": lambda x: list(np.nonzero(x if x.ndim else x.reshape(1))),
     "scatter.src": lambda x, dim, index, src: scattered(x, dim, index, src),
     "scatter.value": lambda x, dim, index, value: scattered(x, dim, index, np.asarray(value).astype(x.dtype)),
     "index_fill": lambda x, dim, index, value: written(x, dim, index, np.asarray(value).astype(x.dtype)),

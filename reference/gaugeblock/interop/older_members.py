@@ -45,7 +45,7 @@ def type_of(self: Tensor, dtype: DType | str | None = None, non_blocking: bool =
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of this dtype, on this device unless another is given: empty with the sizes given one by one or as a
     Size, or with the elements of a sequence; of a tensor of this dtype another handle. Raises TypeError."""
-    options = {"dtype": self.geometry.dtype, "device": self.geometry.device if device is None else device}
+    options: Any = {"dtype": self.geometry.dtype, "device": self.geometry.device if device is None else device}
     if len(args) == 1 and isinstance(args[0], Tensor):
         if args[0].geometry.dtype is not self.geometry.dtype:
             raise TypeError(f"new(): expected {self.geometry.dtype} (got {args[0].geometry.dtype})")
@@ -102,7 +102,7 @@ def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool = Tr
 
 def reversed_rows(self: Tensor) -> Tensor:
     """``reversed(x)``: flipped along dim 0; a tensor without dims itself."""
-    return self.flip(0) if self.geometry.ndim else self  # type: ignore[attr-defined, no-any-return]
+    return self.flip(0) if self.geometry.ndim else self  # type: ignore[attr-defined]
 
 
 def wrapped(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Any:

@@ -19,6 +19,7 @@ from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.views import expand
 from .advanced_indexing import take_true
 from .arrays import Array, computed, values
+from .invoke import invoke
 from .picking import Picking, picking
 from .prepared import noted
 from .registration import kernel
@@ -266,3 +267,11 @@ def nonzero(self: Tensor) -> Tensor:
 def argwhere(self: Tensor) -> Tensor:
     """nonzero under NumPy's name."""
     return nonzero(self)
+
+
+@kernel("where", "CompositeImplicitAutograd")
+def places_where(condition: Tensor) -> tuple[Tensor, ...]:
+    """The indices of the elements that are not zero, a vector for each dim; a tensor without dims counts as one."""
+    found = invoke("nonzero", condition if condition.geometry.ndim else invoke("unsqueeze", condition, 0))
+    parts: tuple[Tensor, ...] = invoke("unbind.int", found, 1)
+    return parts
