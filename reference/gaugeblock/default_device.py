@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -26,13 +25,7 @@ class DeviceMode(TorchFunctionMode):
     def __init__(self, device: Device) -> None:
         self.device = device
 
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: tuple[type, ...],
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         """The call, with the device where it is one of CONSTRUCTORS."""
         options = dict(kwargs or {})
         if getattr(func, "__name__", None) in CONSTRUCTORS and options.get("device") is None:
