@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from ...dispatch.state import FAST_GLOBALS
+from ...tensor.reshaping import view
 from ...tensor.tensor import Tensor
+from ...tensor.views import expand
 from ..arguments import tensors_argument
 from ..invoke import apply, invoke
+
+View = Callable[..., Tensor]
+recorded_expand = partial(apply, "expand")
 
 
 def broadcast_sizes(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -28,8 +35,12 @@ def broadcast_sizes(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[i
 
 def broadcast_tensors(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Each tensor expanded to the common sizes; one that has them is given back itself. Raises RuntimeError."""
+    return _broadcast(tensors, recorded_expand)
+
+
+def _broadcast(tensors: Sequence[Tensor], expanded: View) -> tuple[Tensor, ...]:
     sizes = broadcast_sizes("broadcast_tensors", [tensor.geometry.sizes for tensor in tensors])
-    return tuple([one if one.geometry.sizes == sizes else apply("expand", one, sizes) for one in tensors])
+    return tuple([one if one.geometry.sizes == sizes else expanded(one, sizes) for one in tensors])
 
 
 def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tensor, ...]:
@@ -38,6 +49,10 @@ def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tens
     With "xy" the first tensor runs along the second dim and the second along the first.
     Raises RuntimeError for no tensors, other ranks, mixed dtypes and another `indexing`.
     """
+    return _grids(tensors, indexing, partial(apply, "view"), recorded_expand)
+
+
+def _grids(tensors: Sequence[Tensor], indexing: str, viewed: View, expanded: View) -> tuple[Tensor, ...]:
     lines = list(tensors)
     if not lines:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
@@ -55,7 +70,7 @@ def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tens
     grids = []
     for place, line in enumerate(lines):
         column = (1,) * place + (sizes[place],) + (1,) * (len(lines) - place - 1)
-        grids.append(apply("expand", apply("view", line, column), sizes))
+        grids.append(expanded(viewed(line, column), sizes))
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
@@ -63,9 +78,20 @@ def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tens
 
 def public_broadcast_tensors(*tensors: Any) -> Any:
     """broadcast_tensors of the arguments, or of one list of them."""
-    return invoke("broadcast_tensors", tensors_argument("broadcast_tensors", tensors))
+    given = tensors_argument("broadcast_tensors", tensors)
+    return _broadcast(given, expand) if _plain(given) else invoke("broadcast_tensors", given)
 
 
 def public_meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
     """meshgrid of the arguments, or of one list of them."""
-    return invoke("meshgrid.indexing", tensors_argument("meshgrid", tensors), indexing=indexing)
+    given = tensors_argument("meshgrid", tensors)
+    if _plain(given):
+        return _grids(given, indexing, view, expand)
+    return invoke("meshgrid.indexing", given, indexing=indexing)
+
+
+def _plain(tensors: Sequence[Tensor]) -> bool:
+    """Whether nobody watches the call, so that views may be made without the dispatcher."""
+    if FAST_GLOBALS["SPECIAL"]:
+        return False
+    return all(one.__class__ is Tensor and not one.geometry.watched for one in tensors)
