@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import gaugeblock as gb
@@ -14,18 +13,15 @@ from gaugeblock_conformance.backends.reference import ReferenceBackend
 from gaugeblock_conformance.backends.torch import TorchBackend
 from gaugeblock_conformance.case import TensorCase
 from gaugeblock_conformance.operators.calls import OperatorCall
-from gaugeblock_conformance.operators.drawing import draw, drawable
-from gaugeblock_conformance.values import COMPLEX, FLOATS
+from gaugeblock_conformance.operators.drawing import drawable
+from gaugeblock_conformance.values import COMPLEX
 from gaugeblock_spec import derivatives, operators
+
+from .peer_calls import calls, elements
 
 torch = pytest.importorskip("torch")
 
 CALLS = 16
-MOST = 2000
-"""Elements of a tensor; what is larger is left to other tests."""
-TIES = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0)
-FREE = ("hard", "finite", "small")
-"""Kinds of values that mean no more than any number."""
 SMOOTH = ("linalg", "spectral")
 """Families whose operands are not made of few numbers, and whose results are not compared where they are not finite."""
 WITHOUT_TIES = (
@@ -89,34 +85,6 @@ LEFT_OUT: dict[str, Callable[[OperatorCall], bool]] = {
 OURS, THEIRS = ReferenceBackend(), TorchBackend()
 ENGINES = ((THEIRS, torch), (OURS, gb))
 Array = Any
-
-
-def elements(case: TensorCase, rng: np.random.Generator, row: operators.Operator, name: str, ties: bool) -> Array:
-    """The elements of an operand: moderate numbers, or few different ones; as drawn where it matters."""
-    array = case.array
-    if case.literal is not None or case.kind not in FREE or case.dtype not in (*FLOATS, *COMPLEX):
-        return array
-    domain = row.domain.get(name)
-    if domain is not None:
-        low = -3.0 if domain.low is None else max(domain.low, -30)
-        high = low + 6 if domain.high is None else min(domain.high, 30)
-        values = rng.uniform(low, high, case.sizes)
-    else:
-        values = rng.choice(TIES, case.sizes) if ties else rng.normal(size=case.sizes)
-    if case.dtype in COMPLEX:
-        values = values + 1j * (rng.choice(TIES, case.sizes) if ties else rng.normal(size=case.sizes))
-    return np.asarray(values).astype(array.dtype)
-
-
-def calls(name: str, dtype: str | None) -> Iterator[OperatorCall]:
-    """Calls of a row with operands of one dtype, or of any, the same ones every time."""
-    rng = np.random.default_rng(zlib.crc32(f"{name}/{dtype}".encode()))
-    for number in range(CALLS):
-        code = bytes(200) if number == 0 else rng.integers(0, 256, 200, dtype=np.uint8).tobytes()
-        call = draw(name, code, dtype)
-        left_out = LEFT_OUT.get(name)
-        if all(case.numel <= MOST for case in call.tensors) and not (left_out and left_out(call)):
-            yield call
 
 
 class Run:
@@ -247,5 +215,6 @@ def test_gradients_agree(name: str, dtype: str | None) -> None:
     smooth = operators.load()[name].family in SMOOTH or name.startswith(WITHOUT_TIES)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for number, call in enumerate(calls(name, dtype)):
+        kept = [call for call in calls(name, dtype, CALLS) if name not in LEFT_OUT or not LEFT_OUT[name](call)]
+        for number, call in enumerate(kept):
             compare(call, rng, ties=number % 2 == 1 and not smooth)
