@@ -17,7 +17,7 @@ class Budget:
 
 
 QUICK = Budget("quick", examples=60, timeout=30.0)
-STANDARD = Budget("standard", examples=400, timeout=60.0)
+STANDARD = Budget("standard", examples=400, timeout=120.0)
 THOROUGH = Budget("thorough", examples=4000, timeout=600.0)
 
 BUDGETS = {budget.name: budget for budget in (QUICK, STANDARD, THOROUGH)}
