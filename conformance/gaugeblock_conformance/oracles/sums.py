@@ -16,6 +16,14 @@ from ..backend import Array
 from .moves import Oracle, Undefined, along, scattered
 
 
+def once_rounded(product: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:
+    """Products of single elements: of long doubles those of the doubles that they hold, for an element that was rounded
+    to a long double first may be rounded the wrong way then."""
+    if a.dtype != np.longdouble or b.dtype != np.longdouble:
+        return product(a, b)
+    return product(a.astype(np.float64), b.astype(np.float64)).astype(np.longdouble)
+
+
 def _joined(reduce: str) -> Callable[[Any, Any], Any]:
     return {"add": np.add, "sum": np.add, "multiply": np.multiply, "prod": np.multiply,
             "amax": np.maximum, "amin": np.minimum}[reduce]  # fmt: skip
@@ -122,7 +130,7 @@ SUMS: dict[str, Oracle] = {
     "dot": lambda a, b: (a * b).sum(dtype=a.dtype),
     "vdot": lambda a, b: (a.conj() * b).sum(dtype=a.dtype),
     "inner": lambda a, b: np.inner(a, b),
-    "outer": lambda a, b: np.multiply.outer(a, b),
+    "outer": lambda a, b: once_rounded(np.multiply.outer, a, b),
     "matmul": lambda a, b: a @ b,
     "addmm": lambda c, a, b, beta, alpha: beta * c + alpha * (a @ b),
     "addmv": lambda c, a, b, beta, alpha: beta * c + alpha * (a @ b),
@@ -130,7 +138,7 @@ SUMS: dict[str, Oracle] = {
     "addbmm": lambda c, a, b, beta, alpha: beta * c + alpha * (a @ b).sum(axis=0),
     "addr": lambda c, a, b, beta, alpha: beta * c + alpha * np.multiply.outer(a, b),
     "linalg_matmul": lambda a, b: a @ b,
-    "kron": lambda a, b: np.kron(a, b),
+    "kron": lambda a, b: once_rounded(np.kron, a, b),
     "einsum": contracted,
     "trace": lambda x: np.asarray(np.trace(x.astype(np.int64) if x.dtype.kind in "iub" else x)),
     "linalg_cross": cross,
