@@ -31,7 +31,7 @@ ACCUSED = ("failed", "crashed", "timeout", "xpassed")
 RIGHT = ("numpy", "reference")
 SCHEMA = "gaugeblock-soak/1"
 OUT = Path("runs") / "soak"
-# More than a budget's: a busy machine is no fault of a backend.
+# More than the quick budget's: a busy machine is no fault of a backend.
 PATIENCE = 600.0
 Run = dict[str, Any]
 
