@@ -204,7 +204,7 @@ def node_class(name: str, schema: Schema, real: bool) -> tuple[type[Node], Formu
     apply = compiled(f"derivative of {name}", apply_source(formulas), names, "apply")
     members: dict[str, Any] = {"__slots__": tuple(slots_of(formulas)), "apply": apply, "label": formulas.label}
     if formulas.values:
-        members["release"] = _releasing([f"v_{use.name}" for use in formulas.values])
+        members["release"] = _releasing(tuple([f"v_{use.name}" for use in formulas.values]))
     members["__getattr__"] = _saved_attribute
     members["__dir__"] = _listed
     members["__module__"] = __name__
@@ -212,7 +212,8 @@ def node_class(name: str, schema: Schema, real: bool) -> tuple[type[Node], Formu
     return type(formulas.label, (Node,), members), formulas
 
 
-def _releasing(slots: list[str]) -> Any:
+@functools.cache
+def _releasing(slots: tuple[str, ...]) -> Any:
     """A function of a node that lets go of what was saved."""
     source = (
         f"def release(node):\n    node.released = True\n    {' = '.join(f'node.{slot}' for slot in slots)} = None\n"

@@ -94,12 +94,12 @@ def outside(
     operator: Operator,
     kind: str,
     row_name: str,
-    recorded: Callable[..., Any],
+    recording: Callable[[], Callable[..., Any]],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> Any:
     """A call while nothing is recorded, or while dual numbers are about."""
-    run = recorded if STATE.grad else lambda *given, **options: below(operator, given, options)
+    run = recording() if STATE.grad else lambda *given, **options: below(operator, given, options)
     if not DUAL.level or PAUSED.value or not _tangents((*args, *kwargs.values())):
         return run(*args, **kwargs)
     with Pause():

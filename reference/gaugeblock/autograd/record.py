@@ -7,6 +7,7 @@ kind is generated per operator from its row's derivative, see `recorder_source.p
 
 from __future__ import annotations
 
+import functools
 import keyword
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -32,7 +33,7 @@ from .below import below, unrecorded_view
 from .derivative_table import derivatives, row_of_form
 from .formulas import compiled, node_class
 from .forward_mode import DUAL, outside
-from .node import COUNTER
+from .node import COUNTER, Node
 from .rebinding import rebinding
 from .recorder_source import passing_source, recorder_source
 from .saved_tensor import PACKING, saved
@@ -57,27 +58,39 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
     schema = without_keywords(operator.schema)
     row_schema = schema if row_name == operator.name else without_keywords(REGISTRY.find(row_name).schema)
     real, formulas = node_class(row_name, row_schema, True)
-    complex_, _ = node_class(row_name, row_schema, False)
     quick, function = QUICK[kind](operator, schema) if kind in QUICK else (None, None)
+    writes = kind == "inplace" and schema.arguments[0].name in formulas.inputs
     if kind == "inplace":
-        writes = schema.arguments[0].name in formulas.inputs
-        for one in (real, complex_):
-            one.writes_self = writes  # type: ignore[attr-defined]
+        real.writes_self = writes  # type: ignore[attr-defined]
+
+    # Few operators ever meet a complex tensor or a dual number: what those need is made when one does.
+    @functools.cache
+    def complex_class() -> type[Node]:
+        made, _ = node_class(row_name, row_schema, False)
+        if kind == "inplace":
+            made.writes_self = writes  # type: ignore[attr-defined]
+        return made
+
+    @functools.cache
+    def recording() -> Callable[..., Any]:
+        plainly = recorder_source(schema, formulas, kind, quick, looking=False)
+        made: Callable[..., Any] = compiled(f"recorder of {operator.name}, recording", plainly, names, "record")
+        return made
+
     names: dict[str, Any] = {
         "ANOMALY": ANOMALY, "AutogradMeta": AutogradMeta, "below": below, "call": call,
-        "check_inplace": check_inplace, "Complex": complex_, "contiguous_format": contiguous_format,
+        "check_inplace": check_inplace, "complex_class": complex_class, "contiguous_format": contiguous_format,
         "COUNTER": COUNTER, "DEFAULT": DEFAULT, "DEFAULT_INCLUDE": DEFAULT_INCLUDE, "DUAL": DUAL,
         "FAST_GLOBALS": FAST_GLOBALS, "INFERENCE": INFERENCE, "KEPT": ~DEFAULT_EXCLUDE, "kind": kind,
         "MAKER": maker_of(real), "new": new_object,
         "note_origin": note_origin, "number_operand": number_operand, "operator": operator, "outside": outside,
         "PACKING": PACKING, "plain_list": plain_list, "plain_of": plain_of, "quick": function, "Real": real,
-        "rebase": rebase, "result_of": result_of, "results_of": results_of, "row_name": row_name, "saved": saved,
+        "rebase": rebase, "recording": recording, "result_of": result_of, "results_of": results_of,
+        "row_name": row_name, "saved": saved,
         "STATE": STATE, "Tensor": Tensor, "unwrap": unwrap, "unwrap_list": unwrap_list,
         "unrecorded_view": unrecorded_view, "version": version,
         "view_results": view_results, "ViewState": ViewState, "watched_twin": watched_twin,
     }  # fmt: skip
-    plainly = recorder_source(schema, formulas, kind, quick, looking=False)
-    names["recorded"] = compiled(f"recorder of {operator.name}, recording", plainly, names, "record")
     source = recorder_source(schema, formulas, kind, quick)
     record: Callable[..., Any] = compiled(f"recorder of {operator.name}", source, names, "record")
     return record

@@ -49,7 +49,7 @@ def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | 
     if looking:
         lines.append("    if not STATE.grad or DUAL.level:")
         lines += [f"        {line}" for line in unrecorded_lines(schema, kind, run, quick, found)]
-        lines.append(f"        return outside(operator, kind, row_name, recorded, {_given(schema)})")
+        lines.append(f"        return outside(operator, kind, row_name, recording, {_given(schema)})")
     singles = [a.name for a in schema.arguments if is_tensor(a) and not a.is_list and not a.optional]
     if len(singles) > 1 and kind != "view":
         lines.append(f"    if {' or '.join(f'{name}.__class__ is not Tensor' for name in singles)}:")
@@ -196,7 +196,7 @@ def _node(schema: Schema, formulas: Formulas, result: str) -> list[str]:
     else:
         edges = f"({', '.join(f'e_{name}' for name in formulas.inputs)},)"
     lines = [
-        f"node = new(Complex if {' or '.join(dict.fromkeys(kinds))} else Real)",
+        f"node = new(complex_class() if {' or '.join(dict.fromkeys(kinds))} else Real)",
         f"node.edges = {edges}",
         "node.sequence = next(COUNTER)",
         "node.hooks = node.notes = None",

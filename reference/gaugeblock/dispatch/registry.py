@@ -54,6 +54,7 @@ class Registry:
         self.fallbacks: dict[str, Registration] = {}
         self.sealed = False
         self.generation = 0
+        self._overloads: tuple[int, dict[str, list[Operator]]] = (-1, {})
         self.watchers: Watchers = NoWatchers()
         self.renew_lock()
 
@@ -99,13 +100,24 @@ class Registry:
                 operator.kernels.clear()
                 operator.forget_resolved()
 
+    def overloads(self, base: str) -> list[Operator]:
+        """The operators of one name, ``add.Tensor`` and ``add.Scalar`` of ``add``, in the order of declaration."""
+        generation, found = self._overloads
+        if generation != self.generation:
+            with self._lock:
+                generation, found = self.generation, {}
+                for name, operator in self.operators.items():
+                    found.setdefault(name.partition(".")[0], []).append(operator)
+                self._overloads = generation, found
+        return found.get(base, [])
+
     def find(self, name: str) -> Operator:
         """The operator ``name.overload``; RuntimeError when it is not declared."""
         name = name.removeprefix(IMPLIED_NAMESPACE)
         found = self.operators.get(name)
         if found is None:
             base = name.split(".")[0]
-            known = sorted(other for other in self.operators if other.split(".")[0] == base)
+            known = sorted(other.name for other in self.overloads(base))
             hint = f"; declared overloads of {base!r}: {', '.join(known)}" if known else ""
             raise RuntimeError(f"no operator {name!r} is declared{hint}")
         return found

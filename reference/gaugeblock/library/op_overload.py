@@ -107,16 +107,9 @@ class OpOverloadPacket:
         self._namespace = namespace
         self.__name__ = name
         self._qualified_op_name = f"{namespace}::{name}"
-        self._known: tuple[int, list[Operator]] = (-1, [])
 
     def _operators(self) -> list[Operator]:
-        generation, found = self._known
-        if generation != REGISTRY.generation:
-            generation = REGISTRY.generation
-            base = self._qualified_op_name.removeprefix(IMPLIED_NAMESPACE)
-            found = [operator for name, operator in REGISTRY.operators.items() if name.partition(".")[0] == base]
-            self._known = generation, found
-        return found
+        return REGISTRY.overloads(self._qualified_op_name.removeprefix(IMPLIED_NAMESPACE))
 
     def overloads(self) -> list[str]:
         """The names of the overloads; the nameless one is "default"."""
