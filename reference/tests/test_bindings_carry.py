@@ -82,9 +82,38 @@ def test_clones_keep_dense_strides() -> None:
     for _ in range(2):
         assert gapped.clone().tolist() == [0, 2, 4, 6, 8, 10]
         assert gapped.clone(memory_format=gb.contiguous_format).stride() == (1,)
+    assert odd.clone(memory_format=gb.preserve_format).stride() == odd.stride()
+    assert odd.clone(memory_format=gb.contiguous_format).stride() == (3, 1)
+    turned = gb.arange(6).view(2, 3).t()
+    for _ in range(2):
+        assert turned.clone(memory_format=gb.preserve_format).stride() == (1, 3)
+        assert turned.clone(memory_format=gb.contiguous_format).stride() == (2, 1)
+        assert turned.clone(memory_format=gb.contiguous_format).tolist() == [[0, 3], [1, 4], [2, 5]]
     lazy = gb.tensor([1 + 2j]).conj()
     for _ in range(2):
+        assert lazy.clone(memory_format=gb.contiguous_format).tolist() == [1 - 2j]
         assert lazy.clone().tolist() == [1 - 2j]
     assert gb.ones(3).contiguous(memory_format=gb.contiguous_format).tolist() == [1.0] * 3
     with pytest.raises(TypeError, match="'memory_format'"):
         gb.ones(3).contiguous(3)  # type: ignore[attr-defined]
+
+
+def test_a_format_that_keeps_the_strides_is_cloned_fast_and_still_told_to_modes() -> None:
+    x = gb.arange(6.0).view(2, 3)
+    x.clone()
+    assert x.geometry.plans["clone"]
+    copies = [x.clone(memory_format=one) for one in (gb.contiguous_format, gb.preserve_format)]
+    assert all(copy.tolist() == x.tolist() and copy.data_ptr() != x.data_ptr() for copy in copies)
+    seen: list[object] = []
+
+    class Watching(gb.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            seen.append((kwargs or {}).get("memory_format"))
+            return function(*args, **(kwargs or {}))
+
+    with Watching():
+        x.clone(memory_format=gb.contiguous_format)
+    assert seen == [gb.contiguous_format]
+    y = x.clone().requires_grad_()
+    y.clone(memory_format=gb.contiguous_format).sum().backward()
+    assert y.grad.tolist() == [[1.0] * 3] * 2

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.device import cpu
-from ..core.memory_format import contiguous_format
+from ..core.memory_format import contiguous_format, preserve_format
+from ..dispatch.state import FAST_GLOBALS
 from ..operators.element_loop import element_launch
 from ..tensor.geometry import Geometry, remember
 from ..tensor.reshaping import contiguous
+from ..tensor.strides import default_strides
 from ..tensor.tensor import Tensor, new_like
 from . import source
 from .caller import Caller
@@ -26,16 +28,16 @@ def clone_binding(name: str, self: str, caller: Caller) -> tuple[str, dict[str, 
 
 
 def slow_clone(caller: Caller) -> Callable[..., Any]:
-    """The general path of clone; without a memory format, what it finds out about a geometry is kept."""
+    """The general path of clone; where the strides stay, what it finds out about a geometry is kept."""
 
     def run(self: Any, memory_format: Any = None, **names: Any) -> Any:
         if self is NO or names:
             return caller(*(() if self is NO else (self,)), **names, memory_format=memory_format)
-        if memory_format is not None:
+        if memory_format is not None and not _keeps_strides(self, memory_format):
             return caller(self, memory_format=memory_format)
         if self.__class__ is not Tensor:
             return caller(self)
-        entry = carry(KEY, self.geometry, self.geometry)
+        entry = (memory_format and self.geometry.plans.get(KEY)) or carry(KEY, self.geometry, self.geometry)
         if entry is not None:
             kernel, geometry, count = entry
             result = new_like(geometry)
@@ -46,6 +48,16 @@ def slow_clone(caller: Caller) -> Callable[..., Any]:
         return result
 
     return run
+
+
+def _keeps_strides(self: Any, memory_format: Any) -> bool:
+    """Whether a clone in this format is the one without a format, which nobody else is to be asked for."""
+    if self.__class__ is not Tensor or FAST_GLOBALS["SPECIAL"]:
+        return False
+    if memory_format is preserve_format:
+        return True
+    geometry = self.geometry
+    return memory_format is contiguous_format and geometry.strides == default_strides(geometry.sizes)
 
 
 def learn_clone(geometry: Geometry) -> None:
