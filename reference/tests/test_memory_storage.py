@@ -209,7 +209,14 @@ def test_tensors_of_every_age_follow_a_resized_storage() -> None:
         base.resize_(size // 4)
         for tensor in (base, *old, *young):
             assert tensor.data_ptr() == base.untyped_storage().data_ptr() + 4 * tensor.storage_offset()
+    gc.collect()
     gc.freeze()
+    frozen = gc.get_freeze_count()
+    other = gb.zeros(4)
+    view = other[1:]
+    other.untyped_storage().resize_(4000)
+    assert view.data_ptr() == other.data_ptr() + 4
+    assert gc.get_freeze_count() == frozen, "young tensors are found without a look at frozen ones"
     base.untyped_storage().resize_(8)
     gc.unfreeze()
     for tensor in (base, *old, *young):

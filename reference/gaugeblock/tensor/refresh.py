@@ -77,18 +77,23 @@ def refresh_tensors(storage: Storage) -> None:
 
 def _refresh(storage: Storage, wanted: int) -> None:
     """Bring the tensors over `storage` up to date; `wanted` is at least the number of objects that refer to it."""
-    if gc.get_freeze_count():
-        gc.unfreeze()
+    for referrer in _found(storage, wanted):
+        if isinstance(referrer, Tensor):
+            refresh_pointer(referrer)
+
+
+def _found(storage: Storage, wanted: int) -> list[Any]:
+    """What refers to `storage`: looked for among young objects, then all, then those too that are frozen."""
     found: list[Any] = []
     for generation in YOUNG:
         found += [one for one in gc.get_objects(generation) if _refers(one, storage)]
         if len(found) >= wanted:
-            break
-    else:
+            return found
+    found = gc.get_referrers(storage)
+    if len(found) < wanted and gc.get_freeze_count():
+        gc.unfreeze()
         found = gc.get_referrers(storage)
-    for referrer in found:
-        if isinstance(referrer, Tensor):
-            refresh_pointer(referrer)
+    return found
 
 
 YOUNG = (0, 1)
