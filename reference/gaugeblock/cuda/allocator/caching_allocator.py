@@ -24,7 +24,7 @@ from .pool_checkpoint import PoolCheckpoint, Restored, checkpoint_of, restore
 from .private_pools import NO_POOL, Filter, PoolId
 from .round_size import SMALL_LIMIT, round_size
 from .segments import release_freeable
-from .statistics import FREED, LIMIT, NO_SPLIT_CHANGE, flatten
+from .statistics import FREED, LIMIT, NO_SPLIT_CHANGE
 
 
 class CachingAllocator(AllocatorCore):
@@ -229,7 +229,8 @@ class CachingAllocator(AllocatorCore):
 
     def memory_stats(self) -> dict[str, int]:
         """Every figure under the name that torch.cuda.memory_stats gives it, such as "allocated_bytes.all.peak"."""
-        return flatten(self.memory_stats_nested())
+        with self._exclusive:
+            return self._store.statistics.flat()
 
     def memory_stats_nested(self) -> dict[str, Any]:
         """The same by family, pool and kind."""

@@ -6,7 +6,9 @@ when enough has come together.
 
 from __future__ import annotations
 
+import functools
 from array import array
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -210,6 +212,24 @@ class Statistics:
         return found
 
 
+    def flat(self) -> dict[str, int]:
+        """Every figure under its names in `nested` joined by dots, in the order of the names."""
+        self.settle()
+        found = {name: getattr(stat, kind) for stat, names in self._named() for kind, name in names}
+        found |= self.counters
+        found["max_split_size"] = -1 if self.max_split_size is None else self.max_split_size
+        return dict(sorted(found.items()))
+
+    def _named(self) -> Iterator[tuple[Stat, list[tuple[str, str]]]]:
+        for family, stats in self.families.items():
+            yield from zip(stats, _names_by_pool(family), strict=True)
+        for id, stats in self.private.items():
+            family = f"reserved_bytes_by_private_pools.{'_'.join(map(str, id))}"
+            yield from zip(stats, _names_by_pool(family), strict=True)
+        for family, stat in self.oversize.items():
+            yield stat, _names(family)
+
+
 def _courses(changes: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[Any, Any, Any]:
     """Of each row of changes: the highest sum on the way, the last one, and the sum of those above 0, as lists."""
     grown = np.maximum(changes, 0).sum(axis=-1)
@@ -221,13 +241,11 @@ def _by_pool(stats: list[Stat]) -> dict[str, dict[str, int]]:
     return {pool: stat.as_dict() for pool, stat in zip(POOLS, stats, strict=True)}
 
 
-def flatten(nested: dict[Any, Any], prefix: str = "") -> dict[str, int]:
-    """The figures of nested dicts under names joined by dots, in the order of the names."""
-    flat: dict[str, int] = {}
-    for key, value in nested.items():
-        name = prefix + ("_".join(map(str, key)) if isinstance(key, tuple) else str(key))
-        if isinstance(value, dict):
-            flat |= flatten(value, name + ".")
-        else:
-            flat[name] = value
-    return flat if prefix else dict(sorted(flat.items()))
+@functools.lru_cache(maxsize=256)
+def _names_by_pool(family: str) -> list[list[tuple[str, str]]]:
+    return [_names(f"{family}.{pool}") for pool in POOLS]
+
+
+@functools.lru_cache(maxsize=256)
+def _names(family: str) -> list[tuple[str, str]]:
+    return [(kind, f"{family}.{kind}") for kind in Stat.__slots__]
