@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import resource
+import sys
 from collections.abc import Iterator
 
 import gaugeblock as gb
@@ -53,6 +55,33 @@ def test_the_cache_is_limited() -> None:
     allocator.free(allocator.allocate(1000), 1000)
     assert allocator.statistics().cached_bytes <= 24 << 20
     allocator.empty_cache()
+
+
+def test_large_zeros_of_fresh_memory_are_not_written_and_of_used_memory_are() -> None:
+    count = 5 * SMALL_LIMIT + 3
+    host_allocator.empty_cache()
+    before = _resident()
+    fresh = gb.zeros(count, dtype=gb.uint8)
+    assert sys.platform != "linux" or _resident() - before < count // 2
+    fresh[count - 1] = 7
+    assert int(fresh.sum()) == 7
+    address = fresh.data_ptr()
+    fresh.fill_(9)
+    del fresh
+    again = gb.zeros(count, dtype=gb.uint8)
+    assert again.data_ptr() == address
+    assert not again.any()
+    both = [gb.zeros(count, dtype=gb.uint8) for _ in range(2)]
+    both[0].fill_(1)
+    assert not both[1].any() and both[0].all() and not again.any()
+
+
+def _resident() -> int:
+    """Bytes of this process that are backed by memory."""
+    if sys.platform != "linux":
+        return 0
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
 
 
 def test_an_impossible_size_raises_and_leaves_nothing() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .pages import HUGE_PAGE, aligned_block, release_block
+from .pages import HUGE_PAGE, aligned_block, drop_pages, release_block
 
 SMALL_LIMIT = 1 << 23
 LARGE_STEP = 1 << 18
@@ -59,6 +59,7 @@ class HostAllocator:
         self._classes = range(_FIRST_CLASS, _LAST_CLASS + 1)
         self._large: dict[int, list[int]] = {}
         self._large_cached = 0
+        self._untouched = 0
         self._closed: list[list[int]] | None = None
         self.cache_limit = cache_limit
         self._reserved = 0
@@ -92,8 +93,18 @@ class HostAllocator:
         blocks = self._large.get(size)
         if blocks:
             self._large_cached -= size
+            self._untouched = 0
             return blocks.pop()
-        return self._grow(size)
+        self._untouched = self._grow(size)
+        return self._untouched
+
+    def zeros_for_nothing(self, address: int, nbytes: int) -> bool:
+        """Whether a large block that has just come from the system has been made to read as zeros, without a write.
+
+        Its pages are then found when they are first needed, as with calloc. Of any other block it is False: where the
+        pages are there already, writing zeros is faster than giving them back.
+        """
+        return address == self._untouched and drop_pages(address, nbytes)
 
     def _grow(self, size: int) -> int:
         if self._cached_bytes() + size > self.cache_limit:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import sys
 
 ALIGNMENT = 64
 HUGE_PAGE = 2 << 20
+_MADV_DONTNEED = 4
 _MADV_HUGEPAGE = 14
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -39,6 +41,16 @@ def aligned_block(nbytes: int, alignment: int = ALIGNMENT) -> int:
     if huge and _madvise is not None and hasattr(mmap, "MADV_HUGEPAGE"):
         _madvise(address, rounded, _MADV_HUGEPAGE)
     return address
+
+
+def drop_pages(address: int, nbytes: int) -> bool:
+    """Let whole pages of a block read as zeros, backed again when they are next written; False if that cannot be had.
+
+    It is Linux that promises the zeros, for private memory. A locked page, or an address within a page, is refused.
+    """
+    if sys.platform != "linux" or _madvise is None:
+        return False
+    return bool(_madvise(address, nbytes, _MADV_DONTNEED) == 0)
 
 
 def release_block(address: int) -> None:

@@ -10,6 +10,7 @@ from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..iteration.operand import Number
 from ..memory.elements import pack_element, read_bytes, store_bytes
+from ..memory.host_allocator import SMALL_LIMIT, host_allocator
 from ..memory.pages import memset
 from ..tensor.array_view import array_of
 from ..tensor.geometry import remember
@@ -28,7 +29,7 @@ def fill_zeros(target: Tensor) -> None:
     if nbytes and geometry.device is cpu:
         if nbytes <= FEW_BYTES:
             store_bytes(target.pointer, bytes(nbytes))
-        else:
+        elif nbytes <= SMALL_LIMIT or not host_allocator.zeros_for_nothing(target.pointer, nbytes):
             memset(target.pointer, 0, nbytes)
     elif nbytes:
         _fill_elsewhere(target, 0)
