@@ -189,7 +189,7 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
     """The spec's name of a NumPy dtype."""
-    return "bool" if dtype == np.bool_ else dtype.name
+    return _NAMES.get(dtype) or dtype.name
 
 
 def _table() -> dict[str, np.dtype[Any]]:
@@ -199,3 +199,4 @@ def _table() -> dict[str, np.dtype[Any]]:
 
 
 _NUMPY_DTYPES = _table()
+_NAMES = {dtype: name for name, dtype in _NUMPY_DTYPES.items()}

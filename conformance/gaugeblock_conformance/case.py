@@ -7,7 +7,6 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from . import values
 from .backend import Array, numpy_dtype
@@ -66,7 +65,7 @@ class TensorCase:
     def numel(self) -> int:
         return prod(self.sizes)
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """Contiguous, at offset 0 and alone in its storage: what a factory would return."""
         return self.offset == 0 and self.storage == self.numel and self.strides == default_strides(self.sizes)
@@ -87,8 +86,8 @@ class TensorCase:
     def view_of(self, storage: Array) -> Array:
         """The view's elements in a 1-D array laid out like the storage (writable, no copy)."""
         step = storage.itemsize
-        base = storage[self.offset :] if self.numel else storage[:0]
-        return as_strided(base, self.sizes, tuple(s * step for s in self.strides))
+        start = self.offset * step if self.numel else 0
+        return np.ndarray(self.sizes, storage.dtype, storage, start, tuple([s * step for s in self.strides]))
 
     @property
     def array(self) -> Array:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from . import accusation
 from .aliasing import FRESH, SELF, VIEW, changes_metadata, promise, writes_first, written_places
@@ -165,7 +164,7 @@ class Purity:
         if reach > len(covered):
             covered[...] = True
             return
-        as_strided(covered[start:], (*sizes, item), (*strides, 1))[...] = True
+        np.ndarray((*sizes, item), bool, covered, start, (*strides, 1))[...] = True
 
     def _check_aliasing(self, s: Conversation, operator: str, args: Any, result: Any) -> None:
         if not self._strided:

@@ -98,9 +98,8 @@ def _cheap_indices(seed: int, count: int) -> Array:
     """A seeded integer hash of 0, 1, 2, …; a Generator would cost small tensors too much. Seed 0 gives the numbers."""
     if seed == 0:
         return _ramp(count)
-    with np.errstate(over="ignore"):
-        mixed = (_ramp(count) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
-        return (mixed ^ (mixed >> np.uint64(29))) >> np.uint64(7)
+    mixed = (_ramp(count) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed ^ (mixed >> np.uint64(29))) >> np.uint64(7)
 
 
 @cache

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
@@ -92,7 +92,7 @@ class Schema:
     vararg: bool = False
     varret: bool = False
 
-    @cached_property
+    @functools.cached_property
     def qualified_name(self) -> str:
         """``name.overload``, or ``name`` where the overload is the default one."""
         return f"{self.name}.{self.overload}" if self.overload else self.name
@@ -156,10 +156,11 @@ def literal(text: str) -> DefaultValue:
     return text
 
 
-def _split_type(text: str) -> tuple[str, list[str]]:
+@functools.cache
+def _split_type(text: str) -> tuple[str, tuple[str, ...]]:
     match = re.fullmatch(r"(.*?)((?:\[\d*\]|\?)*)", text)
     assert match is not None
-    return match.group(1), re.findall(r"\[\d*\]|\?", match.group(2))
+    return match.group(1), tuple(re.findall(r"\[\d*\]|\?", match.group(2)))
 
 
 def annotated(text: str, alias: Alias | None) -> str:

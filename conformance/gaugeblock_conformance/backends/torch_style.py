@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Unsupported
+from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Unsupported, dtype_name
 from ..backend_autograd import CALLS as AUTOGRAD_CALLS
 from ..backend_declarations import CALLS as DECLARATION_CALLS
 from ..backend_dispatch import is_dispatch_call
@@ -195,11 +195,14 @@ class TorchStyleBackend:
         self._dtype_class = type(next(iter(self._names), None))
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
-        if array.dtype.name == "bfloat16":
+        if dtype_name(array.dtype) == "bfloat16":
             made = self.module.from_numpy(np.ascontiguousarray(array).view(np.int16)).view(self.module.bfloat16)
         else:
             made = self.module.from_numpy(np.ascontiguousarray(array))
-        made = made.reshape(array.shape).to(self.device) if self.device != "cpu" else made.reshape(array.shape)
+        if array.ndim == 0:
+            made = made.reshape(())
+        if self.device != "cpu":
+            made = made.to(self.device)
         made = made.clone(memory_format=self.module.contiguous_format)
         return made.requires_grad_() if requires_grad else made
 

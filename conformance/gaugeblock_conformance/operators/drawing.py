@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,8 +81,7 @@ def draw(
     writable = writable or operator.partition(".")[0].endswith("_")
     for empty in (True, False):
         try:
-            made = _Drawing(operator, code, dtype, writable, empty, least).call()
-            return replace(made, choice=int.from_bytes(code[:CODE_LENGTH][-3:], "big"))
+            return _Drawing(operator, code, dtype, writable, empty, least).call()
         except _Impossible:
             continue
     raise LookupError(f"{operator}: its samples leave no call")
@@ -95,6 +93,7 @@ class _Drawing:
     ) -> None:
         row = operators.load()[operator]
         digits = Digits(code[:CODE_LENGTH])
+        self.choice = int.from_bytes(code[:CODE_LENGTH][-3:], "big")
         asked = code[CODE_LENGTH] if len(code) > CODE_LENGTH else 0
         self.apart, self.given = bool(asked & APART), bool(asked & GIVEN)
         self.least = least
@@ -134,7 +133,7 @@ class _Drawing:
         if self.row.base_name in _EXPANDED:
             dims, dimless = dims + dimless, []
         dtype = result_type(dims, dimless) if free else self.dtype
-        return OperatorCall(self.row.name, self.arguments, dtype, facts=self.facts)
+        return OperatorCall(self.row.name, self.arguments, dtype, self.choice, self.facts)
 
     def _take(self, argument: Argument) -> None:
         self.drawn.add(argument.name)
