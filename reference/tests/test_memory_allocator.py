@@ -76,6 +76,15 @@ def test_large_zeros_of_fresh_memory_are_not_written_and_of_used_memory_are() ->
     assert not both[1].any() and both[0].all() and not again.any()
 
 
+def test_memory_given_back_to_the_system_is_nobodys_fresh_block() -> None:
+    allocator = HostAllocator(cache_limit=0)
+    size = 2 * SMALL_LIMIT
+    address = allocator.allocate(size)
+    assert allocator.zeros_for_nothing(address, size) == (sys.platform == "linux")
+    allocator.free(address, size)
+    assert not allocator.zeros_for_nothing(address, size), "another allocator may have the address by now"
+
+
 def _resident() -> int:
     """Bytes of this process that are backed by memory."""
     if sys.platform != "linux":

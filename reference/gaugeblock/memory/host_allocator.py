@@ -120,6 +120,8 @@ class HostAllocator:
         return address
 
     def _release(self, address: int, size: int) -> None:
+        if address == self._untouched:
+            self._untouched = 0
         release_block(address)
         self._reserved -= size
         self._system_frees += 1

@@ -90,7 +90,7 @@ def _found(storage: Storage, wanted: int) -> list[Any]:
         if len(found) >= wanted:
             return found
     found = gc.get_referrers(storage)
-    if len(found) < wanted and gc.get_freeze_count():
+    if gc.get_freeze_count() and sum(_refers(one, storage) for one in found) < wanted:
         gc.unfreeze()
         found = gc.get_referrers(storage)
     return found
