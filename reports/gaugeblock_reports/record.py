@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, cast
@@ -104,15 +104,28 @@ def check(record: Any, source: str = "run record") -> None:
 def printable(value: Any) -> Any:
     """A copy of a record in which no text holds what a terminal would obey, readers are fooled by, or XML and UTF-8
     cannot hold."""
+    if value.__class__ in _PLAIN:
+        return value
     if isinstance(value, str):
-        if value.isprintable() and value.isascii():
-            return value
-        return _UNPRINTABLE.sub(lambda match: ascii(match.group())[1:-1], value)
+        return _printable_text(value)
     if isinstance(value, dict):
-        return {printable(key): printable(item) for key, item in value.items()}
+        return {
+            _printable_key(key): item if item.__class__ in _PLAIN else printable(item) for key, item in value.items()
+        }
     if isinstance(value, list):
         return [printable(item) for item in value]
     return value
+
+
+def _printable_text(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    return _UNPRINTABLE.sub(lambda match: ascii(match.group())[1:-1], text)
+
+
+# A record has few keys, each of them thousands of times.
+_printable_key = lru_cache(maxsize=1024)(_printable_text)
+_PLAIN = frozenset({int, float, bool, type(None)})
 
 
 def level_rank(level: str) -> int:
