@@ -47,14 +47,13 @@ FAST_CALLS = frozenset({"CPU", "AutogradCPU", "CUDA", "AutogradCUDA", "BackendSe
 
 
 class Registry:
-    """All declared operators and the per-key fallbacks; `generation` counts the changes of what is declared."""
+    """All declared operators and the per-key fallbacks."""
 
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.fallbacks: dict[str, Registration] = {}
         self.sealed = False
-        self.generation = 0
-        self._overloads: tuple[int, dict[str, list[Operator]]] = (-1, {})
+        self._overloads: dict[str, list[Operator]] = {}
         self.watchers: Watchers = NoWatchers()
         self.renew_lock()
 
@@ -75,9 +74,7 @@ class Registry:
         with self._lock:
             if name in self.operators:
                 raise RuntimeError(f"operator {name!r} is already declared as {self.operators[name].text!r}")
-            operator = self.operators[name] = Operator(name, text)
-            self.generation += 1
-        return operator
+            return self._declare(name, text)
 
     def define_missing(self, texts: Iterable[str]) -> None:
         """Declare, by their schemas, the operators of the implied namespace that are not declared yet."""
@@ -85,15 +82,19 @@ class Registry:
             for text in texts:
                 name = text[: text.index("(")]
                 if name not in self.operators:
-                    self.operators[name] = Operator(name, text)
-                    self.generation += 1
+                    self._declare(name, text)
+
+    def _declare(self, name: str, text: str) -> Operator:
+        operator = self.operators[name] = Operator(name, text)
+        self._overloads.setdefault(name.partition(".")[0], []).append(operator)
+        return operator
 
     def undefine(self, name: str) -> None:
         """Take a declaration away, with its kernels; nothing happens when there is none."""
         with self._lock:
             operator = self.operators.pop(name, None)
-            self.generation += 1
             if operator is not None:
+                self._overloads[name.partition(".")[0]].remove(operator)
                 for key, stack in operator.kernels.items():
                     for _ in stack:
                         self._leave(operator, key)
@@ -102,14 +103,7 @@ class Registry:
 
     def overloads(self, base: str) -> list[Operator]:
         """The operators of one name, ``add.Tensor`` and ``add.Scalar`` of ``add``, in the order of declaration."""
-        generation, found = self._overloads
-        if generation != self.generation:
-            with self._lock:
-                generation, found = self.generation, {}
-                for name, operator in self.operators.items():
-                    found.setdefault(name.partition(".")[0], []).append(operator)
-                self._overloads = generation, found
-        return found.get(base, [])
+        return list(self._overloads.get(base, ()))
 
     def find(self, name: str) -> Operator:
         """The operator ``name.overload``; RuntimeError when it is not declared."""

@@ -140,17 +140,15 @@ def set_(
             raise RuntimeError(
                 f"set_(): Could not set tensor of dtype {source.geometry.dtype} to a tensor of dtype {geometry.dtype}"
             )
-        storage = source.storage
-    elif isinstance(source, UntypedStorage):
-        storage = source.storage
-    else:
+    elif not isinstance(source, UntypedStorage):
         type_error("set_", "source", source, "Tensor or UntypedStorage")
-    if storage.device is not geometry.device:
-        raise RuntimeError(f"set_(): a storage on {storage.device} cannot serve a tensor on {geometry.device}")
+    # No name for the storage: growing it counts the references to it.
+    if source.storage.device is not geometry.device:
+        raise RuntimeError(f"set_(): a storage on {source.storage.device} cannot serve a tensor on {geometry.device}")
     if isinstance(source, Tensor) and size is None:
-        return _rebind(self, storage, source.geometry, source.offset, version)
+        return _rebind(self, source.storage, source.geometry, source.offset, version)
     itemsize = geometry.dtype.itemsize
-    sizes = (storage.nbytes // itemsize,) if size is None else check_ints("set_", "size", size)
+    sizes = (source.storage.nbytes // itemsize,) if size is None else check_ints("set_", "size", size)
     strides = default_strides(sizes) if not stride and sizes else check_ints("set_", "stride", stride or ())
     check_sizes("set_", sizes)
     if len(strides) != len(sizes) or any(step < 0 for step in strides) or storage_offset < 0:
@@ -158,8 +156,9 @@ def set_(
             f"set_(): sizes {list(sizes)}, strides {list(strides)} and storage_offset {storage_offset} must have equal "
             "lengths and no negative member"
         )
-    grow_storage(storage, _needed(extent(sizes, strides), storage_offset, geometry.dtype), geometry.dtype)
-    return _rebind(self, storage, geometry_of(sizes, strides, geometry.dtype, geometry.device), storage_offset, version)
+    grow_storage(source.storage, _needed(extent(sizes, strides), storage_offset, geometry.dtype), geometry.dtype)
+    found = geometry_of(sizes, strides, geometry.dtype, geometry.device)
+    return _rebind(self, source.storage, found, storage_offset, version)
 
 
 def _rebind(self: Tensor, storage: Storage, geometry: Geometry, offset: int, version: int | None) -> Tensor:

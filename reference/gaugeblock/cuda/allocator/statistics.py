@@ -6,9 +6,10 @@ when enough has come together.
 
 from __future__ import annotations
 
-import functools
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -106,6 +107,9 @@ class Statistics:
         self.private: dict[PoolId, list[Stat]] = {}
         """Reserved bytes of each private pool."""
         self.counters = dict.fromkeys(COUNTERS, 0)
+        self._named: tuple[PoolId, ...] | None = None
+        """The private pools of which `_order` has the names."""
+        self._order = _Order([])
 
     def set_oversize(self, size: int | None) -> None:
         """From now on, blocks of at least `size` are oversize; None for none."""
@@ -211,23 +215,33 @@ class Statistics:
         found["max_split_size"] = -1 if self.max_split_size is None else self.max_split_size
         return found
 
-
     def flat(self) -> dict[str, int]:
         """Every figure under its names in `nested` joined by dots, in the order of the names."""
         self.settle()
-        found = {name: getattr(stat, kind) for stat, names in self._named() for kind, name in names}
-        found |= self.counters
-        found["max_split_size"] = -1 if self.max_split_size is None else self.max_split_size
-        return dict(sorted(found.items()))
+        if self._named != tuple(self.private):
+            self._named = tuple(self.private)
+            self._order = _Order([*self._names_of_stats(), *COUNTERS, "max_split_size"])
+        figures = [*chain.from_iterable(map(_FIGURES, self._stats())), *self.counters.values()]
+        figures.append(-1 if self.max_split_size is None else self.max_split_size)
+        return dict(zip(self._order.names, self._order.sort(figures), strict=True))
 
-    def _named(self) -> Iterator[tuple[Stat, list[tuple[str, str]]]]:
-        for family, stats in self.families.items():
-            yield from zip(stats, _names_by_pool(family), strict=True)
-        for id, stats in self.private.items():
-            family = f"reserved_bytes_by_private_pools.{'_'.join(map(str, id))}"
-            yield from zip(stats, _names_by_pool(family), strict=True)
-        for family, stat in self.oversize.items():
-            yield stat, _names(family)
+    def _names_of_stats(self) -> list[str]:
+        """The names of all figures, in the order of `_stats`."""
+        private = ("reserved_bytes_by_private_pools." + "_".join(map(str, id)) for id in self.private)
+        stats = [f"{family}.{pool}" for family in (*self.families, *private) for pool in POOLS] + [*self.oversize]
+        return [f"{stat}.{kind}" for stat in stats for kind in Stat.__slots__]
+
+
+_FIGURES: Final = attrgetter(*Stat.__slots__)
+
+
+class _Order:
+    """The names of figures, sorted, and what sorts the figures in the same way."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        places = sorted(range(len(names)), key=names.__getitem__)
+        self.names = [names[place] for place in places]
+        self.sort: Callable[[list[int]], Sequence[int]] = itemgetter(*places) if places else tuple
 
 
 def _courses(changes: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[Any, Any, Any]:
@@ -239,13 +253,3 @@ def _courses(changes: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[Any, Any, An
 
 def _by_pool(stats: list[Stat]) -> dict[str, dict[str, int]]:
     return {pool: stat.as_dict() for pool, stat in zip(POOLS, stats, strict=True)}
-
-
-@functools.lru_cache(maxsize=256)
-def _names_by_pool(family: str) -> list[list[tuple[str, str]]]:
-    return [_names(f"{family}.{pool}") for pool in POOLS]
-
-
-@functools.lru_cache(maxsize=256)
-def _names(family: str) -> list[tuple[str, str]]:
-    return [(kind, f"{family}.{kind}") for kind in Stat.__slots__]
