@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -143,15 +143,20 @@ class Conversation:
         Raises:
             ConformanceError: the backend raised, or changed what it must not.
         """
-        raw_args, raw_kwargs = self._unwrap(args), self._unwrap(kwargs)
+        raw_args, raw_kwargs = _raw(args), _raw(kwargs) if kwargs else kwargs
         step = self._record(operator, args, kwargs)
-        result = self.guard(operator, lambda: self.backend.call(operator, *raw_args, **raw_kwargs))
+        try:
+            result = self.backend.call(operator, *raw_args, **raw_kwargs)
+        except _TOLD:
+            raise
+        except Exception as error:
+            raise self._unexpected(operator, error) from error
         return self._finish(step, operator, args, kwargs, result, (raw_args, raw_kwargs))
 
     def call_within(self, manager: AbstractContextManager[T], operator: str, *args: Any) -> tuple[Any, T]:
         """Like :meth:`call`, with ``manager`` entered around the backend's call alone; also what entering it gave."""
         entered: list[T] = []
-        raw_args = self._unwrap(args)
+        raw_args = _raw(args)
         step = self._record(operator, args, {})
 
         def action() -> Any:
@@ -164,7 +169,7 @@ class Conversation:
 
     def attempt(self, operator: str, *args: Any, **kwargs: Any) -> tuple[Any, Exception | None]:
         """Like :meth:`call`, but hands back an exception of the backend: (result, None) or (None, exception)."""
-        raw_args, raw_kwargs = self._unwrap(args), self._unwrap(kwargs)
+        raw_args, raw_kwargs = _raw(args), _raw(kwargs) if kwargs else kwargs
         step = self._record(operator, args, kwargs)
         try:
             result = self.backend.call(operator, *raw_args, **raw_kwargs)
@@ -173,7 +178,7 @@ class Conversation:
         except Exception as error:
             if not self._inside:
                 self.outcome.examples += 1
-            self._steps[-1] = replace(step, refused=True)
+            step.refused = True
             self._purity.check_failed_call(self, operator)
             return None, error
         return self._finish(step, operator, args, kwargs, result, (raw_args, raw_kwargs)), None
@@ -235,32 +240,21 @@ class Conversation:
         key = cause or re.sub(r"\d+", "N", re.sub(r"\b[rxy]\d+\b", "x", message))
         return ConformanceError(message, expected, got, self.drawn(), snippet, key)
 
-    def _unwrap(self, value: Any) -> Any:
-        kind = type(value)
-        if kind is Handle:
-            return value.raw
-        if kind is tuple or kind is list:
-            return kind([self._unwrap(v) for v in value])
-        if kind is dict:
-            return {k: self._unwrap(v) for k, v in value.items()}
-        return value
-
     def _named(self, value: Any) -> Any:
         kind = type(value)
         if kind is Handle:
             return Name(value.name)
         if kind is tuple or kind is list:
-            return kind([self._named(v) for v in value])
+            return kind([Name(v.name) if type(v) is Handle else self._named(v) for v in value])
         if kind is dict:
-            return {k: self._named(v) for k, v in value.items()}
+            return {k: self._named(v) for k, v in value.items()} if value else value
         return Name(self._opaque[id(value)][1]) if id(value) in self._opaque else value
 
     def _record(self, operator: str, args: Any, kwargs: Any) -> Call:
-        mutates: frozenset[str] = frozenset()
+        mutates = _NOTHING
         if writes_first(operator) and args and type(args[0]) is Handle:
             mutates = frozenset({args[0].name})
-        out = kwargs.get("out")
-        if out is not None:
+        if kwargs and (out := kwargs.get("out")) is not None:
             mutates |= {h.name for h in (out if isinstance(out, tuple | list) else (out,)) if type(h) is Handle}
         step = Call((), operator, self._named(args), self._named(kwargs), mutates)
         self._steps.append(step)
@@ -271,11 +265,16 @@ class Conversation:
         return step
 
     def _finish(self, step: Call, operator: str, args: Any, kwargs: Any, result: Any, raw: Any) -> Any:
-        names: list[str] = []
-        wrapped = self._wrap(result, names)
-        index = self._steps.index(step) if self._steps[-1] is not step else len(self._steps) - 1
-        unpack = isinstance(wrapped, list | tuple) and bool(wrapped) and isinstance(wrapped[0], Handle)
-        self._steps[index] = Call(tuple(names), operator, step.args, step.kwargs, step.mutates, unpack)
+        wrapped: Any
+        if type(result) in self._purity.types:
+            name = self._fresh("y")
+            wrapped = Handle(result, name)
+            step.targets = (name,)
+        else:
+            names: list[str] = []
+            wrapped = self._wrap(result, names)
+            step.targets = tuple(names)
+            step.unpack = isinstance(wrapped, list | tuple) and bool(wrapped) and isinstance(wrapped[0], Handle)
         if not self._inside:
             self.outcome.examples += 1
         self._purity.check_call(self, operator, args, kwargs, wrapped, raw)
@@ -326,15 +325,18 @@ class Conversation:
         return f"{letter}{self._names}"
 
     def guard(self, what: str, action: Callable[[], Any]) -> Any:
+        """What ``action`` gives. Raises ConformanceError, naming ``what``, where it raises."""
         try:
             return action()
-        except (Unsupported, MissingCapability, ConformanceError):
+        except _TOLD:
             raise
         except Exception as error:
-            message = f"{what} raised {type(error).__name__}: {_first_line(error)}"
-            raise self.failure(
-                message, "no exception", f"{type(error).__name__}", [], cause=f"{what} raises {type(error).__name__}"
-            ) from error
+            raise self._unexpected(what, error) from error
+
+    def _unexpected(self, what: str, error: Exception) -> ConformanceError:
+        kind = type(error).__name__
+        message = f"{what} raised {kind}: {_first_line(error)}"
+        return self.failure(message, "no exception", kind, [], cause=f"{what} raises {kind}")
 
     def snippet(self, conclusion: list[str], wanted: set[str]) -> str:
         return render(self._steps, self.dialect, conclusion, wanted)
@@ -348,10 +350,25 @@ class Conversation:
         return render(self._steps[:-1], self.dialect, [self.dialect.statement(last)], used)
 
 
+def _raw(value: Any) -> Any:
+    """The backend's own values for handles, in lists, tuples and dicts too."""
+    kind = type(value)
+    if kind is Handle:
+        return value.raw
+    if kind is tuple or kind is list:
+        return kind([v.raw if type(v) is Handle else _raw(v) for v in value])
+    if kind is dict:
+        return {k: _raw(v) for k, v in value.items()}
+    return value
+
+
 def _first_line(error: BaseException) -> str:
     return str(error).strip().split("\n")[0][:300]
 
 
+# What is told as it is: not the fault of the call that raised it.
+_TOLD = (Unsupported, MissingCapability, ConformanceError)
+_NOTHING: frozenset[str] = frozenset()
 _OBSERVED = {
     "strides": "strided", "storage_offset": "strided",
     "storage_id": "storage", "storage_nbytes": "storage", "data_ptr": "storage",

@@ -152,15 +152,14 @@ class Judge(Conversation):
     ) -> None:  # fmt: skip
         """Expect the call to raise one of ``classes`` (with ``match`` found in its text) and to change nothing."""
         allowed = classes if isinstance(classes, tuple) else (classes,)
-        names = " or ".join(c.__name__ for c in allowed)
         _, error = self.attempt(operator, *args, **kwargs)
-        step = self.steps()[-1]
+        if isinstance(error, allowed) and (match is None or re.search(match, str(error))):
+            return
+        step = self.steps().pop()
         assert isinstance(step, Call)
         wanted = {*names_in(step.args), *names_in(step.kwargs)}
         call = self.dialect.statement(step)
-        if isinstance(error, allowed) and (match is None or re.search(match, str(error))):
-            return
-        self.steps().pop()
+        names = " or ".join(c.__name__ for c in allowed)
         tuple_text = f"({', '.join(c.__name__ for c in allowed)})" if len(allowed) > 1 else allowed[0].__name__
         if error is None:
             lines = ["try:", f"    {call}", f"except {tuple_text}:", "    pass", "else:",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import accusation
-from .aliasing import FRESH, SELF, VIEW, changes_metadata, promise, writes_first, written_places
+from .aliasing import FREE, FRESH, changes_metadata, promise, writes_first, written_places
 from .backend import Array, Backend, Unsupported, numpy_dtype
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ _UNREPEATABLE = frozenset(
     """rand randn randint randperm bernoulli multinomial normal rand_like randn_like randint_like empty empty_like
     new_empty empty_strided new_empty_strided resize dropout rrelu rrelu_with_noise poisson binomial""".split()
 )
+
+# From so many bytes on an array is compared part by part, and not copied for that.
+_LARGE = 1 << 20
 
 
 class Root:
@@ -45,20 +48,20 @@ class Purity:
         self._strided = strided
         self._roots: list[Root] = []
         self._calls = 0
-        self._types: tuple[type, ...] = ()
+        self.types: tuple[type, ...] = ()
 
     def is_tensor(self, value: Any) -> bool:
-        if not self._types:
-            self._types = (type(self._backend.from_numpy(np.zeros(1, np.float32))),)
-        return isinstance(value, self._types)
+        if not self.types:
+            self.types = (type(self._backend.from_numpy(np.zeros(1, np.float32))),)
+        return isinstance(value, self.types)
 
     def clear(self) -> None:
         self._roots.clear()
 
     def register(self, base: Any, contents: Array) -> Root:
         """Watch the storage of ``base``, a tensor over all of ``contents``."""
-        if type(base) not in self._types:
-            self._types = (*self._types, type(base))
+        if type(base) not in self.types:
+            self.types = (*self.types, type(base))
         root = Root(base, contents.tobytes())
         self._roots.append(root)
         return root
@@ -89,27 +92,35 @@ class Purity:
             return
         if not self.has_data:
             return
-        if not self._strided and any(handle.root is None for handle in written):
+        if not written:
+            for root in self._roots:
+                self._check_intact(s, root, operator)
+        elif not self._strided and any(handle.root is None for handle in written):
             # What a view shares cannot be seen: it may have been written to any of them.
             for root in self._roots:
                 root.snapshot = self._bytes(root)
             return
+        else:
+            self._check_writes(s, operator, written)
+        self._check_aliasing(s, operator, args, result)
+        if not written and self._calls % _SAMPLED == 0:
+            self._check_repeat(s, operator, result, raw)
+
+    def _check_writes(self, s: Conversation, operator: str, written: list[Handle]) -> None:
         touched = [(root, handle) for handle in written for root in self._roots_of(handle)]
         for root in self._roots:
             if not any(root is t for t, _ in touched):
                 self._check_intact(s, root, operator)
         for root in dict.fromkeys(root for root, _ in touched):
             self._check_gaps(s, root, [h for r, h in touched if r is root], operator)
-        self._check_aliasing(s, operator, args, result)
-        if not written and self._calls % _SAMPLED == 0:
-            self._check_repeat(s, operator, result, raw)
 
     def _written(self, operator: str, args: Any, kwargs: Any) -> list[Handle]:
-        out = kwargs.get("out")
-        outs = [h for h in (out if isinstance(out, tuple | list) else [out]) if hasattr(h, "raw")]
-        first = [args[0]] if writes_first(operator) and args and hasattr(args[0], "raw") else []
-        more = [args[k] for k in written_places(operator) if k < len(args) and hasattr(args[k], "raw")]
-        return [*first, *more, *outs]
+        written = [args[k] for k in written_places(operator) if k < len(args) and hasattr(args[k], "raw")]
+        if writes_first(operator) and args and hasattr(args[0], "raw"):
+            written.insert(0, args[0])
+        if kwargs and (out := kwargs.get("out")) is not None:
+            written += [h for h in (out if isinstance(out, tuple | list) else [out]) if hasattr(h, "raw")]
+        return written
 
     def _roots_of(self, handle: Handle) -> list[Root]:
         if handle.root is not None:
@@ -130,9 +141,10 @@ class Purity:
     def _check_intact(self, s: Conversation, root: Root, operator: str) -> None:
         if not (root.trusted and self.has_data):
             return
-        now = self._bytes(root)
-        if now != root.snapshot:
-            self._accuse(s, root, now, f"{operator} changed a tensor that it must not write to", f"{operator} impure")
+        now = self._backend.to_numpy(root.base)
+        if not _holds(now, root.snapshot):
+            message = f"{operator} changed a tensor that it must not write to"
+            self._accuse(s, root, now.tobytes(), message, f"{operator} impure")
 
     def _check_gaps(self, s: Conversation, root: Root, handles: list[Handle], operator: str) -> None:
         """Bytes of the storage that no written tensor covers are as before; the others become the new truth."""
@@ -170,18 +182,20 @@ class Purity:
         if not self._strided:
             return
         promised = promise(operator)
-        first: Any = args[0] if args else None
+        if promised == FREE or not args:
+            return
+        first = args[0]
         if promised == FRESH and isinstance(first, list | tuple) and first:
             first = first[0]
-        if promised not in (FRESH, VIEW, SELF) or not hasattr(first, "raw"):
+        if not hasattr(first, "raw"):
             return
-        for item in result if isinstance(result, list | tuple) else [result]:
+        for item in result if isinstance(result, list | tuple) else (result,):
             if not hasattr(item, "raw"):
                 continue
             storage = self._backend.storage_id(item.raw)
             if promised == FRESH:
                 for root in self._roots:
-                    if root.nbytes and self._storage(root) == storage:
+                    if root.nbytes and (root.storage or self._storage(root)) == storage:
                         accusation.broken_promise(s, operator, item, first, shared=True)
             elif storage != self._backend.storage_id(first.raw):
                 accusation.broken_promise(s, operator, item, first, shared=False)
@@ -210,3 +224,14 @@ class Purity:
         span = slice(cell * dtype.itemsize, (cell + 1) * dtype.itemsize)
         want, got = (b[span].view(dtype)[0] for b in (before, after))
         accusation.wrong_cell(s, root, cell, want, got, message, cause)
+
+
+def _holds(array: Array, snapshot: bytes) -> bool:
+    """Whether these are the bytes of the array, row-major."""
+    if array.nbytes < _LARGE or not array.flags.c_contiguous:
+        return array.tobytes() == snapshot
+    if array.nbytes != len(snapshot):
+        return False
+    now, before = array.reshape(-1).view(np.uint8), np.frombuffer(snapshot, np.uint8)
+    parts = (slice(k, k + _LARGE) for k in range(0, len(before), _LARGE))
+    return all(np.array_equal(now[part], before[part]) for part in parts)

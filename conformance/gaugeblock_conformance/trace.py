@@ -34,7 +34,7 @@ class Name:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Create:
     """``target`` = the tensor of a case, or of a NumPy array."""
 
@@ -42,9 +42,10 @@ class Create:
     source: TensorCase | Array
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Call:
-    """``targets`` = operator(*args, **kwargs); ``mutates`` names the variables that it may write to.
+    """``targets`` = operator(*args, **kwargs); ``mutates`` names the variables that it may write to. What came of the
+    call is filled in when it has returned.
 
     ``unpack``: a sequence was returned, so that a single target stands for its only member. ``refused``: the call
     raised, as was expected of it.
