@@ -28,6 +28,8 @@ class Figures:
         """Take over the state after an event."""
         for key in KEYS:
             now, before = state.get(key, 0), self.current[key]
+            if now == before:
+                continue
             if now > before:
                 self.allocated[key] += now - before
             else:

@@ -14,6 +14,11 @@ Cut = tuple[int, str]
 """A block as size and state."""
 
 
+def same(got: Any, want: Any) -> bool:
+    """Whether both are equal and of one type."""
+    return bool(got == want) and type(got) is type(want)
+
+
 class Ground:
     """A fresh allocator of the backend under test."""
 
@@ -80,7 +85,7 @@ class Ground:
 
     def expect(self, got: Any, want: Any, what: str, expression: str) -> None:
         """Expect a value made of what the last call gave, which is ``{}`` in ``expression``."""
-        if got == want and type(got) is type(want):
+        if same(got, want):
             return
         name = _target(self.s.steps()[-1])
         self.s.expect(got, want, what, expression.replace("{}", name), [Handle(None, name)])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .figures import Figures
+from ..backend_allocator import FAMILIES
+from .figures import KEYS, Figures
 from .rules import Rules
 from .state import ALLOCATED, INACTIVE, PENDING, Block, Device, Event, OutOfMemory, Refused, Segment
 
@@ -247,35 +248,42 @@ class Model:
 
     def currents(self) -> dict[str, int]:
         """The current figures, counted anew."""
-        state: dict[str, int] = {}
-
-        def add(family: str, small: bool, amount: int) -> None:
-            for pool in ("all", "small_pool" if small else "large_pool"):
-                state[f"{family}.{pool}"] = state.get(f"{family}.{pool}", 0) + amount
-
-        def count(family: str, small: bool, size: int) -> None:
-            add(family, small, 1)
-            add("allocated_bytes" if family == "allocation" else f"{family}_bytes", small, size)
-
+        state = dict.fromkeys(KEYS, 0)
         limit = self.rules.max_split or float("inf")
         for segment in self.segments:
-            add("segment", segment.small, 1)
-            add("reserved_bytes", segment.small, segment.size)
-            state["oversize_segments"] = state.get("oversize_segments", 0) + (segment.size >= limit)
+            mine = _BY_POOL[segment.small]
+            _add(state, mine["segment"], 1)
+            _add(state, mine["reserved_bytes"], segment.size)
+            state["oversize_segments"] += segment.size >= limit
             for block in segment.blocks:
                 if block.state == ALLOCATED:
-                    count("allocation", segment.small, block.size)
-                    state["oversize_allocations"] = state.get("oversize_allocations", 0) + (block.size >= limit)
+                    _add(state, mine["allocation"], 1)
+                    _add(state, mine["allocated_bytes"], block.size)
+                    state["oversize_allocations"] += block.size >= limit
                 if block.state != INACTIVE:
-                    count("active", segment.small, block.size)
-                    add("requested_bytes", segment.small, block.requested)
+                    _add(state, mine["active"], 1)
+                    _add(state, mine["active_bytes"], block.size)
+                    _add(state, mine["requested_bytes"], block.requested)
                 elif len(segment.blocks) > 1:
-                    count("inactive_split", segment.small, block.size)
+                    _add(state, mine["inactive_split"], 1)
+                    _add(state, mine["inactive_split_bytes"], block.size)
         return state
 
     def snapshot(self) -> list[dict[str, Any]]:
         """Segments by address, in PyTorch's names."""
         return [_described(segment) for segment in sorted(self.segments, key=lambda s: s.address)]
+
+
+# What is counted in a pool, for a small and a large one: there and in the whole.
+_BY_POOL = {
+    small: {family: (f"{family}.all", f"{family}.{pool}") for family in FAMILIES}
+    for small, pool in ((True, "small_pool"), (False, "large_pool"))
+}
+
+
+def _add(state: dict[str, int], keys: tuple[str, str], amount: int) -> None:
+    for key in keys:
+        state[key] += amount
 
 
 def _described(segment: Segment) -> dict[str, Any]:

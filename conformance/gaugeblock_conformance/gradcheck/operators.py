@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -104,7 +105,7 @@ def run_trial(backend: Backend, trial: Trial, order: str, fast: bool, tally: Tal
         except GradcheckError as error:
             raise GradcheckError(f"no result requires grad: {error.message}", error.entry) from None
         raise _NotChecked("no result depends on an operand")
-    size = sum(int(np.prod(backend.shape(r))) for r in floating)
+    size = sum(math.prod(backend.shape(r)) for r in floating)
     large = trial.elements * (size + (trial.elements if order == SECOND else 0)) > _ENTRIES
     options = Options(
         check_backward_ad=order != FORWARD, check_forward_ad=order == FORWARD, fast_mode=fast or large

@@ -42,10 +42,13 @@ def gradgradcheck(
 def check_second(subject: Subject, options: Options, grad_outputs: Sequence[Any] | None = None) -> Tally:
     """As :func:`gradgradcheck`; what it saw."""
     backend, count = subject.backend, len(subject.arguments)
-    outputs = [k for k, result in enumerate(subject.run()) if subject.requires_grad(result)]
+    results = subject.run()
+    outputs = [k for k, result in enumerate(results) if subject.requires_grad(result)]
     if not outputs:
         raise GradcheckError("no output requires grad, so that there are no gradients to be differentiated")
-    seeds = list(grad_outputs) if grad_outputs is not None else _seeds(subject, outputs, options.seed)
+    if grad_outputs is None:
+        grad_outputs = _seeds(backend, [results[k] for k in outputs], options.seed)
+    seeds = list(grad_outputs)
 
     def gradients(*arguments: Any) -> tuple[Any, ...]:
         results = subject.run(arguments[:count])
@@ -56,8 +59,8 @@ def check_second(subject: Subject, options: Options, grad_outputs: Sequence[Any]
     return check(Subject(backend, gradients, (*subject.arguments, *seeds)), options)
 
 
-def _seeds(subject: Subject, outputs: Sequence[int], seed: int) -> list[Any]:
-    backend, random = subject.backend, np.random.default_rng(seed)
-    likes = [backend.to_numpy(result) for result in subject.run()]
-    drawn = [fast.uniform(random, likes[k].shape, likes[k].dtype) for k in outputs]
+def _seeds(backend: Backend, outputs: Sequence[Any], seed: int) -> list[Any]:
+    random = np.random.default_rng(seed)
+    likes = [backend.to_numpy(output) for output in outputs]
+    drawn = [fast.uniform(random, like.shape, like.dtype) for like in likes]
     return [backend.from_numpy(np.array(array, order="C"), requires_grad=True) for array in drawn]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -118,7 +119,7 @@ class Subject:
     def _made(self, one: Input, array: Array) -> Any:
         """A leaf with the elements ``array``, laid out as the input is."""
         array = np.array(array, one.array.dtype, order="C").reshape(one.array.shape)
-        packed = tuple(int(np.prod(array.shape[k + 1 :])) for k in range(array.ndim))
+        packed = tuple(math.prod(array.shape[k + 1 :]) for k in range(array.ndim))
         if not self._strided or not array.size or packed == one.strides:
             return self.backend.from_numpy(array, requires_grad=True)
         storage = np.zeros(one.storage, array.dtype)

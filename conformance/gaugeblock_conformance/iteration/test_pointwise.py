@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from gaugeblock_spec import operators
 
-from ..backend import Unsupported, numpy_dtype
+from ..backend import Array, Unsupported, numpy_dtype
 from ..case import TensorCase, default_strides
 from ..forall import forall
-from ..oracles.agreement import expect_pointwise
+from ..oracles.agreement import expect_result
 from ..oracles.integers import DivisionByZero
 from ..oracles.pointwise import expected, operators_with_oracle, result_dtype
 from ..requirement import requirement
@@ -34,13 +34,13 @@ def _each(s: Session, body: Any, names: tuple[str, ...]) -> None:
         forall(x=samples(name), weight=_SHARE)(named)(s)
 
 
-def _refused(s: Session, x: Sample, operator: str) -> bool:
-    """Whether this is an integer division by zero: refused unless there is no element to compute."""
+def _wanted(s: Session, x: Sample, operator: str) -> Array | None:
+    """The right result; None for an integer division by zero: refused unless there is no element to compute."""
     if _smallest_by_minus_one(x):
         # The matter of ``dtypes/smallest-int-by-minus-one``, which some backends do not survive.
-        return True
+        return None
     try:
-        expected(x.operator, [case.array for case in x.tensors], x.dtype, **x.numbers)
+        return expected(x.operator, [case.array for case in x.tensors], x.dtype, **x.numbers)
     except DivisionByZero:
         positional, keywords = x.arguments([s.build(case) for case in x.tensors])
         result = np.broadcast_shapes(*[case.sizes for case in x.tensors])
@@ -48,10 +48,9 @@ def _refused(s: Session, x: Sample, operator: str) -> bool:
             s.expect_shape(s.call(x.operator, *positional, **keywords), result)
         else:
             s.expect_raises(RuntimeError, x.operator, *positional, **keywords)
-        return True
+        return None
     except LookupError:
         raise Unsupported(operator, f"no oracle for {x.dtype}") from None
-    return False
 
 
 def _smallest_by_minus_one(x: Sample) -> bool:
@@ -65,14 +64,15 @@ def _smallest_by_minus_one(x: Sample) -> bool:
     return bool((x.tensors[0].array == smallest).any()) and any((d == -1).any() for d in divisors)
 
 
-def _judge(s: Session, x: Sample, y: Handle) -> None:
-    expect_pointwise(s, y, x.operator, [case.array for case in x.tensors], x.dtype, **x.numbers)
+def _judge(s: Session, x: Sample, y: Handle, want: Array) -> None:
+    expect_result(s, y, want, x.operator, [case.array for case in x.tensors], x.dtype, **x.numbers)
 
 
 def _functional(s: Session, x: Sample) -> None:
-    if not _refused(s, x, x.operator):
+    want = _wanted(s, x, x.operator)
+    if want is not None:
         positional, keywords = x.arguments([s.build(case) for case in x.tensors])
-        _judge(s, x, s.call(x.operator, *positional, **keywords))
+        _judge(s, x, s.call(x.operator, *positional, **keywords), want)
 
 
 def _inplace(s: Session, x: Sample) -> None:
@@ -85,25 +85,27 @@ def _inplace(s: Session, x: Sample) -> None:
     if not is_dense(first.sizes, first.strides):
         first = replace(first, strides=default_strides(first.sizes), offset=0, storage=-1)
         x = replace(x, tensors=(first, *x.tensors[1:]))
-    if _refused(s, x, row.inplace_name):
+    want = _wanted(s, x, row.inplace_name)
+    if want is None:
         return None
     positional, keywords = x.arguments([s.build(case) for case in x.tensors])
     result = s.call(row.inplace_name, *positional, **keywords)
     s.expect_same(result, positional[0])
-    return _judge(s, x, result)
+    return _judge(s, x, result, want)
 
 
 def _out(s: Session, x: Sample) -> None:
     """The form with ``out=`` writes the result into a tensor of any strides."""
     row = operators.load()[x.operator]
-    if row.out_name is None or _refused(s, x, row.out_name):
+    want = None if row.out_name is None else _wanted(s, x, row.out_name)
+    if row.out_name is None or want is None:
         return
     sizes = np.broadcast_shapes(*[c.sizes for c in x.tensors])
     strides = tuple(2 * step for step in reversed(default_strides(tuple(reversed(sizes)))))
     out = s.build(TensorCase(result_dtype(x.operator, x.dtype), sizes, strides, 1, -1, "small"))
     positional, keywords = x.arguments([s.build(case) for case in x.tensors])
     s.expect_same(s.call(row.out_name, *positional, out=out, **keywords), out)
-    _judge(s, x, out)
+    _judge(s, x, out, want)
 
 
 @requirement("iteration/strided-inputs-give-the-same-values", slow=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -271,7 +272,7 @@ class _Drawing:
         if dim is None:
             default = next(a for a in schema_arguments(self.row.name) if a.name == argument)
             dim = default.default_value if default.default not in (None, "None") else None
-        return int(np.prod(sizes)) if not isinstance(dim, int) else sizes[dim] if sizes else 1
+        return math.prod(sizes) if not isinstance(dim, int) else sizes[dim] if sizes else 1
 
     # Tensors.
 
@@ -318,8 +319,8 @@ class _Drawing:
 
     def _places(self, fact: TensorFact, dims: Sizes) -> Array:
         """Numbers of places: along a dim of the first tensor, or in it flattened."""
-        size = int(np.prod(self._first.sizes)) if not fact.index else self._size_along(fact.index)
-        count = int(np.prod(dims))
+        size = math.prod(self._first.sizes) if not fact.index else self._size_along(fact.index)
+        count = math.prod(dims)
         if count and not size:
             raise _Impossible
         if fact.kind != "distinct":
@@ -373,7 +374,7 @@ class _Drawing:
             else:
                 most = None
                 if fact.kind == "distinct" and fact.index is not None:
-                    most = int(np.prod(self._first.sizes)) if not fact.index else self._size_along(fact.index)
+                    most = math.prod(self._first.sizes) if not fact.index else self._size_along(fact.index)
                 size = self._letter(word[0], most)
                 single = word.endswith("~") and size and self.digits.below(3) == 2 and not self._to_be_written
                 single = single and not self.apart

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -42,6 +43,6 @@ def _with_last(case: TensorCase, element: int) -> TensorCase:
 
 
 def _of_sizes(case: TensorCase, sizes: tuple[int, ...], dtype: str = "") -> TensorCase:
-    elements = np.ones(int(np.prod(sizes)))
-    packed = tuple(int(np.prod(sizes[k + 1 :])) for k in range(len(sizes)))
+    elements = np.ones(math.prod(sizes))
+    packed = tuple(math.prod(sizes[k + 1 :]) for k in range(len(sizes)))
     return TensorCase(dtype or case.dtype, sizes, packed, literal=tuple(elements.tolist()))

@@ -20,7 +20,13 @@ def expect_pointwise(
 ) -> None:
     """Expect ``y`` to be what ``operator`` gives for ``arrays`` and ``numbers`` (as for :func:`expected`): shape,
     dtype, and values within the bound of the operator's row wherever the spec judges them."""
-    want = expected(operator, arrays, dtype, **numbers)
+    expect_result(s, y, expected(operator, arrays, dtype, **numbers), operator, arrays, dtype, **numbers)
+
+
+def expect_result(
+    s: Session, y: Handle, want: Array, operator: str, arrays: Sequence[Array | None], dtype: str, **numbers: Any
+) -> None:
+    """As :func:`expect_pointwise`, where what :func:`expected` gives is known already."""
     limit = bound(operator, arrays, dtype, **numbers)
     s.expect_shape(y, want.shape)
     s.expect_dtype(y, dtype_name(want.dtype))

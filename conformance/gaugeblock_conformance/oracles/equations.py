@@ -5,6 +5,7 @@ The matrices drawn are far from singular, so that errors are a few epsilons of t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -262,7 +263,7 @@ def _regular(square: Array) -> Array:
 
 def tensor_inverse(x: Array, ind: int) -> Near:
     first, rest = x.shape[:ind], x.shape[ind:]
-    square = _regular(x.reshape(int(np.prod(first)), -1))
+    square = _regular(x.reshape(math.prod(first), -1))
     found = near(inverse(square), len(square))
     return Near(found.value.reshape(*rest, *first), float(np.max(found.scale)), found.units)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
@@ -114,7 +115,7 @@ def uncolumned(x: Array, sizes: Numbers, kernel: Any, dilation: Any, padding: An
     """The sums of what the windows of all columns hold for each place."""
     kernel, dilation, padding, stride = (spread(v, 2) for v in (kernel, dilation, padding, stride))
     room = [n + 2 * p for n, p in zip(sizes, padding, strict=True)]
-    y = np.zeros((*x.shape[:-2], x.shape[-2] // int(np.prod(kernel)), *room), x.dtype)
+    y = np.zeros((*x.shape[:-2], x.shape[-2] // math.prod(kernel), *room), x.dtype)
     for k, (_, key) in enumerate(windows(room, kernel, stride, dilation)):
         y[(..., *key)] += x[..., k].reshape(*y.shape[:-2], *kernel)
     return cropped(y, padding)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -86,7 +87,7 @@ def extreme(x: Array, dims: Any, keepdim: bool, last: bool) -> Array:
     rest = tuple(k for k in range(x.ndim) if k not in axes)
     if not all(x.shape[k] for k in axes):
         raise Undefined("no element to choose")
-    count = int(np.prod([x.shape[k] for k in axes]))
+    count = math.prod([x.shape[k] for k in axes])
     rows = np.transpose(x, (*rest, *axes)).reshape(*[x.shape[k] for k in rest], count)
     found = np.take_along_axis(rows, place(rows, -1, True, last), -1)[..., 0]
     return found.reshape([1 if k in axes else n for k, n in enumerate(x.shape)]) if keepdim else found

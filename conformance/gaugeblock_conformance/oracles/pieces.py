@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,11 +77,11 @@ def flattened(x: Array, start: int, end: int) -> Array:
     if not x.ndim:
         return x.reshape(1)
     first, last = start % x.ndim, end % x.ndim
-    return x.reshape(*x.shape[:first], int(np.prod(x.shape[first : last + 1])), *x.shape[last + 1 :])
+    return x.reshape(*x.shape[:first], math.prod(x.shape[first : last + 1]), *x.shape[last + 1 :])
 
 
 def unflattened(x: Array, dim: int, sizes: Sequence[int]) -> Array:
-    given, axis = -int(np.prod(sizes)), dim % x.ndim
+    given, axis = -math.prod(sizes), dim % x.ndim
     parts = [x.shape[axis] // given if n == -1 else n for n in sizes]
     return x.reshape(*x.shape[:axis], *parts, *x.shape[axis + 1 :])
 

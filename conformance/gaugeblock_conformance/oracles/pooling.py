@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -64,7 +65,7 @@ def largest(x: Array, found: Sequence[Sequence[Window]]) -> tuple[Array, Array]:
     lead, sizes = x.shape[: x.ndim - len(found)], x.shape[x.ndim - len(found) :]
     wanted = [len(each) for each in found]
     y, places = np.zeros((*lead, *wanted), x.dtype), np.zeros((*lead, *wanted), np.int64)
-    numbers = np.arange(int(np.prod(sizes))).reshape(sizes)
+    numbers = np.arange(math.prod(sizes)).reshape(sizes)
     for at in product(*map(range, wanted)):
         window = [each[k] for each, k in zip(found, at, strict=True)]
         elements = seen(x, window)
@@ -82,7 +83,7 @@ def means(x: Array, found: Sequence[Sequence[Window]], border: bool, divisor: in
     for at in product(*map(range, wanted)):
         window = [each[k] for each, k in zip(found, at, strict=True)]
         elements = seen(x, window)
-        count = int(np.prod([n for _, n in window])) if border else elements.shape[-1]
+        count = math.prod([n for _, n in window]) if border else elements.shape[-1]
         there: Any = (..., *at)
         y[there] = elements.sum(axis=-1) / (divisor or count)
     return y
@@ -106,7 +107,7 @@ def unpooled(x: Array, rank: int, indices: Array, sizes: Any) -> Array:
     """Every element at the place of its image that ``indices`` names, zeros elsewhere."""
     sizes = spread(sizes, rank)
     lead = x.shape[: x.ndim - rank]
-    y = np.zeros((int(np.prod(lead)), int(np.prod(sizes))), x.dtype)
+    y = np.zeros((math.prod(lead), math.prod(sizes)), x.dtype)
     for image, values, places in zip(y, x.reshape(len(y), -1), indices.reshape(len(y), -1), strict=True):
         image[places] = values
     return y.reshape(*lead, *sizes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -32,7 +33,7 @@ def product(x: Array, dims: Any = None, keepdim: bool = False) -> Array:
 
 
 def count(x: Array, dims: Any) -> int:
-    return int(np.prod([x.shape[k] for k in axes(x, dims)]))
+    return math.prod([x.shape[k] for k in axes(x, dims)])
 
 
 def mean(x: Array, dims: Any = None, keepdim: bool = False) -> Array:
