@@ -92,6 +92,21 @@ def test_resolve_prefers_installed_names() -> None:
     assert (resolved.module, resolved.attribute, resolved.device) == ("my.package", "Chip", "1")
 
 
+def test_the_version_is_told_without_the_commands() -> None:
+    text = """
+import sys
+from gaugeblock_conformance import command
+try:
+    command.main(["--version"])
+except SystemExit as done:
+    assert done.code == 0
+assert not {"numpy", "hypothesis", "gaugeblock"} & set(sys.modules), sorted(sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("gaugeblock ")
+
+
 def test_the_command_line_does_not_import_backends() -> None:
     code = "import sys, gaugeblock_conformance.commands.validate; sys.exit('torch' in sys.modules)"
     assert importlib.util.find_spec("gaugeblock_conformance") is not None

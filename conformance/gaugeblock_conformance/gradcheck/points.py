@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -27,10 +28,8 @@ def points(
     high = (max(_REACH, low + 3)) if high is None else high
     low, high = max(low, -1e3), min(high, 1e3)
     per_part = max(4, count)
-    cells = np.arange(np.floor(low), np.ceil(high))
-    grid = np.concatenate([
-        (cell + np.linspace(first, last, per_part)) for cell in cells[:8] for first, last in _PARTS
-    ] or [np.zeros(0)])  # fmt: skip
+    cells = np.arange(np.floor(low), np.ceil(high))[:8]
+    grid: Array = (cells[:, None] + _fractions(per_part)).reshape(-1)
     margin = min(_MARGIN, (high - low) / 8)
     grid = grid[(grid >= low + margin) & (grid <= high - margin)]
     for value in exclude:
@@ -40,6 +39,12 @@ def points(
     chosen = random.permutation(grid)[:count]
     jitter = 0.2 * (grid[1] - grid[0]) if len(grid) > 1 else 0.0
     return np.asarray(chosen + random.uniform(-jitter, jitter, count))
+
+
+@cache
+def _fractions(count: int) -> Array:
+    """``count`` numbers in each of the fractional parts."""
+    return np.concatenate([np.linspace(first, last, count) for first, last in _PARTS])
 
 
 def complex_points(
