@@ -18,6 +18,7 @@ from ..problem import BackendProblem, UsageProblem
 from .environment import resident_memory
 from .process import WorkerProcess
 from .rows import Row, Verdict, new_failure, new_row
+from .schedule import Schedule
 
 TICK = 0.05
 LOAD_TIMEOUT = 120.0
@@ -47,10 +48,9 @@ class Pool:
         self._selector = selectors.DefaultSelector()
         self._workers: list[WorkerProcess] = []
         self._started = 0
-        self._queue: deque[str] = deque()
+        self._schedule = Schedule(requirements)
         self._suspects: deque[str] = deque()
         self._first: dict[str, Row] = {}
-        self._family_at: dict[str, WorkerProcess] = {}
 
     def __enter__(self) -> Pool:
         return self
@@ -86,7 +86,7 @@ class Pool:
 
     def decide(self, ids: Sequence[str]) -> Iterator[Row]:
         """Run requirements ``ids``, in this order as far as several workers allow."""
-        self._queue = deque(ids)
+        self._schedule = Schedule(self._requirements, ids)
         left = len(ids)
         for _ in range(min(self._jobs, left) - len(self._workers)):
             self._start()
@@ -110,6 +110,7 @@ class Pool:
     def _retire(self, worker: WorkerProcess) -> None:
         self._selector.unregister(worker.fd)
         self._workers.remove(worker)
+        self._schedule.forget(worker)
         worker.kill()
 
     def _hand_out(self) -> None:
@@ -118,19 +119,9 @@ class Pool:
                 continue
             if self._suspects:
                 worker.run(self._suspects.popleft(), careful=True, timeout=self._limits.timeout)
-            elif self._queue:
-                worker.run(self._next(worker), careful=False, timeout=self._limits.timeout)
-
-    def _next(self, worker: WorkerProcess) -> str:
-        """The first requirement whose family (those it shares tests with) no other worker has begun, else the first."""
-        families: Mapping[str, str] = (worker.ready or {}).get("families", {})
-        chosen = next(
-            (name for name in self._queue if self._family_at.get(families.get(name, name), worker) is worker),
-            self._queue[0],
-        )
-        self._queue.remove(chosen)
-        self._family_at[families.get(chosen, chosen)] = worker
-        return chosen
+            elif self._schedule:
+                chosen = self._schedule.next(worker, worker.ready.get("families", {}))
+                worker.run(chosen, careful=False, timeout=self._limits.timeout)
 
     def _attend(self, worker: WorkerProcess) -> Iterator[Row]:
         death = worker.died()
@@ -214,5 +205,5 @@ class Pool:
 
     def _replace(self, worker: WorkerProcess) -> None:
         self._retire(worker)
-        if self._queue or self._suspects:
+        if self._schedule or self._suspects:
             self._start()
