@@ -91,7 +91,7 @@ def _halves(array: Array, c: Intercepted) -> Array | None:
 
 
 def _undilated(c: Intercepted) -> Any:
-    return _changed("dilation", lambda given: [1] * len(given))(c)
+    return _changed("dilation", lambda given: 1 if isinstance(given, int) else [1] * len(given))(c)
 
 
 def _without_eps(c: Intercepted) -> Any:
