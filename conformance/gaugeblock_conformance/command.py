@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str], points: dict[str, EntryPoint]) -> int:
     asked = next((word for word in arguments if not word.startswith("-")), None)
-    wants_all = asked is None and "--version" not in arguments
+    wants_all = asked is None and arguments[:1] != ["--version"]
     if asked is not None and asked not in points:
         raise unknown("command", asked, points)
     parser = Parser(prog="gaugeblock", description="Check tensor backends against the documented semantics.")

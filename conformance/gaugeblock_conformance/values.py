@@ -94,18 +94,12 @@ def _ramp(count: int) -> Array:
     return np.arange(count, dtype=np.uint64)
 
 
-_FACTOR, _HALF, _LOW = np.uint64(0x9E3779B97F4A7C15), np.uint64(29), np.uint64(7)
-
-
 def _cheap_indices(seed: int, count: int) -> Array:
     """A seeded integer hash of 0, 1, 2, …; a Generator would cost small tensors too much. Seed 0 gives the numbers."""
     if seed == 0:
         return _ramp(count)
-    mixed: Array = _ramp(count) + np.uint64(seed)
-    mixed *= _FACTOR
-    mixed ^= mixed >> _HALF
-    mixed >>= _LOW
-    return mixed
+    mixed = (_ramp(count) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed ^ (mixed >> np.uint64(29))) >> np.uint64(7)
 
 
 @cache
