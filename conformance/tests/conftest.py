@@ -1,8 +1,10 @@
-"""Fakes that worker processes can import."""
+"""Fakes that worker processes can import, and a death that a test asked for."""
 
 from __future__ import annotations
 
+import faulthandler
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,18 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(str(FAKES))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(FAKES), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep))
     return FAKES
+
+
+@pytest.fixture
+def die() -> Callable[[int], None]:
+    """``die(signal.SIGABRT)`` ends the (child) process by the signal, without the traceback of an unforeseen death."""
+
+    def end(number: int) -> None:
+        faulthandler.disable()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    return end
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import signal
+from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -162,8 +163,8 @@ def test_one_process_each() -> None:
     assert {r.status for r in results.values()} == {"caught"}
 
 
-def test_crash_is_no_catch(monkeypatch: pytest.MonkeyPatch) -> None:
-    crashing = Mutant("crashing", CLASSES[0], "views", ("t",), lambda c: os.abort())
+def test_crash_is_no_catch(die: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    crashing = Mutant("crashing", CLASSES[0], "views", ("t",), lambda c: die(signal.SIGABRT))
     monkeypatch.setitem(table(), "crashing", crashing)
     (result,) = run_all([crashing], Trials("numpy", "quick"), 1)
     assert (result.status, result.text) == ("crashed", "the process ended by SIGABRT")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
+import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +119,10 @@ def test_command_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         command.main(["--shard", "3/2"])
 
 
-def test_death_in_a_known_test_is_a_verdict(known: dict[str, Scouted], monkeypatch: pytest.MonkeyPatch) -> None:
-    crashing = Mutant("crashing", CLASSES[0], "views", ("t",), lambda c: os.abort())
+def test_death_in_a_known_test_is_a_verdict(
+    die: Callable[[int], None], known: dict[str, Scouted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crashing = Mutant("crashing", CLASSES[0], "views", ("t",), lambda c: die(signal.SIGABRT))
     monkeypatch.setitem(table(), "crashing", crashing)
     (result,) = Children(Trials("numpy", "quick", scouted_from=1), 1).run([crashing])
     assert (result.status, result.verdict) == ("caught", "crashed")
@@ -134,10 +136,12 @@ def test_hang_in_a_known_test_is_a_verdict(known: dict[str, Scouted], monkeypatc
     assert (result.status, result.verdict, result.text) == ("caught", "timeout", "no verdict in 2 s")
 
 
-def test_death_of_the_right_backend_fails_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_death_of_the_right_backend_fails_the_session(
+    die: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def dies(right: Any, area: str, seed: int, at: Any) -> Iterator[tuple[str, Scouted]]:
         at(f"{area}.test_x.test_y")
-        os.abort()
+        die(signal.SIGABRT)
         yield
 
     monkeypatch.setattr(run, "scout", dies)

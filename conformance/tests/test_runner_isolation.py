@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 
 import pytest
 from gaugeblock_conformance.failure import ConformanceError
@@ -25,9 +26,9 @@ def test_an_exception_comes_back_whole() -> None:
     assert (caught.value.message, caught.value.example, caught.value.cause) == ("wrong", {"x": "3"}, "cause")
 
 
-def test_death_is_a_failure() -> None:
+def test_death_is_a_failure(die: Callable[[int], None]) -> None:
     with pytest.raises(AssertionError, match="SIGSEGV"):
-        isolated(lambda: os.kill(os.getpid(), signal.SIGSEGV))()
+        isolated(lambda: die(signal.SIGSEGV))()
 
 
 def test_leaving_without_a_word_is_a_failure() -> None:

@@ -35,8 +35,10 @@ def _each(s: Session, body: Any, names: tuple[str, ...]) -> None:
 
 
 def _wanted(s: Session, x: Sample, operator: str) -> Array | None:
-    """The right result; None if the call is not to be judged here, as an integer division by zero, which must be refused
-    unless there is no element to compute."""
+    """The right result; None if the call is not to be judged here.
+
+    One such is an integer division by zero, which must be refused unless there is no element to compute.
+    """
     if _smallest_by_minus_one(x):
         # The matter of ``dtypes/smallest-int-by-minus-one``, which some backends do not survive.
         return None
