@@ -9,6 +9,7 @@ nox.options.sessions = ["tests", "lint", "typing"]
 nox.options.error_on_external_run = True
 
 TORCH = "torch==2.13.0"
+PARALLEL = ["-n", "auto", "--dist", "worksteal"]  # every core; ``-- -n 0`` is one process
 SOURCES = ["spec", "reference", "conformance", "benchmarks", "reports", "examples", "noxfile.py"]
 
 
@@ -16,14 +17,14 @@ SOURCES = ["spec", "reference", "conformance", "benchmarks", "reports", "example
 def tests(session: nox.Session) -> None:
     """Unit tests of packages and examples, and a quick validation of the reference; needs neither torch nor a GPU."""
     session.install(".[dev]")
-    session.run("pytest", *session.posargs)
+    session.run("pytest", *PARALLEL, *session.posargs)
 
 
 @nox.session
 def peer(session: nox.Session) -> None:
     """Agreement with real PyTorch: the peer tests, then a validation of torch on the CPU."""
     session.install(".[dev]", TORCH)
-    session.run("pytest", "-k", "peer", *session.posargs)
+    session.run("pytest", *PARALLEL, "-k", "peer", *session.posargs)
     session.run("gaugeblock", "validate", "torch:cpu", "--budget", "quick")
 
 
