@@ -56,7 +56,10 @@ def shown_statuses(record: Record) -> list[str]:
 
 
 def failures(record: Record) -> list[CauseGroup]:
-    """Failures that were not expected, grouped by cause: MUST first, then by how many requirements they break."""
+    """Failures that were not expected, grouped by cause: MUST first, then by how many requirements they break.
+
+    A group is headed by the requirement named after the operator at fault, else by one of the highest level.
+    """
     groups: dict[tuple[str, str], CauseGroup] = {}
     for row in record["requirements"]:
         if row["status"] not in BROKEN:
@@ -69,7 +72,9 @@ def failures(record: Record) -> list[CauseGroup]:
             if _better(failure, group.shown):
                 group.shown, group.row = failure, row
     for group in groups.values():
-        group.row = max(group.rows, key=lambda row: (_speaks_of(row, group.shown), row is group.row))
+        group.row = max(
+            group.rows, key=lambda row: (_speaks_of(row, group.shown), -level_rank(row["level"]), row is group.row)
+        )
     return sorted(
         groups.values(), key=lambda group: (min(level_rank(row["level"]) for row in group.rows), -len(group.rows))
     )

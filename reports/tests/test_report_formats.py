@@ -177,3 +177,12 @@ def test_a_group_is_headed_by_the_requirement_named_after_the_operator(run: dict
     run["requirements"] = [row(f"views/{slug}", "failed", failure=told) for slug in ("nbytes-is", "expand-copies", "z")]
     (group,) = summary.failures(run)
     assert group.row["id"] == "views/expand-copies"
+
+
+def test_a_group_is_headed_by_a_must(run: dict[str, Any]) -> None:
+    told = failure(message="t's result is not on the storage of y1, against its schema")
+    levels = {"refused-calls": "SHOULD", "transpose-permutes": "MUST", "views-share": "MUST", "strides-may": "MAY"}
+    run["requirements"] = [row(f"views/{slug}", "failed", level, failure=told) for slug, level in levels.items()]
+    (group,) = summary.failures(run)
+    assert group.row["id"] == "views/transpose-permutes"
+    assert [row["level"] for row in group.rows] == list(levels.values())
