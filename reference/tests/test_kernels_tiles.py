@@ -5,12 +5,12 @@ from __future__ import annotations
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.kernels.tiles import COLUMNS, ROWS
+from gaugeblock.kernels.tiles import COLUMNS, MOST_ROWS, ROWS
 
 DTYPES = ("bool", "int8", "int16", "float32", "float64", "complex64", "complex128")
 SHAPES = (
     (ROWS, COLUMNS), (ROWS + 1, COLUMNS + 1), (3, 9), (5, 8), (2 * ROWS - 1, 2 * COLUMNS + 7), (3, ROWS + 2, 20),
-    (2, 3, 40, 17),
+    (2, 3, 40, 17), (MOST_ROWS + 1, COLUMNS + 3), (2 * MOST_ROWS + 3, 11), (2 * ROWS + 1, COLUMNS // 2 + 1),
 )  # fmt: skip
 
 
@@ -36,6 +36,19 @@ def test_layouts(shape: tuple[int, ...], dtype: str) -> None:
             other, _ = apart(y, step)
             assert np.array_equal((moved + other).numpy(), x + y)
             assert np.array_equal(gb.empty_like(moved).copy_(other).numpy(), y)
+
+
+@pytest.mark.parametrize("rows", [ROWS - 1, 2 * ROWS + 1, MOST_ROWS + 9])
+def test_operands_of_many_item_sizes(rows: int) -> None:
+    """Buffers of unlike item sizes lie side by side."""
+    shape = (rows, COLUMNS + 1)
+    chosen, x, y = drawn(shape, "int8", 0) > 24, drawn(shape, "complex128", 1), drawn(shape, "complex128", 2)
+    mask, one, other = (gb.from_numpy(np.ascontiguousarray(array.T)).t() for array in (chosen, x, y))
+    assert np.array_equal(gb.where(mask, one, other).numpy(), np.where(chosen, x, y))
+    wide = gb.empty(shape[::-1], dtype=gb.complex128).t()
+    assert np.array_equal(wide.copy_(mask).numpy(), chosen.astype("complex128"))
+    narrow = gb.empty(shape[::-1], dtype=gb.int8).t()
+    assert np.array_equal(narrow.copy_(gb.from_numpy(x.real.copy())).numpy(), x.real.astype("int8"))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -34,7 +34,7 @@ def scatter(itemsize: int, level: Level) -> int:
 
 def _module(itemsize: int, level: Level, *, filling: bool) -> str:
     move = _line(itemsize, level.vector_bytes) if filling else _spread(itemsize)
-    parts = [move, _turn(itemsize, level.vector_bytes)]
+    parts = [move, _turn(itemsize, level.vector_bytes, filling=filling)]
     if "@llvm.smax" in move:
         parts.append("declare i64 @llvm.smax.i64(i64, i64)")
     attributes = f"attributes #0 = {{ {level.attributes} }}"
@@ -130,12 +130,17 @@ def _spread(itemsize: int) -> str:
     return code.function(f"define void @{NAME}_move(ptr %line, ptr %place, i64 %n, i64 %stride) #0", "  ret void")
 
 
-def _turn(itemsize: int, vector_bytes: int) -> str:
-    """@turn(dst, dst_pitch, src, src_pitch, rows, n): dst[j][i] = src[i][j] for i < rows, j < n."""
+def _turn(itemsize: int, vector_bytes: int, *, filling: bool) -> str:
+    """@turn(dst, dst_pitch, src, src_pitch, rows, n): dst[j][i] = src[i][j] for i < rows, j < n.
+
+    Lines in memory are gone through one after another, those of the buffer, which is near, again and again.
+    """
     code = Code()
     lanes = min(LANES, vector_bytes // itemsize) if itemsize < 16 else 1
     whole_rows, whole_n = (code.register(f"and i64 {count}, {-lanes}") for count in ("%rows", "%n"))
-    with code.loop(0, whole_n, lanes) as j, code.loop(0, whole_rows, lanes) as i:
+    outer, inner = (whole_rows, whole_n) if filling else (whole_n, whole_rows)
+    with code.loop(0, outer, lanes) as far, code.loop(0, inner, lanes) as near:
+        i, j = (far, near) if filling else (near, far)
         source = code.move(code.at("%src", i, "%src_pitch"), code.register(f"mul i64 {j}, {itemsize}"))
         target = code.move(code.at("%dst", j, "%dst_pitch"), code.register(f"mul i64 {i}, {itemsize}"))
         turn_square(code, itemsize, [code.at(source, k, "%src_pitch") for k in range(lanes)], target)
