@@ -1,8 +1,10 @@
 """Scan kernels: running sums, products and extremes along the innermost dim given.
 
     kernel.strided(out_ptr..., in_ptr, ndim, sizes..., byte strides operand by operand...) -> None
+    kernel.abreast(the same) -> None
 
-as for pointwise kernels, but dimension 0 is the one that is scanned, in index order.
+as for pointwise kernels, but dimension 0 is the one that is scanned, in index order. `abreast` scans `kernel.width`
+neighbours in memory at once, as the lanes of vectors; sizes and strides are those of the groups.
 """
 
 from __future__ import annotations
@@ -27,11 +29,12 @@ from .rows_driver import rows_driver
 
 
 class ScanKernel:
-    """A compiled scan; the attribute `strided` is a builtin made on first use."""
+    """A compiled scan; the attributes `strided` and `abreast` are builtins made on first use."""
 
-    __slots__ = ("compute", "input", "level", "name", "phase", "results", "strided")
+    __slots__ = ("abreast", "compute", "input", "level", "name", "phase", "results", "strided")
 
     strided: Builtin
+    abreast: Builtin
 
     def __init__(
         self, name: str, phase: Phase, input: DType, compute: DType, results: tuple[DType, ...], level: Level
@@ -46,18 +49,24 @@ class ScanKernel:
     def __repr__(self) -> str:
         return f"<scan kernel {self.name}({self.input.name})>"
 
+    @property
+    def width(self) -> int:
+        """How many neighbours `abreast` takes: four vectors of 64-bit states, for steps do not wait for one another."""
+        return self.level.vector_bytes // 2
+
     def __getattr__(self, attribute: str) -> Builtin:
-        if attribute != "strided":
+        if attribute not in ("strided", "abreast"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
-        row = compiler().load(self.text())
+        row = compiler().load(self.text(self.width if attribute == "abreast" else 1))
         itemsizes = [dtype.itemsize for dtype in (*self.results, self.input)]
         strided = strided_address(Signature(len(self.results), "m"))
         descriptor = [row, *itemsizes, rows_driver(len(itemsizes)), 1]
-        self.strided = compiler().builtin(self.name, strided, descriptor)
-        return self.strided
+        builtin = compiler().builtin(self.name, strided, descriptor)
+        setattr(self, attribute, builtin)
+        return builtin
 
-    def text(self) -> str:
-        """LLVM IR of the row function, named @NAME."""
+    def text(self, width: int) -> str:
+        """LLVM IR of the row function, named @NAME, for elements of `width` lanes."""
         half = self.level.half_hardware
         source = memory("x", self.input)
         outputs = [memory(f"o{index}", dtype) for index, dtype in enumerate(self.results)]
@@ -74,13 +83,13 @@ class ScanKernel:
         stored = [to_storage(v, dtype, half) for v, dtype in zip(finished, self.results, strict=True)]
         everything = (*outputs, source)
         declarations = Declarations(self.level.vector_bytes)
-        emitter = Emitter(1, "s", declarations)
-        start = Emitter(1, "i", declarations)
+        emitter = Emitter(width, "s", declarations)
+        start = Emitter(width, "i", declarations)
         initial = start.emit(identity)
         for slot, lane in enumerate(state):
             emitter.bind(lane, f"%state{slot}")
-        emitter.bind(index, "%k")
-        emitter.bind(count, "%n")
+        emitter.bind(index, emitter.splat("%k", index.type))
+        emitter.bind(count, emitter.splat("%n", count.type))
         _load(emitter, source, element)
         following = emitter.emit(stepped)
         for operand, lanes in zip(outputs, stored, strict=True):
@@ -96,7 +105,7 @@ class ScanKernel:
                 "  %k = phi i64 [0, %entry], [%k_next, %last]",
                 *(f"  %at_{o.name} = phi ptr [%{o.name}, %entry], [%next_{o.name}, %last]" for o in everything),
                 *(
-                    f"  %state{slot} = phi {lane.type.ir} [{first}, %entry], [{then}, %last]"
+                    f"  %state{slot} = phi {emitter.type(lane.type)} [{first}, %entry], [{then}, %last]"
                     for slot, (lane, first, then) in enumerate(zip(state, initial, following, strict=True))
                 ),
                 *emitter.lines,
@@ -128,8 +137,7 @@ def _operands(operands: Sequence[Memory]) -> list[str]:
 
 
 def _load(emitter: Emitter, operand: Memory, lanes: tuple[Lane, ...]) -> None:
-    type = operand.storage.ir if operand.components == 1 else f"<2 x {operand.storage.ir}>"
-    align = operand.itemsize // operand.components
+    type, align = _type(emitter, operand), operand.itemsize // operand.components
     loaded = emitter.register(f"load {type}, ptr %at_{operand.name}, align {align}")
     if operand.components == 1:
         emitter.bind(lanes[0], loaded)
@@ -139,11 +147,15 @@ def _load(emitter: Emitter, operand: Memory, lanes: tuple[Lane, ...]) -> None:
 
 
 def _store(emitter: Emitter, operand: Memory, values: list[str]) -> None:
-    type, value = operand.storage.ir, values[0]
-    if operand.components == 2:
-        value, type = interleave(emitter, type, values), f"<2 x {type}>"
-    align = operand.itemsize // operand.components
+    value = values[0] if operand.components == 1 else interleave(emitter, operand.storage.ir, values)
+    type, align = _type(emitter, operand), operand.itemsize // operand.components
     emitter.lines.append(f"  store {type} {value}, ptr %at_{operand.name}, align {align}")
+
+
+def _type(emitter: Emitter, operand: Memory) -> str:
+    """The IR type of an operand's neighbours."""
+    lanes = emitter.width * operand.components
+    return operand.storage.ir if lanes == 1 else f"<{lanes} x {operand.storage.ir}>"
 
 
 @functools.cache

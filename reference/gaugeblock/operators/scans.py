@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..core.errors import wrap_dim
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels import scans
 from ..kernels.fold import Phase
-from ..kernels.scan import scan_kernel
+from ..kernels.scan import ScanKernel, scan_kernel
 from ..tensor.geometry import Geometry, geometry_of, remember
 from ..tensor.strides import default_strides
 from ..tensor.tensor import Tensor, new_like
@@ -22,6 +23,9 @@ from .named_results import pair
 from .prepared import noted
 from .reduce_call import coalesced
 from .registration import kernel
+
+Dim = tuple[int, ...]
+"""A size, and the strides of all operands in bytes."""
 
 
 def scan(name: str, phase: Phase, self: Tensor, dim: int, compute: DType, results: tuple[DType, ...]) -> list[Tensor]:
@@ -52,10 +56,34 @@ def _plan(
     dims = [(sizes[d], *(g.strides[d] * g.dtype.itemsize for g in every)) for d in range(geometry.ndim)]
     scanned = dims.pop(dim) if dims else (1, *(0 for _ in every))
     laid = [scanned, *coalesced(dims[::-1])]
-    tail = [len(laid), *(d[0] for d in laid)]
-    for k in range(len(every)):
-        tail += [d[1 + k] for d in laid]
-    return outputs, scan_kernel(name, phase, geometry.dtype, compute, results).strided, tuple(tail)
+    chosen = scan_kernel(name, phase, geometry.dtype, compute, results)
+    itemsizes = [g.dtype.itemsize for g in every]
+    if len(laid) > 1 and list(laid[1][1:]) == itemsizes and laid[1][0] >= chosen.width and scanned[0] > 1:
+        return outputs, _abreast(chosen, laid, itemsizes), ()
+    return outputs, chosen.strided, _tail(laid)
+
+
+def _tail(laid: Sequence[Dim]) -> tuple[int, ...]:
+    """The arguments of a kernel behind the addresses."""
+    sizes, *strides = zip(*laid, strict=True)
+    return (len(laid), *sizes, *(step for steps in strides for step in steps))
+
+
+def _abreast(chosen: ScanKernel, laid: Sequence[Dim], itemsizes: Sequence[int]) -> Callable[..., None]:
+    """A call that scans groups of the neighbours in the second dim, then one after another those that are left."""
+    scanned, (size, *_), *others = laid
+    groups, left = divmod(size, chosen.width)
+    whole, run = _tail([scanned, (groups, *(chosen.width * nbytes for nbytes in itemsizes)), *others]), chosen.abreast
+    if not left:
+        return lambda *addresses: run(*addresses, *whole)
+    rest, singly = _tail([scanned, (left, *itemsizes), *others]), chosen.strided
+    ahead = [(size - left) * nbytes for nbytes in itemsizes]
+
+    def call(*addresses: int) -> None:
+        run(*addresses, *whole)
+        singly(*(address + nbytes for address, nbytes in zip(addresses, ahead, strict=True)), *rest)
+
+    return call
 
 
 def _running(name: str, build: Any, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
