@@ -59,7 +59,7 @@ def _plan(
     chosen = scan_kernel(name, phase, geometry.dtype, compute, results)
     itemsizes = [g.dtype.itemsize for g in every]
     if len(laid) > 1 and list(laid[1][1:]) == itemsizes and laid[1][0] >= chosen.width and scanned[0] > 1:
-        return outputs, _abreast(chosen, laid, itemsizes), ()
+        return outputs, *_abreast(chosen, laid, itemsizes)
     return outputs, chosen.strided, _tail(laid)
 
 
@@ -69,13 +69,16 @@ def _tail(laid: Sequence[Dim]) -> tuple[int, ...]:
     return (len(laid), *sizes, *(step for steps in strides for step in steps))
 
 
-def _abreast(chosen: ScanKernel, laid: Sequence[Dim], itemsizes: Sequence[int]) -> Callable[..., None]:
-    """A call that scans groups of the neighbours in the second dim, then one after another those that are left."""
+def _abreast(
+    chosen: ScanKernel, laid: Sequence[Dim], itemsizes: Sequence[int]
+) -> tuple[Callable[..., None], tuple[int, ...]]:
+    """What scans groups of the neighbours in the second dim, then one after another those that are left; its arguments
+    behind the addresses."""
     scanned, (size, *_), *others = laid
     groups, left = divmod(size, chosen.width)
     whole, run = _tail([scanned, (groups, *(chosen.width * nbytes for nbytes in itemsizes)), *others]), chosen.abreast
     if not left:
-        return lambda *addresses: run(*addresses, *whole)
+        return run, whole
     rest, singly = _tail([scanned, (left, *itemsizes), *others]), chosen.strided
     ahead = [(size - left) * nbytes for nbytes in itemsizes]
 
@@ -83,7 +86,7 @@ def _abreast(chosen: ScanKernel, laid: Sequence[Dim], itemsizes: Sequence[int]) 
         run(*addresses, *whole)
         singly(*(address + nbytes for address, nbytes in zip(addresses, ahead, strict=True)), *rest)
 
-    return call
+    return call, ()
 
 
 def _running(name: str, build: Any, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
