@@ -53,19 +53,26 @@ def test_floats_scan_in_order(s: Session, x: TensorCase, dim: int) -> None:
     count=st.thresholds(long=True),
     dtype=hs.sampled_from(["int64", "float64", "int8"]),
     operator=hs.sampled_from(["cumsum", "cumprod"]),
-    layout=hs.sampled_from(["whole", "column", "rows"]),
+    layout=hs.sampled_from(["whole", "column", "rows", "columns"]),
     weight=0.3,
 )
 def test_long_scans(s: Session, count: int, dtype: str, operator: str, layout: str) -> None:
-    """Small integers, so that sums are exact in every dtype; products of 1 and -1."""
+    """Small integers, so that sums are exact in every dtype; products of 1 and -1.
+
+    A backend may scan many columns side by side.
+    """
     data = np.arange(count) % 5 - 2 if operator == "cumsum" else 1 - 2 * (np.arange(count) % 3 == 1)
     data = data.astype(dtype)
-    want = getattr(np, operator)(data, dtype=np.float64 if dtype == "float64" else np.int64)
+    wide = np.float64 if dtype == "float64" else np.int64
+    want = getattr(np, operator)(data, dtype=wide)
     if layout == "whole":
         y = s.call(operator, s.tensor(data), 0)
     elif layout == "column":
         pairs = s.tensor(np.stack([data, data[::-1]], axis=1))
         y = s.call(operator, s.call("select.int", pairs, 1, 0), 0)
+    elif layout == "columns":
+        rows = np.stack([data, data[::-1], data])
+        y, want = s.call(operator, s.tensor(rows), 0), getattr(np, operator)(rows, axis=0, dtype=wide)
     else:
         y, want = s.call(operator, s.tensor(np.stack([data, data])), 1), np.stack([want, want])
     s.expect_values(y, want)

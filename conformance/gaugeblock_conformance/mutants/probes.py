@@ -98,6 +98,7 @@ LITERAL: dict[str, tuple[tuple[list[Any], dict[str, Any]], ...]] = {
         ([_row("float32", -0.0, -0.0)], {}),
         ([_row("float32", 0.75, 0.75)], {"dtype": DType("int64")}),
     ),
+    "cumsum": (([_case("int64", (2, 17), kind="small", seed=1), 0], {}),),
     "item": (([_row("bool", True)], {}),),
     "__bool__": (([_row("float32", _NAN)], {}),),
     "__setitem__": (([_row("int64", 1, 2), 0, 1.75], {}),),

@@ -80,6 +80,16 @@ def _restarting_scan(array: Array, c: Intercepted) -> Array | None:
     return changed
 
 
+def _columns_left_over(array: Array, c: Intercepted) -> Array | None:
+    """Columns are scanned 16 side by side; those that are left over are copied."""
+    x = c.array(c.args[0])
+    if array.ndim != 2 or array.shape[1] <= 16 or c.args[1:2] != (0,):
+        return None
+    changed, done = array.copy(), array.shape[1] // 16 * 16
+    changed[:, done:] = x[:, done:]
+    return changed
+
+
 def _first_of_block(array: Array, c: Intercepted) -> Array | None:
     """An extreme over more than 32 elements looks at the first 32 only."""
     x = c.array(c.args[0])
@@ -123,6 +133,7 @@ MUTANTS = (
     _row("strided-loop-loses-its-last", _POINTWISE, values(_strided_tail)),
     _row("sum-leaves-out-its-tail", ("sum",), values(_short_reduction)),
     _row("scan-restarts-at-a-block", ("cumsum",), values(_restarting_scan)),
+    _row("scan-leaves-the-last-columns", ("cumsum", "cumprod"), values(_columns_left_over)),
     _row("extreme-of-the-first-block", ("amax", "amin", "max", "min"), values(_first_of_block)),
     _row("copy-stops-at-a-page", ("copy_", "clone", "contiguous"), values(_half_copied)),
     _row("broadcast-rows-shift", ("add", "mul"), values(_broadcast_row)),
