@@ -5,6 +5,7 @@ Operator functions are made from the spec when they are first asked for; `show_b
 
 from __future__ import annotations
 
+import re as _re
 from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from typing import Any
@@ -36,6 +37,7 @@ from .core.memory_format import MemoryFormat as memory_format
 from .core.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
 from .core.promotion import can_cast, promote_types
 from .core.size import Size
+from .core.warn import is_warn_always_enabled, set_warn_always
 from .dispatch import dispatch_keys, dispatch_table, inference_mode, is_inference, is_inference_mode_enabled
 from .dispatch.modes import PUBLISHER as _PUBLISHER
 from .dispatch.overrides import overridable as _overridable
@@ -70,6 +72,7 @@ from .tensor.tensor import Tensor
 
 __version__ = "0.1.0"
 newaxis = None
+legacy_contiguous_format = contiguous_format
 __all__ = [
     "Generator", "Size", "Tensor", "UntypedStorage", "arange", "are_deterministic_algorithms_enabled", "as_tensor",
     "asarray", "broadcast_shapes", "can_cast", "channels_last", "channels_last_3d", "contiguous_format",
@@ -77,14 +80,16 @@ __all__ = [
     "empty_strided", "explain", "eye", "finfo", "from_blob", "from_dlpack", "from_numpy", "frombuffer", "full",
     "full_like", "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo", "inf", "inference_mode",
     "initial_seed", "is_deterministic_algorithms_warn_only_enabled", "is_inference", "is_inference_mode_enabled",
-    "is_tensor", "iteration", "layout", "linspace", "load", "logspace", "manual_seed", "memory", "memory_format", "nan",
-    "newaxis", "nonzero", "norm", "ones", "ones_like", "pi", "preserve_format", "promote_types", "result_type",
-    "save", "scalar_tensor", "seed", "set_default_dtype", "set_num_threads", "set_printoptions", "set_rng_state",
-    "show_binding", "strided", "tensor", "unique", "use_deterministic_algorithms", "zeros", "zeros_like",
+    "is_tensor", "is_warn_always_enabled", "iteration", "layout", "legacy_contiguous_format",
+    "linspace", "load", "logspace", "manual_seed",
+    "memory", "memory_format", "nan", "newaxis", "nonzero", "norm", "ones", "ones_like", "pi", "preserve_format",
+    "promote_types", "result_type", "save", "scalar_tensor", "seed", "set_default_dtype", "set_num_threads",
+    "set_printoptions", "set_rng_state", "set_warn_always", "show_binding", "strided", "tensor", "unique",
+    "use_deterministic_algorithms", "zeros", "zeros_like",
 ]  # fmt: skip
 
 _MODULES = frozenset(
-    "autograd cuda fft kernel_tools library linalg nn ops overrides signal special utils".split()
+    "autograd cuda fft func kernel_tools library linalg nn ops optim overrides signal special testing utils".split()
 )
 """Modules that are imported when they are first asked for."""
 
@@ -94,6 +99,13 @@ _LATER = {
 }  # fmt: skip
 """Function -> its module, imported when it is first asked for."""
 
+_LATER |= dict.fromkeys(("empty_permuted", "hash_tensor", "histogramdd", "range"), "interop.rarer_functions")
+_LATER |= {
+    "TypedStorage": "interop.typed_storage", "is_storage": "interop.typed_storage",
+    "set_default_tensor_type": "interop.legacy_classes",
+}  # fmt: skip
+_LEGACY = _re.compile("(Bool|Byte|Char|Short|Int|Long|Half|BFloat16|Float|Double)Tensor|[A-Z][A-Za-z0-9]+Storage")
+"""Legacy per-dtype class names, such as FloatTensor and FloatStorage."""
 _GRAD_MODES = frozenset({"enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"})
 """What autograd offers in the module itself."""
 
@@ -119,14 +131,27 @@ def __getattr__(name: str) -> Any:
         return getattr(_import_module(f".{_LATER[name]}", __name__), name)
     if name in _GRAD_MODES:
         return getattr(_import_module(".autograd.grad_mode", __name__), name)
+    if _LEGACY.fullmatch(name):
+        return _legacy(name)
     own = _public_function(name)
     if own is not None:
         made = _overridable(_marking(own) if name in _MARKED else own)
     else:
         group = _functions().get(name)
         if group is None:
-            raise AttributeError(f"module 'gaugeblock' has no attribute {name!r}")
+            raise _import_module(".out_of_scope", __name__).refusal("gaugeblock", name)
         made = _make_function(group)
+    globals()[name] = made
+    return made
+
+
+def _legacy(name: str) -> Any:
+    """Return the legacy class called `name`. Raise AttributeError when there is none."""
+    module = _import_module(".interop.legacy_classes", __name__)
+    known = module.NAMES if name.endswith("Tensor") else module.STORAGES
+    if name not in known:
+        raise AttributeError(f"module 'gaugeblock' has no attribute {name!r}")
+    made = (module.legacy_class if name.endswith("Tensor") else module.storage_class)(name)
     globals()[name] = made
     return made
 

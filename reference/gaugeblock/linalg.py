@@ -6,12 +6,16 @@ from typing import Any
 
 from .bindings.namespace import namespace
 from .operators.linear.errors import LinAlgError as LinAlgError
+from .out_of_scope import refusal
 
 _get, _names = namespace(__name__, "linalg_")
 
 
 def __getattr__(name: str) -> Any:
-    return _get(name)
+    try:
+        return _get(name)
+    except AttributeError:
+        raise refusal(__name__, name) from None
 
 
 def __dir__() -> list[str]:

@@ -90,7 +90,7 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     owner = getattr(func, "__self__", None)
     if isinstance(owner, property):
         return owner in Tensor.__dict__.values()
-    return Tensor.__dict__.get(getattr(func, "__name__", "")) is func
+    return func is not None and Tensor.__dict__.get(getattr(func, "__name__", "")) is func
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:

@@ -168,7 +168,7 @@ def test_nothing_is_kept_alive() -> None:
         eval(text, {"gb": gb, "x": x, "index": index})
         with pytest.raises(RuntimeError):
             gb.cat([x, gb.ones(3, 3)], 1)
-    storages = [weakref.ref(x.storage), weakref.ref(index.storage)]
+    storages = [weakref.ref(x.storage_impl), weakref.ref(index.storage_impl)]
     del x, index
     assert [storage() for storage in storages] == [None, None]
 

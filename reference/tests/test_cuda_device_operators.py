@@ -90,7 +90,7 @@ def moved(tensor: Any) -> Any:
     if 0 in tensor.stride():
         made = tensor.to("cuda")
         return made[:, :1].expand(tensor.shape) if tensor.dim() == 2 else made
-    made.copy_(tensor).storage.version = 0
+    made.copy_(tensor).storage_impl.version = 0
     return made
 
 

@@ -161,9 +161,10 @@ def test_a_forked_child_has_free_locks() -> None:
     code = (
         "import os, warnings, gaugeblock as gb; warnings.simplefilter('ignore');"
         "from gaugeblock.dispatch.registry import REGISTRY; from gaugeblock.dispatch import state;"
+        "from gaugeblock.core import fork_safety; fork_safety.PATIENCE = 0.2;"
         "import threading; taken = threading.Event();\n"
         "def hold():\n"
-        "    with REGISTRY._lock, state._locks.counters: taken.set(); threading.Event().wait(20)\n"
+        "    with REGISTRY._lock, state._COUNTERS: taken.set(); threading.Event().wait(20)\n"
         "threading.Thread(target=hold, daemon=True).start(); taken.wait()\n"
         "child = os.fork()\n"
         "if child == 0:\n"

@@ -47,7 +47,7 @@ class Bench:
         if tensor.device.type == "cpu":
             return tensor.numpy()
         strides = [step * tensor.element_size() for step in tensor.stride()]
-        return np.ndarray(tuple(tensor.shape), tensor.geometry.dtype.numpy, tensor.storage.owner, strides=strides)
+        return np.ndarray(tuple(tensor.shape), tensor.geometry.dtype.numpy, tensor.storage_impl.owner, strides=strides)
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def test_owners_stay_alive() -> None:
 
 def test_lent_arrays_keep_the_storage_alive() -> None:
     x = gb.arange(1000)
-    alive = weakref.ref(x.storage)
+    alive = weakref.ref(x.storage_impl)
     array = x[10:].numpy()[5:]
     del x
     gc.collect()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -172,3 +174,17 @@ def test_a_storage_of_another_device_may_be_given(saved_on_cuda: io.BytesIO) -> 
         return gb.empty(storage.nbytes(), dtype=gb.uint8, device="cuda:0").untyped_storage()
 
     assert str(gb.load(saved_on_cuda, map_location=placed)["x"].device) == "cuda:0"
+
+
+def test_a_full_disk_keeps_the_old_file(tmp_path: Path) -> None:
+    gb.save(gb.ones(3), tmp_path / "tensors")
+    code = (
+        "import resource, sys, gaugeblock as gb; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "for name in ('tensors', 'new'):\n"
+        "    try: gb.save(gb.ones(100_000), f'{sys.argv[1]}/{name}')\n"
+        "    except OSError as error: print(type(error).__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["OSError", "OSError"]
+    assert [one.name for one in tmp_path.iterdir()] == ["tensors"]
+    assert gb.load(tmp_path / "tensors").tolist() == [1.0, 1.0, 1.0]

@@ -128,3 +128,37 @@ def test_files_of_rows(tmp_path: Path) -> None:
     derivatives.write_text("- name: other(Tensor self) -> Tensor\n  self: grad\n")
     with pytest.raises(ValueError, match="derivative of no operator"):
         load_operators(rows, {"thirded": "self"}, derivatives=derivatives)
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("inplace", "halved_sum_(Tensor self, Tensor other, float scale=0.5) -> Tensor"),
+        ("inplace", "halved_sum_(Tensor(a!) self, Tensor other, float scale=0.5) -> Tensor"),
+        ("inplace", "halved_sum_(Tensor(a!) self, Tensor(b!) other, float scale=0.5) -> Tensor(b!)"),
+        ("inplace", "halved_sum_(Tensor self, Tensor(a!) other, float scale=0.5) -> Tensor(a!)"),
+        ("inplace", "halved_sum_(Tensor(a) self, Tensor other, float scale=0.5) -> Tensor(a)"),
+        ("out", "halved_sum.out(Tensor self, Tensor other, float scale=0.5, *, Tensor(a!) out) -> Tensor"),
+        ("out", "halved_sum.out(Tensor(a!) self, Tensor other, float scale=0.5) -> Tensor(a!)"),
+    ],
+)
+def test_forms_whose_alias_marks_contradict_them_are_refused(field: str, text: str) -> None:
+    with pytest.raises(OperatorTableError, match=f"field {field}: the alias marks of .* are not allowed"):
+        declare({**ROW, field: text}, "(self + other) * scale", namespace="decl")
+    assert not hasattr(gb, "halved_sum")
+
+
+def test_rows_without_a_formula_and_formulas_without_a_row_are_named(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.yaml"
+    rows.write_text(
+        "- schema: thirded(Tensor self) -> Tensor\n  variants: [function]\n  family: pointwise\n"
+        "  dtypes: float32+float64\n  promotion: default\n  result: common\n  ulp: {float32: 1, float64: 1}\n"
+    )
+    with pytest.raises(KeyError, match=r"argument 'formulas' has no formula for row 'thirded' of .*; it has halved"):
+        load_operators(rows, {"halved": "self"})
+    with pytest.raises(KeyError, match="it has none"):
+        load_operators(rows, {})
+    with pytest.raises(ValueError, match="argument 'formulas' names 'halved', which is no row"):
+        load_operators(rows, {"thirded": "self", "halved": "self"})
+    with pytest.raises(ValueError, match="argument 'checks' names 'halved', which is no row"):
+        load_operators(rows, {"thirded": "self"}, checks={"halved": print})

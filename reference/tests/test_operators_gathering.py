@@ -110,9 +110,11 @@ def test_out_forms_resize_and_check() -> None:
 
 def test_nothing_is_read_from_an_empty_dim() -> None:
     empty = gb.zeros(0, 3)
-    for call in (lambda: empty[ints(0)], lambda: empty.index_select(0, ints(1)), lambda: empty[ints(-1).int()]):
+    for call in (lambda: empty[ints(0)], lambda: gb.zeros(0).index_select(0, ints(1)), lambda: empty[ints(-1).int()]):
         with pytest.raises(IndexError, match=r"out of (range|bounds)|empty"):
             call()
+    with pytest.raises(RuntimeError, match="dim 0 of self, which is indexed, must not be empty"):
+        empty.index_select(0, ints(1))
     with pytest.raises(RuntimeError, match="index 0 is out of bounds for dimension 0 with size 0"):
         gb.gather(empty, 0, gb.zeros(2, 3, dtype=gb.int64))
     assert empty[gb.zeros(0, dtype=gb.int64)].shape == (0, 3)

@@ -163,3 +163,42 @@ def test_polygamma_of_orders_whose_factorial_is_no_float() -> None:
     found = gb.special.polygamma(200, x).tolist()
     assert found[:2] == [-math.inf, -math.inf] and found[2] == pytest.approx(-9.89729332031205e278, rel=1e-11)
     assert gb.special.polygamma(2**50, gb.tensor(1.0, dtype=gb.float64)).item() == -math.inf
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "value"),
+    [
+        ("i0", math.inf, math.inf),
+        ("i0", -math.inf, math.inf),
+        ("i0", 710.0, 3.345334558619655e306),
+        ("i1", math.inf, math.inf),
+        ("i1", -math.inf, -math.inf),
+        ("i0e", math.inf, 0.0),
+        ("modified_bessel_i1", -math.inf, -math.inf),
+        ("bessel_j0", math.inf, 0.0),
+        ("bessel_y1", 0.0, -math.inf),
+        ("airy_ai", math.inf, 0.0),
+        ("modified_bessel_k0", 5e-324, 744.5560034370396),
+        ("modified_bessel_k1", 5e-324, math.inf),
+        ("scaled_modified_bessel_k0", 5e-324, 744.5560034370396),
+        ("scaled_modified_bessel_k1", 5e-324, math.inf),
+        ("modified_bessel_k0", 1.0, 0.42102443824070834),
+        ("ndtr", -10.0, 7.619853024160526e-24),
+    ],
+)
+def test_limits_and_extremes(name: str, x: float, value: float) -> None:
+    assert getattr(gb.special, name)(gb.tensor(x, dtype=gb.float64)).item() == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("a", "x", "value"),
+    [
+        (1e-310, 0.5, 5.5977359477617e-311),
+        (1e-100, 1e-310, 7.132241631632527e-98),
+        (1e-100, 0.001, 6.331539364136149e-100),
+        (1e-20, 1e-100, 2.2968129363450303e-18),
+    ],
+)
+def test_upper_incomplete_gamma_of_small_orders(a: float, x: float, value: float) -> None:
+    given = gb.tensor(a, dtype=gb.float64), gb.tensor(x, dtype=gb.float64)
+    assert gb.special.gammaincc(*given).item() == pytest.approx(value, rel=1e-12)

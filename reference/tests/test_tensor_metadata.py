@@ -61,5 +61,5 @@ def test_data_can_be_replaced() -> None:
     view = x[1:]
     x.data = y
     assert (x.tolist(), x._version, view.tolist()) == ([1.0, 1.0], 0, [0.0, 0.0])
-    with pytest.raises(RuntimeError, match="cannot serve"):
+    with pytest.raises(RuntimeError, match="cannot be the data of"):
         x.data = gb.ones(3, device="meta")

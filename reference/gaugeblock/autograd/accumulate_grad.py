@@ -8,15 +8,16 @@ from sys import getrefcount
 from typing import Any
 
 from ..core.dtype import float32
+from ..core.fork_safety import fork_safe
 from ..dispatch.state import STATE
-from ..tensor.geometry import Geometry
+from ..tensor.geometry import Geometry, unwatched
 from ..tensor.tensor import Tensor, empty_tensor
 from .autograd_meta import MAKERS, more_of, plain_of, requires_grad
 from .node import FIRST, Node
 from .public import gb
 from .removable_handle import RemovableHandle
 
-LOCK = threading.RLock()
+LOCK = fork_safe(threading.RLock())
 """Held while a gradient is added, for several backward passes may share leaves."""
 
 
@@ -26,6 +27,7 @@ class AccumulateGrad(Node):
     __slots__ = ("variable",)
 
     label = "AccumulateGrad"
+    runs_undefined = True
 
     def __init__(self, variable: Tensor) -> None:
         geometry = variable.geometry
@@ -40,37 +42,56 @@ class AccumulateGrad(Node):
             self.hooked().tensors[0] = more.hooks
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
-        """Nothing flows on."""
+        """Add the gradient and pass nothing on. Post hooks are called even without a gradient."""
         grad = grads.pop()
-        if grad is not None:
-            meta = self.variable.autograd
-            more = more_of(self.variable) if meta.more is None else meta.more
-            with LOCK:
-                held = more.grad
-                if held is not None and not STATE.grad and not held.geometry.watched and not grad.geometry.watched:
-                    held.add_(grad)  # type: ignore[union-attr]
-                elif STATE.grad:
-                    more.grad = laid_out(grad, self.geometries[0]) if held is None else held + grad  # type: ignore[operator]
-                elif held is None:
-                    alone = getrefcount(grad) <= ALONE[0] and getrefcount(grad.storage) <= ALONE[1]
-                    take = alone and not grad.geometry.watched and _lies_as(grad.geometry, self.geometries[0])
-                    more.grad = grad if take else laid_out(grad, self.geometries[0])
-                else:
-                    plain_of(held).add_(plain_of(grad))  # type: ignore[attr-defined]
-                for hook in () if more.post_hooks is None else tuple(more.post_hooks.values()):
-                    if hook(self.variable) is not None:
-                        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        meta = self.variable.autograd
+        more = more_of(self.variable) if meta.more is None else meta.more
+        with LOCK:
+            held = more.grad
+            if grad is None:
+                pass
+            elif held is not None and not STATE.grad and not held.geometry.watched and not grad.geometry.watched:
+                held.add_(grad)  # type: ignore[union-attr]
+            elif STATE.grad:
+                more.grad = laid_out(grad, self.geometries[0]) if held is None else held + grad  # type: ignore[operator]
+            elif held is None:
+                alone = getrefcount(grad) <= ALONE[0] and getrefcount(grad.storage_impl) <= ALONE[1]
+                take = alone and not grad.geometry.watched and _lies_as(grad.geometry, self.geometries[0])
+                more.grad = grad if take else laid_out(grad, self.geometries[0])
+            else:
+                plain_of(held).add_(plain_of(grad))  # type: ignore[attr-defined]
+            for hook in () if more.post_hooks is None else tuple(more.post_hooks.values()):
+                if hook(self.variable) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        return ()
+
+
+class DeadEnd(Node):
+    """Discards the gradient of a view without history that requires a gradient only because its base does."""
+
+    __slots__ = ()
+
+    label = "DeadEnd"
+    ends = True
+
+    def __init__(self, view: Tensor) -> None:
+        super().__init__((), (unwatched(view.geometry),))
+        self.sequence = FIRST
+
+    def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
+        """Discard the gradients."""
         return ()
 
 
 MAKERS.accumulator = AccumulateGrad
+MAKERS.dead_end = DeadEnd
 
 
 def _references_of_one() -> tuple[int, int]:
     """The references to a gradient that only `apply` holds, and to its storage."""
     grads = [empty_tensor((1,), float32)]
     grad = grads.pop()
-    return getrefcount(grad), getrefcount(grad.storage)
+    return getrefcount(grad), getrefcount(grad.storage_impl)
 
 
 ALONE = _references_of_one()

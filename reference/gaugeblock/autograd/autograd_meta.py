@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import type_error
 from ..dispatch.state import FAST_GLOBALS, STATE
 from ..memory.storage import new_object
-from ..tensor.geometry import watched_twin
+from ..tensor.changing import change_geometry
+from ..tensor.geometry import as_watched, unwatched, watched_twin
 from ..tensor.tensor import Tensor
-from ..tensor.versions import INFERENCE, version_of
+from ..tensor.versions import HOW_MADE, INFERENCE, version_of
 
 if TYPE_CHECKING:
     from .node import Node
@@ -64,25 +65,21 @@ class AutogradMeta:
     more: GradientState | None
 
 
-POINTER: Any = Tensor.__dict__["pointer"]
-"""The slot itself: subclasses look at it through a property that refuses an address of nothing."""
-
-
 def handle(tensor: Tensor) -> Tensor:
     """Another tensor object of the same class on the same storage, no view of it."""
     kind = tensor.__class__
     made = new_object(kind)
-    made.geometry = tensor.geometry
-    made.storage = tensor.storage
-    made.offset = tensor.offset
+    made._geometry = tensor.geometry
+    made._storage_impl = tensor.storage_impl
+    made._offset = tensor.offset
     made.base = None
     made.counter = tensor.counter
     made.autograd = None
     made.requires_grad_flag = False
     if kind is Tensor:
-        made.pointer = tensor.pointer
+        made._pointer = tensor.pointer
         return made
-    POINTER.__set__(made, POINTER.__get__(tensor))
+    made._pointer = tensor._pointer  # the raw slot: the property of a subclass refuses a null address
     if hasattr(tensor, "__dict__"):
         made.__dict__.update(tensor.__dict__)
     return made
@@ -105,13 +102,13 @@ def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
         made = handle(plain)
     else:
         made = new_object(Tensor)
-        made.storage = plain.storage
-        made.offset = plain.offset
+        made._storage_impl = plain.storage_impl
+        made._offset = plain.offset
         made.base = None
         made.counter = plain.counter
         made.requires_grad_flag = False
-        made.pointer = plain.pointer
-    made.geometry = geometry.twin if geometry.twin is not None else watched_twin(geometry)
+        made._pointer = plain.pointer
+    made._geometry = geometry.twin if geometry.twin is not None else watched_twin(geometry)
     meta = made.autograd = new_object(AutogradMeta)
     meta.plain = plain
     meta.grad_fn = grad_fn
@@ -127,9 +124,17 @@ def watch(tensor: Tensor) -> AutogradMeta:
     if meta is None:
         FAST_GLOBALS["WATCHING"] = True
         meta = tensor.autograd = new_meta(handle(tensor), None, 0)
+        if tensor.base is not None:
+            meta.view = view_state(tensor)
     if not geometry.watched:
-        tensor.geometry = watched_twin(geometry)
+        change_geometry(tensor, as_watched)
     return meta
+
+
+def view_state(view: Tensor) -> ViewState:
+    """Return the state of a view made while its base was not watched, such as one of several from a call."""
+    creation, maker = HOW_MADE.get(view.counter.__class__, ("default", "View"))
+    return ViewState(version(view), creation, maker, 0)
 
 
 def refresh_plain(tensor: Tensor) -> None:
@@ -138,12 +143,11 @@ def refresh_plain(tensor: Tensor) -> None:
     One that got another dtype accumulates gradients anew.
     """
     meta: AutogradMeta = tensor.autograd
-    if tensor.geometry.watched:
-        tensor.geometry = tensor.geometry.twin  # type: ignore[assignment]
+    change_geometry(tensor, unwatched)
     if meta.more is not None and meta.plain.geometry.dtype is not tensor.geometry.dtype:
         meta.more.accumulator = None
     meta.plain = handle(tensor)
-    tensor.geometry = watched_twin(tensor.geometry)
+    change_geometry(tensor, as_watched)
 
 
 def plain_of(tensor: Tensor) -> Tensor:
@@ -153,7 +157,7 @@ def plain_of(tensor: Tensor) -> Tensor:
     meta = tensor.autograd
     if meta is None:
         plain = handle(tensor)
-        plain.geometry = tensor.geometry.twin  # type: ignore[assignment]
+        plain._geometry = tensor.geometry.twin  # type: ignore[assignment]
         return plain
     return meta.plain  # type: ignore[no-any-return]
 
@@ -202,15 +206,25 @@ def edge_of(tensor: Tensor) -> Edge | None:
     node = meta.grad_fn if base is None else grad_fn_of(tensor)
     if node is not None:
         return node, meta.output_nr
-    if tensor.requires_grad_flag or (base is not None and requires_grad(base)):
-        return accumulator_of(tensor), 0
-    return None
+    return (accumulator_of(tensor), 0) if tensor.requires_grad_flag else None
+
+
+def recorded_edge(tensor: Tensor) -> Edge | None:
+    """Return the edge that a call records for an argument.
+
+    It leads to a dead end for a view without history that requires a gradient only because its base does.
+    """
+    edge = edge_of(tensor)
+    if edge is None and tensor.base is not None and requires_grad(tensor.base):
+        return MAKERS.dead_end(tensor), 0
+    return edge
 
 
 class _Makers:
-    """How accumulators are made; their module fills this in."""
+    """Constructors of AccumulateGrad and dead-end nodes; their module fills them in."""
 
     accumulator: Callable[[Tensor], Node]
+    dead_end: Callable[[Tensor], Node]
 
 
 MAKERS = _Makers()
@@ -244,7 +258,7 @@ def set_requires_grad(tensor: Tensor, value: bool = True) -> Tensor:
             )
         tensor.requires_grad_flag = False
         if tensor.geometry.watched and tensor.base is None:
-            tensor.geometry = tensor.geometry.twin  # type: ignore[assignment]
+            change_geometry(tensor, unwatched)
         return tensor
     dtype = tensor.geometry.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
@@ -254,9 +268,13 @@ def set_requires_grad(tensor: Tensor, value: bool = True) -> Tensor:
     from . import record
 
     record.begin()
-    watch(tensor)
-    if tensor.autograd.grad_fn is None:
+    meta = watch(tensor)
+    if meta.grad_fn is None and not tensor.requires_grad_flag:
         tensor.requires_grad_flag = True
+        if tensor.base is None:
+            from .view_history import watch_views
+
+            watch_views(tensor, 2, version(tensor))
     return tensor
 
 

@@ -6,43 +6,49 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.errors import type_error
+from ..core.warn import warn_once
 from ..operators.fresh_fill import fill_ones
-from ..tensor.geometry import unwatched
+from ..tensor.geometry import Geometry, unwatched
 from ..tensor.tensor import Tensor, new_like
 from .autograd_meta import Edge, edge_of, plain_of, requires_grad
-from .engine import Targets, run_backward
+from .engine import Targets, geometry_of_edge, run_backward
+from .node import GradientEdge
 from .public import gb
 
-Tensors = Tensor | Sequence[Tensor]
+Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 Gradients = Tensor | Sequence[Tensor | None] | None
 
 
 def _tuple(function: str, argument: str, value: Any) -> tuple[Any, ...]:
-    if isinstance(value, Tensor):
+    if isinstance(value, (Tensor, GradientEdge)):
         return (value,)
     if not isinstance(value, (list, tuple)):
         type_error(function, argument, value, "Tensor or sequence of Tensors")
     for place, tensor in enumerate(value):
-        if not isinstance(tensor, Tensor):
+        if not isinstance(tensor, (Tensor, GradientEdge)):
             type_error(function, f"{argument}[{place}]", tensor, "Tensor")
     return tuple(value)
 
 
-def seed_of(output: Tensor, grad: Tensor | None) -> Tensor:
+def _geometry(place: Tensor | GradientEdge) -> Geometry:
+    return geometry_of_edge(place) if isinstance(place, GradientEdge) else unwatched(place.geometry)
+
+
+def seed_of(output: Tensor | GradientEdge, grad: Tensor | None) -> Tensor:
     """The gradient to begin with: what was given, which must have the output's sizes, or 1 for one real number."""
-    geometry = unwatched(output.geometry)
+    geometry = _geometry(output)
     if grad is not None:
         if not isinstance(grad, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
         if grad.geometry.sizes != geometry.sizes:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[0] has a shape of {grad.shape!r} and output[0] has a shape of "
-                f"{output.shape!r}."
+                f"{geometry.shape!r}."
             )
         if grad.geometry.dtype.is_complex != geometry.dtype.is_complex:
             raise RuntimeError(
                 "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
-                f"dtype: grad_output[0] has a dtype of {grad.dtype} and output[0] has a dtype of {output.dtype}."
+                f"dtype: grad_output[0] has a dtype of {grad.dtype} and output[0] has a dtype of {geometry.dtype}."
             )
         if grad.geometry.dtype is not geometry.dtype:
             grad = grad.to(geometry.dtype)  # type: ignore[attr-defined]
@@ -52,7 +58,7 @@ def seed_of(output: Tensor, grad: Tensor | None) -> Tensor:
     if not geometry.dtype.is_floating_point:
         kind = "real scalar outputs" if geometry.dtype.is_complex else "real scalar outputs of a floating dtype"
         raise RuntimeError(f"grad can be implicitly created only for {kind} but got {geometry.dtype}")
-    if output.__class__ is not Tensor:
+    if isinstance(output, Tensor) and output.__class__ is not Tensor:
         seed: Tensor = gb.ones_like(plain_of(output))
         return seed
     made = new_like(geometry)
@@ -60,21 +66,32 @@ def seed_of(output: Tensor, grad: Tensor | None) -> Tensor:
     return made
 
 
-def _roots(outputs: tuple[Tensor, ...], gradients: Gradients) -> list[tuple[Edge, Tensor | None]]:
+def _sequence(gradients: Any) -> tuple[Tensor | None, ...]:
+    """Return a sequence of gradients as a tuple. Raises TypeError."""
+    if not isinstance(gradients, list | tuple):
+        type_error("backward", "gradient", gradients, "Tensor, None, or a sequence of them")
+    return tuple(gradients)
+
+
+def _roots(outputs: tuple[Tensor | GradientEdge, ...], gradients: Gradients) -> list[tuple[Edge, Tensor | None]]:
     if gradients is None:
         given: tuple[Tensor | None, ...] = (None,) * len(outputs)
     else:
-        given = (gradients,) if isinstance(gradients, Tensor) else tuple(gradients)
+        given = (gradients,) if isinstance(gradients, Tensor) else _sequence(gradients)
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     roots: list[tuple[Edge, Tensor | None]] = []
     for place, (output, grad) in enumerate(zip(outputs, given, strict=True)):
-        if not requires_grad(output):
+        edge = _edge(output)
+        if edge is None:
             raise RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
-        edge = edge_of(output)
-        assert edge is not None
         roots.append((edge, seed_of(output, grad)))
     return roots
+
+
+def _edge(place: Tensor | GradientEdge) -> Edge | None:
+    """Return the edge that the gradient of a tensor or edge follows; None for a tensor that requires no gradient."""
+    return place if isinstance(place, GradientEdge) else edge_of(place)
 
 
 def backward(
@@ -87,7 +104,8 @@ def backward(
 ) -> None:
     """Add to .grad of the leaves, or of `inputs` only, the gradients of `tensors`.
 
-    Each tensor's own gradient is in `grad_tensors`; None stands for 1 where the tensor has one element. Raises
+    `grad_tensors` holds the gradient of each tensor; None means 1 for a tensor of one element. Gradient edges are
+    accepted for tensors, but .grad of non-leaf inputs is filled only if they are given as tensors. Raises
     RuntimeError for gradients of other sizes, tensors without a graph and graphs that were freed.
     """
     if grad_variables is not None:
@@ -102,15 +120,25 @@ def backward(
 
         edges = []
         for place, one in enumerate(_tuple("backward", "inputs", inputs)):
-            if not requires_grad(one):
+            if isinstance(one, Tensor) and not requires_grad(one):
                 raise RuntimeError(f"One of the differentiated Tensors does not require grad (inputs[{place}])")
-            edge = edge_of(one)
-            if edge is not None and edge[0].edges:
+            edge = _edge(one)
+            if isinstance(one, Tensor) and edge is not None and edge[0].edges:
                 retain_grad(one)
             edges.append(edge)
         targets = Targets(edges, [root[0][0] for root in roots], run=True)
+    if create_graph:
+        warn_of_cycle()
     keep = create_graph if retain_graph is None else retain_graph
     run_backward(roots, keep=keep, create=create_graph, targets=targets)
+
+
+def warn_of_cycle() -> None:
+    """Warn of the cycle between a leaf and a gradient with a graph."""
+    warn_once(
+        "backward() with create_graph=True makes a reference cycle between a leaf and its gradient, so that memory may "
+        "leak. Use autograd.grad to create the graph, or set .grad to None afterwards."
+    )
 
 
 def grad(
@@ -124,7 +152,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """The gradients of `outputs` with respect to `inputs`, without touching any .grad.
+    """Return the gradients of `outputs` with respect to `inputs`, tensors or gradient edges; no .grad changes.
 
     An input that was not used is an error; None with `allow_unused`, zeros with `materialize_grads`. With
     `is_grads_batched` the gradients of the outputs have one more leading dim, and so have the results.
@@ -135,6 +163,8 @@ def grad(
         )
     allow = materialize_grads if allow_unused is None else allow_unused
     outs, ins = _tuple("grad", "outputs", outputs), _tuple("grad", "inputs", inputs)
+    if not ins:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         return _batched(outs, ins, grad_outputs, keep=keep, create=create_graph, allow=allow, zeros=materialize_grads)
@@ -142,8 +172,8 @@ def grad(
 
 
 def _once(
-    outs: tuple[Tensor, ...],
-    ins: tuple[Tensor, ...],
+    outs: tuple[Tensor | GradientEdge, ...],
+    ins: tuple[Tensor | GradientEdge, ...],
     gradients: Gradients,
     *,
     keep: bool,
@@ -154,38 +184,50 @@ def _once(
     roots = _roots(outs, gradients)
     edges = []
     for one in ins:
-        if not isinstance(one, Tensor):
-            type_error("grad", "inputs", one, "Tensor or sequence of Tensors")
-        if not requires_grad(one):
+        if isinstance(one, Tensor) and not requires_grad(one):
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-        edges.append(edge_of(one))
+        edges.append(_edge(one))
     targets = Targets(edges, [root[0][0] for root in roots], run=False)
     run_backward(roots, keep=keep, create=create, targets=targets)
     results: list[Any] = []
-    for one, found in zip(ins, targets.found, strict=True):
+    for place, (one, found) in enumerate(zip(ins, targets.found, strict=True)):
         if found is None and not allow:
             raise RuntimeError(
-                "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True "
-                "if this is the desired behavior."
+                f"The differentiated Tensor at index {place} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
             )
         if found is None and zeros:
-            found = gb.zeros_like(one, requires_grad=create)
+            found = _zeros(one, requires_grad=create)
         results.append(found)
     return tuple(results)
 
 
+def _zeros(place: Tensor | GradientEdge, *, requires_grad: bool) -> Any:
+    if isinstance(place, Tensor):
+        return gb.zeros_like(place, requires_grad=requires_grad)
+    geometry = _geometry(place)
+    return gb.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device, requires_grad=requires_grad)
+
+
 def _batched(
-    outs: tuple[Tensor, ...], ins: tuple[Tensor, ...], gradients: Any, *, keep: bool, **options: bool
+    outs: tuple[Tensor | GradientEdge, ...],
+    ins: tuple[Tensor | GradientEdge, ...],
+    gradients: Any,
+    *,
+    keep: bool,
+    **options: bool,
 ) -> tuple[Any, ...]:
     """One pass for each part of the leading dim, stacked."""
     given = (gradients,) if isinstance(gradients, Tensor) else tuple(gradients)
     for place, one in enumerate(given):
-        if one is not None and one.geometry.sizes[1:] != outs[place].geometry.sizes:
+        if one is not None and not isinstance(one, Tensor):
+            type_error("grad", f"grad_outputs[{place}]", one, "Tensor or None")
+        if one is not None and one.geometry.sizes[1:] != _geometry(outs[place]).sizes:
             raise RuntimeError(
                 f"If is_grads_batched=True, we interpret the first dimension of each grad_output as the batch "
                 f"dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
                 f"output, but a mismatch was detected: grad_output[{place}] has a shape of {one.shape!r} and "
-                f"output[{place}] has a shape of {outs[place].shape!r}."
+                f"output[{place}] has a shape of {_geometry(outs[place]).shape!r}."
             )
     count = next(one.geometry.sizes[0] for one in given if one is not None)
     rows = [

@@ -8,6 +8,7 @@ from typing import Any
 from ..dispatch.dispatcher import call, redispatch
 from ..dispatch.operator import Operator
 from ..dispatch.state import STATE
+from ..tensor.changing import change_geometry
 from ..tensor.geometry import unwatched
 from ..tensor.tensor import Tensor
 from .autograd_meta import plain_of, refresh_plain
@@ -58,7 +59,7 @@ def _one(operator: Operator, result: Any, originals: dict[int, Tensor], nr: int)
         return result
     for original in originals.values():
         meta = original.autograd
-        if meta is not None and result.storage is original.storage and result.base is meta.plain:
+        if meta is not None and result.storage_impl is original.storage_impl and result.base is meta.plain:
             from .derivative_table import camel
 
             maker = camel(operator.name.partition(".")[0])
@@ -88,7 +89,7 @@ def _changed(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any
     assert entry.function is not None
     if self.autograd is None:
         return entry.function(*args, **kwargs)
-    self.geometry = unwatched(self.geometry)
+    change_geometry(self, unwatched)
     try:
         return entry.function(*args, **kwargs)
     finally:

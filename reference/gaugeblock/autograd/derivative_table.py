@@ -1,8 +1,7 @@
-"""The derivatives of the spec as the engine needs them, kept beside the operator rows in the user's cache folder."""
+"""The derivatives of the spec as the engine needs them, kept beside the operator rows in the cache folder."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import json
@@ -11,34 +10,36 @@ from typing import Any, NamedTuple
 
 import gaugeblock_spec
 
-from ..kernels.object_cache import cache_folder
-from ..operators.rows import rows, store
+from ..kernels.cache_folder import cache_folder
+from ..operators.rows import rows
 
 
 class Derivative(NamedTuple):
     """`formulas` are pairs of the argument names and the expression of their gradients; `kind` as in the spec.
 
-    `nothing` are arguments without a gradient and results that have none.
+    `nothing` lists the arguments and results without a gradient, `follows` the arguments that gradients are recorded
+    to depend on.
     """
 
     kind: str
     formulas: list[tuple[list[str], str]]
     tangent: str | None
     nothing: list[str]
+    follows: list[str]
 
 
 @functools.cache
 def derivatives() -> dict[str, Derivative]:
     """All entries by row name."""
     folder = Path(gaugeblock_spec.__file__).parent / "derivatives"
-    total = hashlib.blake2b(b"2", digest_size=16)
+    total = hashlib.blake2b(b"3", digest_size=16)
     for place in sorted(folder.glob("*.yaml")):
         total.update(place.name.encode() + b"\0" + place.read_bytes())
-    kept = cache_folder() / f"derivatives-{total.hexdigest()}.json"
-    with contextlib.suppress(OSError, ValueError):
-        return {name: Derivative(*values) for name, values in json.loads(kept.read_bytes()).items()}
-    plain = _read()
-    store(kept, plain)
+    file = f"derivatives-{total.hexdigest()}.json"
+    kept = cache_folder().read(file)
+    plain = _read() if kept is None else json.loads(kept)
+    if kept is None:
+        cache_folder().write(file, json.dumps(plain).encode())
     return {name: Derivative(*values) for name, values in plain.items()}
 
 
@@ -48,7 +49,7 @@ def _read() -> dict[str, list[Any]]:
     found = {name: entry for file in table_files() for name, entry in entries(file).items()}
     return {
         name: [entry.kind, [[list(names), text] for names, text in entry.formulas.items()], entry.tangent,
-               list(entry.nothing)]
+               list(entry.nothing), list(entry.follows)]
         for name, entry in found.items()
     }  # fmt: skip
 

@@ -14,12 +14,13 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..core.away import carried
 from ..dispatch.state import STATE
 from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor
 from .anomaly import ANOMALY, check_results, explain_failure
 from .autograd_meta import Edge
-from .gradient_shape import fitted
+from .gradient_shape import fitted, replaced, replaced_all
 from .node import FIRST, Node
 
 DEPTH = 60
@@ -29,20 +30,22 @@ _ORDER = itertools.count()
 
 
 class _Depth(threading.local):
-    """How many passes run within one another on this thread; the number of the innermost and the nodes it reaches."""
+    """Number of nested passes on this thread, and the innermost of them."""
 
     value: int = 0
-    number: int = 0
-    reached: frozenset[Node] | dict[Node, int] = frozenset()
+    current: Pass | None = None
 
 
-_DEPTH = _Depth()
+_DEPTH = carried(_Depth())
 
 
 class Targets:
-    """The places whose gradients are asked for, which nodes lead there, and what was found."""
+    """The edges whose gradients are requested, the nodes that lead to them, and the gradients found.
 
-    __slots__ = ("found", "leading", "places")
+    With `run` the nodes of the edges run as well, as they do in `backward`.
+    """
+
+    __slots__ = ("found", "leading", "places", "visited")
 
     def __init__(self, edges: Sequence[Edge | None], roots: Iterable[Node], *, run: bool) -> None:
         self.places: dict[Node, dict[int, list[int]]] = {}
@@ -51,8 +54,9 @@ class Targets:
             if edge is not None:
                 self.places.setdefault(edge[0], {}).setdefault(edge[1], []).append(index)
         self.leading = _leading_to(self.places, roots)
+        self.visited = self.leading | self.places.keys()
         if run:
-            self.leading |= {node for node in self.places if not node.edges}
+            self.leading = self.visited
 
     def take(self, node: Node, grads: Grads) -> None:
         """Note the gradients of a node that are asked for."""
@@ -131,19 +135,36 @@ def _on_a_thread(roots: Any, keep: bool, create: bool, targets: Targets | None) 
         raise failed[0]
 
 
-def pass_number() -> tuple[int, frozenset[Node] | dict[Node, int]]:
-    """A number of the pass that runs on this thread, and the nodes that it reaches beside its roots."""
-    return _DEPTH.number, _DEPTH.reached
+class Pass:
+    """One pass. As a container it holds the nodes whose tensor hooks it calls: the roots, and all nodes below them
+    that the targets need."""
+
+    __slots__ = ("__weakref__", "reached", "roots", "targets")
+
+    def __init__(self, roots: Sequence[Any], reached: dict[Node, int], targets: Targets | None) -> None:
+        self.roots = roots
+        self.reached = reached
+        self.targets = targets
+
+    def __contains__(self, node: object) -> bool:
+        if any(node is edge[0] for edge, _ in self.roots):
+            return True
+        return node in self.reached and (self.targets is None or node in self.targets.visited)
+
+
+def current_pass() -> Pass:
+    """Return the innermost pass that runs on this thread."""
+    assert _DEPTH.current is not None
+    return _DEPTH.current
 
 
 def _run(roots: Sequence[tuple[Edge, Tensor | None]], keep: bool, targets: Targets | None) -> None:
     waiting = _dependencies([edge[0] for edge, _ in roots])
-    before = _DEPTH.number, _DEPTH.reached
-    _DEPTH.number, _DEPTH.reached = next(_ORDER), waiting
+    before, _DEPTH.current = _DEPTH.current, Pass(roots, waiting, targets)
     try:
         _loop(roots, waiting, keep, targets)
     finally:
-        _DEPTH.number, _DEPTH.reached = before
+        _DEPTH.current = before
 
 
 def _loop(
@@ -185,6 +206,8 @@ def _loop(
             if edge is None:
                 continue
             onward, nr = edge
+            if targets is not None and onward not in targets.visited:
+                continue
             left = waiting[onward] = waiting[onward] - 1
             if grad is not None:
                 expected = onward.geometries[nr]
@@ -239,7 +262,7 @@ def _step(node: Node, grads: Grads, keep: bool, targets: Targets | None) -> Sequ
         for prehook in tuple(hooks.before.values()):
             changed = prehook(tuple(grads))
             if changed is not None:
-                grads[:] = changed if isinstance(changed, tuple) else (changed,)
+                grads[:] = replaced_all(prehook, grads, changed)
     given = tuple(grads) if hooks is not None and hooks.after else ()
     if not node.runs_undefined and all(grad is None for grad in grads):
         results: Sequence[Tensor | None] = (None,) * len(node.edges)
@@ -253,20 +276,22 @@ def _step(node: Node, grads: Grads, keep: bool, targets: Targets | None) -> Sequ
         for posthook in tuple(hooks.after.values()):
             changed = posthook(tuple(results), given)
             if changed is not None:
-                results = changed if isinstance(changed, tuple) else (changed,)
+                results = replaced_all(posthook, results, changed)
     if not keep:
         node.release()
     return results
 
 
 def _before(hooks: Any, grads: Grads) -> None:
-    """Tensor hooks in their order, each of which may replace the gradient, then what retain_grad keeps."""
+    """Call tensor hooks in order, each of which may replace the gradient, then store what retain_grad keeps.
+
+    Hooks get None for a result without a gradient.
+    """
     for nr, table in hooks.tensors.items():
         for hook in tuple(table.values()):
-            if grads[nr] is not None:
-                changed = hook(grads[nr])
-                if changed is not None:
-                    grads[nr] = changed
+            changed = hook(grads[nr])
+            if changed is not None:
+                grads[nr] = replaced(hook, grads[nr], changed)
     for nr, retain in hooks.retained.items():
         if grads[nr] is not None:
             retain(grads[nr])

@@ -12,9 +12,11 @@ from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from .derivative_table import Derivative, derivatives, node_names
 from .expressions import DESCRIBED, DescribedList, Expression, described, expression, find_name
+from .following import following
 from .node import Node
 from .public import gb
-from .saved_tensor import FREED, saved, used, versions_of
+from .raw_saved import RawSaved
+from .saved_tensor import FREED, saved, used, versions_of, with_history
 
 
 class Use(NamedTuple):
@@ -27,8 +29,8 @@ class Use(NamedTuple):
 class Formulas:
     """The derivative of one row, taken apart: arguments with an edge, and what has to be kept for the expressions.
 
-    `values` are tensors (arguments or results), `described` tensors of which only metadata are asked, `plain` other
-    arguments. `lists` are the arguments that are lists of tensors.
+    `values` are tensors (arguments or results), `described` tensors whose metadata alone is used, `plain` other
+    arguments. `lists` are the arguments that are lists of tensors. The gradients are recorded to depend on `follows`.
     """
 
     def __init__(self, name: str, schema: Schema, derivative: Derivative, *, real: bool) -> None:
@@ -45,6 +47,7 @@ class Formulas:
         ]
         wanted = {name for names, _ in self.groups for name in names}
         self.inputs = [name for name in arguments if name in wanted]
+        self.follows = derivative.follows
         self.values = self._uses(lambda one: one.values)
         self.described = self._uses(lambda one: one.described)
         self.plain = [use for use in self._uses(lambda one: one.others) if use.name in arguments]
@@ -100,6 +103,10 @@ def apply_source(formulas: Formulas) -> str:
             lines.append(f"    needed = ({', '.join(f'{_edge(name)} is not None' for name in names)},)")
             gradients = ", ".join(f"g_{name}" for name in names)
             lines.append(f"    {gradients} = ({one.text}) if {condition(names)} else (None,) * {len(names)}")
+    if formulas.follows:
+        edges = ", ".join(_edge(name) for name in formulas.follows)
+        lines.append("    if STATE.grad:")
+        lines.append(f"        return following(node, {_returned(formulas)}, ({edges},))")
     lines.append(f"    return {_returned(formulas)}")
     return "\n".join(lines) + "\n"
 
@@ -129,7 +136,7 @@ def _loading(formulas: Formulas, use: Use) -> list[str]:
         f"{name} = node.v_{name}",
         f"if {name} is not None and (",
         f"    recording or {name}.__class__ is not Tensor or {name}.counter is not None",
-        f"    or {name}.storage.version != node.w_{name}",
+        f"    or {name}.storage_impl.version != node.w_{name}",
         "):",
         f"    {name} = {_value(formulas, name)}",
     ]
@@ -198,7 +205,7 @@ def node_class(name: str, schema: Schema, real: bool) -> tuple[type[Node], Formu
     formulas = Formulas(name, schema, derivatives()[name], real=real)
     names: dict[str, Any] = {
         "DescribedList": DescribedList, "FREED": FREED, "STATE": STATE, "Tensor": Tensor, "described": described,
-        "filled": filled, "used": used,
+        "filled": filled, "following": following, "used": used,
         **{one: find_name(one) for one in formulas.globals},
     }  # fmt: skip
     apply = compiled(f"derivative of {name}", apply_source(formulas), names, "apply")
@@ -223,6 +230,8 @@ def _releasing(slots: tuple[str, ...]) -> Any:
 
 def _saved_attribute(self: Any, name: str) -> Any:
     """``node._saved_NAME``: the tensor, with its history, or the other argument that was kept."""
+    if name.startswith("_raw_saved_"):
+        return RawSaved(self, name.removeprefix("_raw_saved_"))
     if not name.startswith("_saved_"):
         raise AttributeError(f"{self.label!r} object has no attribute {name!r}")
     wanted = name.removeprefix("_saved_")
@@ -234,15 +243,16 @@ def _saved_attribute(self: Any, name: str) -> Any:
         if use.name == wanted:
             if self.released:
                 raise RuntimeError(FREED)
-            kept = getattr(self, f"v_{wanted}", None)
+            kept, version = getattr(self, f"v_{wanted}"), getattr(self, f"w_{wanted}")
             if wanted in formulas.lists:
-                return tuple(_shown(self, one, None) for one in kept or ())
+                pairs = zip(kept, version, strict=True)
+                return tuple([None if one is None else with_history(one, seen, None) for one, seen in pairs])
             edge = None
             if wanted in formulas.results:
                 edge = (self, formulas.results[wanted])
             elif wanted in formulas.inputs and not formulas.lists:
                 edge = self.edges[formulas.inputs.index(wanted)]
-            return _shown(self, kept, edge)
+            return None if kept is None else with_history(kept, version, edge)
     raise AttributeError(f"{self.label!r} object has no attribute {name!r}")
 
 
@@ -250,15 +260,6 @@ def _listed(self: Any) -> list[str]:
     """What dir() tells: the saved names too."""
     names = [f"_saved_{use.name}" for use in (*self.formulas.plain, *self.formulas.values)]
     return sorted({*object.__dir__(self), *names})
-
-
-def _shown(node: Node, kept: Any, edge: Any) -> Any:
-    from .saved_tensor import Packed, rejoined, unpacked
-
-    if kept is None:
-        return None
-    plain = unpacked(kept) if kept.__class__ is Packed else kept
-    return plain if edge is None else rejoined(plain, edge)
 
 
 __all__ = ["Formulas", "compiled", "condition", "node_class", "result_names", "saved", "versions_of"]

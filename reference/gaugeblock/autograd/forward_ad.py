@@ -6,8 +6,14 @@ from typing import NamedTuple, Self
 
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
-from .autograd_meta import handle, plain_of, requires_grad
 from .forward_mode import DUAL, Pause, set_tangent, tangent_of
+
+
+def __getattr__(name: str) -> int:
+    if name == "_current_level":  # -1 outside of the level
+        return DUAL.level - 1
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 NESTED = "Nested forward mode AD is not supported at the moment"
 
@@ -49,14 +55,18 @@ class dual_level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A view of the tensor that carries a tangent. RuntimeError outside a level, for other sizes or another dtype.
+    """Return a view of the tensor that carries a tangent of the same sizes and dtype.
 
-    TypeError unless both are floating or complex tensors.
+    Raises RuntimeError outside a dual level, for a tangent of other sizes or another dtype, and for a tensor or tangent
+    that is already dual; TypeError unless both are tensors; ValueError unless they are floating or complex.
+    Source: torch.autograd.forward_ad.make_dual.
     """
     if not DUAL.level:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
+    if level not in (None, 0):
+        raise RuntimeError(f"make_dual(): invalid level {level}; 0 is the only level")
     for name, value in (("tensor", tensor), ("tangent", tangent)):
         if not isinstance(value, Tensor):
             type_error("make_dual", name, value, "Tensor")
@@ -75,12 +85,10 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(f"Expected primal and tangent to have the same dtype, got {dtype} and {tangent.dtype}")
     if tangent_of(tensor) is not None:
         raise RuntimeError("make_dual(): the tensor has a tangent already; nested forward mode AD is not supported")
+    if tangent_of(tangent) is not None:
+        raise RuntimeError("make_dual(): the tangent is a dual tensor itself; nested forward mode AD is not supported")
     with Pause():
-        dual: Tensor
-        if requires_grad(tensor):
-            dual = tensor.view_as(tensor)  # type: ignore[attr-defined]
-        else:
-            dual = handle(plain_of(tensor))
+        dual: Tensor = tensor.view_as(tensor)  # type: ignore[attr-defined]
         set_tangent(dual, tangent)
     return dual
 
@@ -93,9 +101,5 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if tangent is None:
         return UnpackedDualTensor(tensor, None)
     with Pause():
-        primal: Tensor
-        if requires_grad(tensor):
-            primal = tensor.view_as(tensor)  # type: ignore[attr-defined]
-        else:
-            primal = handle(plain_of(tensor))
+        primal: Tensor = tensor.view_as(tensor)  # type: ignore[attr-defined]
     return UnpackedDualTensor(primal, tangent)

@@ -8,9 +8,10 @@ as a function of the gradient of the result, is linear, and its own gradient is 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..core.away import carried
 from ..dispatch.operator import Operator
 from ..dispatch.state import STATE
 from ..operators.rows import rows
@@ -43,7 +44,7 @@ class _Paused(threading.local):
 
 
 DUAL = _Dual()
-PAUSED = _Paused()
+PAUSED = carried(_Paused())
 
 
 class Pause:
@@ -85,7 +86,8 @@ def _like_primal(tensor: Tensor, tangent: Tensor) -> Tensor:
     return laid
 
 
-def _tangents(values: Sequence[Any]) -> bool:
+def has_tangent(values: Sequence[Any]) -> bool:
+    """Return whether any value, or any item of a list, is a dual tensor."""
     members = (one for value in values for one in (value if isinstance(value, (list, tuple)) else (value,)))
     return any(tangent_of(one) is not None for one in members)
 
@@ -100,21 +102,40 @@ def outside(
 ) -> Any:
     """A call while nothing is recorded, or while dual numbers are about."""
     run = recording() if STATE.grad else lambda *given, **options: below(operator, given, options)
-    if not DUAL.level or PAUSED.value or not _tangents((*args, *kwargs.values())):
+    if not DUAL.level or PAUSED.value or not has_tangent((*args, *kwargs.values())):
         return run(*args, **kwargs)
     with Pause():
         given = _by_name(operator, args, kwargs)
         if kind == "inplace":
             tangents: Any = _transposed(operator, given, inplace=True)
             result = run(*args, **kwargs)
-            _write(result, tangents[0])
+            _write(result, _own(tangents[0], given))
             return result
         result = run(*args, **kwargs)
         tangents = _result_tangents(operator, kind, row_name, given, result)
-    for one, tangent in zip(_parts(result), tangents, strict=True):
-        if isinstance(one, Tensor) and tangent is not None:
-            set_tangent(one, tangent)
+        for one, tangent in zip(_parts(result), tangents, strict=True):
+            if isinstance(one, Tensor) and tangent is not None:
+                set_tangent(one, tangent if _shares(one, _tensors_in(given.values())) else _own(tangent, given))
     return result
+
+
+def _tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _tensors_in(value)
+        elif isinstance(value, Tensor):
+            yield value
+
+
+def _shares(tensor: Tensor, others: Iterable[Tensor | None]) -> bool:
+    return any(one is not None and one.storage_impl is tensor.storage_impl for one in others)
+
+
+def _own(tangent: Any, given: Mapping[str, Any]) -> Any:
+    """Return the tangent of a new result, copied if it shares memory with the tangent of an argument."""
+    if tangent is None or not _shares(tangent, map(tangent_of, _tensors_in(given.values()))):
+        return tangent
+    return tangent.clone()
 
 
 def _write(tensor: Tensor, tangent: Tensor | None) -> None:
@@ -193,12 +214,13 @@ def _linear(value: Any) -> Any:
     """An argument's tangent, zeros where it has none; integers stay as they are."""
     if isinstance(value, (list, tuple)):
         return type(value)(_linear(one) for one in value)
-    if not isinstance(value, Tensor) or not _has_numbers(value):
+    if not isinstance(value, Tensor) or not has_numbers(value):
         return value
     return _tangent_or_zeros(value)
 
 
-def _has_numbers(tensor: Tensor) -> bool:
+def has_numbers(tensor: Tensor) -> bool:
+    """Return whether a tensor may have a tangent: whether it is floating or complex."""
     dtype = tensor.geometry.dtype
     return dtype.is_floating_point or dtype.is_complex
 
@@ -342,15 +364,3 @@ def _primal_result(value: Any) -> Tensor | None:
 def _zeros_like(tensor: Tensor) -> Any:
     geometry = unwatched(tensor.geometry)
     return gb.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
-
-
-def function_tangents(function: Any, ctx: Any, args: tuple[Any, ...], results: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The results of a custom function with the tangents that its jvp gives them."""
-    if PAUSED.value or not _tangents(args):
-        return results
-    with Pause():
-        found = function.jvp(ctx, *(tangent_of(one) for one in args))
-    for one, tangent in zip(results, _parts(found), strict=True):
-        if isinstance(one, Tensor):
-            set_tangent(one, tangent)
-    return results

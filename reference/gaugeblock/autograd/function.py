@@ -8,13 +8,16 @@ from typing import Any
 
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
-from .autograd_meta import Edge, edge_of, handle, plain_of, requires_grad, result_of, version, watch
+from ..tensor.versions import bump_version
+from .autograd_meta import Edge, edge_of, handle, plain_of, recorded_edge, requires_grad, result_of, version
+from .forward_mode import DUAL, Pause
+from .function_tangents import set_function_tangents
 from .grad_mode import no_grad
 from .node import COUNTER, Node
 from .public import gb
-from .saved_tensor import FREED, Packed, rejoined, saved, unpacked, used
+from .saved_tensor import FREED, saved, with_history
 from .undifferentiable import NotImplementedNode
-from .view_history import DEFAULT, check_inplace, rebase, view_of
+from .view_history import FUNCTION, MULTIPLE, check_inplace, rebase, view_of
 from .wrapped_results import differentiable
 
 
@@ -68,18 +71,17 @@ class BackwardFunction(Node):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was kept. RuntimeError when it was freed or has been written to since."""
+        """Return the tensors saved for forward mode while jvp runs, else those saved for backward.
+
+        Raises RuntimeError when they were freed or written to since.
+        """
         if self.released:
             raise RuntimeError(FREED)
+        if self.saved_for_forward is not None:
+            return self.saved_for_forward
         if self._kept is None:
-            return self.saved_for_forward or ()
-        found = []
-        for kept, seen, edge in self._kept:
-            if kept is not None and kept.__class__ is not Packed:
-                used(self, kept, seen, edge)
-            plain = unpacked(kept) if kept.__class__ is Packed else kept
-            found.append(plain if plain is None or edge is None else rejoined(plain, edge))
-        return tuple(found)
+            return ()
+        return tuple([None if kept is None else with_history(kept, seen, edge) for kept, seen, edge in self._kept])
 
     def keep(self, outputs: Sequence[Any]) -> None:
         """Put what is to be saved into the node, once it is known which of it are outputs."""
@@ -94,7 +96,7 @@ class BackwardFunction(Node):
             nr = places.get(id(one))
             edge = (self, nr) if nr is not None and self.edges else edge_of(one) if one.geometry.watched else None
             plain = plain_of(one)
-            kept.append((saved(plain, one), version(plain), edge))
+            kept.append((saved(plain, one, edge if nr is not None else None), version(plain), edge))
         self._kept, self.to_save = kept, None
 
     def release(self) -> None:
@@ -106,8 +108,20 @@ class BackwardFunction(Node):
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
         """The gradients that the function's backward returns, of its tensor inputs."""
         given = self.materialized(grads) if self.materialize_grads else grads
-        results = self.function.backward(self, *given)
+        results = self.derivative()(self, *given)
         return self.checked(results if isinstance(results, tuple) else (results,))
+
+    def derivative(self) -> Callable[..., Any]:
+        """Return the function's backward or its alias vjp. Raise RuntimeError when it defines both."""
+        backward, vjp = self.function.backward, self.function.vjp
+        if vjp is Function.vjp:
+            return backward  # type: ignore[no-any-return]
+        if backward is not Function.backward:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed: "
+                f"{self.function.__name__} must implement only one of them."
+            )
+        return vjp  # type: ignore[no-any-return]
 
     def materialized(self, grads: list[Tensor | None]) -> list[Any]:
         """The gradients of all outputs that are tensors, zeros for those that nothing flows into."""
@@ -183,6 +197,9 @@ class Function(metaclass=FunctionMeta):
             "backward mode AD."
         )
 
+    vjp = backward
+    """An alias of backward; a subclass defines one of the two."""
+
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The tangents of the outputs from those of the arguments."""
@@ -205,36 +222,49 @@ class Function(metaclass=FunctionMeta):
         ctx.needs_input_grad = tuple(isinstance(one, Tensor) and requires_grad(one) for one in args)
         ctx._is_tensor = tuple(isinstance(one, Tensor) for one in args)
         if wanted:
-            ctx.edges = tuple(edge_of(one) if one.geometry.watched else None for one in tensors)
+            ctx.edges = tuple(recorded_edge(one) if one.geometry.watched else None for one in tensors)
         apart = cls.setup_context is not Function.setup_context
-        with no_grad():
+        with no_grad(), Pause():
             output = cls.forward(*args) if apart else cls.forward(ctx, *args)
             if apart:
                 cls.setup_context(ctx, args, output)
         several = isinstance(output, (tuple, list))
         outputs = tuple(output) if several else (output,)
-        ctx.keep(outputs)
+        _count_writes(ctx, outputs, tensors)
+        ctx.geometries = tuple([geometry_of(one) for one in outputs])
+        if wanted:
+            ctx.keep(outputs)
         results = tuple(_outputs(ctx, outputs, tensors, wanted))
-        from .forward_mode import DUAL, function_tangents
-
         if DUAL.level:
-            results = function_tangents(cls, ctx, args, results)
+            set_function_tangents(cls, ctx, args, outputs, results)
+        ctx.saved_for_forward = None
         return results if several else results[0]
 
 
-def _outputs(ctx: BackwardFunction, outputs: tuple[Any, ...], tensors: list[Tensor], wanted: bool) -> list[Any]:
+def _count_writes(ctx: BackwardFunction, outputs: tuple[Any, ...], tensors: list[Tensor]) -> None:
+    """Raise the version of tensors marked dirty. Raise RuntimeError unless each is an input and an output."""
     for one in ctx.dirty:
-        if not any(one is given for given in tensors):
+        if not _is_one_of(one, tensors):
             raise RuntimeError("mark_dirty only accepts input tensors, but an argument is not an input")
-        if not any(one is out for out in outputs):
+        if not _is_one_of(one, outputs):
             raise RuntimeError(
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
                 "are modified inplace must all be outputs of the Function."
             )
+        bump_version(one)
+
+
+def _outputs(ctx: BackwardFunction, outputs: tuple[Any, ...], tensors: list[Tensor], wanted: bool) -> list[Any]:
     if not wanted:
-        return [_alias(one) if _is_one_of(one, tensors) and not _is_one_of(one, ctx.dirty) else one for one in outputs]
-    ctx.geometries = tuple(geometry_of(one) for one in outputs)
-    return [_output(ctx, one, nr, tensors) for nr, one in enumerate(outputs)]
+        return [_unrecorded(ctx, one, tensors) for one in outputs]
+    creation = FUNCTION if sum(isinstance(one, Tensor) for one in outputs) == 1 else MULTIPLE
+    made: dict[int, Any] = {}
+    for nr, one in enumerate(outputs):
+        if isinstance(one, Tensor) and id(one) in made:
+            made[id(one)].autograd.output_nr = nr
+        else:
+            made[id(one)] = _output(ctx, one, nr, tensors, creation)
+    return [made[id(one)] for one in outputs]
 
 
 def geometry_of(output: Any) -> Any:
@@ -242,37 +272,53 @@ def geometry_of(output: Any) -> Any:
     return plain_of(output).geometry if isinstance(output, Tensor) else None
 
 
-def _is_one_of(value: Any, tensors: Sequence[Tensor]) -> bool:
+def _is_one_of(value: Any, tensors: Sequence[Any]) -> bool:
     return any(value is one for one in tensors)
 
 
-def _alias(tensor: Tensor) -> Tensor:
-    """Another handle on an input that forward returned."""
-    alias: Tensor = tensor.view_as(tensor)  # type: ignore[attr-defined]
-    return alias
+def _unrecorded(ctx: BackwardFunction, output: Any, tensors: list[Tensor]) -> Any:
+    """Return an output of a call that is not recorded.
+
+    An input that was not written to is returned as another tensor, detached if it requires a gradient.
+    """
+    if not _is_one_of(output, tensors):
+        return output
+    if requires_grad(output):
+        return handle(plain_of(output))
+    if _is_one_of(output, ctx.dirty):
+        return output
+    with no_grad():
+        return output.view_as(output)
 
 
-def _output(ctx: BackwardFunction, output: Any, nr: int, tensors: list[Tensor]) -> Any:
+def _output(ctx: BackwardFunction, output: Any, nr: int, tensors: list[Tensor], creation: str) -> Any:
     if not isinstance(output, Tensor):
         return output
     if _is_one_of(output, ctx.dirty):
-        check_inplace(output)
-        if output.base is not None:
-            rebase(output, ctx)
-        else:
-            meta = watch(output)
-            meta.grad_fn, meta.output_nr = ctx, nr
-            output.requires_grad_flag = False
-        return output
+        return _written(ctx, output, nr, creation)
+    given = _is_one_of(output, tensors)
     if _is_one_of(output, ctx.non_differentiable) or not differentiable(output):
-        if _is_one_of(output, tensors):
-            output = handle(plain_of(output))
-        return output
+        return handle(plain_of(output)) if given else output
     plain = handle(plain_of(output))
-    for given in tensors:
-        if given.storage is plain.storage and (given is output or output.base is not None):
-            return view_of(given, plain, ctx, nr, DEFAULT, ctx.label.removesuffix("Backward"))
-    return result_of(plain, ctx, nr)
+    viewed = output if given else output.base
+    if viewed is None:
+        return result_of(plain, ctx, nr)
+    return view_of(viewed, plain, ctx, nr, creation, ctx.label.removesuffix("Backward"))
+
+
+def _written(ctx: BackwardFunction, output: Tensor, nr: int, creation: str) -> Tensor:
+    """Return an input that was written to, with the function in its history and without its former .grad."""
+    meta = output.autograd
+    if meta is not None and meta.more is not None and not output.requires_grad_flag:
+        meta.more.grad = None
+    check_inplace(output)
+    if output.base is not None and creation == MULTIPLE:
+        raise RuntimeError(
+            f"{ctx.name()}: a Function that writes to an input which is a view of another tensor must return that "
+            "input alone. Clone the view before passing it to the Function, or return one tensor."
+        )
+    rebase(output, ctx, nr)
+    return output
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

@@ -26,6 +26,12 @@ def _tuple(function: str, what: str, value: Any) -> tuple[Tensors, bool]:
     return members, several
 
 
+def _check_function(function: str, func: Any) -> None:
+    """Raise TypeError unless `func` is callable."""
+    if not callable(func):
+        type_error(function, "func", func, "a function of Tensors")
+
+
 def _unpack(values: Any, several: bool) -> Any:
     return tuple(values) if several else values[0]
 
@@ -81,6 +87,7 @@ def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """``(func(*inputs), v^T J)``. RuntimeError for a v of other sizes; TypeError for what are no tensors."""
+    _check_function("vjp", func)
     given, several = _tuple("vjp", "inputs", inputs)
     with enable_grad():
         ins = _prepared(given, create=create_graph)
@@ -103,6 +110,7 @@ def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """``(func(*inputs), J v)``, in one pass of forward mode. Raises as vjp."""
+    _check_function("jvp", func)
     given, _ = _tuple("jvp", "inputs", inputs)
     vectors = _cotangents("jvp", given, v)
     ins = tuple(given) if create_graph else tuple(one.detach() for one in given)  # type: ignore[attr-defined]
@@ -139,6 +147,7 @@ def jacobian(
     """
     if strategy not in ("reverse-mode", "forward-mode"):
         raise ValueError(f'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: got {strategy!r}.')
+    _check_function("jacobian", func)
     given, several = _tuple("jacobian", "inputs", inputs)
     rows = (
         _forward(func, given, create_graph)
@@ -221,6 +230,7 @@ def hessian(
 
     A tuple of tuples for several inputs. RuntimeError unless the result is one tensor with one element.
     """
+    _check_function("hessian", func)
     given, several = _tuple("hessian", "inputs", inputs)
 
     def gradient(*ins: Tensor) -> Any:
@@ -268,6 +278,7 @@ def hvp(
 def _hessian_product(
     name: str, func: Callable[..., Any], inputs: Any, v: Any, create: bool, strict: bool
 ) -> tuple[Any, Any]:
+    _check_function(name, func)
     given, several = _tuple(name, "inputs", inputs)
     with enable_grad():
         ins = _prepared(given, create=create)

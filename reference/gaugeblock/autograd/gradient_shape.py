@@ -1,7 +1,8 @@
-"""Giving a gradient the sizes, dtype and kind of numbers of what it is the gradient of."""
+"""Conversion of gradients to the sizes and dtype of their tensors, and checks that hooks keep these."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..tensor.geometry import Geometry
@@ -52,3 +53,40 @@ def fitted(grad: Tensor, wanted: Geometry, node: Node) -> Tensor:
             )
         grad = grad.to(wanted.device)  # type: ignore[attr-defined]
     return grad
+
+
+def replaced(hook: Callable[..., Any], grad: Tensor | None, changed: Any) -> Any:
+    """Return the gradient that a hook returned to replace `grad`.
+
+    Raises TypeError unless it is a tensor, RuntimeError unless `grad` has the same sizes, dtype and device.
+    """
+    name = getattr(hook, "__name__", hook)
+    if not isinstance(changed, Tensor):
+        raise TypeError(f"expected Variable, but hook '{name}' returned '{type(changed).__name__}'")
+    if grad is None:
+        raise RuntimeError(f"hook '{name}' can't replace a None gradient with a non-None value")
+    was, now = grad.geometry, changed.geometry
+    if now.sizes != was.sizes:
+        raise RuntimeError(
+            f"hook '{name}' has changed the size of value: expected {list(was.sizes)}, got {list(now.sizes)}"
+        )
+    if now.dtype is not was.dtype:
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {was.dtype} got {now.dtype})")
+    if now.device is not was.device:
+        raise RuntimeError(f"hook '{name}' has changed the device of value (was {was.device} got {now.device})")
+    return changed
+
+
+def replaced_all(hook: Callable[..., Any], grads: Sequence[Tensor | None], changed: Any) -> list[Any]:
+    """Return the gradients that a node's hook returned to replace `grads`; each may be None.
+
+    Raises TypeError unless it is a tuple, RuntimeError for another number of gradients.
+    """
+    name = getattr(hook, "__name__", hook)
+    if not isinstance(changed, tuple):
+        raise TypeError(f"expected tuple, but hook '{name}' returned '{type(changed).__name__}'")
+    if len(changed) != len(grads):
+        raise RuntimeError(
+            f"hook '{name}' has returned an incorrect number of values (got {len(changed)}, but expected {len(grads)})"
+        )
+    return [None if now is None else replaced(hook, was, now) for was, now in zip(grads, changed, strict=True)]

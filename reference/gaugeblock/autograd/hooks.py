@@ -19,38 +19,14 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
     if not requires_grad(self):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     edge = edge_of(self)
-    assert edge is not None
-    node, nr = edge
     if grad_fn_of(self) is None:
         more = more_of(self)
         if more.hooks is None:
-            more.hooks = accumulator_of(self).hooked().tensors.setdefault(0, {})
-        return RemovableHandle(more.hooks, checked(hook))
-    return RemovableHandle(node.hooked().tensors.setdefault(nr, {}), checked(hook))
-
-
-def checked(hook: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
-    """The hook; what it returns must be a tensor like the gradient, or None."""
-
-    def run(grad: Tensor) -> Any:
-        changed = hook(grad)
-        if changed is None:
-            return None
-        if not isinstance(changed, Tensor):
-            raise TypeError(f"expected Variable, but hook returned {type(changed).__name__}")
-        if changed.geometry.sizes != grad.geometry.sizes:
-            raise RuntimeError(
-                f"hook '{getattr(hook, '__name__', hook)}' has changed the size of value: expected "
-                f"{list(grad.geometry.sizes)}, got {list(changed.geometry.sizes)}"
-            )
-        if changed.geometry.dtype is not grad.geometry.dtype:
-            raise RuntimeError(
-                f"hook '{getattr(hook, '__name__', hook)}' has changed the type of value (was {grad.dtype} got "
-                f"{changed.dtype})"
-            )
-        return changed
-
-    return run
+            more.hooks = {} if edge is None else accumulator_of(self).hooked().tensors.setdefault(0, {})
+        return RemovableHandle(more.hooks, hook)
+    assert edge is not None
+    node, nr = edge
+    return RemovableHandle(node.hooked().tensors.setdefault(nr, {}), hook)
 
 
 def retain_grad(self: Tensor) -> None:

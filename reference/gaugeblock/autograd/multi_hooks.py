@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+from weakref import WeakKeyDictionary
 
+from ..core.errors import type_error
+from ..core.fork_safety import fork_safe
 from ..tensor.tensor import Tensor
 from .autograd_meta import edge_of
-from .engine import pass_number
+from .engine import Pass, current_pass
 from .hooks import register_hook
-from .node import Node
-
-
-class GradientEdge(NamedTuple):
-    """Where the gradient of a tensor is: a node and which of its results."""
-
-    node: Node
-    output_nr: int
+from .node import GradientEdge
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge that the gradient of the tensor flows along. RuntimeError when it does not require one."""
+    if not isinstance(tensor, Tensor):
+        type_error("get_gradient_edge", "tensor", tensor, "Tensor")
     edge = edge_of(tensor)
     if edge is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
@@ -47,30 +45,35 @@ class MultiHandle:
 
 
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> MultiHandle:
-    """Call `fn` once in a pass: with the gradients of all tensors when the last has come (None for tensors that get
-    none), or with ``mode="any"`` with the first. ValueError for another mode."""
+    """Call `fn` once per pass, and return the handle that removes the hook.
+
+    In mode "all" it is called with the gradients of all tensors when the last is computed, None for tensors that the
+    pass does not need; in mode "any" with the first gradient. Raises ValueError for another mode, RuntimeError for a
+    tensor that no gradient flows to. Source: torch.autograd.graph.register_multi_grad_hook.
+    """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    lock = threading.Lock()
-    state: dict[int, list[Any]] = {}
-    counts: dict[int, int] = {}
-    edges = [edge_of(one) for one in tensors]
+    if not isinstance(tensors, (list, tuple)):
+        type_error("register_multi_grad_hook", "tensors", tensors, "a sequence of Tensors")
+    for place, one in enumerate(tensors):
+        if not isinstance(one, Tensor):
+            type_error("register_multi_grad_hook", f"tensors[{place}]", one, "Tensor")
+    lock = fork_safe(threading.RLock())
+    state: WeakKeyDictionary[Pass, list[tuple[int, Tensor | None]]] = WeakKeyDictionary()
+    edges = [get_gradient_edge(one) for one in tensors]
 
-    def hook_of(place: int) -> Callable[[Tensor], None]:
-        def hook(grad: Tensor) -> None:
-            number, reached = pass_number()
+    def hook_of(place: int) -> Callable[[Tensor | None], None]:
+        def hook(grad: Tensor | None) -> None:
+            running = current_pass()
             with lock:
-                found = state.setdefault(number, [None] * len(tensors))
-                found[place] = grad
-                counts[number] = counts.get(number, 0) + 1
-                if mode == "any":
-                    ready = counts[number] == 1
-                else:
-                    ready = counts[number] == sum(edge is not None and edge[0] in reached for edge in edges)
-                    if ready:
-                        del state[number], counts[number]
-            if ready:
-                fn(grad if mode == "any" else found)
+                found = state.setdefault(running, [])
+                found.append((place, grad))
+                expected = 1 if mode == "any" else sum(edge.node in running for edge in edges)
+                ready = len(found) == expected
+            if ready and mode == "any":
+                fn(grad)
+            elif ready:
+                fn([dict(found).get(nr) for nr in range(len(tensors))])
 
         return hook
 

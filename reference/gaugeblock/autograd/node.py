@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor
@@ -32,9 +32,10 @@ class Hooks:
 
 
 class Node:
-    """One recorded call: `edges` lead to the nodes of its inputs, None where no gradient is wanted.
+    """One recorded call: `edges` lead to the nodes of its inputs, None for inputs that need no gradient.
 
-    `geometries` are those of its results. A node runs once all gradients that flow into it have been summed.
+    `geometries` are those of its results. A node runs once all gradients that flow into it have been summed. A node
+    that `ends` the graph without adding to a gradient is not shown.
     """
 
     __slots__ = ("__weakref__", "edges", "geometries", "hooks", "notes", "released", "sequence")
@@ -43,6 +44,7 @@ class Node:
     geometries: tuple[Geometry, ...]
     label = "Node"
     runs_undefined = False
+    ends = False
 
     def __init__(self, edges: tuple[Edge | None, ...], geometries: tuple[Geometry, ...]) -> None:
         self.edges = edges
@@ -66,7 +68,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The edges as pairs, ``(None, 0)`` where no gradient is wanted."""
-        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+        return tuple((None, 0) if edge is None or edge[0].ends else edge for edge in self.edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -101,3 +103,10 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.label} object at {id(self):#x}>"
+
+
+class GradientEdge(NamedTuple):
+    """The edge that a gradient follows: a node and the number of one of its results."""
+
+    node: Node
+    output_nr: int

@@ -7,9 +7,10 @@ from typing import Any
 
 from ..dispatch.operator import Operator
 from ..dispatch.state import STATE
+from ..tensor.changing import change_geometry
 from ..tensor.geometry import unwatched
 from ..tensor.tensor import Tensor
-from .autograd_meta import edge_of, plain_of, refresh_plain, requires_grad, watch
+from .autograd_meta import plain_of, recorded_edge, refresh_plain, requires_grad, watch
 from .below import below
 from .undifferentiable import NotImplementedNode
 from .view_history import check_inplace
@@ -25,8 +26,8 @@ def rebound(self: Tensor, source: Tensor | None, change: Callable[[], Any]) -> T
     taking_part = [one for one in (self, source) if STATE.grad and one is not None and requires_grad(one)]
     if taking_part:
         check_inplace(self)
-    edges = tuple([edge_of(one) for one in taking_part])
-    self.geometry = unwatched(self.geometry)
+    edges = tuple([recorded_edge(one) for one in taking_part])
+    change_geometry(self, unwatched)
     try:
         change()
     finally:

@@ -124,10 +124,10 @@ if p_{self}.__class__ is Tensor and p_{self}.counter is not INFERENCE and not FA
 MADE = """\
 geometry = result.geometry
 made = new(Tensor)
-made.geometry = geometry.twin if geometry.twin is not None else watched_twin(geometry)
-made.storage = result.storage
-made.offset = result.offset
-made.pointer = result.pointer
+made._geometry = geometry.twin if geometry.twin is not None else watched_twin(geometry)
+made._storage_impl = result.storage_impl
+made._offset = result.offset
+made._pointer = result.pointer
 made.counter = result.counter
 made.base = {base}
 made.requires_grad_flag = False
@@ -145,11 +145,11 @@ if result.__class__ is not Tensor:
 """
 """The watched tensor over a fresh result: `result_of`, without the call."""
 VIEW = f"""\
-if result.__class__ is not Tensor or result.storage is not {{self}}.storage:
+if result.__class__ is not Tensor or result.storage_impl is not {{self}}.storage_impl:
     return view_results({{self}}, result, node)
 result.base = None
 {MADE.format(base="{self} if {self}.base is None else {self}.base", view="new(ViewState)")}state = meta.view
-state.version = result.storage.version if result.counter is None else version(result)
+state.version = result.storage_impl.version if result.counter is None else version(result)
 earlier = {{self}}.autograd.view
 state.creation = DEFAULT if earlier is None else earlier.creation
 state.maker = MAKER
@@ -214,19 +214,20 @@ def _saving(schema: Schema, formulas: Formulas, written: str) -> list[str]:
         if name not in names:
             continue
         if name in formulas.lists:
-            lines.append(f"node.v_{name} = tuple([saved(one) for one in p_{name} or ()])")
+            lines.append(f"node.v_{name} = tuple([saved(one, two) for one, two in zip(p_{name} or (), {name} or ())])")
             lines.append(f"node.w_{name} = tuple([0 if one is None else version(one) for one in p_{name} or ()])")
             continue
         lines.append(f"if {condition(use.wanted_by)}:")
         if name == written:
-            lines.append(f"    node.v_{name} = saved(p_{name}.clone())")
+            edge = f"e_{name}" if name in formulas.inputs else "None"
+            lines.append(f"    node.v_{name} = saved(p_{name}.clone(), result_of_node={edge})")
             lines.append(f"    node.w_{name} = 0")
         else:
             optional = schema.argument(name).optional
             quickly = f"p_{name} is not None and " if optional else ""
             lines.append(f"    if {quickly}p_{name}.counter is None and not packed:")
             lines.append(f"        node.v_{name} = p_{name}")
-            lines.append(f"        node.w_{name} = p_{name}.storage.version")
+            lines.append(f"        node.w_{name} = p_{name}.storage_impl.version")
             lines.append("    else:")
             lines.append(f"        node.v_{name} = saved(p_{name}, {name})")
             lines.append(f"        node.w_{name} = {_version(f'p_{name}', optional)}")
@@ -242,7 +243,7 @@ def _saving(schema: Schema, formulas: Formulas, written: str) -> list[str]:
 
 
 def _version(plain: str, optional: bool) -> str:
-    text = f"{plain}.storage.version if {plain}.counter is None else version({plain})"
+    text = f"{plain}.storage_impl.version if {plain}.counter is None else version({plain})"
     return f"0 if {plain} is None else {text}" if optional else text
 
 
@@ -252,7 +253,7 @@ def _saving_results(formulas: Formulas, written: str) -> list[str]:
         if use.name in formulas.results:
             result = f"p_{written}" if written else _result(formulas, use.name)
             lines.append(f"if {condition(use.wanted_by)}:")
-            lines.append(f"    node.v_{use.name} = saved({result})")
+            lines.append(f"    node.v_{use.name} = saved({result}, None, (node, {formulas.results[use.name]}))")
             lines.append(f"    node.w_{use.name} = {_version(result, False)}")
             lines += ["else:", f"    node.v_{use.name} = None", f"    node.w_{use.name} = 0"]
     for use in formulas.described:

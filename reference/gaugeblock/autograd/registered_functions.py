@@ -10,7 +10,7 @@ from gaugeblock_spec.schema import Schema
 from ..dispatch.operator import Operator
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
-from .autograd_meta import edge_of, plain_of, requires_grad, result_of
+from .autograd_meta import plain_of, recorded_edge, requires_grad, result_of
 from .below import below
 from .derivative_table import camel
 from .function import BackwardFunction, geometry_of
@@ -77,7 +77,9 @@ def registered_recorder(operator: Operator) -> Callable[..., Any]:
             return result
         ctx: Any = node_type()
         ctx.backward = derivative.backward
-        ctx.edges = tuple(edge_of(one) if isinstance(one, Tensor) and one.geometry.watched else None for one in tensors)
+        ctx.edges = tuple(
+            [recorded_edge(one) if isinstance(one, Tensor) and one.geometry.watched else None for one in tensors]
+        )
         ctx.counts = _counts(schema, values)
         positional = values[: len(schema.positional)]
         ctx.needs_input_grad = tuple(_needs(value) for value in positional)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
+from ..core.away import carried
 from ..dispatch.state import STATE
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE, version_of
 from .accumulate_grad import AccumulateGrad
-from .autograd_meta import Edge, result_of
+from .autograd_meta import Edge, handle, more_of, plain_of, result_of
 from .node import Node
 
 FREED = (
@@ -29,21 +31,35 @@ class _Packing(threading.local):
     refused: str | None = None
 
 
-PACKING = _Packing()
+PACKING = carried(_Packing())
 
 
 class Packed:
-    """What a pack hook returned, with the hook that makes a tensor of it."""
+    """The value that a pack hook returned, with its unpack hook.
 
-    __slots__ = ("unpack", "value")
+    When the hook returns a result of the node unchanged, only the plain tensor is kept (`bare`): a node that refers to
+    its own result would live until the garbage collector runs.
+    """
 
-    def __init__(self, value: Any, unpack: Callable[[Any], Tensor]) -> None:
+    __slots__ = ("bare", "unpack", "value")
+
+    def __init__(self, value: Any, unpack: Callable[[Any], Tensor], *, bare: bool) -> None:
         self.value = value
         self.unpack = unpack
+        self.bare = bare
 
 
-def saved(plain: Any, tensor: Any = None) -> Any:
-    """What a node keeps of a tensor, by its plain handle. RuntimeError for one made in inference mode."""
+INPLACE = (
+    "A saved tensor pack hook is modifying its input in place: its argument must not be written to. "
+    "Return a modified copy instead."
+)
+
+
+def saved(plain: Any, tensor: Any = None, result_of_node: Edge | None = None) -> Any:
+    """Return what a node keeps of a tensor, given unpacked; `result_of_node` is set for a result of the node itself.
+
+    Raises RuntimeError for a tensor made in inference mode, and for a pack hook that writes to it.
+    """
     if plain is None:
         return None
     if plain.counter is INFERENCE:
@@ -53,13 +69,25 @@ def saved(plain: Any, tensor: Any = None) -> Any:
             "it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
         )
     if PACKING.pairs:
-        pack, unpack = PACKING.pairs[-1]
-        before, STATE.grad = STATE.grad, False
-        try:
-            return Packed(pack(plain if tensor is None else tensor), unpack)
-        finally:
-            STATE.grad = before
+        return _packed(plain, tensor, result_of_node)
     return plain
+
+
+def _packed(plain: Tensor, tensor: Tensor | None, result_of_node: Edge | None) -> Packed:
+    pack, unpack = PACKING.pairs[-1]
+    given = plain if tensor is None else tensor
+    if result_of_node is not None:
+        given = result_of(handle(plain), *result_of_node)
+    version = version_of(plain)
+    before, STATE.grad = STATE.grad, False
+    try:
+        value = pack(given)
+    finally:
+        STATE.grad = before
+    if version_of(plain) != version:
+        raise RuntimeError(INPLACE)
+    bare = value is given and result_of_node is not None
+    return Packed(plain if bare else value, unpack, bare=bare)
 
 
 def used(node: Node, kept: Any, version: int, edge: Edge | None) -> Any:
@@ -69,27 +97,52 @@ def used(node: Node, kept: Any, version: int, edge: Edge | None) -> Any:
     """
     if kept is None:
         return None
+    if edge is None or not STATE.grad:
+        return checked(kept, version, edge)
+    return with_history(kept, version, edge)
+
+
+def checked(kept: Any, version: int, edge: Edge | None) -> Tensor:
+    """Return the saved tensor without history. Raise RuntimeError when it was written to since."""
     if kept.__class__ is Packed:
-        kept = unpacked(kept)
-    elif (kept.storage.version if kept.counter is None else version_of(kept)) != version:
+        return _unpacked(kept, edge)
+    if (kept.storage_impl.version if kept.counter is None else version_of(kept)) != version:
         raise _changed(kept, version, edge)
-    return kept if edge is None or not STATE.grad or kept.geometry.dtype.kind < 2 else rejoined(kept, edge)
+    return kept  # type: ignore[no-any-return]
 
 
-def unpacked(packed: Packed) -> Tensor:
-    """What the hook makes of the packed value, as a plain tensor. TypeError when it is none."""
-    from .autograd_meta import plain_of
+def with_history(kept: Any, version: int, edge: Edge | None) -> Any:
+    """Return the saved tensor with its history; the leaf itself if a leaf was saved unchanged.
 
-    tensor = packed.unpack(packed.value)
+    Raises RuntimeError when it was written to since.
+    """
+    plain = checked(kept, version, edge)
+    if edge is None or plain.geometry.dtype.kind < 2:
+        return plain
+    node, nr = edge
+    if not isinstance(node, AccumulateGrad):
+        return result_of(plain, node, nr)
+    leaf = node.variable
+    if kept.__class__ is not Packed and plain.storage_impl is leaf.storage_impl and plain.offset == leaf.offset:
+        return leaf
+    return accumulating(plain, node)
+
+
+def accumulating(plain: Tensor, node: AccumulateGrad) -> Tensor:
+    """Return a leaf on other elements whose gradient is accumulated into the leaf of the node."""
+    leaf = result_of(plain, None, 0)
+    leaf.requires_grad_flag = True
+    more_of(leaf).accumulator = weakref.ref(node)
+    return leaf
+
+
+def _unpacked(packed: Packed, edge: Edge | None) -> Tensor:
+    """Return the tensor that the unpack hook returns, without history. Raise TypeError unless it is a tensor."""
+    value = result_of(handle(packed.value), *edge) if packed.bare and edge is not None else packed.value
+    tensor = packed.unpack(value)
     if not isinstance(tensor, Tensor):
         raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(tensor).__name__}")
     return plain_of(tensor)
-
-
-def rejoined(plain: Tensor, edge: Edge) -> Tensor:
-    """A handle on the saved elements with the history that they had."""
-    node, nr = edge
-    return node.variable if isinstance(node, AccumulateGrad) else result_of(plain, node, nr)
 
 
 def versions_of(tensors: Any) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from .autograd_meta import plain_of, requires_grad, version
 from .below import below
-from .forward_mode import DUAL, set_tangent, tangent_of
+from .forward_mode import DUAL, PAUSED, has_tangent, set_tangent, tangent_of
 from .view_history import check_inplace
 
 
@@ -98,7 +98,11 @@ REFINED: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {"svd":
 
 
 def refusing_out(operator: Operator) -> Callable[..., Any]:
-    """The out= form: RuntimeError while calls are recorded and a tensor requires a gradient."""
+    """Return the out= form of an operator that is not differentiated.
+
+    It raises RuntimeError if an argument requires a gradient while calls are recorded, NotImplementedError for a dual
+    tensor.
+    """
     name = operator.name.partition(".")[0]
 
     def record(*args: Any, **kwargs: Any) -> Any:
@@ -106,6 +110,11 @@ def refusing_out(operator: Operator) -> Callable[..., Any]:
             raise RuntimeError(
                 f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                 "arguments requires grad."
+            )
+        if DUAL.level and not PAUSED.value and has_tangent((*args, *kwargs.values())):
+            raise NotImplementedError(
+                f"{name}(): forward mode AD does not support it because it is an out= function, but one of the "
+                "arguments is a dual tensor"
             )
         return below(operator, args, kwargs)
 

@@ -6,15 +6,18 @@ import warnings
 from typing import Any
 
 from ..dispatch.dispatcher import call
+from ..dispatch.overrides import NOT_WRAPPED
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import FAST_GLOBALS
 from ..operators.fresh_fill import fill_ones
+from ..tensor.changing import change_geometry
 from ..tensor.geometry import unwatched
 from ..tensor.tensor import Tensor, new_like
 from . import hooks
 from .accumulate_grad import register_post_accumulate_grad_hook
 from .autograd_meta import grad_fn_of, more_of, requires_grad, set_requires_grad
 from .backward import backward as run_from
+from .backward import warn_of_cycle
 from .engine import run_backward
 
 FLOATING = 2
@@ -59,6 +62,18 @@ def set_grad(self: Tensor, grad: Tensor | None) -> None:
     more_of(self).grad = grad
 
 
+def delete_grad(self: Tensor) -> None:
+    """Delete the gradient, as ``x.grad = None`` does."""
+    set_grad(self, None)
+
+
+def assign_requires_grad(self: Tensor, value: bool) -> None:
+    """Set ``x.requires_grad``. Raise RuntimeError unless `value` is a bool."""
+    if not isinstance(value, bool):
+        raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
+    set_requires_grad(self, value)
+
+
 def is_leaf(self: Tensor) -> bool:
     """Whether the tensor was not computed from one that requires a gradient."""
     return self.autograd is None or grad_fn_of(self) is None
@@ -92,6 +107,8 @@ def backward(
         if node is not None and geometry.numel == 1 and geometry.watched and geometry.dtype.kind == FLOATING:
             seed = new_like(geometry.twin)  # type: ignore[arg-type]
             fill_ones(seed)
+            if create_graph:
+                warn_of_cycle()
             keep = create_graph if retain_graph is None else retain_graph
             run_backward([((node, meta.output_nr), seed)], keep=keep, create=create_graph)
             return
@@ -112,8 +129,13 @@ def forget_history(self: Tensor) -> Tensor:
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
     self.autograd = None
     self.requires_grad_flag = False
-    self.geometry = unwatched(self.geometry)
+    change_geometry(self, unwatched)
     return self
+
+
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Set requires_grad and return self. Raise RuntimeError unless the tensor is floating or complex."""
+    return set_requires_grad(self, requires_grad)
 
 
 def shown_suffix(self: Tensor) -> str:
@@ -126,11 +148,11 @@ def shown_suffix(self: Tensor) -> str:
 
 METHODS = {
     "backward": backward, "detach_": detach_, "register_hook": hooks.register_hook, "retain_grad": hooks.retain_grad,
-    "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook, "requires_grad_": set_requires_grad,
+    "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook, "requires_grad_": requires_grad_,
 }  # fmt: skip
 PROPERTIES: dict[str, tuple[Any, Any]] = {
     "grad": (get_grad, set_grad), "grad_fn": (grad_fn_of, None), "is_leaf": (is_leaf, None),
-    "output_nr": (output_nr, None), "requires_grad": (requires_grad, set_requires_grad),
+    "output_nr": (output_nr, None), "requires_grad": (requires_grad, assign_requires_grad),
     "retains_grad": (retains_grad, None),
 }  # fmt: skip
 
@@ -140,7 +162,8 @@ def install() -> None:
     for name, method in METHODS.items():
         setattr(Tensor, name, method)
     for name, (getter, setter) in PROPERTIES.items():
-        setattr(Tensor, name, property(getter, setter, doc=getter.__doc__))
+        setattr(Tensor, name, property(getter, setter, delete_grad if name == "grad" else None, doc=getter.__doc__))
+    NOT_WRAPPED.add(Tensor.__dict__["grad"].__get__)
 
 
 install()

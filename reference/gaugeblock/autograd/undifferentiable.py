@@ -8,7 +8,7 @@ from typing import Any
 from ..dispatch.operator import Operator
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
-from .autograd_meta import Edge, edge_of, plain_of, requires_grad, result_of
+from .autograd_meta import Edge, plain_of, recorded_edge, requires_grad, result_of
 from .below import below
 from .derivative_table import camel
 from .forward_mode import DUAL, PAUSED, tangent_of
@@ -60,7 +60,7 @@ def refusing(operator: Operator, kind: str, message: str | None = None) -> Calla
         result = below(operator, args, kwargs)
         if not STATE.grad or not given:
             return result
-        edges = tuple(edge_of(one) for one in given)
+        edges = tuple(recorded_edge(one) for one in given)
         made = _tensors(result if isinstance(result, (list, tuple)) else (result,))
         fresh = [one for one in made if differentiable(one) and not any(one is other for other in args)]
         if not fresh:

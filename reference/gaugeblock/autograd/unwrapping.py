@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor.tensor import Tensor
-from .autograd_meta import accumulator_of, edge_of, plain_of, version
+from .autograd_meta import accumulator_of, plain_of, recorded_edge, version
 from .public import gb
 
 
@@ -20,7 +20,7 @@ def unwrap(tensor: Any) -> tuple[Any, Any]:
         return meta.plain, (node, meta.output_nr)
     if node is None and tensor.base is None:
         return meta.plain, (accumulator_of(tensor), 0) if tensor.requires_grad_flag else None
-    return meta.plain, edge_of(tensor)
+    return meta.plain, recorded_edge(tensor)
 
 
 def unwrap_list(tensors: Any) -> tuple[Any, Any]:

@@ -20,13 +20,17 @@ from .autograd_meta import (
     requires_grad,
     result_of,
     version,
+    view_state,
     watch,
 )
 from .node import Node
 from .view_window import Window
 
-DEFAULT, MULTIPLE, NO_GRAD = "default", "multiple", "no_grad"
+DEFAULT, FUNCTION, MULTIPLE, NO_GRAD = "default", "function", "multiple", "no_grad"
 FORBIDDEN = {
+    FUNCTION: "This view was created inside a custom Function (or because an input was returned as-is), and an "
+    "in-place write to it would bypass the Function's own backward and give wrong gradients. Clone the output of the "
+    "Function before writing to it.",
     MULTIPLE: "This view is the output of a function that returns multiple views. Such functions do not allow the "
     "output views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
     NO_GRAD: "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
@@ -95,80 +99,84 @@ def check_inplace(tensor: Tensor) -> None:
         if meta is not None and meta.view is not None and meta.view.creation != DEFAULT:
             raise RuntimeError(_refusal(meta.view, indirect=False))
         if tensor.counter.__class__ in HOW_MADE:
-            raise RuntimeError(_refusal(unwatched_view(tensor), indirect=False))
+            raise RuntimeError(_refusal(view_state(tensor), indirect=False))
         if requires_grad(tensor) and grad_fn_of(base) is None:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if meta is not None and requires_grad(tensor) and grad_fn_of(tensor) is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def rebase(tensor: Tensor, node: Any) -> None:
-    """Make `node`, which recorded an in-place write into the tensor, part of its history and of its base's."""
+def rebase(tensor: Tensor, node: Any, nr: int = 0) -> None:
+    """Make `node`, which recorded an in-place write into the tensor, part of its history and of its base's.
+
+    The tensor is its result number `nr`, which is 0 for a view.
+    """
     base = tensor.base
     if base is None:
         meta = tensor.autograd
-        if meta is None or not tensor.geometry.watched:
+        if meta is None or meta.grad_fn is None or not tensor.geometry.watched:
             meta = watch(tensor)
-            _watch_views(tensor, 2)
+            watch_views(tensor, 2, -2)
         if meta.more is not None:
-            _move_retained(tensor, meta.grad_fn, node)
+            _move_retained(tensor, meta.grad_fn, node, nr)
         meta.grad_fn = node
-        meta.output_nr = 0
+        meta.output_nr = nr
         tensor.requires_grad_flag = False
         return
-    if base.autograd is None or not base.geometry.watched:
-        watch(base)
-        _watch_views(base, 3)
+    base_meta = base.autograd
+    if base_meta is None or base_meta.grad_fn is None or not base.geometry.watched:
+        base_meta = watch(base)
+        watch_views(base, 3, -2)
     meta = watch(tensor)
     copied = CopySlices(edge_of(base), base, tensor, node)
-    base_meta = base.autograd
     if base_meta.more is not None:
         _move_retained(base, base_meta.grad_fn, copied)
     base_meta.grad_fn = copied
     base_meta.output_nr = 0
     if meta.view is None:
-        meta.view = ViewState(-2, DEFAULT, "View", 0)
+        meta.view = view_state(tensor)
     meta.view.version = -2
     refreshed(tensor, base)
 
 
-def _move_retained(tensor: Tensor, before: Node | None, after: Node | None) -> None:
+def _move_retained(tensor: Tensor, before: Node | None, after: Node | None, nr: int = 0) -> None:
     """retain_grad follows the tensor to its new node."""
     more = tensor.autograd.more
     if more.retains and before is not None and after is not None and before.hooks is not None:
         kept = before.hooks.retained.pop(tensor.autograd.output_nr, None)
         if kept is not None:
-            after.hooked().retained[0] = kept
+            after.hooked().retained[nr] = kept
 
 
-def _watch_views(base: Tensor, known: int) -> None:
+def watch_views(base: Tensor, known: int, seen: int) -> None:
     """Watch the views that were made of `base` while nobody watched it, found among the collector's objects.
 
-    `known` tensors, the base among them, are on its storage and need not be looked for.
+    `known` tensors, the base among them, are on its storage and need not be looked for. `seen` is the version at which
+    the views have a history: -2 where they are to get that of the base.
     """
-    storage = base.storage
+    if not getattr(base, "viewed", False):
+        return
+    storage = base.storage_impl
     hidden = getrefcount(storage) - known - OWN_REFERENCES
     for generation in YOUNG if hidden > 0 else ():
         for one in gc.get_objects(generation):
-            if isinstance(one, Tensor) and one.storage is storage:
-                hidden -= _watch_view(one, base)
+            if isinstance(one, Tensor) and one.storage_impl is storage:
+                hidden -= _watch_view(one, base, seen)
     if hidden > 0:
-        for one in gc.get_referrers(storage):
+        for one in gc.get_referrers(base):
             if isinstance(one, Tensor):
-                _watch_view(one, base)
+                _watch_view(one, base, seen)
 
 
-def _watch_view(one: Tensor, base: Tensor) -> int:
-    """Watch a tensor if it is a view that nobody watched yet; its references to the storage then, else 0."""
-    if one.base is not base or one.autograd is not None:
+def _watch_view(one: Tensor, base: Tensor, seen: int) -> int:
+    """Watch a tensor if it is a view, and return its references to the storage if it was not watched before, else 0."""
+    if one.base is not base:
         return 0
-    watch(one).view = unwatched_view(one)
-    return 1 if one.counter is not one.storage else 2
-
-
-def unwatched_view(view: Tensor) -> ViewState:
-    """What is known of a view that was made while nobody watched its base: with others, or with recording off."""
-    return ViewState(-2, *HOW_MADE.get(view.counter.__class__, (DEFAULT, "View")), 0)
+    hidden = one.autograd is None
+    state = watch(one).view
+    if state is not None and (hidden or one.autograd.grad_fn is None):
+        state.version = seen
+    return 0 if not hidden else 1 if one.counter is not one.storage_impl else 2
 
 
 OWN_REFERENCES = 2
@@ -254,6 +262,6 @@ class CopySlices(Node):
 
 
 __all__ = [
-    "DEFAULT", "MULTIPLE", "NO_GRAD", "AsStridedBackward0", "CopySlices", "check_inplace", "creation_by", "handle",
-    "new_meta", "rebase", "refreshed", "view_of",
+    "DEFAULT", "FUNCTION", "MULTIPLE", "NO_GRAD", "AsStridedBackward0", "CopySlices", "check_inplace", "creation_by",
+    "handle", "new_meta", "rebase", "refreshed", "view_of", "watch_views",
 ]  # fmt: skip

@@ -41,6 +41,6 @@ def maker_of(node: Any) -> str:
 
 
 def _view(base: Tensor, plain: Tensor, node: Any, nr: int, creation: str, maker: str) -> Tensor:
-    if plain.storage is not base.storage:
+    if plain.storage_impl is not base.storage_impl:
         return result_of(plain, node, nr)
     return view_of(base, plain, node, nr, creation, maker)

@@ -23,7 +23,7 @@ def members() -> Any:
 
 
 def _method(name: str) -> Any:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Tensor, /, *args: Any, **kwargs: Any) -> Any:
         return members().METHODS[name](self, *args, **kwargs)
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
@@ -40,7 +40,11 @@ def _property(name: str, unwatched: Any) -> property:
             raise AttributeError(f"attribute {name!r} of 'Tensor' objects is not writable")
         write(self, value)
 
-    return property(getter, setter, doc=f"See autograd's tensor_members: {name}.")
+    def deleter(self: Tensor) -> None:
+        if self.autograd is not None:
+            setter(self, None)
+
+    return property(getter, setter, deleter if name == "grad" else None, f"See autograd's tensor_members: {name}.")
 
 
 def set_requires_grad(self: Tensor, value: bool = True) -> Tensor:

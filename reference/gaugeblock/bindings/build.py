@@ -14,6 +14,7 @@ from ..operators.direct import DIRECT
 from ..tensor.view_table import METADATA, VIEWS
 from . import copies, random_forms, source, view_forms
 from .caller import Caller
+from .deprecated_forms import accepting
 from .dunders import REVERSED_ROWS
 from .generate import compile_function
 from .groups import Group
@@ -66,7 +67,8 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
         return compile_function(label, function, text, document(group), **names)
     if function in PARAMETERS:
         text, names = prepared(function, f"slow_{name}", self, slow_prepared(caller, function))
-        return compile_function(label, function, text, document(group), **names)
+        text, more = accepting(function, name, text, caller)
+        return compile_function(label, function, text, document(group), **names, **more)
     if shape.kind == "unary":
         if group.inplace:
             run = slow_inplace_unary(caller, shape.tensor_row, shape.tensor_key)
@@ -96,7 +98,8 @@ def _make(group: Group, shape: Shape, caller: Caller, *, label: str, self: str, 
             return compile_function(label, function, text, document(group), **names)
         text = source.general(name, function)
         run = marking(caller) if function in MARKED else caller
-    return compile_function(label, function, text, document(group), **{f"slow_{name}": run})
+    text, more = accepting(function, name, text, caller)
+    return compile_function(label, function, text, document(group), **{f"slow_{name}": run}, **more)
 
 
 def _marked(

@@ -16,8 +16,10 @@ from ..operators.arguments import check_out_dtype
 from ..operators.tensor_data import tensor
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
-from .converters import NO, NUMBERS_AS_TENSORS, converter_of, number, optional, shown_type
+from .converters import NO, NUMBERS_AS_TENSORS, converter_of, first_size, none_as_default, number, optional, shown_type
+from .deprecated_forms import modern
 from .groups import Group, Overload, by_keyword
+from .parts_out import WRITING_PARTS, write_parts
 from .recipe import LIMIT, Recipe, key_of, recipe_for
 
 SYNONYMS = {
@@ -25,12 +27,14 @@ SYNONYMS = {
 }  # fmt: skip
 """Keyword spellings that are accepted beside the schema's own."""
 
-
+_SWAPPED = {"dim0": "axis0", "dim1": "axis1", "input": "self"}
+RENAMED = {"swapdims": _SWAPPED, "swapdims_": _SWAPPED}
+"""Public name of an alias -> its parameter names, where they differ from the operator's."""
 TENSOR_OPTIONS = frozenset({"dtype", "layout", "device", "pin_memory"})
 """What a factory takes beside its own arguments; with out= the dtype must be that of out, the rest is not used."""
 
 
-NAMED = (RuntimeError, ValueError, IndexError)
+NAMED = (RuntimeError, ValueError, IndexError, TypeError)
 """Errors whose messages name the operator."""
 NAMING = re.compile(r"\w\(\)|^[\w.]+: ")
 """The name of an operator in a message."""
@@ -48,6 +52,8 @@ class Parameter:
         self.required = argument.default is None
         self.default = None if self.required else argument.default_value
         self.convert = converter_of(argument.type)
+        if argument.default == "[]":
+            self.convert = none_as_default(self.convert)
         self.int_list = argument.base_type in ("int", "SymInt") and argument.is_list
         if numbers_too and argument.base_type == "Tensor" and not argument.is_list:
             tensor_or_none = optional(self.convert) if argument.optional else self.convert
@@ -124,7 +130,7 @@ class Caller:
                 self._signatures += [Signature(overload, numbers_too=True) for overload in self.group.overloads]
         return self._signatures
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if kwargs and kwargs.get("out", self) is None:
             del kwargs["out"]
         if FAST_GLOBALS["OVERRIDING"]:
@@ -192,6 +198,8 @@ class Caller:
                 writing = self._writing(signature)
                 if writing is not None:
                     return self._call_out(writing, values, options, out)
+                if self.name in WRITING_PARTS:
+                    return write_parts(self.name, call(signature.operator, *values, **options), out)
                 reasons.append("got an unexpected keyword argument 'out'")
                 continue
             gathered = None if spread is args else len(spread) - 1
@@ -200,6 +208,9 @@ class Caller:
                 names = {keyword: self._name(signature, keyword) for keyword in kwargs}
                 self._recipes[key] = recipe_for(signature, spread, kwargs, names, gathered)
             return call(signature.operator, *values, **options)
+        older = modern(self.name, args, kwargs, is_method=self.is_method)
+        if older is not None:
+            return self(older.pop("self"), **older, **({} if out is None else {"out": out}))
         raise self._error(args, kwargs, reasons)
 
     def _makes_tensors(self) -> bool:
@@ -209,13 +220,13 @@ class Caller:
         """The arguments with sizes that were given one by one put into a tuple."""
         first = 1 if self.is_method else 0
         positional = signature.positional
-        if len(positional) == first + 1 and positional[first].int_list and len(args) > first and _is_int(args[first]):
-            return (*args[:first], args[first:])
-        return args
+        listed = len(positional) == first + 1 and positional[first].int_list and len(args) > first
+        return (*args[:first], args[first:]) if listed and first_size(args[first]) is not NO else args
 
-    @staticmethod
-    def _name(signature: Signature, keyword: str) -> str:
-        return keyword if keyword in signature.names else SYNONYMS.get(keyword, keyword)
+    def _name(self, signature: Signature, keyword: str) -> str:
+        if keyword in signature.names:
+            return keyword
+        return RENAMED.get(self.name, SYNONYMS).get(keyword, keyword)
 
     def _writing(self, signature: Signature) -> Signature | None:
         """The signature itself, or one with the same parameters, if it has an out= form."""
@@ -316,7 +327,3 @@ class Caller:
             f"{self.name}() received an invalid combination of arguments - got ({', '.join(given)}), but expected one "
             f"of:\n * " + "\n * ".join(lines)
         )
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,6 +1,7 @@
-"""Fast entries for sizes seen for the first time: what one contiguous geometry taught serves every other of its dtype.
+"""Fast entries for sizes seen for the first time: the entry of one row-major geometry serves all others of its dtype.
 
-A kernel over one contiguous run does not depend on the sizes, so only the result geometry and the count are new.
+A kernel over one contiguous run does not depend on the sizes, so only the result geometry and the count are new. The
+strides of a contiguous tensor must be the default ones: other strides of dims of size 1 change the result's strides.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from ..core.device import cpu
 from ..core.dtype import DType
 from ..dispatch.state import FAST_GLOBALS
 from ..tensor.geometry import Geometry, contiguous_geometry, remember
+from ..tensor.strides import default_strides
 
 Kernel = Callable[..., None]
 _TAUGHT: dict[tuple[str, DType], tuple[Kernel, DType | None]] = {}
@@ -31,6 +33,8 @@ def carry(key: str, geometry: Geometry, result_geometry: Geometry | None = None)
     """
     taught = _TAUGHT.get((key, geometry.dtype))
     if taught is None or FAST_GLOBALS["SPECIAL"] or not geometry.contiguous or geometry.lazy or geometry.watched:
+        return None
+    if result_geometry is None and geometry.strides != default_strides(geometry.sizes):
         return None
     count = geometry.numel
     if key in geometry.plans or geometry.device is not cpu or count == 0:

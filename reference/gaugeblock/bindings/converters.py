@@ -13,7 +13,10 @@ from ..core.memory_format import MemoryFormat
 from ..tensor.tensor import Tensor
 
 NO: Any = object()
+INTEGRAL = 1
+"""The kind of the integer dtypes."""
 LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
+INTS = frozenset({"int", "SymInt"})
 Converter = Callable[[Any], Any]
 PYTHON_DTYPES: dict[Any, Any] = {bool: bool_, int: int64, float: float64}
 NUMBERS_AS_TENSORS = frozenset(
@@ -42,7 +45,7 @@ def number(value: Any) -> Any:
     if item is not None and getattr(value, "ndim", None) == 0:
         found = item()
         return found if isinstance(found, (int, float, complex)) else NO
-    return NO if isinstance(value, str) else integer(value)
+    return integer(value) if isinstance(value, int) else NO
 
 
 def integer(value: Any) -> Any:
@@ -53,13 +56,34 @@ def integer(value: Any) -> Any:
     if isinstance(value, bool):
         return NO
     if isinstance(value, Tensor):
-        if value.geometry.ndim or value.geometry.dtype.kind != 1:
+        if value.geometry.ndim or value.geometry.dtype.kind != INTEGRAL:
             return NO
         return value.item()  # type: ignore[attr-defined]
     try:
         return integer(index(value))
     except TypeError:
         return NO
+
+
+def first_size(value: Any, error: type[Exception] = TypeError) -> Any:
+    """Convert the first item of a list of ints: as `size` does, but without bools."""
+    if isinstance(value, bool) or (isinstance(value, Tensor) and value.geometry.dtype.kind != INTEGRAL):
+        return NO
+    return size(value, error)
+
+
+def size(value: Any, error: type[Exception] = TypeError) -> Any:
+    """Convert an item of a list of ints, anything with ``__index__``. Raise `error` if it does not fit 64 bits."""
+    if value.__class__ is int:
+        found = value
+    else:
+        try:
+            found = int(index(value))
+        except (TypeError, RuntimeError):
+            return NO
+    if LOWEST <= found <= HIGHEST:
+        return found
+    raise error(f"Overflow when unpacking long: {found} does not fit 64 bits")
 
 
 def real(value: Any) -> Any:
@@ -108,6 +132,19 @@ SHOWN = {
 """Schema types as error messages name them."""
 
 
+def sizes(count: int) -> Converter:
+    """Return the converter of a list or tuple of ints; with a `count`, one int means a list of `count` of it."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            found = [size(part) if place else first_size(part) for place, part in enumerate(value)]
+            return NO if any(part is NO for part in found) else tuple(found)
+        one = first_size(value, ValueError) if count else NO
+        return NO if one is NO else (one,) * count
+
+    return convert
+
+
 def sequence(item: Converter, count: int) -> Converter:
     """A list or tuple of items; with a `count` one item stands for a list of so many of it."""
 
@@ -130,13 +167,22 @@ def optional(inner: Converter) -> Converter:
     return convert
 
 
+def none_as_default(inner: Converter) -> Converter:
+    """Return a converter that takes None for the default, the empty list."""
+
+    def convert(value: Any) -> Any:
+        return () if value is None else inner(value)
+
+    return convert
+
+
 def converter_of(text: str) -> Converter:
     """The converter of a schema type such as ``int[2]?`` or ``Tensor?[]``."""
     if text.endswith("?"):
         return optional(converter_of(text[:-1]))
     if text.endswith("]"):
-        base, _, size = text[:-1].rpartition("[")
-        return sequence(converter_of(base), int(size or 0))
+        base, _, count = text[:-1].rpartition("[")
+        return sizes(int(count or 0)) if base in INTS else sequence(converter_of(base), int(count or 0))
     return SCALARS.get(text, anything)
 
 

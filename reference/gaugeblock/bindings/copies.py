@@ -9,6 +9,7 @@ from ..core.device import cpu
 from ..core.memory_format import contiguous_format, preserve_format
 from ..dispatch.state import FAST_GLOBALS
 from ..operators.element_loop import element_launch
+from ..operators.launch import nothing
 from ..tensor.geometry import Geometry, remember
 from ..tensor.reshaping import contiguous
 from ..tensor.strides import default_strides
@@ -30,7 +31,7 @@ def clone_binding(name: str, self: str, caller: Caller) -> tuple[str, dict[str, 
 def slow_clone(caller: Caller) -> Callable[..., Any]:
     """The general path of clone; where the strides stay, what it finds out about a geometry is kept."""
 
-    def run(self: Any, memory_format: Any = None, **names: Any) -> Any:
+    def run(self: Any, /, memory_format: Any = None, **names: Any) -> Any:
         if self is NO or names:
             return caller(*(() if self is NO else (self,)), **names, memory_format=memory_format)
         if memory_format is not None and not _keeps_strides(self, memory_format):
@@ -65,7 +66,11 @@ def learn_clone(geometry: Geometry) -> None:
     if KEY in geometry.plans:
         return
     entry: Any = False
-    if geometry.dense and geometry.numel and not geometry.lazy and not geometry.watched and geometry.device is cpu:
+    plain = geometry.dense and not geometry.lazy and not geometry.watched and geometry.device is cpu
+    if plain and not geometry.numel:
+        remember(geometry.plans, KEY, (nothing, geometry, 0))
+        return
+    if plain:
         launch = element_launch("identity", geometry, [geometry], geometry.dtype)
         if launch is not None and launch.contiguous:
             entry = (launch.builtin(), geometry, launch.count)

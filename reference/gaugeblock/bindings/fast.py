@@ -49,7 +49,9 @@ def learn(row_name: str, key: Any, *operands: Any, inplace: bool = False) -> Non
         if not same_order or unfit or call.extras or weighty or call.condition is not None:
             plan = None
     if loops is None:
-        teach(key, tensors[0].geometry, remember(plans, key, _entry(plan, key, inplace)))
+        entry = remember(plans, key, _entry(plan, key, inplace))
+        if plan is not None and plan.geometry.numel:
+            teach(key, tensors[0].geometry, entry)
     else:
         remember(plans, key, _device_entry(loops, row_name, plan, key, operands, inplace))
 
@@ -69,7 +71,7 @@ def _device_entry(
     loops: DeviceLoops, row_name: str, plan: Plan | None, key: Any, operands: tuple[Any, ...], inplace: bool
 ) -> Any:
     """The entry of a plan over CPU tensors that stand for a device's."""
-    if plan is None or plan.launch is None or plan.through_copy:
+    if plan is None or plan.launch is None or plan.through_copy or not plan.geometry.numel:
         return False
     kernel = loops.entry(row_name, plan.launch, operands)
     device = next(operand for operand in operands if isinstance(operand, Tensor)).geometry.device
@@ -81,7 +83,7 @@ def _device_entry(
 
 
 def _plain(geometry: Geometry) -> bool:
-    return geometry.lazy == 0 and geometry.numel > 0 and not geometry.watched
+    return geometry.lazy == 0 and not geometry.watched
 
 
 def _independent_of_default_dtype(rule: PointwiseRule, operands: tuple[Any, ...]) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ..core.fork_safety import fork_safe
 from ..core.resting import without_collecting
 from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.device_methods import METHODS as DEVICE_METHODS
@@ -75,7 +75,7 @@ def _pending(name: str, make: Callable[[], Any]) -> None:
 
 def method(name: str) -> Any:
     """The finished method, made now if it is still pending; KeyError when Tensor has none of that name."""
-    with _MAKING.lock:
+    with _MAKING:
         make = PENDING.get(name)
         if make is not None:
             setattr(Tensor, name, make())
@@ -83,18 +83,5 @@ def method(name: str) -> Any:
     return Tensor.__dict__[name]
 
 
-class _Making:
-    """One thread makes a method; the lock is a new one in a forked child, whose copy nobody would release."""
-
-    __slots__ = ("lock",)
-
-    def __init__(self) -> None:
-        self.renew()
-
-    def renew(self) -> None:
-        self.lock = threading.RLock()
-
-
-_MAKING = _Making()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_MAKING.renew)
+_MAKING = fork_safe(threading.RLock())
+"""Held while a method is created."""

@@ -26,15 +26,16 @@ from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import parse
 
+from ..core.device import cpu
 from ..dispatch.state import FAST_GLOBALS
 from ..dispatch.watching import any_watched
 from ..operators.pointwise_run import PointwiseNote
 from ..operators.prepared import Ordered, with_runner
 from ..tensor.geometry import only_ints, remember
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import Tensor, new_like
 from .caller import Caller
 from .converters import NO
-from .prepared_table import PARAMETERS
+from .prepared_table import FROM_GEOMETRIES, PARAMETERS
 from .source import ALLOCATE, indent
 from .written_forms import fills, shares, writable, writing
 
@@ -201,7 +202,7 @@ def slow_prepared(caller: Caller, name: str) -> Callable[..., Any]:
             return into(key, values, given, named)
         else:
             result, runner = with_runner(operator, caller, *given, **named)
-            runner = found_runner(runner, values, given, named)
+            runner = empty_runner(name, result) or found_runner(runner, values, given, named)
         if runner is not None:
             remember(_first(values).plans, key, runner)
         return result
@@ -227,6 +228,16 @@ def slow_prepared(caller: Caller, name: str) -> Callable[..., Any]:
         return result
 
     return run
+
+
+def empty_runner(name: str, result: Any) -> Callable[..., Tensor] | None:
+    """Return a function that makes an empty tensor like `result`; None if the result depends on elements."""
+    if name not in FROM_GEOMETRIES or result.__class__ is not Tensor or FAST_GLOBALS["SPECIAL"]:
+        return None
+    geometry = result.geometry
+    if geometry.numel or geometry.device is not cpu or result.base is not None or geometry.lazy or geometry.watched:
+        return None
+    return lambda *values: new_like(geometry)
 
 
 def _by_name(arguments: tuple[Argument, ...], values: tuple[Any, ...]) -> dict[str, Any]:

@@ -46,3 +46,8 @@ PARAMETERS: dict[str, str] = {
     "clamp_min_": "self:T min:N", "clamp_max_": "self:T max:N",
 }  # fmt: skip
 """Public name -> its arguments."""
+FROM_GEOMETRIES = frozenset(
+    """cat stack mm bmm matmul outer linear kron tril triu diag flip roll repeat cumsum cumprod logcumsumexp softmax
+    log_softmax amax amin""".split()
+)
+"""Operators whose checks need only geometries and plain arguments, so that empty results are made directly."""

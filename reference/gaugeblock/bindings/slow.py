@@ -120,7 +120,7 @@ def slow_binary(
             row = tensor_row
             if self.geometry is other.geometry:
                 key = tensor_key
-            elif inplace and self.storage is other.storage:
+            elif inplace and self.storage_impl is other.storage_impl:
                 row = None
             else:
                 key = (tensor_key, other.geometry)
@@ -137,7 +137,8 @@ def slow_binary(
             value = other.pointer if kind is Tensor else other
             if entry is not None and not inplace:
                 return _fresh(entry, self.pointer, value)
-            if entry is not None and (kind is not Tensor or self is other or self.storage is not other.storage):
+            apart = kind is not Tensor or self is other or self.storage_impl is not other.storage_impl
+            if entry is not None and apart:
                 return _into(self, entry, value)
         result = caller(self, other, **options)
         if row is not None:
@@ -324,6 +325,8 @@ def slow_set(caller: Caller) -> Callable[..., Any]:
     """For ``x.set_(...)``: only the form with a tensor is an operator of the table."""
 
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and hasattr(args[0], "untyped"):
+            args = (args[0].untyped(), *args[1:])
         if len(args) == 1 and not kwargs and not isinstance(args[0], UntypedStorage):
             return caller(self, *args)
         found = intercept(caller.public, (self, *args), kwargs)

@@ -15,18 +15,18 @@ except (IndexError, AttributeError):
     {call}
     return result
 storage = new(Storage)
-storage.pointer = pointer
+storage._pointer = pointer
 storage.pool = result_geometry.pool
-storage.nbytes = result_geometry.nbytes
+storage._nbytes = result_geometry.nbytes
 storage.device = cpu
 storage.resizable = True
 storage.version = 0
 storage.allocator = storage.deleter = storage.owner = None
 result = new(Tensor)
-result.geometry = result_geometry
-result.storage = storage
-result.offset = 0
-result.pointer = pointer
+result._geometry = result_geometry
+result._storage_impl = storage
+result._offset = 0
+result._pointer = pointer
 result.base = result.counter = result.autograd = None
 result.requires_grad_flag = False
 {call}
@@ -108,7 +108,7 @@ def inplace_unary(name: str, function: str, row: str, *, options: tuple[str, ...
 
 _COUNTED = """\
 if self.counter is None:
-    self.storage.version += 1
+    self.storage_impl.version += 1
 else:
     bump_version(self)
 pointer = self.pointer
@@ -218,12 +218,14 @@ def inplace_binary(
         f"        geometry = self.geometry\n"
         f"        kind = {other}.__class__\n"
         f"        if kind is Tensor:\n"
-        f"            if geometry is {other}.geometry and (self.storage is not {other}.storage or self is {other}):\n"
+        f"            if geometry is {other}.geometry and (\n"
+        f"                self.storage_impl is not {other}.storage_impl or self is {other}\n"
+        f"            ):\n"
         f"                plan = geometry.plans.get({tensor_row!r})\n"
         f"                if plan:\n"
         f"                    kernel, count = plan\n"
         + indent(_COUNTED.format(call=f"kernel(pointer, pointer, {other}.pointer, count)"), 5)
-        + f"            elif self.storage is not {other}.storage:\n"
+        + f"            elif self.storage_impl is not {other}.storage_impl:\n"
         f"                plan = geometry.plans.get(({tensor_row!r}, {other}.geometry))\n"
         f"                if plan:\n"
         f"                    kernel, _, tail = plan\n"

@@ -18,7 +18,7 @@ from .install import GENERATED
 
 OWN = frozenset({"__new__", "__init_subclass__", "__reduce_ex__", "as_subclass", "__matmul__"})
 """What a subclass takes from Tensor unchanged; the last asks by itself."""
-UNWRAPPED_PROPERTIES = frozenset({"_base"})
+UNWRAPPED_PROPERTIES = frozenset({"_base", "grad"})
 
 
 def intercepted(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,7 +51,12 @@ def intercepted_property(name: str, original: property) -> property:
         if intercept(original.__set__, (self, value), {}) is NOT_OVERRIDDEN:
             original.__set__(self, value)
 
-    return property(getter, None if original.fset is None else setter, doc=original.__doc__)
+    def deleter(self: Tensor) -> None:
+        if intercept(original.__delete__, (self,), {}) is NOT_OVERRIDDEN:
+            original.__delete__(self)
+
+    writing = None if original.fset is None else setter
+    return property(getter, writing, None if original.fdel is None else deleter, original.__doc__)
 
 
 def complete(cls: type[Tensor]) -> None:
@@ -83,6 +88,9 @@ class Intercepting:
 
     def __set__(self, tensor: Tensor, value: Any) -> None:
         self.method.__set__(tensor, value)
+
+    def __delete__(self, tensor: Tensor) -> None:
+        self.method.__delete__(tensor)
 
 
 def watch(active: bool) -> None:

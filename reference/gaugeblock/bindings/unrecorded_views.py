@@ -39,7 +39,7 @@ def marking(function: Callable[..., Any]) -> Callable[..., Any]:
             return result
         if result.__class__ is Tensor and args:
             if result.counter is None and result.autograd is None and result.base is not None and result is not args[0]:
-                result.counter = result.storage
+                result.counter = result.storage_impl
             return result
         if args and args[0].__class__ is Tensor:
             return mark_unrecorded(args, result)
@@ -66,7 +66,7 @@ def special_view(
 
 
 _MADE = "    view.autograd = None\n"
-_MARKED = "    if view.counter is None and not STATE.grad:\n        view.counter = view.storage\n" + _MADE
+_MARKED = "    if view.counter is None and not STATE.grad:\n        view.counter = view.storage_impl\n" + _MADE
 
 
 def taken(tensor: Tensor, views: Any) -> Any:
@@ -74,7 +74,7 @@ def taken(tensor: Tensor, views: Any) -> Any:
     if STATE.grad:
         return views
     if views.__class__ is Tensor and views.counter is None and views.autograd is None and views.base is not None:
-        views.counter = None if views is tensor else views.storage
+        views.counter = None if views is tensor else views.storage_impl
         return views
     return mark_unrecorded((tensor,), views)
 

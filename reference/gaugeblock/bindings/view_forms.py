@@ -14,12 +14,15 @@ from .source import CHOICE, indent
 
 VIEW = """\
 view = new(Tensor)
-view.geometry = {geometry}
-view.storage = {self}.storage
-view.offset = {self}.offset
-view.pointer = {self}.pointer
+view._geometry = {geometry}
+view._storage_impl = {self}.storage_impl
+view._offset = {self}.offset
+view._pointer = {self}.pointer
 base = {self}.base
-view.base = {self} if base is None else base
+if base is None:
+    base = {self}
+    {self}.viewed = True
+view.base = base
 view.counter = {self}.counter
 view.autograd = None
 view.requires_grad_flag = False

@@ -35,7 +35,7 @@ def writing(runner: Any, geometry: Geometry) -> Callable[..., Tensor | None]:
         kernel, _, tail = runner
 
         def run(out: Tensor, self: Tensor) -> Tensor | None:
-            if out.storage is self.storage:
+            if out.storage_impl is self.storage_impl:
                 return None
             bump_version(out)
             kernel(out.pointer, self.pointer, *tail)
@@ -59,11 +59,11 @@ def writing(runner: Any, geometry: Geometry) -> Callable[..., Tensor | None]:
 
 def shares(out: Tensor, values: Any) -> bool:
     """Whether a tensor among the values, those in lists included, is on the storage of `out`."""
-    storage = out.storage
+    storage = out.storage_impl
     for value in values:
         kind = value.__class__
         if kind is Tensor:
-            if value.storage is storage:
+            if value.storage_impl is storage:
                 return True
         elif kind in (list, tuple) and shares(out, value):
             return True

@@ -23,9 +23,11 @@ class Device:
     type: str
     index: int | None
 
-    def __new__(cls, type: str | Device, index: int | None = None) -> Device:
+    def __new__(cls, type: str | Device | int, index: int | None = None) -> Device:
         if isinstance(type, Device):
             return type
+        if type.__class__ is int:
+            return _accelerator(type, index)
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str or device, got {type.__class__.__name__}")
         if index is not None and index.__class__ is not int:
@@ -57,6 +59,15 @@ class Device:
 
     def __exit__(self, *error: Any) -> None:
         PLACING.default_device().leave(*error)
+
+
+def _accelerator(number: int, index: int | None) -> Device:
+    """Raise RuntimeError for a device given by index alone: there is no current accelerator."""
+    if index is not None:
+        raise TypeError(f"device(): argument 'type' must be str or device where 'index' is given, got int {number}")
+    if number < 0:
+        raise RuntimeError(f"device(): argument 'index' must not be negative, got {number}")
+    raise RuntimeError(f"device(): the index {number} without a type means the current accelerator, but there is none")
 
 
 _INTERNED: dict[tuple[str, int | None], Device] = {}

@@ -7,6 +7,7 @@ from operator import index as as_index
 from typing import NoReturn
 
 INT64_MAX = (1 << 63) - 1
+UINT64_MAX = (1 << 64) - 1
 
 
 def type_error(operator: str, argument: str, given: object, allowed: str) -> NoReturn:
@@ -20,13 +21,18 @@ def value_error(operator: str, argument: str, given: object, allowed: str) -> No
 
 
 def check_int(operator: str, argument: str, value: object) -> int:
-    """`value`, anything with ``__index__`` but a bool, as int. Raises TypeError."""
+    """Return `value`, which has ``__index__``, as int. Raise TypeError for a bool or a tensor but a 0-dim int one."""
     if type(value) is int:
         return value
-    if isinstance(value, bool):
+    geometry = None if isinstance(value, type) else getattr(value, "geometry", None)
+    if isinstance(value, bool) or (geometry is not None and (geometry.ndim or geometry.dtype.kind != 1)):
         type_error(operator, argument, value, "int")
+    return _as_int(operator, argument, value)
+
+
+def _as_int(operator: str, argument: str, value: object) -> int:
     try:
-        return as_index(value)  # type: ignore[arg-type]
+        return int(as_index(value))  # type: ignore[arg-type]
     except TypeError:
         type_error(operator, argument, value, "int")
 
@@ -53,9 +59,11 @@ def wrap_dims(operator: str, dims: Sequence[int], ndim: int, argument: str = "di
 
 
 def check_ints(operator: str, argument: str, value: object) -> tuple[int, ...]:
-    """`value`, an int or a sequence of ints, as a tuple of ints. Raises TypeError."""
+    """Return `value`, an int or a sequence of ints, as a tuple. Raise TypeError for others and for a leading bool."""
     if type(value) is tuple or isinstance(value, (tuple, list)):
-        return tuple([item if type(item) is int else check_int(operator, argument, item) for item in value])
+        if value and isinstance(value[0], bool):
+            type_error(operator, argument, value[0], "int")
+        return tuple([item if type(item) is int else _as_int(operator, argument, item) for item in value])
     return (check_int(operator, argument, value),)
 
 
@@ -67,6 +75,28 @@ def check_sizes(operator: str, sizes: Sequence[int], argument: str = "size") -> 
                 f"{operator}(): Trying to create tensor with negative dimension {size} in argument '{argument}': "
                 f"{list(sizes)}"
             )
+
+
+def check_addressable(sizes: Sequence[int], strides: Sequence[int]) -> None:
+    """Raise RuntimeError when the product of the nonzero sizes, or a stride, does not fit 64 bits.
+
+    Raises TypeError for a size that does not fit 64 bits.
+    """
+    if sizes and max(sizes) > INT64_MAX:
+        place = next(place for place, size in enumerate(sizes) if size > INT64_MAX)
+        raise TypeError(
+            f"argument 'size' failed to unpack the object at pos {place + 1}: Overflow when unpacking long: "
+            f"{sizes[place]} does not fit 64 bits"
+        )
+    count = 1
+    for size in sizes:
+        count *= size
+        if count > UINT64_MAX:
+            raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)}")
+        if not count:
+            break
+    if strides and max(strides) > INT64_MAX:
+        raise RuntimeError(f"Stride calculation overflowed: a tensor of sizes {list(sizes)} has no 64-bit strides")
 
 
 def check_nbytes(operator: str, nbytes: int) -> int:

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from .away import carried
+
 
 class Observation(threading.local):
     """`watcher(what, thing)` is called with "iterator", "loop" or "reduction" and the object; None: nobody watches."""
@@ -13,7 +15,7 @@ class Observation(threading.local):
     watcher: Callable[[str, Any], None] | None = None
 
 
-OBSERVATION = Observation()
+OBSERVATION = carried(Observation())
 
 
 def observed(what: str, thing: Any) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..core.device import cpu
-from ..tensor.geometry import CONJUGATE, NEGATIVE, WATCHED_KEY, Geometry
+from ..tensor.changing import change_geometry
+from ..tensor.geometry import CONJUGATE, NEGATIVE, WATCHED_KEY, Geometry, unwatched
 from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE
 from .keys import AUTOGRAD_MASK, BACKEND_BIT, FUNCTIONALITY_BIT, runtime_key
@@ -137,13 +138,28 @@ def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
 
 
 def made_in_inference(result: Any, given: tuple[Any, ...]) -> Any:
-    """`result`, its fresh tensors without versions and autograd keys; views keep what they are views of."""
+    """Return `result` as inference tensors: new tensors lose their version and autograd keys.
+
+    A view of an inference tensor is not a view for autograd; a view of any other tensor keeps its base.
+    """
     for value in result if isinstance(result, (tuple, list)) else (result,):
-        if isinstance(value, Tensor) and value.counter is None and value.base is None:
-            parts = (part for one in given for part in (one if isinstance(one, (tuple, list)) else (one,)))
-            if not any(isinstance(part, Tensor) and part.storage is value.storage for part in parts):
+        if not isinstance(value, Tensor):
+            continue
+        if value.base is None:
+            if value.counter is None and not any(part.storage_impl is value.storage_impl for part in _tensors(given)):
                 value.counter = INFERENCE
+        elif value.counter is INFERENCE and not any(part is value for part in _tensors(given)):
+            value.base = value.autograd = None
+            change_geometry(value, unwatched)
     return result
+
+
+def _tensors(given: tuple[Any, ...]) -> Iterator[Tensor]:
+    """Yield the tensors among the arguments, those in lists included."""
+    for one in given:
+        for part in one if isinstance(one, (tuple, list)) else (one,):
+            if isinstance(part, Tensor):
+                yield part
 
 
 def run_entry(operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from operator import is_
 from typing import Any, NamedTuple
 
-from ..tensor.refresh import UnbackedTensor
+from ..tensor.changing import ChangingTensor, UnbackedTensor
 from ..tensor.tensor import Tensor
 from .guards import DisableTorchFunctionSubclass
 from .state import FAST_GLOBALS, STATE
 
 PLAIN: set[type] = {
-    Tensor, UnbackedTensor, int, float, bool, complex, str, bytes, type(None), tuple, list, dict, slice, type(...),
+    Tensor, UnbackedTensor, ChangingTensor, int, float, bool, complex, str, bytes, type(None), tuple, list, dict, slice,
+    type(...),
 }  # fmt: skip
 """Classes without ``__torch_function__``; grows with the classes that were looked at."""
 NOT_OVERRIDDEN: Any = object()

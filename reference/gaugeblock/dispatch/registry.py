@@ -8,13 +8,13 @@ The last registration for a key is the active one; earlier ones stay and come ba
 
 from __future__ import annotations
 
-import os
 import threading
 import warnings
 from collections.abc import Callable, Iterable
 
 from gaugeblock_spec.schema import parse
 
+from ..core.fork_safety import fork_safe
 from ..tensor.geometry import WATCHED_KEY
 from .keys import (
     ALIASES,
@@ -55,11 +55,7 @@ class Registry:
         self.sealed = False
         self._overloads: dict[str, list[Operator]] = {}
         self.watchers: Watchers = NoWatchers()
-        self.renew_lock()
-
-    def renew_lock(self) -> None:
-        """A new lock, also in a forked child, where nobody would release the old one."""
-        self._lock = threading.RLock()
+        self._lock = fork_safe(threading.RLock())
 
     def seal(self) -> None:
         """Mark the operators declared so far: a kernel registered later keeps callers off the fast paths."""
@@ -274,5 +270,3 @@ class Registry:
 
 
 REGISTRY = Registry()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=REGISTRY.renew_lock)

@@ -11,12 +11,13 @@ while views are to be marked, and entering and leaving need no lock.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..core.away import carried
+from ..core.fork_safety import fork_safe
 from ..tensor.hooks import hooks
 from .keys import AUTOCAST_MASK, FUNCTIONALITY_BIT
 
@@ -28,21 +29,7 @@ FAST_GLOBALS: dict[str, object] = {
 }  # fmt: skip
 
 
-class _Locks:
-    """The lock of the counters; a forked child has a new one, for nobody would release a copy that was held."""
-
-    __slots__ = ("counters",)
-
-    def __init__(self) -> None:
-        self.renew()
-
-    def renew(self) -> None:
-        self.counters = threading.RLock()
-
-
-_locks = _Locks()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_locks.renew)
+_COUNTERS = fork_safe(threading.RLock())
 _reasons = 0
 _overriding = 0
 _watching = 0
@@ -71,13 +58,13 @@ class DispatchState(threading.local):
     trace: Callable[..., Any] | None = None
 
 
-STATE = DispatchState()
+STATE = carried(DispatchState())
 
 
 def enter_special() -> None:
     """Count one more reason to leave the fast paths; pair with `leave_special`."""
     global _reasons
-    with _locks.counters:
+    with _COUNTERS:
         _reasons += 1
         FAST_GLOBALS["SPECIAL"] = hooks.special = True
         SPECIAL_VIEWS.append(None)
@@ -86,7 +73,7 @@ def enter_special() -> None:
 def leave_special() -> None:
     """Take back one `enter_special`."""
     global _reasons
-    with _locks.counters:
+    with _COUNTERS:
         _reasons -= 1
         FAST_GLOBALS["SPECIAL"] = hooks.special = _reasons > 0
         SPECIAL_VIEWS.pop()
@@ -95,7 +82,7 @@ def leave_special() -> None:
 def enter_overrides() -> None:
     """Count one more reason to look for ``__torch_function__`` in every call; pair with `leave_overrides`."""
     global _overriding
-    with _locks.counters:
+    with _COUNTERS:
         _overriding += 1
         FAST_GLOBALS["OVERRIDING"] = True
 
@@ -103,7 +90,7 @@ def enter_overrides() -> None:
 def leave_overrides() -> None:
     """Take back one `enter_overrides`."""
     global _overriding
-    with _locks.counters:
+    with _COUNTERS:
         _overriding -= 1
         FAST_GLOBALS["OVERRIDING"] = _overriding > 0
 
@@ -112,7 +99,7 @@ def enter_function_mode() -> None:
     """Count one more function mode; pair with `leave_function_mode`."""
     global _watching
     enter_overrides()
-    with _locks.counters:
+    with _COUNTERS:
         _watching += 1
         if _watching == 1:
             for listener in MODE_LISTENERS:
@@ -122,7 +109,7 @@ def enter_function_mode() -> None:
 def leave_function_mode() -> None:
     """Take back one `enter_function_mode`."""
     global _watching
-    with _locks.counters:
+    with _COUNTERS:
         _watching -= 1
         if _watching == 0:
             for listener in MODE_LISTENERS:

@@ -16,19 +16,20 @@ from ..tensor.geometry import geometry_of, unwatched
 from ..tensor.getters import set_requires_grad
 from ..tensor.strides import default_strides, extent
 from ..tensor.tensor import Tensor
+from .dispatcher import call
 from .guards import DisableTorchFunctionSubclass
 from .modes import MODE_KEYS
 from .overrides import NOT_WRAPPED, Asking, is_asked
+from .registry import REGISTRY
 from .state import enter_overrides
 
 T = TypeVar("T", bound=Tensor)
-SLOT: Any = Tensor.__dict__["pointer"]
 LISTENERS: list[Callable[[type[Tensor]], None]] = []
 """Called with every new subclass."""
 
 
 def _address(self: Tensor) -> int:
-    address: int = SLOT.__get__(self)
+    address = self._pointer
     if not address and self.geometry.numel and self.geometry.device is cpu:
         raise RuntimeError(
             f"a {type(self).__name__} of sizes {list(self.geometry.sizes)} has no data of its own: the call reached a "
@@ -37,34 +38,35 @@ def _address(self: Tensor) -> int:
     return address
 
 
-def _set_address(self: Tensor, address: int) -> None:
-    SLOT.__set__(self, address)
-
-
 def _init_subclass(cls: type[Tensor], /, **options: Any) -> None:
     super(Tensor, cls).__init_subclass__(**options)
     if getattr(cls, "__torch_dispatch__", None) is not None:
         cls.class_keys = MODE_KEYS
     if "pointer" not in cls.__dict__ and cls.__mro__[1] is Tensor:
-        setattr(cls, "pointer", property(_address, _set_address))  # noqa: B010
+        setattr(cls, "pointer", property(_address))  # noqa: B010
     enter_overrides()
     for listener in LISTENERS:
         listener(cls)
 
 
 def as_subclass(self: Tensor, cls: type[T]) -> T:
-    """The same data, metadata and version under a subclass of Tensor. TypeError for any other class."""
+    """Return a view of the tensor, with its history, as the subclass `cls`. Raise TypeError for any other class."""
+    return _under_class(self if self.class_keys else call(REGISTRY.find("view_as"), self, self), cls)
+
+
+def _under_class(self: Tensor, cls: type[T]) -> T:
+    """Return a `cls` with the data, metadata, version and autograd state of `self`. Raise TypeError for others."""
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
     made = new_object(cls)
-    made.geometry = self.geometry
-    made.storage = self.storage
-    made.offset = self.offset
+    made._geometry = self.geometry
+    made._storage_impl = self.storage_impl
+    made._offset = self.offset
     made.base = self.base
     made.counter = self.counter
     made.autograd = self.autograd
     made.requires_grad_flag = self.requires_grad_flag
-    made.pointer = self.pointer
+    made._pointer = self.pointer
     return made
 
 
@@ -72,9 +74,9 @@ def make_subclass(cls: type[T], data: Tensor, require_grad: bool = False) -> T:
     """A leaf of class `cls` over the data of `data`. TypeError for a class that is no subclass of Tensor."""
     if not isinstance(data, Tensor):
         type_error("_make_subclass", "data", data, "Tensor")
-    made = as_subclass(data, cls)
+    made = _under_class(data, cls)
     made.base = made.autograd = None
-    made.geometry = unwatched(data.geometry)
+    made._geometry = unwatched(data.geometry)
     made.requires_grad_flag = False
     set_requires_grad(made, require_grad)
     return made
@@ -109,21 +111,21 @@ def make_wrapper_subclass(
     offset = 0 if storage_offset is None else check_int("_make_wrapper_subclass", "storage_offset", storage_offset)
     kind, place = dtype or DEFAULTS.dtype, cpu if device is None else named_device(device)
     made = new_object(cls)
-    made.geometry = geometry_of(sizes, steps, kind, place)
+    made._geometry = geometry_of(sizes, steps, kind, place)
     elements = extent(sizes, steps) + offset if prod(sizes) else 0
     nbytes = check_nbytes("_make_wrapper_subclass", elements * kind.itemsize)
-    made.storage = dataless_storage(nbytes, place)
-    made.offset = offset
+    made._storage_impl = dataless_storage(nbytes, place)
+    made._offset = offset
     made.base = made.counter = made.autograd = None
     made.requires_grad_flag = False
-    made.pointer = 0
+    made._pointer = 0
     set_requires_grad(made, requires_grad)
     return made
 
 
 def _rewrapped(result: Any, cls: type[Tensor]) -> Any:
     if isinstance(result, Tensor) and not isinstance(result, cls):
-        return as_subclass(result, cls)
+        return _under_class(result, cls)
     if isinstance(result, tuple) and hasattr(result, "_fields"):
         return type(result)(*[_rewrapped(part, cls) for part in result])
     if isinstance(result, (list, tuple)):

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from ..core.device import Device, as_device, cpu
-from ..core.dtype import DType
+from ..core.dtype import DEFAULTS, DType
+from ..operators.arguments import dtype_argument
 from ..operators.conversion import converted
+from ..operators.copy import clone
 from ..operators.tensor_data import tensor
 from ..tensor.array_view import array_of_lazy
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
-from .numpy import from_numpy
+from .numpy import from_numpy, frombuffer
 
 
 def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
@@ -27,11 +29,23 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
         if geometry.device is not cpu:
             return converted(data, dtype, None if device is None else place)
         return tensor(array_of_lazy(data), dtype=dtype, device=geometry.device if device is None else place)
-    if isinstance(data, np.ndarray) and place is cpu:
+    if issubclass(type(data), np.ndarray) and place is cpu:
         shared = from_numpy(data)
         if dtype is None or shared.geometry.dtype is dtype:
             return shared
     return tensor(data, dtype=dtype, device=place)
+
+
+_OWN_WAYS = (Tensor, np.ndarray, np.generic, list, tuple, int, float, complex)
+"""Types that are not read through the buffer protocol."""
+
+
+def _is_buffer(obj: Any) -> bool:
+    try:
+        memoryview(obj).release()
+    except TypeError:
+        return False
+    return True
 
 
 def asarray(
@@ -42,9 +56,27 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """as_tensor with a say on copying. Raises ValueError when `copy` is False and a copy would be needed."""
-    result = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
-    shares = result is obj or result.storage.owner is obj
+    """Return `obj` as a tensor, with `copy` deciding whether the data is copied; None copies only if needed.
+
+    `obj` may be anything that as_tensor accepts, a DLPack capsule, which is consumed, or an object with the buffer
+    protocol, whose bytes become a 1-D tensor of `dtype` or the default dtype. Raises ValueError when `copy` is False
+    but a copy is needed, and where frombuffer() does; RuntimeError when `copy` is False and `obj` is a NumPy scalar.
+    Source: torch.asarray.
+    """
+    if copy is False and isinstance(obj, np.generic):
+        raise RuntimeError("asarray(): can't alias a NumPy scalar with copy=False; convert it to an array first")
+    if type(obj).__name__ == "PyCapsule":
+        from .dlpack_import import from_dlpack
+
+        obj = from_dlpack(obj)
+    elif not isinstance(obj, _OWN_WAYS) and _is_buffer(obj):
+        obj = frombuffer(obj, dtype=dtype_argument("asarray", dtype) or DEFAULTS.dtype)
+    if copy and not isinstance(obj, Tensor):
+        result = tensor(obj, dtype=dtype, device=device)
+    else:
+        result = as_tensor(obj, dtype, device)
+        result = clone(result) if copy and result is obj else result
+    shares = result is obj or result.storage_impl.owner is obj
     if copy is False and not shares:
         raise ValueError("asarray(): can't alias the memory of 'obj' without a copy, and copy=False was given")
     return set_requires_grad(result) if requires_grad else result

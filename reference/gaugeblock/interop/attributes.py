@@ -6,7 +6,7 @@ from typing import Any
 
 from ..memory.storage import Storage
 from ..tensor.tensor import Tensor
-from .copying import deep_copy, reduce_storage, reduce_tensor, shallow_copy
+from .copying import deep_copy, reduce_storage, reduce_tensor, restore_attributes, shallow_copy
 from .numpy import as_numpy_array, numpy
 
 
@@ -37,6 +37,7 @@ METHODS: dict[str, Any] = {
     "__deepcopy__": deep_copy,
     "__copy__": shallow_copy,
     "__reduce_ex__": reduce_tensor,
+    "__setstate__": restore_attributes,
     "__array_priority__": 1000,
     "__dlpack__": dlpack,
     "__dlpack_device__": dlpack_device,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from copy import deepcopy
 from typing import Any
 
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DType
+from ..dispatch.overrides import NOT_WRAPPED
 from ..memory.devices import read_device, write_device
 from ..memory.elements import read_bytes, write_bytes
 from ..memory.storage import Storage, allocate_storage, move_bytes
+from ..tensor.changing import UnbackedTensor
 from ..tensor.geometry import geometry_of
 from ..tensor.getters import set_requires_grad
-from ..tensor.make_view import view_at_same_place
 from ..tensor.strides import extent
 from ..tensor.tensor import Tensor, make_tensor
 
@@ -62,18 +65,57 @@ def reduce_storage(self: Storage) -> tuple[Any, ...]:
     return rebuild_storage, (storage_bytes(self), self.nbytes, self.device)
 
 
+def rebuild_subclass(cls: type[Tensor], parts: tuple[Any, ...]) -> Tensor:
+    """Rebuild a tensor as the subclass `cls`, or as a plain Tensor."""
+    plain = rebuild_tensor(*parts)
+    if cls is Tensor or cls is UnbackedTensor:
+        return plain
+    made: Tensor = Tensor._make_subclass(cls, plain, plain.requires_grad)  # type: ignore[attr-defined]
+    return made
+
+
+def parts_of(tensor: Tensor) -> tuple[Any, ...]:
+    """Return the arguments of rebuild_tensor; a tensor that requires grad becomes a leaf that does."""
+    geometry = tensor.geometry
+    return (
+        tensor.storage_impl, tensor.offset, geometry.sizes, geometry.strides, geometry.dtype, geometry.lazy,
+        tensor.requires_grad,  # type: ignore[attr-defined]
+    )  # fmt: skip
+
+
 def reduce_tensor(self: Tensor, protocol: int = 2) -> tuple[Any, ...]:
-    """How pickle stores a tensor: its storage and its metadata."""
-    geometry = self.geometry
-    return rebuild_tensor, (
-        self.storage,
-        self.offset,
-        geometry.sizes,
-        geometry.strides,
-        geometry.dtype,
-        geometry.lazy,
-        self.requires_grad_flag,
-    )
+    """Return the pickle reduction of a tensor: class, storage, metadata, requires_grad and the user's attributes.
+
+    A tensor with history becomes a leaf. Raises RuntimeError when multiprocessing sends one to another process.
+    """
+    parts = parts_of(self)
+    if parts[-1] and not self.is_leaf and sys._getframe(1).f_globals.get("__name__") == PROCESSES:  # type: ignore[attr-defined]
+        raise RuntimeError(
+            "a non-leaf tensor that requires grad cannot be sent to another process, since its history cannot; "
+            "send tensor.detach() instead"
+        )
+    cls = self.__class__
+    plain = cls is Tensor or cls is UnbackedTensor
+    made = (rebuild_tensor, parts) if plain else (rebuild_subclass, (cls, parts))
+    return (*made, dict(self.__dict__)) if self.__dict__ else made
+
+
+PROCESSES = "multiprocessing.reduction"
+"""The module that pickles objects for another process."""
+
+
+def rebuild_attributed(parts: tuple[Any, ...], attributes: dict[str, Any]) -> Tensor:
+    """Rebuild a tensor with its user-set attributes. Raise TypeError for names that are not strings."""
+    result = rebuild_tensor(*parts)
+    restore_attributes(result, attributes)
+    return result
+
+
+def restore_attributes(self: Tensor, state: dict[str, Any]) -> None:
+    """Set the attributes that a pickle holds. Raise TypeError unless `state` is a dict."""
+    if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
+        raise TypeError(f"__setstate__(): argument 'state' must be a dict of attributes, not {type(state).__name__}")
+    self.__dict__.update(state)
 
 
 def copied_storage(storage: Storage) -> Storage:
@@ -89,20 +131,13 @@ def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     recorded history."""
     if self.autograd is not None and not self.is_leaf:  # type: ignore[attr-defined]
         raise RuntimeError("Only Tensors created explicitly by the user support the deepcopy protocol at the moment")
-    storage = memo.get(id(self.storage))
+    storage = memo.get(id(self.storage_impl))
     if storage is None:
-        storage = memo[id(self.storage)] = copied_storage(self.storage)
-    geometry = self.geometry
-    result = rebuild_tensor(
-        storage,
-        self.offset,
-        geometry.sizes,
-        geometry.strides,
-        geometry.dtype,
-        geometry.lazy,
-        self.requires_grad_flag,
-    )
+        storage = memo[id(self.storage_impl)] = copied_storage(self.storage_impl)
+    result = rebuild_subclass(self.__class__, (storage, *parts_of(self)[1:]))
     memo[id(self)] = result
+    if self.__dict__:
+        result.__dict__.update(deepcopy(self.__dict__, memo))
     gradient = None if self.autograd is None else self.grad  # type: ignore[attr-defined]
     if gradient is not None:
         result.grad = deep_copy(gradient, memo)  # type: ignore[attr-defined]
@@ -110,9 +145,10 @@ def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def shallow_copy(self: Tensor) -> Tensor:
-    """A tensor object of its own on the same storage."""
-    result = view_at_same_place(self, self.geometry)
-    result.base = self.base
-    result.autograd = self.autograd
-    result.requires_grad_flag = self.requires_grad_flag
+    """Return a new leaf on the same storage, with the attributes and requires_grad of `self`."""
+    result = rebuild_subclass(self.__class__, parts_of(self))
+    result.__dict__.update(self.__dict__)
     return result
+
+
+NOT_WRAPPED.update((deep_copy, shallow_copy))

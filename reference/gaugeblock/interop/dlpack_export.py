@@ -6,6 +6,7 @@ import ctypes
 from typing import Any, NoReturn
 
 from ..core.device import cpu
+from ..core.errors import type_error
 from ..operators.conversion import converted
 from ..operators.copy import clone
 from ..operators.device_methods import is_pinned
@@ -61,6 +62,8 @@ def dlpack(
     _synchronise(self, stream)
     wanted = self
     own = dlpack_device(self)
+    if dl_device is not None and not (isinstance(dl_device, (tuple, list)) and len(dl_device) == 2):
+        type_error("__dlpack__", "dl_device", dl_device, "a pair of device type and index")
     if dl_device is not None and tuple(map(int, dl_device)) != own:
         wanted = _elsewhere(self, tuple(map(int, dl_device)), copy)
     elif copy:
@@ -142,4 +145,4 @@ def _described(managed: Managed | ManagedVersioned, tensor: Tensor) -> int:
     view.lanes = 1
     view.shape = ctypes.cast(numbers, pointer)
     view.strides = ctypes.cast(ctypes.addressof(numbers) + 8 * ndim, pointer)
-    return keep(managed, (tensor.storage, numbers))
+    return keep(managed, (tensor.storage_impl, numbers))

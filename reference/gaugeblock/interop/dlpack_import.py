@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DType
+from ..core.errors import type_error
 from ..memory.storage import foreign_storage
 from ..operators.conversion import converted
 from ..operators.copy import clone
@@ -36,6 +37,8 @@ def from_dlpack(ext_tensor: Any, *, device: Device | str | None = None, copy: bo
     With `copy` it has memory of its own; without (False) ValueError where a copy is needed. Raises BufferError for what
     our tensors cannot describe, RuntimeError for a capsule that was taken, TypeError for what has no __dlpack__.
     """
+    if isinstance(ext_tensor, type):
+        type_error("from_dlpack", "ext_tensor", ext_tensor, "a capsule, or an object with __dlpack__")
     if not hasattr(ext_tensor, "__dlpack__"):
         if device is not None or copy is not None:
             raise TypeError("from_dlpack(): a capsule takes no arguments 'device' and 'copy'")

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.device import cpu, meta
 from ..core.dtype import DType, bfloat16, dtype_from_numpy
+from ..core.errors import check_int, type_error
 from ..memory.elements import ADDRESS_SPACE, ORIGIN
 from ..memory.storage import Storage, foreign_storage, new_object
 from ..tensor.array_view import array_of, array_of_lazy
@@ -33,8 +34,9 @@ def from_numpy(ndarray: Any) -> Tensor:
     Raises TypeError for anything but an array of a known dtype, ValueError for negative strides, strides that are
     no multiple of the itemsize, and foreign byte order. Warns for a read-only array.
     """
-    if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"from_numpy(): argument 'ndarray' must be np.ndarray, got {type(ndarray).__name__}")
+    owner = ndarray
+    if type(ndarray) is not np.ndarray:
+        ndarray = plain_array(ndarray)
     key = (ndarray.shape, ndarray.strides, ndarray.dtype)
     known = _LAYOUTS.get(key)
     if known is None:
@@ -50,20 +52,27 @@ def from_numpy(ndarray: Any) -> Tensor:
         )
     storage = new_object(Storage)
     storage.pool = storage.allocator = storage.deleter = None
-    storage.pointer = pointer
-    storage.nbytes = nbytes
-    storage.owner = ndarray
+    storage._pointer = pointer
+    storage._nbytes = nbytes
+    storage.owner = owner
     storage.device = cpu
     storage.resizable = False
     storage.version = 0
     result = new_object(Tensor)
-    result.geometry = geometry
-    result.storage = storage
-    result.offset = 0
-    result.pointer = pointer
+    result._geometry = geometry
+    result._storage_impl = storage
+    result._offset = 0
+    result._pointer = pointer
     result.base = result.counter = result.autograd = None
     result.requires_grad_flag = False
     return result
+
+
+def plain_array(ndarray: Any) -> np.ndarray[Any, Any]:
+    """Return `ndarray` as a plain ndarray, ignoring attributes of a subclass. Raise TypeError if it is none."""
+    if not issubclass(type(ndarray), np.ndarray):
+        raise TypeError(f"from_numpy(): argument 'ndarray' must be np.ndarray, got {type(ndarray).__name__}")
+    return np.ndarray.view(ndarray, np.ndarray)
 
 
 _LAYOUTS: dict[Any, tuple[Geometry, int]] = {}
@@ -156,11 +165,20 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     geometry = self.geometry
     if not geometry.numel:
         return np.empty(geometry.sizes, geometry.dtype.numpy)
-    storage = self.storage
-    storage.resizable = False
+    storage, pointer = lent(self)
     buffer = LentStorage.from_address(ORIGIN)
-    buffer.storage = storage
-    return np.ndarray(geometry.sizes, geometry.dtype.numpy, buffer, self.pointer - ORIGIN, geometry.byte_strides)
+    buffer.storage_impl = storage
+    return np.ndarray(geometry.sizes, geometry.dtype.numpy, buffer, pointer - ORIGIN, geometry.byte_strides)
+
+
+def lent(self: Tensor) -> tuple[Storage, int]:
+    """Return a tensor's storage, made non-resizable, and the address of the first element."""
+    while True:
+        storage = self.storage_impl
+        storage.resizable = False
+        pointer = self.pointer
+        if self.storage_impl is storage:
+            return storage, pointer
 
 
 def _refuse(why: str) -> NoReturn:
@@ -182,6 +200,9 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
 
     Raises ValueError when the buffer is empty or too short, or its length is no multiple of the itemsize.
     """
+    if not isinstance(dtype, DType):
+        type_error("frombuffer", "dtype", dtype, "dtype")
+    count, offset = check_int("frombuffer", "count", count), check_int("frombuffer", "offset", offset)
     try:
         plain = np.frombuffer(buffer, np.uint8) if len(memoryview(buffer)) else np.empty(0, np.uint8)
     except TypeError:

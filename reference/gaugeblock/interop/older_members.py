@@ -32,6 +32,7 @@ def type_of(self: Tensor, dtype: DType | str | None = None, non_blocking: bool =
     to: Any = self.to  # type: ignore[attr-defined]
     if isinstance(dtype, DType):
         return to(dtype, non_blocking=non_blocking)
+    dtype = getattr(dtype, "__name__", dtype)
     if not isinstance(dtype, str):
         type_error("type", "dtype", dtype, "dtype or str")
     prefix = next(start for start in PREFIXES if dtype.startswith(start))
@@ -71,6 +72,8 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
 
 
 def _written(operator: str, self: Tensor, others: tuple[Tensor, ...], function: Callable[..., Any]) -> Tensor:
+    if not callable(function):
+        type_error(operator, "callable", function, "a function of one element of each tensor")
     for name, one in zip(("self", "tensor", "y"), (self, *others), strict=False):
         if not isinstance(one, Tensor):
             type_error(operator, name, one, "Tensor")
@@ -85,6 +88,13 @@ def _written(operator: str, self: Tensor, others: tuple[Tensor, ...], function: 
     made = [function(*elements) for elements in zip(*given, strict=True)]
     self.copy_(tensor_of(made, dtype=self.geometry.dtype).reshape(sizes))  # type: ignore[attr-defined]
     return self
+
+
+def typed(self: Tensor) -> Any:
+    """Return the tensor's storage as a TypedStorage."""
+    from .typed_storage import typed_storage
+
+    return typed_storage(self)
 
 
 def dim_order(self: Tensor) -> tuple[int, ...]:
@@ -114,7 +124,8 @@ def wrapped(self: Tensor, array: Any, context: Any = None, return_scalar: bool =
 
 METHODS: dict[str, Any] = {
     "type": type_of, "new": new, "apply_": apply_, "map_": map_, "map2_": map2_, "dim_order": dim_order,
-    "to_dense": to_dense, "__reversed__": reversed_rows, "__array_wrap__": wrapped,
+    "storage": typed, "_typed_storage": typed, "to_dense": to_dense, "__reversed__": reversed_rows,
+    "__array_wrap__": wrapped,
 }  # fmt: skip
 NEVER = "is_sparse is_sparse_csr is_quantized is_mkldnn is_nested".split()
 """Layouts that no tensor has here."""

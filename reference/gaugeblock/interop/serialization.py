@@ -6,15 +6,24 @@ Loading never runs code from the file: the pickle may name only the rebuild func
 from __future__ import annotations
 
 import collections
+import contextlib
+import errno
 import io
 import os
 import pickle
+import struct
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
+from gaugeblock_spec.atomic_file import output_file
+
 from ..core import device, dtype, layout, memory_format, size
+from ..core.away import away
+from ..core.errors import type_error
 from ..memory.storage import Storage
 from ..memory.untyped import UntypedStorage
+from ..tensor.tensor import Tensor
 from . import copying
 
 if TYPE_CHECKING:
@@ -28,6 +37,7 @@ MapLocation = None | Place | Mapping[str, Place] | Callable[[UntypedStorage, str
 _ALLOWED: dict[tuple[str, str], Any] = {
     (item.__module__, item.__qualname__): item
     for item in (
+        copying.rebuild_attributed,
         copying.rebuild_tensor,
         dtype.dtype_by_name,
         device.Device,
@@ -54,40 +64,98 @@ class _Writer(pickle.Pickler):
             self.storages.append(item)
         return ("storage", number, item.nbytes, str(item.device))
 
+    def reducer_override(self, item: Any) -> Any:
+        if isinstance(item, Tensor):
+            parts = copying.parts_of(item)
+            attributes = dict(item.__dict__)
+            return (copying.rebuild_attributed, (parts, attributes)) if attributes else (copying.rebuild_tensor, parts)
+        return NotImplemented
+
 
 class _Reader(pickle.Unpickler):
-    def __init__(self, file: IO[bytes], archive: zipfile.ZipFile, map_location: MapLocation) -> None:
-        super().__init__(file)
+    """Unpickler that allocates no more than the size of the file justifies."""
+
+    def __init__(self, data: bytes, archive: zipfile.ZipFile, map_location: MapLocation) -> None:
+        super().__init__(io.BytesIO(data))
         self._archive = archive
         self._map_location = map_location
         self._storages: dict[int, Storage] = {}
+        self._members_left = len(data)
+        self.refusal: BaseException | None = None
 
     def find_class(self, module: str, name: str) -> Any:
         try:
-            return _ALLOWED[module, name]
+            found = _ALLOWED[module, name]
         except KeyError:
             raise pickle.UnpicklingError(f"load(): the file names {module}.{name}, which is not allowed") from None
+        if found is copying.rebuild_attributed:
+            return self._attributed
+        return partial(self._container, found) if found in _CONTAINERS else found
+
+    def _count(self, members: Any) -> Any:
+        """Return `members`. Raise UnpicklingError once all containers have more members than the file has bytes."""
+        self._members_left -= len(members)
+        if self._members_left < 0:
+            raise pickle.UnpicklingError("load(): the file asks for containers with more members than it has bytes")
+        return members
+
+    def _container(self, kind: Any, members: Any = ()) -> Any:
+        return kind(self._count(members))
+
+    def _attributed(self, parts: Any, attributes: Any) -> Tensor:
+        return copying.rebuild_attributed(parts, self._count(attributes))
 
     def persistent_load(self, pid: Any) -> Storage:
         _, number, nbytes, place = pid
+        if type(number) is not int or type(nbytes) is not int or type(place) is not str:
+            raise pickle.UnpicklingError(f"load(): the file has a malformed storage reference: {pid!r}")
         if number not in self._storages:
             without = place == "meta"
-            data = b"" if without else self._archive.read(f"storage/{number}")
-            self._storages[number] = placed(data, nbytes, place, None if without else self._map_location)
+            data = b"" if without else away(8 * nbytes, self._archive.read, f"storage/{number}")
+            try:
+                self._storages[number] = placed(data, nbytes, place, None if without else self._map_location)
+            except BaseException as error:
+                self.refusal = error
+                raise
         return self._storages[number]
+
+
+_CONTAINERS = frozenset({size.Size, collections.OrderedDict, set, frozenset})
+
+
+def _check_archive(archive: zipfile.ZipFile, length: int) -> None:
+    """Raise RuntimeError for compressed or encrypted members, and unless all members fit in `length` bytes."""
+    total = 0
+    for member in archive.infolist():
+        if member.compress_type or member.flag_bits & 1:
+            raise RuntimeError(f"load(): {member.filename!r} in the file is compressed or encrypted; save does neither")
+        if member.header_offset < 0:
+            raise RuntimeError(f"load(): {member.filename!r} has a negative offset; the file is damaged")
+        total += member.file_size
+    if total > length:
+        raise RuntimeError(f"load(): the file has {length} bytes but declares {total}")
+
+
+def _check_file(function: str, f: object, wanted: str) -> None:
+    """Raise TypeError unless `f` is a path or has the method `wanted`."""
+    if not isinstance(f, (str, os.PathLike)) and not callable(getattr(f, wanted, None)):
+        type_error(function, "f", f, f"a path or a binary file with {wanted}()")
 
 
 def save(obj: object, f: str | os.PathLike[str] | IO[bytes]) -> None:
     """Write `obj`, made of tensors, containers and plain values, to a path or a binary file.
 
-    A view brings its whole storage, and what shared a storage shares one after loading.
+    A view is saved with its whole storage, and tensors that share a storage share it after loading. When writing fails,
+    an existing file at the path is kept.
     """
     import zipfile
 
+    _check_file("save", f, "write")
     stream = io.BytesIO()
     writer = _Writer(stream)
     writer.dump(obj)
-    with zipfile.ZipFile(f, "w", zipfile.ZIP_STORED) as archive:
+    opened = output_file(f) if isinstance(f, (str, os.PathLike)) else contextlib.nullcontext(f)
+    with opened as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("format", FORMAT)
         archive.writestr("data.pkl", stream.getvalue())
         for number, storage in enumerate(writer.storages):
@@ -105,7 +173,7 @@ def placed(data: bytes, nbytes: int, place: str, map_location: MapLocation) -> S
         if isinstance(found, UntypedStorage):
             if found.nbytes() < nbytes:
                 raise RuntimeError(f"load(): map_location gave {found.nbytes()} bytes for a storage of {nbytes}")
-            return found.storage
+            return found.storage_impl
         if found is not None:
             raise TypeError(f"load(): map_location must give an UntypedStorage or None, got {type(found).__name__}")
         return copying.rebuild_storage(data, nbytes, device.Device(place))
@@ -129,12 +197,37 @@ def load(f: str | os.PathLike[str] | IO[bytes], map_location: MapLocation = None
     """
     import zipfile
 
+    from .pickle_check import check_pickle
+
+    _check_file("load", f, "read")
     try:
         archive = zipfile.ZipFile(f)
-        found = archive.read("format").decode()
-    except (zipfile.BadZipFile, KeyError) as error:
+        assert archive.fp is not None
+        length = archive.fp.seek(0, os.SEEK_END)
+    except (*DAMAGED, zipfile.BadZipFile, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # raised for a seek before the first byte
+            raise
         raise RuntimeError(f"load(): argument 'f' is not a file written by save: {error}") from None
     with archive:
+        _check_archive(archive, length)
+        try:
+            found = archive.read("format").decode(errors="replace")
+            data = archive.read("data.pkl") if found == FORMAT else b""
+        except (*DAMAGED, zipfile.BadZipFile) as error:
+            raise RuntimeError(f"load(): argument 'f' is not a file written by save: {error}") from None
         if found != FORMAT:
             raise RuntimeError(f"load(): the file has format {found!r}, this version reads {FORMAT!r}")
-        return _Reader(io.BytesIO(archive.read("data.pkl")), archive, map_location).load()
+        reader = _Reader(data, archive, map_location)
+        try:
+            check_pickle(data)
+            return reader.load()
+        except (*DAMAGED, zipfile.BadZipFile) as error:
+            if error is reader.refusal:
+                raise
+            raise RuntimeError(f"load(): the file is damaged: {error}") from error
+
+
+DAMAGED = (
+    AttributeError, EOFError, LookupError, NotImplementedError, OverflowError, TypeError, ValueError, struct.error,
+)  # fmt: skip
+"""Errors that reading a damaged file may raise."""

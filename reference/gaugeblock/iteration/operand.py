@@ -16,8 +16,9 @@ Number = bool | int | float | complex
 class Operand:
     """State of one operand while the steps run; `strides` are in bytes, over the iterator's current shape.
 
-    An input with `promotes` false (the condition of where) has no say in the common dtype; one with `only_promotes`
-    (the exponent behind square) has a say in nothing else.
+    An input with `promotes` false (the condition of where) does not affect the common dtype; one with `only_promotes`
+    (the exponent of pow, the bounds of clamp) affects nothing else. An output with `planned` has a geometry but no
+    tensor yet.
     """
 
     tensor: Tensor | None
@@ -48,7 +49,7 @@ class Operand:
         tensor = self.tensor
         assert tensor is not None
         geometry = tensor.geometry
-        return Extent(id(tensor.storage), tensor.offset, geometry.sizes, geometry.strides, geometry.dtype.itemsize)
+        return Extent(id(tensor.storage_impl), tensor.offset, geometry.sizes, geometry.strides, geometry.dtype.itemsize)
 
     def describe(self) -> str:
         if self.number is not None:

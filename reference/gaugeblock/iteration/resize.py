@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..memory.storage import resize_storage
+from ..tensor.changing import change_metadata
 from ..tensor.geometry import Geometry
-from ..tensor.refresh import is_alone, refresh_pointer
+from ..tensor.refresh import grow_own_storage
 from ..tensor.tensor import Tensor
 
 
@@ -21,8 +21,6 @@ def resize_output(tensor: Tensor, geometry: Geometry, *, warn: Callable[..., Any
             stacklevel=4,
         )
     needed = (tensor.offset * geometry.dtype.itemsize) + geometry.nbytes
-    if geometry.nbytes and needed > tensor.storage.nbytes:
-        tell = not is_alone(tensor)
-        resize_storage(tensor.storage, needed, tell=tell)
-    tensor.geometry = geometry
-    refresh_pointer(tensor)
+    if geometry.nbytes:
+        grow_own_storage(tensor, needed)
+    change_metadata(tensor, geometry, tensor.storage_impl, tensor.offset)

@@ -116,7 +116,7 @@ def accessor(tensor: Tensor, dtype: DType, ndim: int, *, index_bits: int = 64) -
     """
     _check("accessor", tensor, dtype, ndim, index_bits)
     geometry = tensor.geometry
-    return TensorAccessor(tensor.pointer, dtype, geometry.sizes, geometry.strides, index_bits, tensor.storage)
+    return TensorAccessor(tensor.pointer, dtype, geometry.sizes, geometry.strides, index_bits, tensor.storage_impl)
 
 
 def packed_accessor(tensor: Tensor, dtype: DType, ndim: int, *, index_bits: int = 64) -> PackedAccessor:

@@ -84,7 +84,11 @@ def _decaying(library: Function, x: Lane, near: Lane, tail: tuple[float, ...], *
 
 
 def _logarithm(library: Function, x: Lane) -> Lane:
-    return library("log", select(x > 0.0, select(x > 2.0, 2.0, x), 1.0) * 0.5)
+    """Return log(x / 2) for x <= 2; x is scaled up first where x / 2 may underflow to 0."""
+    inside = select(x > 0.0, select(x > 2.0, 2.0, x), 1.0)
+    tiny = inside < 2.0**-1000
+    scaled = select(tiny, inside * 2.0**100, inside)
+    return library("log", scaled * 0.5) - select(tiny, constant(100 * math.log(2.0), F64), 0.0)
 
 
 def modified_k0(library: Function, x: Lane, *, scaled: bool = False) -> Lane:

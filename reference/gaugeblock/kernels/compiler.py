@@ -13,10 +13,11 @@ import struct
 import threading
 from collections.abc import Callable, Sequence
 
+from ..core.fork_safety import fork_safe
 from . import common
 from .code import NAME, PLAIN
 from .digest import digest
-from .object_cache import ObjectCache
+from .llvm import llvm
 from .parallel import attach
 from .pool import pool_of
 from .runtime import EXTENDED
@@ -39,21 +40,22 @@ class Compiler:
 
     def __init__(self) -> None:
         import llvmlite
-        import llvmlite.binding as llvm
 
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
+        from .object_cache import ObjectCache
+
+        binding = self._llvm = llvm()
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
         for name, address in _libm_symbols():
-            llvm.add_symbol(name, address)
-        self._llvm = llvm
-        target = llvm.Target.from_default_triple()
+            binding.add_symbol(name, address)
+        target = binding.Target.from_default_triple()
         self._machines = [target.create_target_machine(opt=level, jit=True) for level in (2, 0)]
-        self._engine = llvm.create_mcjit_compiler(
-            llvm.parse_assembly(""), target.create_target_machine(opt=2, jit=True)
+        self._engine = binding.create_mcjit_compiler(
+            binding.parse_assembly(""), target.create_target_machine(opt=2, jit=True)
         )
-        self._salt = f"parts {llvmlite.__version__} {llvm.llvm_version_info} {self._machines[0].triple}"
+        self._salt = f"parts {llvmlite.__version__} {binding.llvm_version_info} {self._machines[0].triple}"
         self._cache = ObjectCache()
-        self._lock = threading.Lock()
+        self._lock = fork_safe(threading.RLock())
         self._loaded: set[str] = set()
         self._common = False
         self._symbols: dict[str, int] = {}
@@ -166,7 +168,7 @@ def _libm_symbols() -> list[tuple[str, int]]:
     return found
 
 
-_FIRST = threading.Lock()
+_FIRST = fork_safe(threading.RLock())
 _COMPILERS: list[Compiler] = []
 
 
@@ -175,5 +177,9 @@ def compiler() -> Compiler:
     if not _COMPILERS:
         with _FIRST:
             if not _COMPILERS:
-                _COMPILERS.append(Compiler())
+                from .storage_finaliser import install
+
+                made = Compiler()
+                install(made)
+                _COMPILERS.append(made)
     return _COMPILERS[0]

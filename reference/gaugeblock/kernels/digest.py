@@ -11,6 +11,8 @@ except ImportError:
 DIGEST_SIZE = 32
 
 
-def digest(content: bytes) -> bytes:
-    """32 bytes that no other content has."""
-    return blake2b(content, digest_size=DIGEST_SIZE).digest()
+def digest(content: bytes, name: bytes = b"") -> bytes:
+    """Return a 32-byte digest of `content`, or of `content` and `name`."""
+    total = blake2b(name, digest_size=DIGEST_SIZE)
+    total.update(content)
+    return total.digest()

@@ -149,12 +149,19 @@ class EntryWriter:
         self.lines += [f"  br i1 {big}, label %{free}, label %{held}", f"{free}:"]
         state = self.register("call ptr @PyEval_SaveThread()")
         unlocked = self.register(shared or call)
-        self.lines += [f"  call void @PyEval_RestoreThread(ptr {state})", f"  br label %{joined}", f"{held}:"]
+        self.lines.append(f"  call void @PyEval_RestoreThread(ptr {state})")
+        pending = self.register("call ptr @PyErr_Occurred()")  # of a signal's handler
+        raised = self.register(f"icmp ne ptr {pending}, null")
+        unlocked = self.register(f"or i1 {unlocked}, {raised}")
+        self.lines += [f"  br label %{joined}", f"{held}:"]
         locked = self.register(call)
         self.lines += [f"  br label %{joined}", f"{joined}:"]
         fault = self.register(f"phi i1 [{unlocked}, %{free}], [{locked}, %{held}]")
-        good, bad = self.label(), self.label()
+        good, bad, own = self.label(), self.label(), self.label()
         self.lines += [f"  br i1 {fault}, label %{bad}, label %{good}", f"{bad}:"]
+        error = self.register("call ptr @PyErr_Occurred()")
+        raised = self.register(f"icmp ne ptr {error}, null")
+        self.lines += [f"  br i1 {raised}, label %leave, label %{own}", f"{own}:"]
         kind = self.register("load ptr, ptr @PyExc_RuntimeError")
         self.lines += [
             f"  call void @PyErr_SetString(ptr {kind}, ptr @zero_division)",

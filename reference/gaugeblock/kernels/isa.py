@@ -9,6 +9,8 @@ import sys
 import warnings
 from typing import NamedTuple
 
+from .llvm import llvm
+
 VARIABLE = "GAUGEBLOCK_CPU_CAPABILITY"
 
 
@@ -65,9 +67,7 @@ def has_extended_precision() -> bool:
 @functools.cache
 def supported_levels() -> tuple[Level, ...]:
     """The levels this processor can run, lowest first."""
-    import llvmlite.binding as llvm
-
-    features = llvm.get_host_cpu_features()
+    features = llvm().get_host_cpu_features()
     present = {name for name, on in features.items() if on}
     return tuple(level for level in known_levels() if level.required <= present)
 

@@ -11,10 +11,10 @@ A long body is written once only, see pieces.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ..core.lazy_property import lazy_property
 from .body import Body
 from .declarations import Declarations
 from .expression import BOOL, Lane
@@ -72,7 +72,7 @@ class RowWriter:
         lines += self._scalar(start)
         return self.function(name, lines)
 
-    @functools.cached_property
+    @lazy_property
     def vector(self) -> Vector:
         """The computation of one vector."""
         body, width = self.body, self.body.width

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ..core.fork_safety import fork_safe
+
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -31,7 +33,7 @@ class _Pool:
         self.threads = _processors()
         self.executor: ThreadPoolExecutor | None = None
         self.native: Pool | None = None
-        self.lock = threading.Lock()
+        self.lock = fork_safe(threading.RLock())
         self.local = threading.local()
 
     def get(self) -> ThreadPoolExecutor:
@@ -49,7 +51,6 @@ class _Pool:
         if self.native is not None:
             self.native.forget()
         self.executor = None
-        self.lock = threading.Lock()
         self.local = threading.local()
 
 

@@ -2,6 +2,9 @@
 
     @NAME_run(part, context, count) -> i1     part(context, k) for every k < count, each once; whether any failed
 
+The caller looks for signals every tenth of a second: when a Python handler raises (Ctrl-C), parts that nobody has begun
+are left out, the exception is pending, and the result is true.
+
 The caller works too, taking one part after another as the others do, so that a thread that wakes late costs nothing.
 One job runs at a time: a second caller meanwhile does its parts alone, as does everybody inside a worker.
 """
@@ -41,25 +44,74 @@ _PAUSES = {
 _FAMILIES = {"x86_64": "x86", "amd64": "x86", "aarch64": "arm", "arm64": "arm"}
 
 
-_IN_TURN = """define internal i1 @in_turn(ptr %part, ptr %context, i64 %count) {
+SIGNALS = 100_000_000
+"""Nanoseconds from one look for signals to the next."""
+NO_PART = 1 << 62
+"""The number of the next part once the caller has left."""
+_CLOCK = 6
+"""The clock that is cheapest to read: on Linux CLOCK_MONOTONIC_COARSE, on macOS CLOCK_MONOTONIC."""
+
+_IN_TURN = f"""declare i32 @clock_gettime(i32, ptr)
+declare i32 @PyGILState_Ensure()
+declare void @PyGILState_Release(i32)
+declare i32 @PyErr_CheckSignals()
+define internal i64 @clock() {{
+  %place = alloca [2 x i64]
+  %r = call i32 @clock_gettime(i32 {_CLOCK}, ptr %place)
+  %seconds = load i64, ptr %place
+  %rest_place = getelementptr i64, ptr %place, i64 1
+  %rest = load i64, ptr %rest_place
+  %whole = mul i64 %seconds, 1000000000
+  %now = add i64 %whole, %rest
+  ret i64 %now
+}}
+define internal i1 @interrupted(ptr %since) {{
+  %now = call i64 @clock()
+  %before = load i64, ptr %since
+  %gone = sub i64 %now, %before
+  %due = icmp sge i64 %gone, {SIGNALS}
+  br i1 %due, label %look, label %not_yet
+not_yet:
+  ret i1 false
+look:
+  store i64 %now, ptr %since
+  %state = call i32 @PyGILState_Ensure()
+  %raised = call i32 @PyErr_CheckSignals()
+  call void @PyGILState_Release(i32 %state)
+  %is = icmp ne i32 %raised, 0
+  ret i1 %is
+}}
+define internal i1 @in_turn(ptr %part, ptr %context, i64 %count) {{
 entry:
+  %since = alloca i64
+  %begin = call i64 @clock()
+  store i64 %begin, ptr %since
   br label %test
 test:
-  %k = phi i64 [0, %entry], [%next, %do]
-  %any = phi i1 [false, %entry], [%either, %do]
+  %k = phi i64 [0, %entry], [%next, %go_on]
+  %any = phi i1 [false, %entry], [%either, %go_on]
   %more = icmp slt i64 %k, %count
   br i1 %more, label %do, label %done
 do:
   %bad = call i1 %part(ptr %context, i64 %k)
+  %stop = call i1 @interrupted(ptr %since)
+  br i1 %stop, label %left, label %go_on
+go_on:
   %either = or i1 %any, %bad
   %next = add i64 %k, 1
   br label %test
+left:
+  ret i1 true
 done:
   ret i1 %any
-}
+}}
 """
 """All parts, one after the other."""
-_ALONE = """define void @NAME_set(i64 %wanted) {
+_ALONE = """define internal i1 @stopped(ptr %since) {
+  %stop = call i1 @interrupted(ptr %since)
+  ret i1 %stop
+}
+define void @NAME_set(i64 %wanted) {
   ret void
 }
 define void @NAME_forget() {
@@ -91,6 +143,8 @@ def text(name: str) -> str:
 @part = internal global ptr null, align 64
 @context = internal global ptr null, align 64
 @count = internal global i64 0, align 64
+declare ptr @PyGILState_GetThisThreadState()
+declare ptr @PyErr_Occurred()
 declare i32 @pthread_mutex_init(ptr, ptr)
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
@@ -100,6 +154,26 @@ declare i32 @pthread_cond_broadcast(ptr)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(ptr)
 declare i32 @sched_yield()
+
+define internal i1 @raised() {{
+  %state = call i32 @PyGILState_Ensure()
+  %error = call ptr @PyErr_Occurred()
+  call void @PyGILState_Release(i32 %state)
+  %is = icmp ne ptr %error, null
+  ret i1 %is
+}}
+define internal i1 @stopped(ptr %since) {{
+  %thread = call ptr @PyGILState_GetThisThreadState()
+  %ours = icmp eq ptr %thread, null
+  br i1 %ours, label %worker, label %python
+worker:
+  %next = load atomic i64, ptr @next acquire, align 8
+  %left = icmp sge i64 %next, {NO_PART}
+  ret i1 %left
+python:
+  %stop = call i1 @interrupted(ptr %since)
+  ret i1 %stop
+}}
 
 define void @{name}_set(i64 %wanted) {{
   store atomic i64 %wanted, ptr @threads release, align 8
@@ -129,6 +203,34 @@ do:
 note:
   store atomic i64 1, ptr @fault release, align 8
   br label %take
+done:
+  ret void
+}}
+
+define internal void @work_and_look(ptr %part, ptr %context, i64 %count) {{
+entry:
+  %since = alloca i64
+  %begin = call i64 @clock()
+  store i64 %begin, ptr %since
+  br label %take
+take:
+  %k = atomicrmw add ptr @next, i64 1 acq_rel, align 8
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %do, label %done
+do:
+  %failed = call i1 %part(ptr %context, i64 %k)
+  br i1 %failed, label %note, label %look
+note:
+  store atomic i64 1, ptr @fault release, align 8
+  %raised = call i1 @raised()
+  br i1 %raised, label %left, label %look
+look:
+  %stop = call i1 @interrupted(ptr %since)
+  br i1 %stop, label %left, label %take
+left:
+  store atomic i64 {NO_PART}, ptr @next release, align 8
+  store atomic i64 1, ptr @fault release, align 8
+  br label %done
 done:
   ret void
 }}
@@ -227,7 +329,7 @@ start:
   %number = atomicrmw add ptr @job, i64 1 acq_rel, align 8
   %woken = call i32 @pthread_cond_broadcast(ptr @wake)
   %u = call i32 @pthread_mutex_unlock(ptr @mutex)
-  call void @work(ptr %part, ptr %context, i64 %count)
+  call void @work_and_look(ptr %part, ptr %context, i64 %count)
   %l2 = call i32 @pthread_mutex_lock(ptr @mutex)
   store i64 0, ptr @open
   %u2 = call i32 @pthread_mutex_unlock(ptr @mutex)

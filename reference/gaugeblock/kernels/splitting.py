@@ -21,6 +21,8 @@ from .sharing import MAX_DIMS, PART, context_of, fields_of, part_function, parts
 
 STATE_BYTES = (BLOCK_BYTES + 63) // 64 * 64
 MOST_PARTS = 64
+PIECE = 1 << 24
+"""Elements of a part between two looks for signals."""
 TURNED, FEW = 128, 16
 """Outputs that are turned at a time, and the most elements that each may have."""
 
@@ -136,16 +138,31 @@ def _run_part(name: str) -> str:
     begin, count = range_of(code, size, chunk)
     with code.loop(0, ndim) as d:
         code.store("i64", code.load("i64", code.slot(sizes, d)), code.slot(own, d))
-    code.store("i64", count, code.slot(own, code.register(f"sub i64 {ndim}, 1")))
     state = code.at(states, "%k", STATE_BYTES)
-    index = code.register(f"mul i64 {begin}, {inner}")
-    with code.when(code.register(f"icmp sgt i64 {count}, 0")):
-        code.line(
-            f"call void @{name}_each_run(ptr {run}, ptr {state}, ptr {code.at(source, begin, step)}, i64 {ndim}, "
-            f"ptr {own}, ptr {strides}, ptr {parameters}, i64 {index})"
-        )
+    since, left = code.register("alloca i64"), code.register("alloca i1")
+    code.store("i64", code.register("call i64 @clock()"), since)
+    code.store("i1", "false", left, 1)
+    within = code.register(f"call i64 @llvm.umax.i64(i64 {inner}, i64 1)")
+    few = code.register(f"udiv i64 {PIECE}, {within}")
+    few = code.register(f"call i64 @llvm.umax.i64(i64 {few}, i64 1)")
+    raised = code.register(f"add i64 {count}, {few}")
+    raised = code.register(f"sub i64 {raised}, 1")
+    pieces = code.register(f"sdiv i64 {raised}, {few}")
+    place = code.slot(own, code.register(f"sub i64 {ndim}, 1"))
+    with code.loop(0, pieces) as piece:
+        first = code.register(f"mul i64 {piece}, {few}")
+        code.store("i64", code.minimum(code.register(f"sub i64 {count}, {first}"), few), place)
+        begins = code.register(f"add i64 {begin}, {first}")
+        index = code.register(f"mul i64 {begins}, {inner}")
+        gone = code.load("i1", left, 1)
+        with code.when(code.register(f"xor i1 {gone}, true")):
+            code.line(
+                f"call void @{name}_each_run(ptr {run}, ptr {state}, ptr {code.at(source, begins, step)}, i64 {ndim}, "
+                f"ptr {own}, ptr {strides}, ptr {parameters}, i64 {index})"
+            )
+            code.store("i1", code.register(f"call i1 @stopped(ptr {since})"), left, 1)
     code.line(f"call void {merge}(ptr {state})")
-    return part_function("run_part", code, "false")
+    return part_function("run_part", code, code.load("i1", left, 1))
 
 
 def _turned_fold(name: str) -> str:

@@ -111,9 +111,9 @@ class CustomOpDef:
         given = 0 if result is None else len(result) if isinstance(result, tuple) and count != 1 else 1
         if given != count:
             raise RuntimeError(f"{self._qualname}: the schema has {count} result(s), the kernel returned {given}")
-        storages = {id(tensor.storage) for value in (*args, *kwargs.values()) for tensor in _tensors(value)}
+        storages = {id(tensor.storage_impl) for value in (*args, *kwargs.values()) for tensor in _tensors(value)}
         for tensor in _tensors(result):
-            if id(tensor.storage) in storages:
+            if id(tensor.storage_impl) in storages:
                 raise RuntimeError(
                     f"{self._qualname} (with implementation in {inspect.getmodule(self._init_fn)}): the result of a "
                     f"custom operator may not be, or be a view of, an argument; return a clone"

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from gaugeblock_spec.operators import operator_from_row, parse_rows
+from gaugeblock_spec.operators import OperatorTableError, operator_from_row, parse_rows
 from gaugeblock_spec.schema import Argument, Schema, parse
 
 from ..bindings.caller import Caller
 from ..bindings.generate import compile_function
 from ..bindings.groups import Group, Overload
 from ..bindings.source import general
+from ..core.errors import type_error
 from ..dispatch.registry import REGISTRY
 from ..operators.formulas import FORMULAS
 from ..operators.formulas.table import Formula
@@ -193,6 +194,10 @@ def declare(
     be; `derivative` is ``{"name": schema, "self": expression}``. Raises OperatorTableError for a row that breaks the
     format, ValueError for a derivative of another signature, RuntimeError for a name that is taken.
     """
+    if not isinstance(row, Mapping):
+        type_error("declare", "row", row, "a mapping with the fields of a row")
+    if not isinstance(row.get("schema"), str):
+        raise OperatorTableError(f"declare(): argument 'row' must have a schema, a str, got {row.get('schema')!r}")
     plain = {"file": "declare()", "name": row["schema"].partition("(")[0], **row}
     operator = operator_from_row(plain)
     values = [getattr(operator, field) for field in Row._fields]
@@ -221,10 +226,17 @@ def load_operators(
 ) -> dict[str, DeclaredOperator]:
     """Declare every row of a YAML file; formulas and checks by row name, derivatives from a second file.
 
-    Raises as `declare`, KeyError for a row without a formula, ValueError for a derivative of no row of the file.
+    Raises what `declare` raises, KeyError for a row without a formula, and ValueError for a formula, check or
+    derivative whose name is not a row of the file.
     """
     import yaml
 
+    for argument, place in (("path", path), ("derivatives", derivatives)):
+        if not isinstance(place, (str, os.PathLike)) and (place is not None or argument == "path"):
+            type_error("load_operators", argument, place, "str or os.PathLike")
+    for argument, named in (("formulas", formulas), ("checks", checks)):
+        if not isinstance(named, Mapping) and (named is not None or argument == "formulas"):
+            type_error("load_operators", argument, named, "a mapping by row name")
     with open(path, "rb") as file:
         rows = parse_rows(os.fspath(path), file.read())
     wanted: list[dict[str, str]] = []
@@ -235,6 +247,14 @@ def load_operators(
     for entry in wanted:
         if entry["name"].partition("(")[0] not in names:
             raise ValueError(f"{derivatives}: {entry['name']!r} is the derivative of no operator of {path}")
+    for name in sorted(names - formulas.keys()):
+        given = ", ".join(sorted(formulas)) or "none"
+        raise KeyError(
+            f"load_operators(): argument 'formulas' has no formula for row {name!r} of {path}; it has {given}"
+        )
+    for argument, named in (("formulas", formulas), ("checks", checks or {})):
+        for name in sorted(named.keys() - names):
+            raise ValueError(f"load_operators(): argument '{argument}' names {name!r}, which is no row of {path}")
     by_name = {entry["name"].partition("(")[0]: entry for entry in wanted}
     return {
         row["name"]: declare(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
+from ..core.errors import type_error
 from ..dispatch.registry import REGISTRY
 from .op_overload import OpOverload
 
@@ -37,5 +38,7 @@ def derivative_of(op: str | OpOverload) -> Derivative | MissingDerivative | None
     RuntimeError when it is not declared.
     """
     name = op.name() if isinstance(op, OpOverload) else op
+    if not isinstance(name, str):
+        type_error("derivative_of", "op", op, "str or OpOverload")
     found: Derivative | MissingDerivative | None = REGISTRY.find(name).derivative
     return found

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from gaugeblock_spec.schema import SchemaError, parse
 
 from ..core.device import DEVICE_TYPES, Device
+from ..core.errors import type_error
 from ..dispatch.dispatcher import DEVICE_KEYS
 from ..dispatch.keys import runtime_key
 from ..dispatch.registry import REGISTRY
@@ -24,6 +25,8 @@ _kept: list[Library] = []
 def library_for(name: str, lib: Library | None, kind: str = "FRAGMENT") -> Library:
     """`lib`, or a library of the operator's namespace that stays for good. ValueError without a namespace."""
     if lib is not None:
+        if not isinstance(lib, Library):
+            type_error(name, "lib", lib, "Library")
         return lib
     namespace, colons, _ = name.partition("::")
     if not colons:
@@ -34,7 +37,8 @@ def library_for(name: str, lib: Library | None, kind: str = "FRAGMENT") -> Libra
 
 def name_of(op: Any) -> str:
     """The qualified name of an operator, however it is given. TypeError for anything else."""
-    name = op if isinstance(op, str) else getattr(op, "_qualname", None) or getattr(op, "name", lambda: None)()
+    asked = getattr(op, "name", None)
+    name = op if isinstance(op, str) else getattr(op, "_qualname", None) or (asked() if callable(asked) else None)
     if not isinstance(name, str):
         raise TypeError(f"argument 'op' must be str, OpOverload or CustomOpDef, not {type(op).__name__}")
     return name.removesuffix(".default")

@@ -87,7 +87,7 @@ def _check_schema(overload: OpOverload, given: Arguments) -> None:
     for place, result in enumerate(returned):
         allowed = set(declared[place].alias.before) if place < len(declared) and declared[place].alias else set()  # type: ignore[union-attr]
         for name, value in values.items():
-            shared = any(r.storage is v.storage for r in _parts(result) for v in _parts(value))
+            shared = any(r.storage_impl is v.storage_impl for r in _parts(result) for v in _parts(value))
             if shared and not aliases.get(name, set()) & allowed:
                 raise OpCheckError(
                     f"result {place} shares the storage of argument '{name}', which the schema does not say: "

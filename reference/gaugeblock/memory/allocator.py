@@ -10,7 +10,7 @@ class Allocator(Protocol):
     """Gives memory and takes it back; nothing else is asked of it."""
 
     def allocate(self, nbytes: int) -> int:
-        """The address of at least `nbytes` > 0 fresh bytes. Raises RuntimeError when there is no memory."""
+        """Return the address, a multiple of 16, of `nbytes` > 0 new bytes. Raise RuntimeError when out of memory."""
 
     def free(self, address: int, nbytes: int) -> None:
         """Take back what ``allocate(nbytes)`` returned; called exactly once per block."""

@@ -26,5 +26,5 @@ def dataless_storage(nbytes: int, device: Device) -> Storage:
     storage.device = device
     storage.resizable = False
     storage.version = 0
-    storage.nbytes = nbytes
+    storage._nbytes = nbytes
     return storage

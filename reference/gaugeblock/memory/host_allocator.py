@@ -8,7 +8,7 @@ pages, kept by size, and count against the cache limit as they are freed; the sm
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .pages import HUGE_PAGE, aligned_block, drop_pages, release_block
 
@@ -29,6 +29,14 @@ def large_size(nbytes: int) -> int:
     """The block size that serves `nbytes` > SMALL_LIMIT bytes."""
     step = HUGE_PAGE if nbytes >= 16 * HUGE_PAGE else LARGE_STEP
     return (nbytes + step - 1) // step * step
+
+
+def _taken(blocks: list[int]) -> int:
+    """Pop the last free block; return 0 when there is none, or another thread took it meanwhile."""
+    try:
+        return blocks.pop()
+    except IndexError:
+        return 0
 
 
 class HostStatistics(NamedTuple):
@@ -90,11 +98,11 @@ class HostAllocator:
         self._large_cached += size
 
     def _take_large(self, size: int) -> int:
-        blocks = self._large.get(size)
-        if blocks:
+        address = _taken(self._large.get(size, []))
+        if address:
             self._large_cached -= size
             self._untouched = 0
-            return blocks.pop()
+            return address
         self._untouched = self._grow(size)
         return self._untouched
 
@@ -135,11 +143,11 @@ class HostAllocator:
         pools = self._closed or self.pools
         for number in self._classes:
             pool = pools[number]
-            while pool:
-                self._release(pool.pop(), 1 << number)
-        for size, blocks in self._large.items():
-            while blocks:
-                self._release(blocks.pop(), size)
+            while address := _taken(pool):
+                self._release(address, 1 << number)
+        for size, blocks in list(self._large.items()):
+            while address := _taken(blocks):
+                self._release(address, size)
         self._large.clear()
         self._large_cached = 0
 
@@ -163,4 +171,13 @@ class HostAllocator:
             self._closed = None
 
 
+class _NoBlocks(list[int]):
+    """The free list for 0 bytes: it always pops address 0, and holds the blocks that were returned."""
+
+    def pop(self, index: Any = -1) -> int:
+        """Return address 0."""
+        return list.pop(self) if self else 0
+
+
+NO_BLOCKS = _NoBlocks()
 host_allocator = HostAllocator()

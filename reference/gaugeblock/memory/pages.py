@@ -23,6 +23,11 @@ if _madvise is not None:
     _madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     _madvise.restype = ctypes.c_int
 
+_mincore = getattr(_libc, "mincore", None) if sys.platform == "linux" else None
+if _mincore is not None:
+    _mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)
+    _mincore.restype = ctypes.c_int
+
 memset = ctypes.memset
 memmove = ctypes.memmove
 
@@ -51,6 +56,17 @@ def drop_pages(address: int, nbytes: int) -> bool:
     if sys.platform != "linux" or _madvise is None:
         return False
     return bool(_madvise(address, nbytes, _MADV_DONTNEED) == 0)
+
+
+def is_mapped(address: int, nbytes: int) -> bool:
+    """Return whether the first and last byte of a block are mapped; True where the system cannot say."""
+    if not 0 < address <= (1 << 63) - nbytes:
+        return False
+    if _mincore is None:
+        return True
+    seen = ctypes.create_string_buffer(1)
+    page = mmap.PAGESIZE
+    return all(_mincore(byte // page * page, 1, seen) == 0 for byte in (address, address + nbytes - 1))
 
 
 def release_block(address: int) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 from ..core.device import Device, cpu
 from ..core.errors import check_nbytes
+from ..core.sealed import seal
 from .allocator import Allocator
 from .devices import device_allocator, move_in_device
 from .host_allocator import SMALL_LIMIT, host_allocator, small_class
-from .pages import memmove, memset
+from .pages import is_mapped, memmove, memset
 
 new_object = object.__new__
 
@@ -25,19 +26,21 @@ class Storage:
 
     __slots__ = (
         "__weakref__",
+        "_nbytes",
+        "_pointer",
         "allocator",
         "deleter",
         "device",
-        "nbytes",
         "owner",
-        "pointer",
         "pool",
         "resizable",
         "version",
     )
 
     pointer: int
+    _pointer: int
     nbytes: int
+    _nbytes: int
     pool: list[int] | None
     allocator: Allocator | None
     device: Device
@@ -57,14 +60,17 @@ class Storage:
         return f"<Storage of {self.nbytes} bytes on {self.device}>"
 
 
+seal(Storage, ("pointer", "nbytes"))
+
+
 def release(storage: Storage) -> None:
     """Hand the block of a dying or resized storage back to where it came from."""
-    pointer, storage.pointer = storage.pointer, 0
+    pointer, storage._pointer = storage.pointer, 0
     allocator, deleter, pool = storage.allocator, storage.deleter, storage.pool
     storage.pool = storage.allocator = storage.deleter = None
     if allocator is not None:
         allocator.free(pointer, storage.nbytes)
-    elif pool is not None:
+    elif pool is not None and pointer:
         host_allocator.free(pointer, storage.nbytes)
     if deleter is not None:
         deleter(pointer)
@@ -76,7 +82,11 @@ def _release_while_managed(self: Storage) -> None:
         release(self)
 
 
-_release_directly = Storage.__del__
+class Finalisers:
+    """`Storage.__del__` with the built-in allocator (`direct`) and with others; the kernels install machine code."""
+
+    direct: Callable[[Storage], None] = Storage.__del__
+    managed: Callable[[Storage], None] = _release_while_managed
 
 
 class _Mode:
@@ -91,12 +101,13 @@ MODE.allocator = host_allocator
 MODE.poison = None
 
 
-def _apply_mode() -> None:
+def apply_mode() -> None:
+    """Install the finaliser of storages that the allocator and the poison need."""
     if MODE.allocator is host_allocator and MODE.poison is None:
-        Storage.__del__ = _release_directly  # type: ignore[method-assign]
+        Storage.__del__ = Finalisers.direct  # type: ignore[method-assign]
         host_allocator.open_pools()
     else:
-        Storage.__del__ = _release_while_managed  # type: ignore[method-assign]
+        Storage.__del__ = Finalisers.managed  # type: ignore[method-assign]
         host_allocator.close_pools()
 
 
@@ -109,7 +120,7 @@ def set_allocator(allocator: Allocator | None) -> Allocator:
         raise TypeError(f"set_allocator(): argument 'allocator' must have allocate and free, got {allocator!r}")
     previous = MODE.allocator
     MODE.allocator = allocator or host_allocator
-    _apply_mode()
+    apply_mode()
     return previous
 
 
@@ -122,7 +133,7 @@ def set_poison(pattern: int | None) -> int | None:
     """Fill fresh host memory with the byte `pattern` (None: leave it as it is); returns the pattern used so far."""
     previous = MODE.poison
     MODE.poison = pattern
-    _apply_mode()
+    apply_mode()
     return previous
 
 
@@ -138,14 +149,14 @@ def allocate_storage(nbytes: int, device: Device = cpu) -> Storage:
     """
     storage = new_object(Storage)
     storage.pool = None
-    storage.pointer = 0
+    storage._pointer = 0
     storage.allocator = None
     storage.deleter = None
     storage.owner = None
     storage.device = device
     storage.resizable = True
     storage.version = 0
-    storage.nbytes = nbytes
+    storage._nbytes = nbytes
     if nbytes < 0:
         raise RuntimeError(f"Storage(): argument 'nbytes' must not be negative, got {nbytes}")
     if device is cpu:
@@ -156,16 +167,35 @@ def allocate_storage(nbytes: int, device: Device = cpu) -> Storage:
     return storage
 
 
+ADDRESS_MULTIPLE = 16
+"""Alignment of the blocks of any allocator, the same as malloc's."""
+
+
+def check_address(address: Any, nbytes: int) -> int:
+    """Return the address that a user's allocator returned for `nbytes` bytes.
+
+    Raises TypeError unless it is an int, RuntimeError unless it is a multiple of 16 and the pages at both ends exist.
+    """
+    if type(address) is not int:
+        raise TypeError(f"allocate(): the allocator in use must return an int address, got {type(address).__name__}")
+    if address <= 0 or address % ADDRESS_MULTIPLE or not is_mapped(address, nbytes):
+        raise RuntimeError(
+            f"allocate(): the allocator in use returned {address:#x} for {nbytes} bytes: it must be the address of "
+            f"memory of this process, a multiple of {ADDRESS_MULTIPLE}"
+        )
+    return address
+
+
 def _give_memory(storage: Storage, nbytes: int) -> None:
     check_nbytes("Storage", nbytes)
     if MODE.allocator is host_allocator and MODE.poison is None:
-        storage.pointer = host_allocator.allocate(nbytes)
+        storage._pointer = host_allocator.allocate(nbytes)
         if nbytes <= SMALL_LIMIT:
             storage.pool = host_allocator.pools[small_class(nbytes)]
             return
         storage.allocator = host_allocator
         return
-    storage.pointer = MODE.allocator.allocate(nbytes)
+    storage._pointer = check_address(MODE.allocator.allocate(nbytes), nbytes)
     storage.allocator = MODE.allocator
     if MODE.poison is not None:
         memset(storage.pointer, MODE.poison, nbytes)
@@ -175,7 +205,7 @@ def give_device_memory(storage: Storage, nbytes: int) -> None:
     """A block for a storage that lies neither on the CPU nor on meta. RuntimeError when its device has no allocator."""
     allocator = device_allocator(storage.device)
     if nbytes > 0:
-        storage.pointer = allocator.allocate(check_nbytes("Storage", nbytes))
+        storage._pointer = allocator.allocate(check_nbytes("Storage", nbytes))
         storage.allocator = allocator
 
 
@@ -190,14 +220,14 @@ def foreign_storage(
     """A storage over memory that it did not allocate: never resized, `owner` kept alive, ``deleter(pointer)`` once."""
     storage = new_object(Storage)
     storage.pool = None
-    storage.pointer = pointer
+    storage._pointer = pointer
     storage.allocator = None
     storage.deleter = deleter
     storage.owner = owner
     storage.device = device
     storage.resizable = False
     storage.version = 0
-    storage.nbytes = nbytes
+    storage._nbytes = nbytes
     return storage
 
 
@@ -212,26 +242,64 @@ def move_bytes(device: Device, destination: int, source: int, nbytes: int) -> No
 resize_listeners: list[Callable[[Storage], object]] = []
 
 
-def resize_storage(storage: Storage, nbytes: int, *, tell: bool = True) -> None:
-    """Give `storage` a block of `nbytes` bytes, old bytes kept as far as they fit; tensors over it are told.
+class Resizing:
+    """Hook that resizes a storage while other threads may be reading it; it returns False when there are none."""
 
-    Without `tell` the caller brings them up to date. Raises RuntimeError when the storage is not resizable or the
-    size is impossible; nothing changes then.
-    """
+    among_threads: Callable[[Storage, int], bool]
+
+
+def check_resizable(storage: Storage, nbytes: int) -> None:
+    """Raise RuntimeError when the storage is not resizable or the size is negative."""
     if not storage.resizable:
         raise RuntimeError("Trying to resize storage that is not resizable")
     if nbytes < 0:
         raise RuntimeError(f"resize_(): argument 'nbytes' must not be negative, got {nbytes}")
-    if storage.device.type != "meta":
-        fresh = allocate_storage(nbytes, storage.device)
-        if fresh.pointer and storage.pointer:
-            move_bytes(storage.device, fresh.pointer, storage.pointer, min(nbytes, storage.nbytes))
-        storage.pointer, fresh.pointer = fresh.pointer, storage.pointer
-        storage.pool, fresh.pool = fresh.pool, storage.pool
-        storage.allocator, fresh.allocator = fresh.allocator, storage.allocator
-        storage.nbytes, fresh.nbytes = nbytes, storage.nbytes
-    else:
-        storage.nbytes = nbytes
+
+
+def resize_storage(storage: Storage, nbytes: int, *, tell: bool = True) -> bool:
+    """Give `storage` a block of `nbytes` bytes, keep the old bytes that fit, and notify its tensors.
+
+    Without `tell` the caller updates them, unless the result is True. Raises RuntimeError when the storage is
+    not resizable or the size is impossible; nothing changes then.
+    """
+    check_resizable(storage, nbytes)
+    if Resizing.among_threads(storage, nbytes):
+        return True
+    exchange_block(storage, nbytes)
     if tell:
-        for listener in resize_listeners:
-            listener(storage)
+        try:
+            _tell(storage)
+        except KeyboardInterrupt:
+            _tell(storage)  # the block has been replaced
+            raise
+    return tell
+
+
+def _tell(storage: Storage) -> None:
+    for listener in resize_listeners:
+        listener(storage)
+
+
+def exchange_block(storage: Storage, nbytes: int) -> Storage:
+    """Give a resizable storage a block of `nbytes` bytes, copy what fits, and return the holder of the old block."""
+    before = storage_like(storage)
+    if storage.device.type == "meta":
+        before._nbytes, storage._nbytes = storage.nbytes, nbytes
+        return before
+    fresh = allocate_storage(nbytes, storage.device)
+    if fresh.pointer and storage.pointer:
+        move_bytes(storage.device, fresh.pointer, storage.pointer, min(nbytes, storage.nbytes))
+    # No function is called here, so no other thread or signal handler can run in between.
+    before._pointer, storage._pointer, fresh._pointer = storage.pointer, fresh.pointer, 0
+    before.pool, storage.pool, fresh.pool = storage.pool, fresh.pool, None
+    before.allocator, storage.allocator, fresh.allocator = storage.allocator, fresh.allocator, None
+    before._nbytes, storage._nbytes, fresh._nbytes = storage.nbytes, nbytes, 0
+    return before
+
+
+def storage_like(storage: Storage) -> Storage:
+    """Return an empty resizable storage on the same device with the same version."""
+    made = allocate_storage(0, storage.device)
+    made.version = storage.version
+    return made
+

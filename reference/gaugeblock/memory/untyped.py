@@ -25,27 +25,27 @@ class UntypedStorage:
     Handles of one storage are equal and hash alike.
     """
 
-    __slots__ = ("storage",)
+    __slots__ = ("storage_impl",)
 
     storage: Storage
 
     def __init__(self, nbytes: int = 0, *, device: Device | str | None = None) -> None:
-        self.storage = allocate_storage(check_int("UntypedStorage", "nbytes", nbytes), as_device(device))
+        self.storage_impl = allocate_storage(check_int("UntypedStorage", "nbytes", nbytes), as_device(device))
 
     @classmethod
     def of(cls, storage: Storage) -> UntypedStorage:
         """The handle of an existing storage."""
         self = cls.__new__(cls)
-        self.storage = storage
+        self.storage_impl = storage
         return self
 
     def nbytes(self) -> int:
         """The size in bytes."""
-        return self.storage.nbytes
+        return self.storage_impl.nbytes
 
     def size(self) -> int:
         """The size in bytes."""
-        return self.storage.nbytes
+        return self.storage_impl.nbytes
 
     def element_size(self) -> int:
         """Always 1."""
@@ -53,38 +53,44 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte; 0 when there is none."""
-        return self.storage.pointer
+        return self.storage_impl.pointer
 
     @property
     def device(self) -> Device:
         """Where the bytes are."""
-        return self.storage.device
+        return self.storage_impl.device
 
     def resizable(self) -> bool:
         """Whether resize_ may be called."""
-        return self.storage.resizable
+        return self.storage_impl.resizable
 
     def resize_(self, size: int) -> UntypedStorage:
         """Change the size to `size` bytes, old bytes kept as far as they fit, and return self.
 
         Tensors that no longer fit raise RuntimeError when read. Raises RuntimeError when not resizable.
         """
-        resize_storage(self.storage, check_int("resize_", "size", size))
+        resize_storage(self.storage_impl, check_int("resize_", "size", size))
         return self
 
     def fill_(self, value: int) -> UntypedStorage:
         """Set every byte to `value` and return self."""
         self._check_data("fill_")
-        self._write(self.storage.pointer, _byte("fill_", value) * self.storage.nbytes)
+        byte = _byte("fill_", value)
+        storage = self.storage_impl
+        pointer, nbytes = storage.pointer, storage.nbytes  # read together: other threads may resize it
+        self._write(pointer, byte * nbytes)
         return self
 
     def copy_(self, source: UntypedStorage) -> UntypedStorage:
         """Copy the bytes of an equally long `source` and return self. Raises RuntimeError for other lengths."""
         if not isinstance(source, UntypedStorage):
             type_error("copy_", "source", source, "UntypedStorage")
-        if source.nbytes() != self.nbytes():
-            raise RuntimeError(f"copy_(): sizes differ, {self.nbytes()} and {source.nbytes()} bytes")
-        self._write(self.storage.pointer, bytes(source))
+        data = bytes(source)
+        # Read together: other threads may resize it.
+        pointer, nbytes = self.storage_impl.pointer, self.storage_impl.nbytes
+        if len(data) != nbytes:
+            raise RuntimeError(f"copy_(): sizes differ, {nbytes} and {len(data)} bytes")
+        self._write(pointer, data)
         return self
 
     def clone(self) -> UntypedStorage:
@@ -96,31 +102,31 @@ class UntypedStorage:
         return list(bytes(self))
 
     def _check_data(self, operator: str) -> None:
-        storage = self.storage
+        storage = self.storage_impl
         if storage.device is not cpu and storage.nbytes and storage.allocator is None:
             raise NotImplementedError(f"{operator}(): a storage on {storage.device} has no data")
 
     def _write(self, address: int, data: bytes) -> None:
-        if self.storage.device is cpu:
+        if self.storage_impl.device is cpu:
             write_bytes(address, data)
         else:
-            write_device(self.storage.device, address, data)
+            write_device(self.storage_impl.device, address, data)
 
     def __bytes__(self) -> bytes:
         self._check_data("__bytes__")
-        storage = self.storage
+        storage = self.storage_impl
         if storage.device is cpu:
             return read_bytes(storage.pointer, storage.nbytes)
         return read_device(storage.device, storage.pointer, storage.nbytes)
 
     def __len__(self) -> int:
-        return self.storage.nbytes
+        return self.storage_impl.nbytes
 
     def __getitem__(self, index: int) -> int:
         self._check_data("__getitem__")
         address = self._address("__getitem__", index)
-        if self.storage.device is not cpu:
-            return read_device(self.storage.device, address, 1)[0]
+        if self.storage_impl.device is not cpu:
+            return read_device(self.storage_impl.device, address, 1)[0]
         return int(read_element(address, uint8))
 
     def __setitem__(self, index: int, value: int) -> None:
@@ -129,23 +135,23 @@ class UntypedStorage:
 
     def _address(self, operator: str, index: int) -> int:
         place = check_int(operator, "index", index)
-        size = self.storage.nbytes
+        size = self.storage_impl.nbytes
         if not -size <= place < size:
             raise IndexError(f"{operator}(): index {place} out of range for storage of size {size}")
-        return self.storage.pointer + place % size
+        return self.storage_impl.pointer + place % size
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and other.storage is self.storage
+        return isinstance(other, UntypedStorage) and other.storage_impl is self.storage_impl
 
     def __hash__(self) -> int:
-        return hash(self.storage)
+        return hash(self.storage_impl)
 
     @property
     def _cdata(self) -> int:
-        return id(self.storage)
+        return id(self.storage_impl)
 
     def __repr__(self) -> str:
         return f"gaugeblock.UntypedStorage(device={self.device}) of size {self.nbytes()}"

@@ -23,6 +23,9 @@ def relu6(input: Tensor, inplace: bool = False) -> Any:
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """input within the limits. Raises ValueError for limits in the wrong order."""
+    for name, limit in (("min_val", min_val), ("max_val", max_val)):
+        if not isinstance(limit, int | float):
+            type_error("hardtanh", name, limit, "a number")
     if min_val > max_val:
         raise ValueError(f"hardtanh(): min_val cannot be greater than max_val, got {min_val} and {max_val}")
     return either("hardtanh", inplace, input, min_val, max_val)

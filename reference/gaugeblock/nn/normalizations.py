@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from ..core.errors import type_error
 from ..tensor.tensor import Tensor
 from .lookup import operator
 
@@ -56,18 +57,25 @@ def instance_norm(
     )
 
 
+def _shape(name: str, normalized_shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the sizes of the dims to normalize over. Raise TypeError unless they are a sequence; an int is none."""
+    if not isinstance(normalized_shape, list | tuple):
+        type_error(name, "normalized_shape", normalized_shape, "a tuple of ints")
+    return tuple(normalized_shape)
+
+
 def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Maybe = None, bias: Maybe = None, eps: float = 1e-5
 ) -> Any:
     """Normalized over the last dims, which have the sizes `normalized_shape`."""
-    return operator("layer_norm")(input, tuple(normalized_shape), weight, bias, eps, True)
+    return operator("layer_norm")(input, _shape("layer_norm", normalized_shape), weight, bias, eps, True)
 
 
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Maybe = None, eps: float | None = None
 ) -> Any:
     """Divided by the root of the mean square over the last dims."""
-    return operator("rms_norm")(input, tuple(normalized_shape), weight, eps)
+    return operator("rms_norm")(input, _shape("rms_norm", normalized_shape), weight, eps)
 
 
 def group_norm(

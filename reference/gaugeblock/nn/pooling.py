@@ -156,6 +156,8 @@ def _unpooled_sizes(
     input: Tensor, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], given: Any
 ) -> tuple[int, ...]:
     dims = len(kernel)
+    if input.ndim < dims:
+        raise IndexError(f"max_unpool{dims}d(): input must have at least {dims} dims, got {input.ndim}")
     own = input.shape[input.ndim - dims :]
     usual = tuple((n - 1) * s + k - 2 * p for n, s, k, p in zip(own, stride, kernel, padding, strict=True))
     if given is None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..core.errors import type_error
 from .lookup import either
 
 
 def _check(operator: str, p: float) -> None:
-    if p < 0.0 or p > 1.0:
+    if not isinstance(p, int | float):
+        type_error(operator, "p", p, "float")
+    if not 0.0 <= p <= 1.0:
         raise ValueError(f"{operator}(): dropout probability has to be between 0 and 1, but got {p}")
 
 

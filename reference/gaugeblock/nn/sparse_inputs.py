@@ -23,7 +23,7 @@ def embedding(
     Raises AssertionError for a padding_idx that is no row.
     """
     place = -1 if padding_idx is None else padding_idx
-    if padding_idx is not None:
+    if padding_idx is not None and weight.ndim:
         rows = weight.shape[0]
         if not -rows <= padding_idx < rows:
             raise AssertionError(f"embedding(): Padding_idx must be within num_embeddings ({rows}), got {padding_idx}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..iteration.operand import Number
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.tensor import Tensor
+from .number_limits import whole_number
 from .pointwise_call import Call
 
 SELU_ALPHA = 1.6732632423543772848170429916717
@@ -52,8 +52,7 @@ def softplus(self: Tensor, beta: Number = 1, threshold: Number = 20) -> Call:
 
 
 def softshrink(self: Tensor, lambd: Number = 0.5) -> Call:
-    assert not isinstance(lambd, complex)
-    if lambd < 0:
+    if not isinstance(lambd, complex) and lambd < 0:
         raise RuntimeError(f"softshrink(): lambda must be greater or equal to 0, but found to be {lambd}.")
     return Call("softshrink", (self,), (lambd,))
 
@@ -74,7 +73,7 @@ def hardtanh(self: Tensor, min_val: Number = -1, max_val: Number = 1) -> Call:
             f"{UPSTREAM_NAMES[dtype.name]}"
         )
     if dtype.kind == 1:
-        min_val, max_val = math.trunc(min_val.real), math.trunc(max_val.real)
+        min_val, max_val = (whole_number("hardtanh", limit) for limit in (min_val, max_val))
     return Call("hardtanh", (self,), (min_val, max_val))
 
 

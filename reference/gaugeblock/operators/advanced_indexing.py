@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 
 from ..core.device import cpu
 from ..core.dtype import DType, bool_
-from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, internal_overlap, pair_overlap
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
 from ..tensor.geometry import CONJUGATE, Geometry, contiguous_geometry, remember
@@ -22,7 +20,7 @@ from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import unsqueeze
 from .arrays import Array, filled, number_as, values
 from .copy import clone
-from .extents import extent_of
+from .extents import check_no_overlap, warn_of_internal_overlap
 from .fill import masked_fill_, number_from
 from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array, without_values
 from .picking import Picking, picking
@@ -75,10 +73,13 @@ def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
 
     Raises as advanced_getitem, and RuntimeError when value and destination differ in dtype or do not broadcast.
     """
+    if not isinstance(value, Tensor):
+        value = number_from("__setitem__", "value", value)
     if type(index) is Tensor and index.geometry.dtype is bool_ and _fill_where(self, index, value):
         return
     view, arrays = split_index(self, index)
-    _put(view, arrays, value, accumulate=False)
+    given = index if isinstance(index, tuple | list) else (index,)
+    _put(view, arrays, value, given, accumulate=False, drop=True)
 
 
 def _fill_where(self: Tensor, mask: Tensor, value: Any) -> bool:
@@ -87,12 +88,12 @@ def _fill_where(self: Tensor, mask: Tensor, value: Any) -> bool:
     if not ndim or mask.geometry.sizes != sizes[:ndim] or not self.geometry.dense or mask.geometry.device is not cpu:
         return False
     if isinstance(value, Tensor):
-        if value.geometry.numel != 1 or value.geometry.ndim > 1 or value.storage is self.storage:
+        if value.geometry.numel != 1 or value.geometry.ndim > 1 or value.storage_impl is self.storage_impl:
             return False
         value = item(value)
     for _ in range(len(sizes) - ndim):
         mask = unsqueeze(mask, mask.geometry.ndim)
-    masked_fill_(self, mask, number_from("index_put_", "value", value))
+    masked_fill_(self, mask, value)
     return True
 
 
@@ -105,7 +106,7 @@ def index(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
 @kernel("index_put_")
 def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """Write `values` into the elements that index would give; with `accumulate` add them, repeats included."""
-    _put(self, _arrays_of(self, indices), values, accumulate)
+    _put(self, _arrays_of(self, indices), values, indices, accumulate)
     return self
 
 
@@ -199,21 +200,30 @@ def _renamed_index_errors() -> Iterator[None]:
         raise IndexError(str(error).replace("axis", "dimension")) from None
 
 
-def _put(view: Tensor, arrays: dict[int, Array], value: Any, accumulate: bool) -> None:
+def _put(
+    view: Tensor, arrays: dict[int, Array], value: Any, indices: Sequence[Any], accumulate: bool, drop: bool = False
+) -> None:
+    """Write `value`; with `drop`, or for a mask and a single element, it may have extra leading dims of size 1.
+
+    `indices` include the tensors that `arrays` were made from.
+    """
     geometry, key = view.geometry, key_of(view, arrays)
+    filling = not accumulate and _is_mask(key[-1:]) and (not isinstance(value, Tensor) or value.geometry.numel == 1)
+    if not filling:
+        check_no_overlap(view, *[one for one in indices if isinstance(one, Tensor) and one.geometry.ndim])
     if isinstance(value, Tensor) and value.geometry.dtype is not geometry.dtype:
-        mask_only = _is_mask(key[-1:])
-        if not mask_only or value.geometry.numel != 1 or accumulate:
+        if not filling:
             raise RuntimeError(
                 f"Index put requires the source and destination dtypes match, got "
                 f"{UPSTREAM_NAMES[geometry.dtype.name]} for the destination and "
                 f"{UPSTREAM_NAMES[value.geometry.dtype.name]} for the source."
             )
         value = item(value)
-    if internal_overlap(geometry.sizes, geometry.strides) is Overlap.YES:
-        warnings.warn(
-            "Use of index_put_ on expanded tensors is deprecated; clone() the tensor before writing to it", stacklevel=5
-        )
+    if isinstance(value, Tensor) and not drop and not filling:
+        shape = _result_shape(geometry.sizes, key)
+        if value.geometry.ndim > len(shape):
+            raise _mismatch(value.geometry.sizes, shape)
+    warn_of_internal_overlap("index_put_", view)
     if geometry.device is not cpu:
         if not any(without_values(array) for array in arrays.values()):
             _check_source(value.geometry.sizes if isinstance(value, Tensor) else (), _result_shape(geometry.sizes, key))
@@ -232,10 +242,8 @@ def _source_array(view: Tensor, value: Any) -> Array:
     dtype = view.geometry.dtype
     if not isinstance(value, Tensor):
         return number_as("index_put_", dtype, value)
-    if value.storage is view.storage:
-        verdict = pair_overlap(extent_of(view), extent_of(value))
-        if verdict is Overlap.PARTIAL or verdict is Overlap.FULL:
-            raise RuntimeError(PARTIAL_OVERLAP)
+    if value.storage_impl is view.storage_impl:
+        check_no_overlap(view, value)
         return values(value).copy()
     return values(value)
 
@@ -260,10 +268,14 @@ def _check_source(sizes: tuple[int, ...], shape: tuple[int, ...]) -> None:
     """RuntimeError unless `sizes`, without leading ones too many, broadcast to `shape`."""
     drop = max(0, len(sizes) - len(shape))
     if any(size != 1 for size in sizes[:drop]) or not _fits(sizes[drop:], shape):
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(sizes)} cannot be broadcast to indexing result of "
-            f"shape {list(shape)}"
-        )
+        raise _mismatch(sizes, shape)
+
+
+def _mismatch(sizes: tuple[int, ...], shape: tuple[int, ...]) -> RuntimeError:
+    return RuntimeError(
+        f"shape mismatch: value tensor of shape {list(sizes)} cannot be broadcast to indexing result of shape "
+        f"{list(shape)}"
+    )
 
 
 def _is_mask(key: Key) -> bool:

@@ -123,5 +123,5 @@ def on_device(device: Device, make: Callable[[Device], Tensor]) -> Tensor:
 def without_change(fresh: Any) -> Tensor:
     """A tensor that was filled while it was made: its version starts at 0."""
     result: Tensor = fresh
-    result.storage.version = 0
+    result.storage_impl.version = 0
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtype import DEFAULTS, DType, bool_, float64, int64
-from ..core.errors import check_int, type_error
+from ..core.errors import check_ints, type_error
 from ..core.layout import Layout, strided
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.tensor import Tensor
@@ -37,7 +37,7 @@ def sizes_argument(operator: str, sizes: tuple[Any, ...], keyword: Any = None) -
             sizes = tuple(first)
     for size in sizes:
         if type(size) is not int:
-            return tuple([check_int(operator, "size", size) for size in sizes])
+            return check_ints(operator, "size", sizes)
     return sizes
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from ..core.away import away
 from ..core.device import Device, cpu
 from ..core.dtype import DType, bfloat16, float16
 from ..core.errors import check_sizes
+from ..core.rounding import rounded
 from ..iteration.allocate import FastSetup, fast_setup, fast_strides, packed_strides
 from ..iteration.broadcast import iteration_strides
 from ..iteration.devices import common_device
@@ -21,6 +24,8 @@ from ..tensor.versions import bump_version
 from .number_limits import check_fits
 
 Array = np.ndarray[Any, Any]
+STEPS = 512
+"""Steps of work that an element of a result takes, at most."""
 
 
 def values(tensor: Tensor) -> Array:
@@ -41,7 +46,10 @@ def filled(sizes: Sequence[int], dtype: DType, array: Any) -> Tensor:
 
 def computed(sizes: Sequence[int], dtype: DType, device: Device, compute: Callable[[], Any]) -> Tensor:
     """A fresh row-major tensor; on the CPU with the values of ``compute()``, which broadcast and are cast."""
-    return filled(sizes, dtype, compute()) if device is cpu else empty_tensor(tuple(sizes), dtype, device)
+    if device is not cpu:
+        return empty_tensor(tuple(sizes), dtype, device)
+    made: Tensor = away(STEPS * prod(sizes), lambda: filled(sizes, dtype, compute()))
+    return made
 
 
 def from_array(array: Array, dtype: DType) -> Tensor:
@@ -53,6 +61,14 @@ def outline(sizes: Sequence[int], dtype: DType, device: Device = cpu) -> tuple[T
     """A fresh tensor and the array to fill it through; no array when the device holds no data."""
     check_sizes("empty", sizes)
     result = empty_tensor(tuple(sizes), dtype, device)
+    return result, array_of(result) if device is cpu else None
+
+
+def outline_in(
+    sizes: Sequence[int], strides: tuple[int, ...], dtype: DType, device: Device
+) -> tuple[Tensor, Array | None]:
+    """As `outline`, with these strides."""
+    result = new_like(geometry_of(tuple(sizes), strides, dtype, device))
     return result, array_of(result) if device is cpu else None
 
 
@@ -85,7 +101,7 @@ def store(tensor: Tensor, array: Any) -> Tensor:
         array = np.conjugate(array) if tensor.geometry.lazy & CONJUGATE else np.asarray(array)
         array = array if tensor.geometry.lazy <= CONJUGATE else np.negative(array)
     with np.errstate(all="ignore"):
-        target[...] = array
+        target[...] = rounded(array, bfloat16) if tensor.geometry.dtype is bfloat16 else array
     return tensor
 
 
@@ -114,4 +130,4 @@ def number_as(operator: str, dtype: DType, value: Any) -> Array:
         value = value.real
     if dtype.kind == 1:
         return np.asarray(int(value)).astype(dtype.numpy)
-    return np.asarray(value).astype(dtype.numpy)
+    return rounded(value, dtype)

@@ -56,8 +56,10 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     """Indices of the elements that are not zero, as (count, ndim), or as one vector per dim with `as_tuple`."""
     _check_tensor("nonzero", input)
     if out is not None:
-        if as_tuple or not isinstance(out, Tensor):
-            raise TypeError("nonzero(): 'out' must be one Tensor, and is not taken with as_tuple=True")
+        if not isinstance(out, Tensor):
+            type_error("nonzero", "out", out, "Tensor")
+        if as_tuple:
+            raise RuntimeError("nonzero(): argument 'out' is not supported with as_tuple=True")
         return call(NONZERO_OUT, input, out=out)
     if not as_tuple:
         geometry = input.geometry
@@ -126,7 +128,11 @@ def reversed_matrix_product(self: Tensor, other: Any) -> Any:
 
 FUNCTIONS = {"unique": unique, "nonzero": nonzero, "norm": norm}
 """Functions of the public module that are methods too."""
-METHODS = {"unique": unique, "nonzero": nonzero_method, "norm": norm_method, "__matmul__": matrix_product,
+METHODS = {
+    "unique": unique,
+    "nonzero": nonzero_method,
+    "norm": norm_method,
+    "__matmul__": matrix_product,
     "__rmatmul__": reversed_matrix_product,
 }
 

@@ -111,7 +111,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         bump_version(self)
         return self
     check_no_internal_overlap(geometry.sizes, geometry.strides)
-    if self.storage is src.storage:
+    if self.storage_impl is src.storage_impl:
         check_no_partial_overlap(extent_of(self), extent_of(src))
     if source.sizes != geometry.sizes and broadcast_shapes((geometry.sizes, source.sizes)) != geometry.sizes:
         raise RuntimeError(
@@ -132,7 +132,7 @@ def _runner(launch: Launch) -> Callable[[Tensor, Tensor], Tensor]:
     builtin, tail = launch.call()
 
     def run(self: Tensor, src: Tensor) -> Tensor:
-        if self.storage is src.storage:
+        if self.storage_impl is src.storage_impl:
             return copy_(self, src)
         bump_version(self)
         builtin(self.pointer, src.pointer, *tail)

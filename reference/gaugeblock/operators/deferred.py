@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from .registration import kernel
+from .registration import answering, kernel
 
 
 def register_deferred(package: str, modules: Mapping[str, str], *keys: str) -> None:
@@ -32,5 +32,5 @@ class Deferred:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         function = self._loaded
         if function is None:
-            function = self._loaded = getattr(import_module(self._module, __package__), self.__name__)
+            function = self._loaded = answering(getattr(import_module(self._module, __package__), self.__name__))
         return function(*args, **kwargs)

@@ -36,10 +36,10 @@ def pin_memory(self: Tensor, device: Device | str | None = None) -> Tensor:
 
 def is_pinned(self: Tensor, device: Device | str | None = None) -> bool:
     """Whether the tensor is in pinned host memory."""
-    allocator = self.storage.allocator
+    allocator = self.storage_impl.allocator
     if allocator is None or allocator is host_allocator:
         return False
-    return bool(PLACING.room("pinned.tensors").is_pinned_storage(self.storage))
+    return bool(PLACING.room("pinned.tensors").is_pinned_storage(self.storage_impl))
 
 
 def record_stream(self: Tensor, s: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from ..core.device import cpu
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.operand import Number
-from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
+from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels.operand import Immediate
 from ..tensor.geometry import geometry_of, remember
@@ -18,7 +18,7 @@ from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import clone, copy_values
 from .element_loop import element_launch
-from .extents import extent_of
+from .extents import extent_of, warn_of_internal_overlap
 from .launch import Launch
 from .number_limits import check_fits, stored_number
 from .registration import kernel
@@ -71,7 +71,7 @@ def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.geometry.ndim} dimensions."
         )
-    if value.storage is self.storage:
+    if value.storage_impl is self.storage_impl:
         value = clone(value)
     bump_version(self)
     copy_values(self, value)
@@ -146,13 +146,13 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
     """Write `value` where `mask`, which broadcasts to self, is true."""
     geometry = self.geometry
     _check_mask("masked_fill_", self, mask)
-    check_no_internal_overlap(geometry.sizes, geometry.strides)
+    warn_of_internal_overlap("masked_fill_", self)
     if broadcast_shapes((geometry.sizes, mask.geometry.sizes)) != geometry.sizes:
         raise RuntimeError(
             f"masked_fill_(): output with shape {list(geometry.sizes)} doesn't match the broadcast shape "
             f"{list(broadcast_shapes((geometry.sizes, mask.geometry.sizes)))}"
         )
-    if mask.storage is self.storage:
+    if mask.storage_impl is self.storage_impl:
         check_no_partial_overlap(extent_of(self), extent_of(mask))
     number = _masked_value("masked_fill_", self, value)
     bump_version(self)

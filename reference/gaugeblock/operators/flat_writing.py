@@ -14,6 +14,7 @@ from ..tensor.versions import bump_version
 from ..tensor.views import expand
 from .arrays import Array, values
 from .copy import clone
+from .extents import check_no_overlap
 from .gathering import check_index_dtype, check_not_empty, check_take, index_values
 from .registration import kernel
 from .scattering import add_at, check_same_dtype, writable, writing
@@ -23,7 +24,7 @@ from .scattering import add_at, check_same_dtype, writable, writing
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Write `source` at positions `index` (int64) of the flattened tensor; with `accumulate` add.
 
-    Raises IndexError out of range, RuntimeError for dtypes or counts that differ.
+    Raises IndexError out of range, RuntimeError for dtypes or counts that differ, and for tensors that share memory.
     """
     check_index_dtype("put_", index, (int64,))
     check_same_dtype("put_", self, source, "source")
@@ -34,6 +35,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         )
     check_not_empty("put_", self, index)
     check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    check_no_overlap(self, index, source)
     if index.geometry.numel and self.geometry.device is cpu:
         _put_into(writable(self), index_values(index).reshape(-1), values(source).reshape(-1).copy(), accumulate)
     bump_version(self)

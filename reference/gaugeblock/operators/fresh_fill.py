@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.away import away
 from ..core.device import cpu, meta
 from ..core.dtype import ALL_DTYPES, bfloat16
+from ..core.rounding import rounded
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..iteration.operand import Number
@@ -16,6 +18,7 @@ from ..tensor.array_view import array_of
 from ..tensor.geometry import remember
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor
+from .arrays import STEPS
 from .number_limits import LARGEST_HALF, check_fits
 
 FEW_BYTES = 2048
@@ -30,7 +33,7 @@ def fill_zeros(target: Tensor) -> None:
         if nbytes <= FEW_BYTES:
             store_bytes(target.pointer, bytes(nbytes))
         elif nbytes <= SMALL_LIMIT or not host_allocator.zeros_for_nothing(target.pointer, nbytes):
-            memset(target.pointer, 0, nbytes)
+            away(8 * nbytes, memset, target.pointer, 0, nbytes)
     elif nbytes:
         _fill_elsewhere(target, 0)
 
@@ -38,7 +41,7 @@ def fill_zeros(target: Tensor) -> None:
 def _fill_elsewhere(target: Tensor, value: Number) -> None:
     if target.geometry.device is not meta:
         call(REGISTRY.find("fill_.Scalar"), target, value)
-        target.storage.version = 0
+        target.storage_impl.version = 0
 
 
 def fill_number(target: Tensor, value: Number) -> None:
@@ -53,7 +56,8 @@ def fill_number(target: Tensor, value: Number) -> None:
     if geometry.nbytes <= FEW_BYTES and dtype in PACKED:
         store_bytes(target.pointer, pack_element(dtype, value) * geometry.numel)
     else:
-        array_of(target).fill(value)
+        stored = rounded(float(value.real), dtype) if dtype is bfloat16 else value
+        away(STEPS * geometry.numel, array_of(target).__setitem__, ..., stored)
 
 
 def fill_ones(target: Tensor) -> None:

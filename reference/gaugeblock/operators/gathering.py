@@ -75,12 +75,20 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
         if source is self:
             remember(geometry.plans, ("index_select ready", index.geometry, dim), (result.geometry, steps))
         if not steps.run(result, source, index):
-            check_within("index_select", index_values(index).reshape(-1), (geometry.sizes or (1,))[place], IndexError)
+            _check_selected(geometry, place, index)
         if source is self:
             return noted("index_select", result, _picker(index_select, result.geometry, steps, dim))
     elif geometry.device is cpu:
-        check_within("index_select", index_values(index).reshape(-1), (geometry.sizes or (1,))[place], IndexError)
+        _check_selected(geometry, place, index)
     return result
+
+
+def _check_selected(geometry: Geometry, place: int, index: Tensor) -> None:
+    """Raise IndexError for an index out of range, and RuntimeError if an empty dim of several is indexed."""
+    size = (geometry.sizes or (1,))[place]
+    if not size and geometry.ndim > 1 and index.geometry.numel:
+        raise RuntimeError(f"index_select(): dim {place} of self, which is indexed, must not be empty, got size 0")
+    check_within("index_select", index_values(index).reshape(-1), size, IndexError)
 
 
 def resolved(tensor: Tensor) -> Tensor:
@@ -208,11 +216,11 @@ def check_take(operator: str, places: Array, count: int) -> None:
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """gather of tensors that broadcast outside `dim`, flattened without it; indices below 0 count from the end.
 
-    Raises RuntimeError as gather.
+    Raises RuntimeError as gather does and, with `dim`, for indices that are not int64.
     """
     if dim is None:
         return gather(reshape(self, (-1,)), 0, reshape(indices, (-1,)))
-    check_index_dtype("take_along_dim", indices)
+    check_index_dtype("take_along_dim", indices, (int64,))
     if self.geometry.ndim != indices.geometry.ndim:
         raise RuntimeError(
             f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
@@ -259,7 +267,7 @@ def nonzero(self: Tensor) -> Tensor:
         flat = array_of(result)
         for column, places in enumerate(found):
             flat[column * count : (column + 1) * count] = places
-    result.geometry = geometry_of((count, len(found)), (1, max(count, 1)), int64)
+    result._geometry = geometry_of((count, len(found)), (1, max(count, 1)), int64)
     return result
 
 

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..core.away import carried
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import uint8
 from ..core.errors import type_error
+from ..core.fork_safety import fork_safe
 from ..tensor.array_view import array_of_lazy
 from ..tensor.tensor import Tensor
 from .arrays import from_array
@@ -42,7 +44,10 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of `seed`, 64 bits or their negative. Raises ValueError when it has more."""
-        number = int(seed)
+        try:
+            number = int(seed)
+        except TypeError:
+            type_error("manual_seed", "seed", seed, "int")
         if not -(WORD >> 1) <= number < WORD:
             raise ValueError(f"manual_seed(): argument 'seed' must fit 64 bits, got {seed}")
         self._seed = number % WORD
@@ -53,7 +58,9 @@ class Generator:
     def draw(self) -> np.random.Generator:
         """NumPy's generator on the stream; it is made when it is first asked for."""
         if self._draw is None:
-            self._draw = np.random.Generator(np.random.Philox(key=self._seed))
+            bits = np.random.Philox(key=self._seed)
+            fork_safe(bits.lock)
+            self._draw = np.random.Generator(bits)
         return self._draw
 
     def seed(self) -> int:
@@ -110,7 +117,7 @@ class Replacing(threading.local):
     generator: Generator | None = None
 
 
-REPLACING = Replacing()
+REPLACING = carried(Replacing())
 SEED_LISTENERS: list[Callable[[int], object]] = []
 """Called with the seed that the default generator gets; other devices' generators follow it."""
 

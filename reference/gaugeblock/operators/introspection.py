@@ -75,7 +75,7 @@ def trace_paths(operator: str, *args: Any, **kwargs: Any) -> PathTrace:
     array = array_of(visits)
     array[...] = 0
     width, buffered = 1, False
-    if plan.launch is not None:
+    if plan.launch is not None and plan.launch.count:
         width = _kernel_of(plan.launch).body().width
         traced = _traced_launch(plan.launch)
         buffered = traced.apart is not None and width > 1

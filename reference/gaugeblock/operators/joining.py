@@ -7,6 +7,7 @@ from ctypes import memmove
 from functools import reduce
 from typing import NamedTuple
 
+from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import wrap_dim
@@ -113,8 +114,9 @@ def _cat_blocks(tensors: Sequence[Tensor], geometry: Geometry) -> Tensor:
     result = new_like(joined)
     address, nbytes = result.pointer, geometry.nbytes
     if nbytes:
+        move = long_call(8 * nbytes, memmove)
         for tensor in tensors:
-            memmove(address, tensor.pointer, nbytes)
+            move(address, tensor.pointer, nbytes)
             address += nbytes
     return result
 

@@ -107,3 +107,36 @@ class Launch:
             call(*values[:-1], *tail)
 
         return run_strided
+
+
+def nothing(*values: Any) -> None:
+    """Do nothing: the kernel over no elements."""
+
+
+class EmptyLaunch(Launch):
+    """The launch over no elements."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.contiguous = True
+        self.shape, self.strides, self.slots, self.steps, self.apart, self.tail = (0,), [], (), (), None, ()
+
+    def run(self, values: list[Any]) -> None:
+        """Do nothing."""
+
+    def strided(self) -> Callable[..., None]:
+        """Return the kernel that does nothing."""
+        return nothing
+
+    def builtin(self) -> Callable[..., None]:
+        """Return the kernel that does nothing."""
+        return nothing
+
+    def counted(self) -> Callable[..., None]:
+        """Return the kernel that does nothing."""
+        return nothing
+
+
+NO_ELEMENTS = EmptyLaunch()

@@ -7,6 +7,8 @@ from typing import Any
 from ..dispatch.dispatcher import redispatch
 from ..dispatch.keys import FUNCTIONALITY_BIT
 from ..dispatch.registry import FALLTHROUGH, REGISTRY, Operator
+from ..iteration.resize import resize_output
+from ..tensor.geometry import geometry_of
 from ..tensor.reinterpret import resolved
 from ..tensor.tensor import Tensor
 from .copy import copy_values
@@ -15,6 +17,10 @@ from .rows import rows
 LAZY_MASK = FUNCTIONALITY_BIT["Conjugate"] | FUNCTIONALITY_BIT["Negative"]
 AWARE = frozenset({"view", "metadata", "copy", "query", "factory", "random"})
 """Families whose kernels keep or resolve lazy values themselves."""
+
+
+def _silent(message: str, stacklevel: int) -> None:
+    """Drop a warning."""
 
 
 def resolve_arguments(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -37,8 +43,13 @@ def resolve_arguments(operator: Operator, keys: int, args: tuple[Any, ...], kwar
     options = {name: replaced(name, value) for name, value in kwargs.items()}
     result = redispatch(operator, keys & ~LAZY_MASK, *values, **options)
     for original, fresh in copies:
+        made = fresh.geometry
+        if made.sizes != original.geometry.sizes:
+            lazy = original.geometry.lazy
+            # The copy has already been resized, with its warning.
+            resize_output(original, geometry_of(made.sizes, made.strides, made.dtype, made.device, lazy), warn=_silent)
         copy_values(original, fresh)
-        original.storage.version += 1
+        original.storage_impl.version += 1
         if result is fresh:
             result = original
     return result

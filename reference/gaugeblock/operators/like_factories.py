@@ -199,7 +199,9 @@ def new_empty_strided(
 
 
 def new_tensor(self: Tensor, data: Any, *, dtype: DType | None = None, **options: Any) -> Tensor:
-    """tensor() with the dtype and device of `self` unless others are given."""
+    """Return tensor() with the dtype and device of `self` unless others are given."""
+    for name in options.keys() - {"device", "layout", "pin_memory", "requires_grad"}:
+        raise TypeError(f"new_tensor() got an unexpected keyword argument {name!r}")
     options.setdefault("device", self.geometry.device)
     return tensor(data, dtype=dtype or self.geometry.dtype, **options)
 

@@ -50,10 +50,15 @@ def _median_all(operator: str, self: Tensor, ignore_nan: bool) -> Tensor:
     return computed((), dtype, self.geometry.device, lambda: _median_of(values(self).reshape(-1), dtype, ignore_nan))
 
 
+EMPTY_MEDIANS = {"int32": -(1 << 31), "int64": -(1 << 63), "uint64": 1 << 63}
+"""Integer dtype -> the median of no elements, NaN converted to it; 0 for dtypes that are not listed."""
+
+
 def _median_of(flat: Array, dtype: DType, ignore_nan: bool) -> Any:
     if not flat.size:
-        lowest = -(1 << (8 * dtype.itemsize - 1)) if dtype.itemsize >= 4 else 0
-        return float("nan") if dtype.kind == 2 else lowest
+        if dtype.kind == 2:
+            return float("nan")
+        return EMPTY_MEDIANS.get(dtype.name, 0)
     return flat[_middle(flat, ignore_nan)]
 
 

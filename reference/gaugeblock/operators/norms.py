@@ -8,13 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..core.dtype import DEFAULTS, DType
+from ..core.errors import type_error
+from ..core.promotion import promote_types
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels import folds
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .arrays import filled, values
 from .invoke import apply
-from .reduce_call import reduce, reduced_dims, reduced_sizes
+from .reduce_call import check_few_dims, reduce, reduced_dims, reduced_sizes
 from .registration import kernel, write_out
 
 Dim = int | Sequence[int] | None
@@ -23,16 +25,15 @@ Dim = int | Sequence[int] | None
 def vector_norm(operator: str, self: Tensor, order: float, dim: Dim, keepdim: bool, dtype: DType | None) -> Tensor:
     """The norm of order `order` over dims, in the real dtype.
 
-    Raises RuntimeError for bool and ints, and for an infinite or negative order over no elements.
+    Raises RuntimeError for bool and ints, for a dtype that narrows, and for an infinite or negative order over no
+    elements.
     """
     geometry = self.geometry
-    compute = dtype_argument(operator, dtype) or geometry.dtype
-    if compute.kind < 2:
-        raise RuntimeError(
-            f"{operator}(): linalg.vector_norm: Expected a floating point or complex tensor as input. "
-            f"Got {UPSTREAM_NAMES[compute.name]}"
-        )
+    compute = norm_compute_dtype(f"{operator}(): linalg.vector_norm", geometry.dtype, dtype_argument(operator, dtype))
+    check_few_dims(operator, geometry.ndim)
     dims = reduced_dims(operator, dim, geometry.ndim)
+    if isinstance(order, complex):
+        raise RuntimeError(f"{operator}(): the order of a norm must be real, got {order}")
     order = float(order)
     if order < 0 or order == math.inf:
         for d in dims:
@@ -47,12 +48,42 @@ def vector_norm(operator: str, self: Tensor, order: float, dim: Dim, keepdim: bo
     return reduce("norm", fold, self, dims, keepdim, compute, (compute.to_real(),), numbers)[0]
 
 
+def norm_compute_dtype(operator: str, own: DType, given: DType | None) -> DType:
+    """Return the dtype in which the norm of elements of `own` is computed.
+
+    Raises RuntimeError for bool and ints, and for a given dtype of another kind or with less precision.
+    """
+    if own.kind < 2:
+        raise RuntimeError(
+            f"{operator}: Expected a floating point or complex tensor as input. Got {UPSTREAM_NAMES[own.name]}"
+        )
+    if given is None or given is own:
+        return own
+    if given.kind < 2:
+        raise RuntimeError(
+            f"{operator}: dtype should be floating point or complex, but got {UPSTREAM_NAMES[given.name]}"
+        )
+    if given.is_complex is not own.is_complex:
+        kind = "complex" if own.is_complex else "real"
+        raise RuntimeError(
+            f"{operator}: dtype should be {kind} for {kind} inputs, but got {UPSTREAM_NAMES[given.name]}"
+        )
+    if promote_types(own, given) is not given:
+        raise RuntimeError(
+            f"{operator}: the dtype of the input ({UPSTREAM_NAMES[own.name]}) should be convertible without narrowing "
+            f"to the specified dtype ({UPSTREAM_NAMES[given.name]})"
+        )
+    return given
+
+
 def norm_order(operator: str, p: float | str | None) -> float:
     """The order that `p` stands for: 2 for "fro" and None. Raises RuntimeError for another name."""
     if isinstance(p, str):
         if p != "fro":
             raise RuntimeError(f"{operator}(): argument 'p' must be a number or 'fro', got {p!r}")
         return 2.0
+    if p is not None and not isinstance(p, int | float):
+        type_error(operator, "p", p, "a number, 'fro', 'nuc' or None")
     return 2.0 if p is None else float(p)
 
 
@@ -76,6 +107,8 @@ def nuclear_norm(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> 
 
 def write_norm(result: Tensor, out: Tensor) -> Tensor:
     """`result` copied into `out`. Raises RuntimeError for another dtype."""
+    if not isinstance(out, Tensor):
+        type_error("norm", "out", out, "Tensor")
     if out.geometry.dtype is not result.geometry.dtype:
         raise RuntimeError(
             f"norm(): Expected out tensor to have dtype {result.geometry.dtype.name}, but got "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.dtype import DType
+from ..core.dtype import DType, int64
 from ..core.limits import finfo, iinfo
 from ..iteration.operand import Number
 from ..tensor.geometry import CONJUGATE, NEGATIVE
@@ -24,6 +24,13 @@ def check_fits(operator: str, value: Number, dtype: DType) -> None:
         raise RuntimeError(f"{operator}(): value cannot be converted to type {dtype.name} without overflow: {value!r}")
 
 
+def whole_number(operator: str, value: Number) -> int:
+    """Return `value` truncated to an int64. Raises RuntimeError for NaN, infinities and numbers out of range."""
+    if not _fits(value.real, int64):
+        raise RuntimeError(f"{operator}(): value cannot be converted to type int64 without overflow: {value!r}")
+    return math.trunc(value.real)
+
+
 def _fits(value: Number, dtype: DType) -> bool:
     if isinstance(value, complex):
         if not dtype.is_complex:
@@ -34,8 +41,8 @@ def _fits(value: Number, dtype: DType) -> bool:
         if isinstance(value, float) and not math.isfinite(value):
             return False
         limits = iinfo(dtype)
-        low = limits.min if dtype.is_signed else -limits.max
-        return low <= math.trunc(value) <= limits.max
+        wraps = not dtype.is_signed and not isinstance(value, float)
+        return (-limits.max if wraps else limits.min) <= value <= limits.max
     if isinstance(value, float) and not math.isfinite(value):
         return True
     return abs(value) <= finfo(dtype.to_real()).max

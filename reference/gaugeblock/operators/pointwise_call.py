@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from ..core.dtype import DType
+from ..core.limits import finfo
+from ..core.warn import warn_once
 from ..iteration.operand import Number
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.tensor import Tensor
@@ -79,6 +82,8 @@ def where(condition: Tensor, self: Any, other: Any) -> Call:
             f"where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{UPSTREAM_NAMES[condition.dtype.name]}"
         )
+    if condition.dtype.name == "uint8":
+        warn_once("where(): a uint8 condition is deprecated and will be removed; use a bool condition")
     return Call("where", (self, other), condition=condition, fit=True)
 
 
@@ -187,8 +192,6 @@ def nan_to_num(
     dtype = self.dtype.to_real()
     if dtype.kind < 2:
         return Call("identity", (self,))
-    from ..core.limits import finfo
-
     limits = finfo(dtype)
     replacements = (
         0.0 if nan is None else nan,
@@ -199,9 +202,13 @@ def nan_to_num(
 
 
 def round_decimals(self: Tensor, *, decimals: int = 0) -> Call:
-    if decimals > 0:
-        return Call("round.decimals", (self,), (10.0**decimals,))
-    return Call("round.tens", (self,), (10.0**-decimals,)) if decimals else Call("round", (self,))
+    if not decimals:
+        return Call("round", (self,))
+    largest = finfo(self.dtype).max if self.dtype.is_floating_point else math.inf
+    # What the dtype cannot hold is infinite in it.
+    power = 10.0 ** abs(decimals) if abs(decimals) <= 308 else math.inf
+    name = "round.decimals" if decimals > 0 else "round.tens"
+    return Call(name, (self,), (power if power <= largest else math.inf,))
 
 
 CALLS: dict[str, Any] = {

@@ -19,9 +19,10 @@ from ..kernels.pointwise import PointwiseKernel
 from ..tensor.geometry import Geometry, remember
 from ..tensor.tensor import Tensor
 from .element_loop import formula_kernel, takes_fractions
-from .launch import Launch
+from .launch import NO_ELEMENTS, Launch
 from .number_limits import stored_number
 from .pointwise_call import Call, check_alpha
+from .pointwise_layout import NUMBERS_ABSTAIN, given_layout
 from .pointwise_rule import PointwiseRule
 
 HALF = (float16, bfloat16)
@@ -108,12 +109,18 @@ def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool
     result = rule.result_dtype(common, given[0] if given else common)
     compute = float64 if common.kind < 2 and takes_fractions(call.formula) else common
     iterator.config = config._replace(static_dtype=result)
+    if call.formula in NUMBERS_ABSTAIN:
+        for operand in operands:
+            operand.only_promotes = operand.number is not None
+    if out is None:
+        iterator.outputs[0].geometry = given_layout(call, result)
+        iterator.outputs[0].planned = iterator.outputs[0].geometry is not None
     iterator.build(allocate=False)
     if out is not None:
         rule.check_output(common, result, out.geometry.dtype, inplace=inplace)
     geometry = planned_geometry(iterator)
     through_copy = geometry.dtype is not result and common in HALF and result is not bool_
-    launch: Launch | None = None
+    launch: Launch | None = NO_ELEMENTS if iterator.device is cpu and not geometry.numel else None
     if iterator.device is cpu and iterator.numel and not through_copy:
         memory = [*iterator.inputs[: len(conditions)], *operands]
         kernel = _kernel(call, [o.dtype if o.number is None else None for o in memory], compute, geometry.dtype)

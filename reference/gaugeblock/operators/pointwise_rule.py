@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 from ..core.dtype import BY_NAME, DType, bool_
+from ..core.lazy_property import lazy_property
 from ..iteration.config import COMPARISON, FLOAT, IteratorConfig
 from ..iteration.types import UPSTREAM_NAMES, check_castable
 from .rows import Row
@@ -23,6 +23,12 @@ NOT_FOR_BOOL = {
     "relu6": "Bool inputs not supported for hardtanh",
     "hardtanh": "Bool inputs not supported for hardtanh",
 }
+WIDE_UNSIGNED = frozenset({"uint16", "uint32", "uint64"})
+TAKES_WIDE_UNSIGNED = frozenset(
+    """eq ne where isnan isinf isfinite isclose signbit nan_to_num bitwise_and bitwise_or bitwise_xor
+    __and__ __or__ __xor__ mul multiply floor ceil round trunc fix""".split()
+)
+"""Operators that also compute in the wide unsigned dtypes, which no row lists."""
 NOT_FOR_BOOL["rsub"] = NOT_FOR_BOOL["sub"]
 COMPLEX_HINTS = {"sign": "use sgn() instead", "clamp": "", "floor": "", "ceil": "", "trunc": "", "round": ""}
 
@@ -36,9 +42,14 @@ class PointwiseRule:
         self.base = row.base
         self.config: IteratorConfig = FLOAT_RULES if row.promotion == "int_to_float" else PLAIN_RULES
 
-    @cached_property
+    @lazy_property
     def dtypes(self) -> frozenset[DType]:
-        return frozenset(BY_NAME[name] for name in self.row.dtypes)
+        return frozenset(BY_NAME[name] for name in self.names)
+
+    @lazy_property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the dtypes that the rule computes in."""
+        return (*self.row.dtypes, *(sorted(WIDE_UNSIGNED) if self.base in TAKES_WIDE_UNSIGNED else ()))
 
     def check_inputs(self, common: DType, given: Sequence[DType]) -> None:
         """Raise for dtypes that the operator does not compute in; before anything is allocated."""
@@ -50,7 +61,7 @@ class PointwiseRule:
         if common.is_complex and self.base in COMPLEX_HINTS:
             hint = COMPLEX_HINTS[self.base]
             raise NotImplementedError(f"{self.base} is not supported for complex inputs{'; ' if hint else ''}{hint}")
-        allowed = ", ".join(self.row.dtypes)
+        allowed = ", ".join(self.names)
         raise NotImplementedError(
             f"\"{self.base}\" not implemented for '{UPSTREAM_NAMES[common.name]}'; it computes in {allowed}"
         )

@@ -48,25 +48,25 @@ class PointwiseNote(NamedTuple):
         builtin, tail = self.plan.launch.call()
 
         def run_one(out: Tensor, self: Tensor) -> Tensor | None:
-            if self.storage is out.storage:
+            if self.storage_impl is out.storage_impl:
                 return None
             bump_version(out)
             builtin(out.pointer, self.pointer, *tail)
             return out
 
         def run_two(out: Tensor, self: Tensor, other: Tensor) -> Tensor | None:
-            storage = out.storage
-            if self.storage is storage or other.storage is storage:
+            storage = out.storage_impl
+            if self.storage_impl is storage or other.storage_impl is storage:
                 return None
             bump_version(out)
             builtin(out.pointer, self.pointer, other.pointer, *tail)
             return out
 
         def run(out: Tensor, *given: Any) -> Tensor | None:
-            values, storage = [], out.storage
+            values, storage = [], out.storage_impl
             for one in given:
                 if one.__class__ is Tensor:
-                    if one.storage is storage:
+                    if one.storage_impl is storage:
                         return None
                     values.append(one.pointer)
                 elif -LARGEST_HALF <= one <= LARGEST_HALF:
@@ -90,10 +90,10 @@ class PointwiseNote(NamedTuple):
         builtin, tail = self.plan.launch.call()
 
         def run(self: Tensor, *given: Any) -> Tensor | None:
-            values, storage = [self.pointer], self.storage
+            values, storage = [self.pointer], self.storage_impl
             for one in given:
                 if one.__class__ is Tensor:
-                    if one.storage is storage and one is not self:
+                    if one.storage_impl is storage and one is not self:
                         return None
                     values.append(one.pointer)
                 elif one is not None:
@@ -169,9 +169,9 @@ def run_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> 
 
 def check_against_inputs(out: Tensor, call: Call) -> None:
     """RuntimeError when `out` shares part of its bytes with an input."""
-    storage = out.storage
+    storage = out.storage_impl
     for tensor in tensors_of(call):
-        if tensor.storage is storage and tensor is not out:
+        if tensor.storage_impl is storage and tensor is not out:
             check_no_partial_overlap(extent_of(out), extent_of(tensor))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.away import LONG, away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
 from ..core.promotion import promote_types
@@ -44,13 +45,14 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...], operator: str =
         with np.errstate(all="ignore"):
             return noted(operator, multiply(self, other), multiply)
     target = array_of(result)
+    work = 2.0 * target.size * self.geometry.sizes[-1]
     with np.errstate(all="ignore"):
         if dtype in HALF:
-            target[...] = np.matmul(widened(values(self), dtype), widened(values(other), dtype))
+            target[...] = away(work, np.matmul, widened(values(self), dtype), widened(values(other), dtype))
         elif target.ndim:
-            np.matmul(values(self), values(other), out=target)
+            away(work, np.matmul, values(self), values(other), out=target)
         else:
-            target[...] = np.matmul(values(self), values(other))
+            target[...] = away(work, np.matmul, values(self), values(other))
     return result
 
 
@@ -65,6 +67,16 @@ def _matrix_runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[
     if blocked is not None:
         sizes = (*out.sizes, left.sizes[1])
         return _moderate_runner(out, (blocked, sizes + _byte_strides(left) + _byte_strides(right)), (multiply, tail))
+
+    work = 2.0 * out.numel * left.sizes[1]
+    if work >= LONG:
+
+        def run_long(self: Tensor, other: Tensor) -> Tensor:
+            result = new_like(out)
+            away(work, multiply, result.pointer, self.pointer, other.pointer, *tail)
+            return result
+
+        return run_long
 
     def run(self: Tensor, other: Tensor) -> Tensor:
         result = new_like(out)

@@ -48,8 +48,10 @@ def public_function(name: str) -> Any:
     place = FUNCTIONS.get(name)
     if place is None:
         return None
-    module, _, function = place.rpartition(".")
-    return getattr(import_module(f".{module}", __package__), function)
+    module, _, attribute = place.rpartition(".")
+    function = getattr(import_module(f".{module}", __package__), attribute)
+    function.__name__ = function.__qualname__ = name  # the name in Python's own TypeErrors
+    return function
 
 
 def names() -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.away import away, long_call
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DEFAULTS, DType, int64
 from ..core.errors import check_ints, check_sizes
@@ -14,13 +15,14 @@ from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
+from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.geometry import contiguous_geometry, only_ints
 from ..tensor.metadata import resize_
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from .allocation import COPY, allocated, is_builtin, on_device, without_change
 from .arguments import check_layout
-from .arrays import Array, computed, values
+from .arrays import STEPS, Array, computed, values
 from .factory_kernels import COMPOSITE
 from .generator import Generator, default_generator, generator_of
 from .like_factories import empty_like
@@ -146,10 +148,15 @@ def randperm(
     n: int, *, generator: Generator | None = None, dtype: DType | None = None, layout: Layout | None = None,
     device: Device | str | None = None, pin_memory: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """The integers below `n` in random order, int64 unless `dtype` is given. Raises RuntimeError for a narrow dtype."""
+    """Return a random permutation of the integers below `n`, int64 unless `dtype` is given.
+
+    Raises RuntimeError for a dtype too narrow for `n`, NotImplementedError for bool and complex.
+    """
     check_layout("randperm", layout)
     check_sizes("randperm", (n,))
     kind = dtype or int64
+    if kind.kind in (0, 3):
+        raise NotImplementedError(f"\"randperm\" not implemented for '{UPSTREAM_NAMES[kind.name]}'")
     check_fits("randperm", max(n - 1, 0), kind)
 
     def make(place: Device) -> Tensor:
@@ -160,7 +167,7 @@ def randperm(
 
 
 def _permutation(result: Tensor, n: int, generator: Generator | None) -> Tensor:
-    array_of(result)[...] = generator_of("randperm", generator).permutation(n)
+    array_of(result)[...] = away(STEPS * n, generator_of("randperm", generator).permutation, n)
     return result
 
 
@@ -233,7 +240,9 @@ def quick_rand(size: tuple[Any, ...]) -> Tensor | None:
     result = _quick(size)
     if result is not None:
         geometry = result.geometry
-        default_generator.draw.random(None, geometry.dtype.numpy.type, _target(result))
+        draw = default_generator.draw.random
+        draw = draw if geometry.numel <= FEW else long_call(STEPS * geometry.numel, draw)
+        draw(None, geometry.dtype.numpy.type, _target(result))
     return result
 
 
@@ -242,7 +251,9 @@ def quick_randn(size: tuple[Any, ...]) -> Tensor | None:
     result = _quick(size)
     if result is not None:
         geometry = result.geometry
-        default_generator.draw.standard_normal(None, geometry.dtype.numpy.type, _target(result))
+        draw = default_generator.draw.standard_normal
+        draw = draw if geometry.numel <= FEW else long_call(STEPS * geometry.numel, draw)
+        draw(None, geometry.dtype.numpy.type, _target(result))
     return result
 
 
@@ -256,7 +267,9 @@ def quick_randint(given: tuple[Any, ...]) -> Tensor | None:
     result = new_like(contiguous_geometry(given[-1], int64))
     count = result.geometry.numel
     if count:
-        _target(result)[...] = default_generator.draw.integers(low, high, count, np.int64).reshape(given[-1])
+        draw = default_generator.draw.integers
+        draw = draw if count <= FEW else long_call(STEPS * count, draw)
+        _target(result)[...] = draw(low, high, count, np.int64).reshape(given[-1])
     return result
 
 
@@ -265,7 +278,7 @@ def quick_randperm(given: tuple[Any, ...]) -> Tensor | None:
     if len(given) != 1 or given[0].__class__ is not int or given[0] <= 0:
         return None
     result = new_like(contiguous_geometry(given, int64))
-    _target(result)[...] = default_generator.draw.permutation(given[0])
+    _target(result)[...] = away(STEPS * given[0], default_generator.draw.permutation, given[0])
     return result
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
 from ..core.limits import finfo, iinfo
@@ -33,8 +35,13 @@ def store(self: Tensor, draw: Callable[[], Any]) -> Tensor:
     """Write the array that ``draw()`` gives into `self` and count the change; nothing is drawn without memory."""
     check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
     bump_version(self)
-    if self.geometry.device is cpu:
-        array_of(real_parts(self))[...] = draw()
+    if self.geometry.device is cpu and self.geometry.numel:
+        array = array_of(real_parts(self))
+
+        def fill() -> None:
+            array[...] = draw()
+
+        away(100 * array.size, fill)
     return self
 
 
@@ -71,6 +78,10 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
     for name, value in (("from", from_), ("to", to)):
         if not abs(value) <= largest:
             raise RuntimeError(f"uniform_(): {name} is out of bounds for {dtype.name}: {value}")
+    if not to - from_ <= largest:
+        raise RuntimeError(
+            f"uniform_(): expects to - from <= {largest}, the largest {dtype.name}, got from={from_} and to={to}"
+        )
     draw = generator_of("uniform_", generator)
     sizes = real_parts(self).geometry.sizes
     return store(self, lambda: _uniform(unit_values(draw, sizes, dtype), from_, to, dtype))
@@ -118,13 +129,24 @@ def check_range(low: int, high: int, dtype: DType) -> None:
         raise _refuse("random_", dtype)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    if dtype.is_floating_point:
-        return
-    least, most = (0, 1) if dtype is bool_ else (iinfo(dtype).min, iinfo(dtype).max)
-    if low < least or low > most:
-        raise RuntimeError(f"from is out of bounds for {dtype.name}: {low}")
-    if high - 1 > most:
-        raise RuntimeError(f"to - 1 is out of bounds for {dtype.name}: {high - 1}")
+    least, most = _limits(dtype)
+    for name, value in (("from", low), ("to - 1", high - 1)):
+        if not least <= value <= most:
+            raise RuntimeError(f"{name} is out of bounds for {dtype.name}: {value}")
+        if dtype.is_floating_point and abs(value) > 1 << MANTISSA_BITS[dtype]:
+            warnings.warn(
+                f"random_(): {name} is out of bounds [-(2^{MANTISSA_BITS[dtype]}), 2^{MANTISSA_BITS[dtype]}]: "
+                f"{dtype.name} does not hold every integer in this range",
+                stacklevel=5,
+            )
+
+
+def _limits(dtype: DType) -> tuple[float, float]:
+    """Return the lowest and the highest finite number of a real dtype."""
+    if dtype is bool_:
+        return 0, 1
+    limits = finfo(dtype) if dtype.is_floating_point else iinfo(dtype)
+    return limits.min, limits.max
 
 
 def integer_values(draw: np.random.Generator, low: int, high: int, sizes: tuple[int, ...]) -> Array:

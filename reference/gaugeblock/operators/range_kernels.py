@@ -12,6 +12,7 @@ import numpy as np
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DEFAULTS, DType, dtype_of_number, float32, float64, int64
 from ..core.layout import Layout
+from ..core.warn import warn
 from ..dispatch.dispatcher import call
 from ..iteration.operand import Number
 from ..kernels.compiler import Builtin
@@ -154,6 +155,8 @@ def arange_start_step(
         if not by:
             raise ValueError("arange(): step must be nonzero, but a step between -1 and 1 is 0 in int64")
     exact = isinstance(first, int) and isinstance(last, int) and isinstance(by, int)
+    if not exact and not math.isfinite((last - first) / by):
+        raise RuntimeError(f"arange(): {first} to {last} in steps of {by} has too many elements")
     count = -((first - last) // by) if exact else math.ceil((last - first) / by)
     if kind.kind == 1:
         first, by = int(first), int(by)
@@ -205,7 +208,13 @@ def arange_end(end: Number, **options: Any) -> Tensor:
 def arange_start_out(start: Number, end: Number, step: Number = 1, *, out: Tensor) -> Tensor:
     """arange into `out`, in its dtype."""
     geometry = out.geometry
-    return _write(out, arange_start_step(start, end, step, dtype=geometry.dtype, device=geometry.device))
+    made = arange_start_step(start, end, step, dtype=geometry.dtype, device=geometry.device)
+    if geometry.numel not in (0, made.geometry.numel):
+        warn(
+            f"arange(): the out tensor of sizes {list(geometry.sizes)} has {geometry.numel} elements, and "
+            f"{made.geometry.numel} are computed, which may be due to rounding: it is resized"
+        )
+    return _write(out, made)
 
 
 @kernel("arange.out", COMPOSITE, derive=False)
@@ -252,6 +261,7 @@ def logspace_kernel(
 def linspace_out(start: Number, end: Number, steps: int, *, out: Tensor) -> Tensor:
     """linspace into `out`, in its dtype."""
     geometry = out.geometry
+    start, end = _without_imaginary(geometry.dtype, start, end)
     return _write(out, linspace_kernel(start, end, steps, dtype=geometry.dtype, device=geometry.device))
 
 
@@ -259,7 +269,16 @@ def linspace_out(start: Number, end: Number, steps: int, *, out: Tensor) -> Tens
 def logspace_out(start: Number, end: Number, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
     """logspace into `out`, in its dtype."""
     geometry = out.geometry
+    start, end = _without_imaginary(geometry.dtype, start, end)
     return _write(out, logspace_kernel(start, end, steps, base, dtype=geometry.dtype, device=geometry.device))
+
+
+def _without_imaginary(dtype: DType, *bounds: Number) -> list[Number]:
+    """Return the numbers; for a real `dtype`, those with a zero imaginary part become real."""
+    return [
+        bound.real if isinstance(bound, complex) and not bound.imag and not dtype.is_complex else bound
+        for bound in bounds
+    ]
 
 
 def _line(first: Number, last: Number, count: int) -> Array:
@@ -314,7 +333,14 @@ def _spread(name: str, start: Number, end: Number, count: int, dtype: DType | No
         raise RuntimeError(f"{name}(): number of steps must be non-negative, got {count}")
     mixed = isinstance(start, complex) or isinstance(end, complex)
     kind = dtype or (dtype_of_number(0j) if mixed else DEFAULTS.dtype)
-    if kind.kind == 1 and not mixed:
+    if mixed and not kind.is_complex:
+        raise RuntimeError(
+            f"{name}(): inferred dtype {dtype_of_number(0j).name} can't be safely cast to passed dtype {kind.name}: "
+            f"{start} to {end} are complex"
+        )
+    if kind.kind == 0:
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+    if kind.kind == 1:
         return _whole(name, start), _whole(name, end), kind
     return start, end, kind
 

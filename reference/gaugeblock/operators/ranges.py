@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dtype import DType, int64
-from ..core.errors import check_int
+from ..core.errors import check_int, type_error
 from ..core.layout import Layout
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
@@ -162,6 +162,8 @@ def logspace(
     """`base` to the powers of linspace. Raises RuntimeError for negative `steps`."""
     first, last = number_of("logspace", "start", start), number_of("logspace", "end", end)
     count = check_int("logspace", "steps", steps)
+    if isinstance(base, bool) or not isinstance(base, int | float):
+        type_error("logspace", "base", base, "float")
     if out is not None:
         target = out_of("logspace", out, dtype)
         return finished(call(LOGSPACE_OUT, first, last, count, base, out=target), requires_grad)
@@ -172,9 +174,13 @@ def logspace(
     return finished(call(LOGSPACE, first, last, count, base, **options), requires_grad)
 
 
+SQUARE: Any = object()
+"""Default for the number of columns: the number of rows."""
+
+
 def eye(
     n: int,
-    m: int | None = None,
+    m: int = SQUARE,
     *,
     out: Tensor | None = None,
     dtype: DType | None = None,
@@ -185,7 +191,7 @@ def eye(
 ) -> Tensor:
     """Ones on the diagonal of an n x m matrix of zeros. Raises RuntimeError for negative sizes."""
     rows = check_int("eye", "n", n)
-    columns = None if m is None else check_int("eye", "m", m)
+    columns = None if m is SQUARE else check_int("eye", "m", m)
     if out is not None:
         target = out_of("eye", out, dtype)
         if columns is None:

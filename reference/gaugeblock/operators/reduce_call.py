@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
+from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import check_ints, wrap_dim
@@ -18,6 +20,10 @@ from ..tensor.tensor import Tensor, new_like
 from .prepared import noted
 
 Dims = tuple[int, ...]
+MOST_DIMS = 64
+"""Most dims that a tensor may have when some are reduced."""
+STEPS = 256
+"""Steps of work that an element of each of the outputs reduced between two looks for signals takes, about."""
 
 
 @dataclass(slots=True, eq=False)
@@ -30,15 +36,20 @@ class ReducePlan:
 
 
 def reduced_dims(operator: str, dim: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool = True) -> Dims:
-    """The dims to reduce, ascending. Raises IndexError outside the range, RuntimeError for a dim given twice."""
+    """Return the dims to reduce, ascending.
+
+    Raises IndexError out of range, RuntimeError for a dim given twice and for a tensor with more than 64 dims.
+    """
     if dim is None:
         return tuple(range(ndim))
     if type(dim) is int:
+        check_few_dims(operator, ndim)
         wrapped = (wrap_dim(operator, dim, ndim),)
         return wrapped if ndim else ()
     given = check_ints(operator, "dim", dim)
     if not given and empty_is_all:
         return tuple(range(ndim))
+    check_few_dims(operator, ndim)
     seen: set[int] = set()
     for one in given:
         place = wrap_dim(operator, one, ndim)
@@ -46,6 +57,12 @@ def reduced_dims(operator: str, dim: int | Sequence[int] | None, ndim: int, *, e
             raise RuntimeError(f"{operator}(): dim {place} appears multiple times in the list of dims")
         seen.add(place)
     return tuple(sorted(seen)) if ndim else ()
+
+
+def check_few_dims(operator: str, ndim: int) -> None:
+    """Raise RuntimeError for a tensor with more than 64 dims."""
+    if ndim > MOST_DIMS:
+        raise RuntimeError(f"{operator}(): only tensors with up to {MOST_DIMS} dims are supported, got {ndim}")
 
 
 def reduced_sizes(sizes: Dims, dims: Dims, keepdim: bool) -> Dims:
@@ -136,6 +153,8 @@ def _plan(
     if few and kept_dims and kept_dims[0][0] >= TURNED and kept_dims[0][1] != itemsize:
         return ReducePlan(outputs, kernel.turning, tuple(tail))
     builtin = kernel.gathering if apart else kernel.reduce if unpacked else kernel.along
+    if kept_dims:  # signals are looked for between some outputs and the next, within one only where it is alone
+        builtin = long_call(STEPS * prod(d[0] for d in inner_dims), builtin)
     return ReducePlan(outputs, builtin, tuple(tail))
 
 

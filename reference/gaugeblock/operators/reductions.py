@@ -12,7 +12,7 @@ from ..kernels import folds
 from ..kernels.fold import Fold
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
-from .reduce_call import Dims, reduce, reduced_dims
+from .reduce_call import Dims, check_few_dims, reduce, reduced_dims
 from .registration import kernel
 
 Dim = int | Sequence[int] | None
@@ -110,6 +110,7 @@ def nanmean(self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DTyp
 
 
 def _truth(name: str, self: Tensor, dims: Dims, keepdim: bool) -> Tensor:
+    check_few_dims(name, self.geometry.ndim)
     own = self.geometry.dtype
     result = uint8 if own is uint8 else bool_
     return reduce(name, folds.truth_fold(name == "all"), self, dims, keepdim, own, (result,))[0]

@@ -11,12 +11,15 @@ checks that the row's `out_cast` asks for; an operator that writes in place nati
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from ..core.away import LONG, away
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, uint8
+from ..core.errors import type_error
 from ..core.resting import without_collecting
 from ..dispatch.registry import REGISTRY
 from ..iteration.overlap import (
@@ -40,13 +43,17 @@ NO_SHARED_OUT = frozenset(
     {"cat", "gather", "hstack", "vstack", "dstack", "index_select", "kthvalue", "masked_select", "stack", "take"}
 )
 """Operators whose out= may not even be one of the inputs."""
-JOINS = frozenset({"cat", "hstack", "vstack", "dstack", "stack"})
+JOINS = frozenset({"cat", "column_stack", "hstack", "vstack", "dstack", "stack"})
+"""Operators that write elements straight to out=, without converting them to the common dtype first."""
 TRUTHS = frozenset({"all", "any"})
 """Operators whose out= may be bool or uint8."""
 ACROSS_DEVICES = frozenset(
     {"copy_", "to.other", "type_as", "index.Tensor", "index_put", "index_put_", "fill_.Tensor", "is_same_size"}
 )
 """Operators whose tensors may be on different devices."""
+
+LARGE = 1 << 20
+"""Elements of a tensor from which a call of NumPy may take longer than a thread costs to start."""
 
 
 @without_collecting
@@ -89,8 +96,34 @@ def _register_once(name: str, keys: tuple[str, ...], function: Callable[..., Any
 
 
 def _for_key(name: str, key: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function itself, or for tensors without data the one that first looks that no other tensor is among them."""
+    """The function itself; on the CPU one that answers signals, without data one that first looks that no other tensor
+    is among them."""
+    if key == "CPU":
+        return answering(function)
     return function if key != "Meta" or name in ACROSS_DEVICES else _on_one_device(name, function)
+
+
+def answering(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, called away from the main thread when a tensor among its arguments is large.
+
+    Functions of modules without NumPy stay as they are: compiled loops look for signals themselves.
+    """
+    if "np" not in getattr(inspect.unwrap(function), "__globals__", ()):
+        return function
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        for value in args:
+            if isinstance(value, Tensor):
+                if value.geometry.numel >= LARGE:
+                    return away(LONG, function, *args, **kwargs)
+            elif isinstance(value, (list, tuple)) and any(
+                isinstance(part, Tensor) and part.geometry.numel >= LARGE for part in value
+            ):
+                return away(LONG, function, *args, **kwargs)
+        return function(*args, **kwargs)
+
+    return run
 
 
 def _on_one_device(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -142,6 +175,9 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def into(*args: Any, out: Any, **kwargs: Any) -> Any:
         outs = out if isinstance(out, (tuple, list)) else (out,)
+        for tensor in outs:
+            if not isinstance(tensor, Tensor):
+                type_error(row.base, "out", tensor, "Tensor")
         args, kwargs = computed_in_out(row, args, kwargs, outs[0])
         for tensor in outs:
             check_out_overlap(tensor, inputs_of(args, kwargs), shared=row.base not in NO_SHARED_OUT)
@@ -149,6 +185,8 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:
         parts = results if isinstance(results, tuple) else (results,)
         for tensor, result in zip(outs, parts, strict=True):
             check_out_dtype(row, result.geometry.dtype, tensor.geometry.dtype)
+        if row.base in JOINS and parts[0].geometry.dtype is not outs[0].geometry.dtype:
+            parts = (_joined_in(outs[0].geometry.dtype, function, *args, **kwargs),)
         for tensor, result in zip(outs, parts, strict=True):
             write_out(tensor, result, as_made=row.family == "linalg")
         if not isinstance(results, tuple):
@@ -157,6 +195,13 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:
         return named(outs)
 
     return into
+
+
+def _joined_in(dtype: DType, function: Callable[..., Any], tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
+    """Return the join of tensors converted to `dtype` first."""
+    from .conversion import converted
+
+    return function([converted(tensor, dtype) for tensor in tensors], *args, **kwargs)
 
 
 def computed_in_out(
@@ -202,7 +247,7 @@ def check_out_overlap(out: Tensor, inputs: list[Tensor], *, shared: bool = True)
     """RuntimeError when `out` meets itself, or part of an input, in memory; unless `shared` also all of an input."""
     check_no_internal_overlap(out.geometry.sizes, out.geometry.strides)
     for tensor in inputs:
-        if tensor.storage is not out.storage:
+        if tensor.storage_impl is not out.storage_impl:
             continue
         if not shared and pair_overlap(extent_of(out), extent_of(tensor)) is Overlap.FULL:
             raise RuntimeError(PARTIAL_OVERLAP)

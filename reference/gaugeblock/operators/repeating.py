@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import int32, int64
 from ..core.errors import wrap_dim
 from ..iteration.types import common_dtype
 from ..tensor.array_view import array_of
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.views import diagonal as diagonal_view
 from ..tensor.views import narrow
-from .arrays import Array, computed, outline, outline_between, values
+from .arrays import STEPS, Array, computed, outline, outline_between, values
 from .copy import clone
 from .joining import cat
 from .registration import kernel
@@ -35,11 +36,12 @@ def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
         )
     sizes = (1,) * (len(repeats) - geometry.ndim) + geometry.sizes
     total = tuple([size * count for size, count in zip(sizes, repeats, strict=True)])
-    result, target = outline(total, geometry.dtype, geometry.device)
-    if target is not None and target.size:
+    result = empty_tensor(total, geometry.dtype, geometry.device)
+    if result.geometry.numel and geometry.device is cpu:
         split = [part for count, size in zip(repeats, sizes, strict=True) for part in (count, size)]
         block = [part for size in sizes for part in (1, size)]
-        target.reshape(split)[...] = values(self).reshape(block)
+        blocks = array_of(result).reshape(split)
+        away(STEPS * blocks.size, np.copyto, blocks, values(self).reshape(block))
     return result
 
 

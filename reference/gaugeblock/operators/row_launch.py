@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from ..core.away import long_call
 from ..iteration.broadcast import iteration_strides
 from ..iteration.coalesce import coalesce_dimensions
 from ..kernels.compiler import Builtin
 from ..tensor.geometry import Geometry
+
+STEPS = 64
+"""Steps of work that an element of a row takes, about; the loops look for signals between two rows only."""
 
 
 class RowKernel(Protocol):
@@ -28,11 +32,11 @@ class RowLaunch:
 
     def builtin(self) -> Callable[..., None]:
         """What takes the addresses and the tail."""
-        return self.kernel.strided
+        return long_call(STEPS * self.tail[1], self.kernel.strided)
 
     def run(self, addresses: list[int], numbers: Sequence[Any] = ()) -> None:
         """Run over all rows; `addresses` of the operands in memory, outputs first."""
-        self.kernel.strided(*addresses, *numbers, *self.tail)
+        self.builtin()(*addresses, *numbers, *self.tail)
 
 
 def row_launch(kernel: RowKernel, operands: Sequence[Geometry], row: int) -> RowLaunch:

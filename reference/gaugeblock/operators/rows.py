@@ -1,26 +1,24 @@
-"""The spec's operator rows as the engine needs them, parsed once and kept in the user's cache folder.
+"""The spec's operator rows as the engine needs them, parsed once and kept in the cache folder.
 
 Reading the table takes a tenth of a second, which an import must not cost. What is kept names the files that it was
 made from, with their sizes and times, so an edited row is seen at the next import; without a writable folder the rows
-are simply read each time.
+are simply read each time. The file is text, one column after another.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import marshal
 import os
 import sys
-import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import gaugeblock_spec
 
-from ..kernels.object_cache import cache_place
+from ..kernels.cache_folder import cache_folder
+from ..kernels.digest import digest
 
-if TYPE_CHECKING:
-    from pathlib import Path
+BETWEEN_COLUMNS, BETWEEN_CELLS = "\x1d", "\n"
 
 
 class Row(NamedTuple):
@@ -59,16 +57,54 @@ class Row(NamedTuple):
 def rows() -> dict[str, Row]:
     """All rows by name such as "add.Tensor"."""
     origin = _origin()
-    place = os.path.join(cache_place(), f"operators-{zlib.crc32(origin.encode()):08x}.rows")
+    name = f"operators-{digest(origin.encode()).hex()[:8]}.rows"
+    kept = cache_folder().read(name)
+    found = None if kept is None else read_columns(kept, origin)
+    if found is None:
+        found = _read()
+        cache_folder().write(name, columns(found, origin))
+    return {row.name: row for row in found}
+
+
+def columns(table: Sequence[Row], origin: str) -> bytes:
+    """Return rows as text, headed by the origin that they were read from."""
+    read: list[tuple[Any, ...]] = list(zip(*table, strict=True))
+    texts = [
+        _letters(column) if field in _LISTS else BETWEEN_CELLS.join([cell or "" for cell in column])
+        for field, column in zip(Row._fields, read, strict=True)
+    ]
+    return BETWEEN_COLUMNS.join([origin, *texts]).encode()
+
+
+def read_columns(data: bytes, origin: str) -> list[Row] | None:
+    """Return the rows of a text; None when it is malformed or has another origin."""
     try:
-        with open(place, "rb") as file:
-            made_from, plain = marshal.loads(file.read())
-    except (OSError, ValueError, EOFError, TypeError):
-        made_from = None
-    if made_from != origin:
-        plain = _read()
-        _put(place, marshal.dumps((origin, plain)))
-    return {row.name: row for row in map(Row._make, plain)}
+        made_from, *texts = data.decode().split(BETWEEN_COLUMNS)
+        if made_from != origin:
+            return None
+        read: list[Sequence[Any]] = []
+        for field, text in zip(Row._fields, texts, strict=True):
+            if field in _LISTS:
+                *lists, letters = text.split(BETWEEN_CELLS)
+                words = {chr(place): tuple(cell.split()) for place, cell in enumerate(lists, _FIRST_LETTER)}
+                read.append(list(map(words.__getitem__, letters)))
+            else:
+                cells = text.split(BETWEEN_CELLS)
+                read.append([cell or None for cell in cells] if field in _OPTIONAL else cells)
+        return list(map(Row._make, zip(*read, strict=True)))
+    except (ValueError, KeyError):
+        return None
+
+
+_OPTIONAL = frozenset({"inplace", "out", "out_cast"})
+_LISTS = frozenset({"aliases", "variants", "dtypes"})
+_FIRST_LETTER = ord("0")
+
+
+def _letters(column: Sequence[tuple[str, ...]]) -> str:
+    """Return the distinct lists of a column, then for each row the letter of its list."""
+    letters = {words: chr(place) for place, words in enumerate(dict.fromkeys(column), _FIRST_LETTER)}
+    return BETWEEN_CELLS.join([*map(" ".join, letters), "".join([letters[words] for words in column])])
 
 
 @functools.cache
@@ -90,11 +126,11 @@ def _origin() -> str:
     return "\n".join([folder, sys.version, *Row._fields, *known])
 
 
-def _read() -> list[tuple[Any, ...]]:
+def _read() -> list[Row]:
     from gaugeblock_spec.operators import load
 
     return [
-        (
+        Row(
             operator.name,
             operator.schema,
             operator.inplace,
@@ -109,21 +145,3 @@ def _read() -> list[tuple[Any, ...]]:
         )
         for operator in load().values()
     ]
-
-
-def store(place: Path, plain: Any) -> None:
-    """Put plain data into the cache folder as JSON, all at once; without a writable folder nothing happens."""
-    import json
-
-    _put(str(place), json.dumps(plain).encode())
-
-
-def _put(place: str, content: bytes) -> None:
-    import tempfile
-
-    with contextlib.suppress(OSError):
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(place), suffix=".part")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, place)

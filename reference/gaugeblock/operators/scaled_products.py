@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType
 from ..iteration.operand import Number
@@ -36,7 +37,8 @@ def scaled(
     if left.geometry.device is not cpu:
         return result
     with np.errstate(all="ignore"):
-        total: Array = np.matmul(widened(values(left), dtype), widened(values(right), dtype))
+        work = result.geometry.numel * left.geometry.sizes[-1]
+        total: Array = away(work, np.matmul, widened(values(left), dtype), widened(values(right), dtype))
         if alpha != 1:
             total = total * _factor(alpha, dtype, total)
         if beta != 0:

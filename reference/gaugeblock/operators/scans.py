@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, int64
 from ..core.errors import wrap_dim
@@ -59,8 +60,10 @@ def _plan(
     chosen = scan_kernel(name, phase, geometry.dtype, compute, results)
     itemsizes = [g.dtype.itemsize for g in every]
     if len(laid) > 1 and list(laid[1][1:]) == itemsizes and laid[1][0] >= chosen.width and scanned[0] > 1:
-        return outputs, *_abreast(chosen, laid, itemsizes)
-    return outputs, chosen.strided, _tail(laid)
+        call, tail = _abreast(chosen, laid, itemsizes)
+    else:
+        call, tail = chosen.strided, _tail(laid)
+    return outputs, long_call(256 * geometry.numel, call), tail
 
 
 def _tail(laid: Sequence[Dim]) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from ..core.device import cpu
 from ..core.dtype import int64
 from ..core.errors import wrap_dim
 from ..core.memory_format import contiguous_format
+from ..core.warn import warn_deprecated
 from ..iteration.operand import Number
 from ..iteration.overlap import check_no_internal_overlap
 from ..iteration.types import UPSTREAM_NAMES
@@ -21,6 +22,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version, check_written_in_inference
 from .arrays import Array, number_as, values
 from .copy import clone
+from .extents import check_no_overlap, warn_of_internal_overlap
 from .gathering import check_index_dtype, check_within, gather_dim, gather_places, index_values
 from .number_limits import check_fits
 from .prepared import LATEST
@@ -39,7 +41,7 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
     def register(function: F) -> F:
         def functional(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             result = function(clone(self, memory_format=layout), *args, **kwargs)
-            result.storage.version = 0
+            result.storage_impl.version = 0
             return _noted(name.partition(".")[0], result, self, args) if LATEST.wanted else result
 
         functional.__name__, functional.__doc__ = name.partition(".")[0], function.__doc__
@@ -146,8 +148,10 @@ def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tenso
     """Combine `source` into `self` at the places of `index`; the checks are those of all scatters."""
     dim = gather_dim(operator, self, dim, index)
     check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    check_no_overlap(self, index)
     if isinstance(source, Tensor):
         _check_source(operator, self, index, source)
+        check_no_overlap(self, source)
     mine, theirs = self.geometry.sizes or (1,), index.geometry.sizes or (1,)
     given = source.geometry.sizes or (1,) if isinstance(source, Tensor) else None
     for other, size in enumerate(theirs if index.geometry.numel else ()):
@@ -186,7 +190,7 @@ def _added(operator: str, self: Tensor, places: Array, source: Tensor | Number) 
     if not isinstance(source, Tensor):
         return number_as(operator, self.geometry.dtype, source)
     array = values(source).reshape(source.geometry.sizes or (1,))[tuple([slice(size) for size in places.shape])]
-    return array.copy() if source.storage is self.storage else array
+    return array.copy() if source.storage_impl is self.storage_impl else array
 
 
 @writing("scatter.src", "scatter_.src")
@@ -208,6 +212,7 @@ def scatter_value_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tens
 @writing("scatter.reduce", "scatter_.reduce")
 def scatter_reduce_(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
     """scatter that adds ("add") or multiplies ("multiply"), repeated places included. Raises as scatter."""
+    warn_deprecated("scatter(reduce=)", "scatter_reduce")
     return _scatter("scatter", self, dim, index, src, _reduction(reduce))
 
 
@@ -230,7 +235,11 @@ def _vector(operator: str, self: Tensor, dim: int, index: Tensor) -> int:
     if index.geometry.ndim > 1:
         raise IndexError(f"{operator}(): Index is supposed to be a vector, got {index.geometry.ndim} dims")
     check_index_dtype(operator, index)
-    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    check_no_overlap(self, index)
+    if operator != "index_fill_":
+        check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    else:
+        warn_of_internal_overlap(operator, self)
     return place
 
 
@@ -239,6 +248,7 @@ def _part(dim: int, places: Array) -> tuple[Any, ...]:
 
 
 def _check_part(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    check_no_overlap(self, source)
     mine, given = self.geometry.sizes or (1,), source.geometry.sizes or (1,)
     wanted = (*mine[:dim], index.geometry.numel, *mine[dim + 1 :])
     if given != wanted:
@@ -294,7 +304,7 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
             bump_version(self)
             return self
         given = values(source).reshape(source.geometry.sizes or (1,))
-        target[_part(dim, places)] = given.copy() if source.storage is self.storage else given
+        target[_part(dim, places)] = given.copy() if source.storage_impl is self.storage_impl else given
     bump_version(self)
     return self
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64
 from ..core.errors import wrap_dim
+from ..core.warn import warn_once
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..iteration.operand import Number
@@ -97,12 +98,23 @@ def searchsorted(
     _refuse_complex("searchsorted", self, refuse_bool=True)
     _refuse_complex("searchsorted", sorted_sequence)
     given, wanted = sorted_sequence.geometry.sizes, self.geometry.sizes
+    if not given:
+        raise RuntimeError("searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
+    if not wanted and len(given) != 1:
+        raise RuntimeError(
+            f"searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+            f"boundaries tensor dim({len(given)})"
+        )
+    if sorter is not None:
+        _check_sorter(sorted_sequence, sorter)
     if len(given) != 1 and given[:-1] != wanted[:-1]:
         raise RuntimeError(
             f"searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
             f"and input value tensor must match, but we got boundaries tensor {list(given)} and input value "
             f"tensor {list(wanted)}"
         )
+    _warn_of_strides("boundary", sorted_sequence)
+    _warn_of_strides("input value", self)
     from_right = right or side == "right"
     return computed(
         wanted,
@@ -110,6 +122,28 @@ def searchsorted(
         sorted_sequence.geometry.device,
         lambda: _insertion(_boundaries(sorted_sequence, sorter), sortable(values(self)), from_right),
     )
+
+
+def _warn_of_strides(name: str, given: Tensor) -> None:
+    """Warn once about a tensor that is not contiguous, which is copied before the search."""
+    if not given.geometry.contiguous:
+        warn_once(f"searchsorted(): the {name} tensor is non-contiguous, which costs a copy; pass a contiguous one")
+
+
+def _check_sorter(sequence: Tensor, sorter: Tensor) -> None:
+    """Raise RuntimeError unless `sorter` holds int64 indices into the last dim of the sequence, with its shape."""
+    given, wanted = sorter.geometry, sequence.geometry
+    if given.sizes != wanted.sizes:
+        raise RuntimeError(
+            f"searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+            f"{list(wanted.sizes)} and sorter tensor {list(given.sizes)}"
+        )
+    if given.dtype is not int64:
+        raise RuntimeError(f"searchsorted(): sorter must be a tensor of int64, but got dtype {given.dtype.name}")
+    if given.device is cpu and given.numel:
+        places = values(sorter)
+        if places.min() < 0 or places.max() >= wanted.sizes[-1]:
+            raise RuntimeError("searchsorted(): sorter index out of range")
 
 
 def _boundaries(sequence: Tensor, sorter: Tensor | None) -> Array:
@@ -174,9 +208,7 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
         elements.geometry.sizes,
         bool_,
         elements.geometry.device,
-        lambda: np.isin(
-            _as(dtype, elements).astype(wide), _as(dtype, test_elements).astype(wide), invert=invert
-        ),
+        lambda: np.isin(_as(dtype, elements).astype(wide), _as(dtype, test_elements).astype(wide), invert=invert),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, int64
 from ..core.errors import wrap_dim
@@ -34,12 +35,13 @@ def sortable(array: Array) -> Array:
 def order_along(array: Array, dim: int, descending: bool, stable: bool = True) -> Array:
     """The order of the elements along `dim`: NaN last ascending, first descending; if `stable`, equal keys as given."""
     array = sortable(array)
+    work = 400 * array.size
     if not stable and array.shape[dim] > SMALL:
-        order = array.argsort(dim)
+        order: Array = away(work, array.argsort, dim)
         return order[_backwards(dim)] if descending else order
     if not descending:
-        return array.argsort(dim, kind="stable")
-    reversed_order = array[_backwards(dim)].argsort(dim, kind="stable")
+        return np.asarray(away(work, array.argsort, dim, kind="stable"))
+    reversed_order = away(work, array[_backwards(dim)].argsort, dim, kind="stable")
     return np.asarray((array.shape[dim] - 1 - reversed_order)[_backwards(dim)])
 
 
@@ -54,11 +56,16 @@ Finder = Callable[[Array], Array]
 """From the values of a tensor (1-D for a 0-dim one) to the indices of the chosen ones along the dim."""
 
 
+ORDERING = frozenset({"sort", "argsort", "msort", "topk"})
+"""Operators that raise RuntimeError, not NotImplementedError, for complex values."""
+
+
 def _dim_of(operator: str, self: Tensor, dim: int) -> int:
-    """The wrapped `dim`. Raises IndexError out of range, NotImplementedError for complex values."""
+    """Return the wrapped `dim`. Raise IndexError out of range, and for complex values the class PyTorch raises."""
     place = wrap_dim(operator, dim, self.geometry.ndim)
     if self.geometry.dtype.is_complex:
-        raise NotImplementedError(f"{operator}(): Sort does not support complex dtypes on CPU")
+        error = RuntimeError if operator in ORDERING else NotImplementedError
+        raise error(f"{operator}(): Sort does not support complex dtypes on CPU")
     return place
 
 
@@ -224,10 +231,12 @@ def _selected(array: Array, k: int, dim: int, largest: bool) -> Array:
 def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The `k`-th smallest value along `dim`, counted from 1, and its index.
 
-    Raises RuntimeError when `k` is out of [1, size], NotImplementedError for bool.
+    Raises IndexError for a dim of size 0, RuntimeError when `k` is out of [1, size], NotImplementedError for bool.
     """
     place = wrap_dim("kthvalue", dim, self.geometry.ndim)
     size = self.geometry.sizes[place] if self.geometry.ndim else 1
+    if not size:
+        raise IndexError(f"kthvalue(): Expected reduction dim {place} to have non-zero size.")
     if not 1 <= k <= size:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {place}: {k} not in [1, {size}]")
     check_not_bool("kthvalue", self.geometry.dtype)
@@ -240,5 +249,5 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     if not keepdim and sizes:
         kept = (*sizes[:place], *sizes[place + 1 :])
         for tensor in found:
-            tensor.geometry = contiguous_geometry(kept, tensor.geometry.dtype, tensor.geometry.device)
+            tensor._geometry = contiguous_geometry(kept, tensor.geometry.dtype, tensor.geometry.device)
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Sequence
 from struct import error as struct_error
@@ -15,6 +14,8 @@ from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, dtype_from_numpy, dty
 from ..core.errors import type_error
 from ..core.limits import iinfo
 from ..core.promotion import promote_types
+from ..core.rounding import rounded
+from ..core.warn import warn_once
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, taken
 from ..memory.elements import pack_elements, store_bytes
 from ..tensor.array_view import array_of, array_of_lazy
@@ -112,12 +113,23 @@ def values_of(data: Any, dtype: DType | None = None) -> tuple[np.ndarray[Any, An
         return _from_leaves([data], (), dtype)
     if isinstance(data, str | bytes):
         raise TypeError(f"tensor(): invalid data type '{type(data).__name__}' for argument 'data'")
-    if not isinstance(data, _SEQUENCES):
+    if not _is_sequence(data):
         raise RuntimeError(f"tensor(): Could not infer dtype of {type(data).__name__}")
+    if data and isinstance(data[0], np.ndarray):
+        warn_once("tensor(): a list of NumPy arrays is read slowly; make one array of it with numpy.array() first")
     sizes = _sizes(data)
     leaves: list[Any] = []
     _collect(data, sizes, 0, leaves)
     return _from_leaves(leaves, sizes, dtype)
+
+
+def _is_sequence(data: Any) -> bool:
+    """Return whether the data is read item by item: it has ``__len__`` and ``__getitem__`` and is not text."""
+    if isinstance(data, _SEQUENCES):
+        return True
+    kind = type(data)
+    counted = hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
+    return counted and not isinstance(data, (str, bytes, dict, Tensor, np.ndarray, np.generic))
 
 
 def _converted(array: np.ndarray[Any, Any], found: DType, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
@@ -126,16 +138,16 @@ def _converted(array: np.ndarray[Any, Any], found: DType, dtype: DType | None) -
     if found.is_complex and not dtype.is_complex:
         array = array.real
     with np.errstate(all="ignore"):
-        return array.astype(dtype.numpy), dtype
+        return rounded(array, dtype), dtype
 
 
 def _sizes(data: Any) -> tuple[int, ...]:
     sizes = []
-    while isinstance(data, _SEQUENCES):
+    while _is_sequence(data):
         sizes.append(len(data))
         if len(sizes) > MOST_DIMS:
             raise ValueError(f"tensor(): too many dimensions '{type(data).__name__}'")
-        if not data:
+        if not len(data):
             break
         data = data[0]
     if isinstance(data, np.ndarray) or (isinstance(data, Tensor) and data.geometry.numel != 1):
@@ -151,7 +163,7 @@ def _collect(data: Any, sizes: tuple[int, ...], depth: int, leaves: list[Any]) -
         data = unbind(data)
     elif isinstance(data, np.ndarray):
         data = list(data)
-    elif not isinstance(data, _SEQUENCES):
+    elif not _is_sequence(data):
         raise TypeError(f"tensor(): argument 'data' is not a sequence at dim {depth}: {type(data).__name__}")
     if len(data) != sizes[depth]:
         raise ValueError(f"tensor(): expected sequence of length {sizes[depth]} at dim {depth} (got {len(data)})")
@@ -196,7 +208,7 @@ def inferred_dtype(leaves: Sequence[Any]) -> DType:
             found = dtype_of_number(leaf)
         elif isinstance(leaf, str | bytes):
             raise ValueError(f"tensor(): too many dimensions '{type(leaf).__name__}'")
-        elif isinstance(leaf, _SEQUENCES):
+        elif _is_sequence(leaf):
             raise TypeError(f"tensor(): '{type(leaf).__name__}' object cannot be interpreted as a number")
         else:
             raise RuntimeError(f"tensor(): Could not infer dtype of {type(leaf).__name__}")
@@ -221,7 +233,7 @@ def _as_array(leaves: list[Any], dtype: DType) -> np.ndarray[Any, Any]:
         return _int_array(leaves, dtype)
     wide = np.complex128 if dtype.is_complex else np.float64
     with np.errstate(all="ignore"):
-        return np.array(leaves, wide).astype(dtype.numpy)
+        return rounded(np.array(leaves, wide), dtype)
 
 
 def _int_array(leaves: list[Any], dtype: DType) -> np.ndarray[Any, Any]:
@@ -229,7 +241,7 @@ def _int_array(leaves: list[Any], dtype: DType) -> np.ndarray[Any, Any]:
     lowest = limits.min if dtype.is_signed else -limits.max
     if any(isinstance(leaf, float) for leaf in leaves):
         for leaf in leaves:
-            if isinstance(leaf, float) and not (math.isfinite(leaf) and lowest <= int(leaf) <= limits.max):
+            if isinstance(leaf, float) and not limits.min <= leaf <= limits.max:
                 _refuse_number(leaf, dtype)
         leaves = [int(leaf) for leaf in leaves]
     low, high = min(leaves, default=0), max(leaves, default=0)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..core.lazy_property import lazy_property
 from ..tensor.tensor import Tensor
 
 LETTERS = "ijklmn"
@@ -34,11 +34,11 @@ class Placement:
         """Whole cells in the storage."""
         return self.nbytes // self.itemsize
 
-    @cached_property
+    @lazy_property
     def numel(self) -> int:
         return int(np.prod(self.sizes, dtype=np.int64))
 
-    @cached_property
+    @lazy_property
     def places(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The cell of every element, int64, of the tensor's sizes."""
         found = np.full(self.sizes, self.offset, np.int64)
@@ -48,7 +48,7 @@ class Placement:
             found = found + (np.arange(size, dtype=np.int64) * stride).reshape(shape)
         return found
 
-    @cached_property
+    @lazy_property
     def readers(self) -> dict[int, list[int]]:
         """Cell -> ordinal numbers of the elements that lie there, in the order of the elements."""
         found: dict[int, list[int]] = {}
@@ -56,7 +56,7 @@ class Placement:
             found.setdefault(cell, []).append(ordinal)
         return found
 
-    @cached_property
+    @lazy_property
     def straight(self) -> bool:
         """Whether the elements, in their order, go through the storage forwards, each to a cell of its own."""
         return bool((np.diff(self.places.ravel()) > 0).all())

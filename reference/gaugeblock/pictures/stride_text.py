@@ -28,9 +28,9 @@ def storage_names(steps: Sequence[Step]) -> list[str]:
     """A letter for the storage of each step: A for the first one, B for the next one that is another."""
     seen: list[object] = []
     for step in steps:
-        if not any(step.tensor.storage is one for one in seen):
-            seen.append(step.tensor.storage)
-    places = [next(place for place, one in enumerate(seen) if step.tensor.storage is one) for step in steps]
+        if not any(step.tensor.storage_impl is one for one in seen):
+            seen.append(step.tensor.storage_impl)
+    places = [next(place for place, one in enumerate(seen) if step.tensor.storage_impl is one) for step in steps]
     return [chr(ord("A") + place) if place < 26 else f"S{place}" for place in places]
 
 

@@ -17,15 +17,21 @@ if TYPE_CHECKING:
 def array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
     """The tensor's elements as they lie in memory, with its strides; it keeps nothing alive and ignores lazy bits.
 
-    Raises NotImplementedError for a tensor without data.
+    Raises NotImplementedError for a tensor without data, RuntimeError for more dims or larger sizes than arrays have.
     """
     geometry = tensor.geometry
     if geometry.device is not cpu:
         raise NotImplementedError(f"a tensor on device {str(geometry.device)!r} has no data that NumPy could read")
     pointer = tensor.pointer
-    if not pointer or not geometry.numel:
-        return np.empty(geometry.sizes, geometry.dtype.numpy)
-    return np.ndarray(geometry.sizes, geometry.dtype.numpy, ADDRESS_SPACE, pointer - ORIGIN, geometry.byte_strides)
+    try:
+        if not pointer or not geometry.numel:
+            return np.empty(geometry.sizes, geometry.dtype.numpy)
+        return np.ndarray(geometry.sizes, geometry.dtype.numpy, ADDRESS_SPACE, pointer - ORIGIN, geometry.byte_strides)
+    except ValueError as error:
+        raise RuntimeError(
+            f"NumPy has no arrays of sizes {list(geometry.sizes)}: only tensors with up to 64 dims and sizes whose "
+            f"product fits 63 bits can be read as arrays"
+        ) from error
 
 
 ARRAY_LIMIT = 64

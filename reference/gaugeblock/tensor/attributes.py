@@ -9,17 +9,19 @@ from typing import Any
 from ..core.dtype import DType
 from . import getters, scalars
 from .basic_indexing import getitem, setitem
-from .geometry import unwatched
+from .changing import change_metadata, metadata_of
 from .hooks import hooks
 from .make_view import view_at_same_place
 from .metadata import resize_
 from .printing import formatted, to_text
-from .refresh import refresh_pointer
 from .reinterpret import adjoint, imag, is_conj, is_neg, matrix_h, real, view_dtype
 from .reshaping import view
 from .tensor import Tensor
-from .versions import data_of
+from .versions import INFERENCE, VersionCounter, data_of, kept_counter
 from .views import matrix_transpose, numpy_t
+
+PARAMETER = "_is_param"
+"""The attribute that marks a tensor as a parameter."""
 
 
 def sizes_from(operator: str, argument: str, sizes: tuple[Any, ...]) -> Any:
@@ -77,8 +79,25 @@ def _dispatchable(name: str, function: Callable[[Tensor], Tensor]) -> property:
     return property(getter)
 
 
+def _component(name: str, function: Callable[[Tensor], Tensor]) -> property:
+    """Return the property of a tensor's real or imaginary part; assigning to it copies into the part."""
+    part = _dispatchable(name, function)
+
+    def setter(self: Tensor, value: Any) -> None:
+        if not isinstance(value, (Tensor, int, float, complex)):
+            raise TypeError(f"{name}: can't assign a {type(value).__name__} to it, expected a Tensor or a number")
+        setitem(getattr(self, name), ..., value)
+
+    return part.setter(setter)
+
+
+def delete_data(self: Tensor) -> None:
+    """Raise RuntimeError: ``del x.data`` is not allowed."""
+    raise RuntimeError("data: a tensor's data cannot be deleted; delete the tensor instead")
+
+
 def set_data(self: Tensor, value: Tensor) -> None:
-    """``x.data = value``: take over the value's metadata and storage, without counting a change.
+    """Set ``x.data``: adopt the metadata and storage of `value`; the version does not change.
 
     Raises TypeError for what is no tensor, RuntimeError for one on a device of another type, and for one without a
     gradient where gradients are asked for.
@@ -87,22 +106,23 @@ def set_data(self: Tensor, value: Tensor) -> None:
         raise TypeError(f"data: Variable data has to be a tensor, but got {type(value).__name__}")
     device, dtype = value.geometry.device, value.geometry.dtype
     if device.type != self.geometry.device.type:
-        raise RuntimeError(f"data: a tensor on {device} cannot serve a tensor on {self.geometry.device}")
+        raise RuntimeError(f"data: a tensor on {device} cannot be the data of a tensor on {self.geometry.device}")
     if self.requires_grad_flag and not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(
             f"data: what is set to a tensor that requires gradients must be of a floating point or complex dtype, not "
             f"of {dtype}"
         )
-    self.storage = value.storage
-    self.geometry = unwatched(value.geometry)
-    self.offset = value.offset
-    refresh_pointer(self)
+    if value.counter is INFERENCE:
+        self.counter = INFERENCE
+    else:
+        self.counter = VersionCounter() if self.counter is INFERENCE else kept_counter(self)
+    change_metadata(self, *metadata_of(value))
     if self.autograd is not None:
         hooks.dispatched["refresh_plain"](self)
 
 
 def _representation(self: Tensor) -> str:
-    return to_text(self)
+    return ("Parameter containing:\n" if PARAMETER in self.__dict__ else "") + to_text(self)
 
 
 METHODS: dict[str, Any] = {
@@ -124,9 +144,9 @@ PROPERTIES: dict[str, property] = {
     "mT": _dispatchable("mT", matrix_transpose),
     "H": _dispatchable("H", matrix_h),
     "mH": _dispatchable("mH", adjoint),
-    "real": _dispatchable("real", real),
-    "imag": _dispatchable("imag", imag),
-    "data": property(data_of, set_data),
+    "real": _component("real", real),
+    "imag": _component("imag", imag),
+    "data": property(data_of, set_data, delete_data),
 }
 
 for _name, _method in METHODS.items():

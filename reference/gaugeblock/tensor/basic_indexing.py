@@ -64,12 +64,15 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         else:
             return _general_getitem(self, index)
         view = new_object(Tensor)
-        view.geometry = other
-        view.storage = self.storage
-        view.offset = self.offset + step
-        view.pointer = self.pointer and self.pointer + step * geometry.dtype.itemsize
+        view._geometry = other
+        view._storage_impl = self.storage_impl
+        view._offset = self.offset + step
+        view._pointer = self.pointer and self.pointer + step * geometry.dtype.itemsize
         base = self.base
-        view.base = self if base is None else base
+        if base is None:
+            base = self
+            self.viewed = True
+        view.base = base
         view.counter = self.counter
         view.autograd = None
         view.requires_grad_flag = False
@@ -223,12 +226,15 @@ def basic_view(self: Tensor, items: tuple[Any, ...]) -> Tensor:
         sizes += old_sizes[dim:]
         strides += old_strides[dim:]
     view = new_object(Tensor)
-    view.geometry = geometry_of(sizes, strides, geometry.dtype, geometry.device, geometry.lazy)
-    view.storage = self.storage
-    view.offset = self.offset + moved
-    view.pointer = self.pointer and self.pointer + moved * geometry.dtype.itemsize
+    view._geometry = geometry_of(sizes, strides, geometry.dtype, geometry.device, geometry.lazy)
+    view._storage_impl = self.storage_impl
+    view._offset = self.offset + moved
+    view._pointer = self.pointer and self.pointer + moved * geometry.dtype.itemsize
     base = self.base
-    view.base = self if base is None else base
+    if base is None:
+        base = self
+        self.viewed = True
+    view.base = base
     view.counter = self.counter
     view.autograd = None
     view.requires_grad_flag = False

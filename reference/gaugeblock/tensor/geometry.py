@@ -8,9 +8,10 @@ from typing import Any
 
 from ..core.device import Device, cpu
 from ..core.dtype import DType
-from ..core.errors import check_sizes
+from ..core.errors import check_addressable, check_sizes
+from ..core.sealed import seal
 from ..core.size import Size
-from ..memory.host_allocator import SMALL_LIMIT, host_allocator, small_class
+from ..memory.host_allocator import NO_BLOCKS, SMALL_LIMIT, host_allocator, small_class
 from .strides import default_strides, is_contiguous, is_non_overlapping_and_dense
 
 CONJUGATE = 1
@@ -34,52 +35,72 @@ class Geometry:
     """
 
     __slots__ = (
+        "_byte_strides",
+        "_contiguous",
+        "_dense",
+        "_device",
+        "_dtype",
+        "_lazy",
+        "_nbytes",
+        "_ndim",
+        "_numel",
+        "_pool",
+        "_shape",
+        "_sizes",
+        "_strides",
+        "_watched",
         "arrays",
-        "byte_strides",
-        "contiguous",
-        "dense",
-        "device",
-        "dtype",
         "keys",
-        "lazy",
-        "nbytes",
-        "ndim",
-        "numel",
         "plans",
-        "pool",
-        "shape",
-        "sizes",
-        "strides",
         "transposed",
         "twin",
         "views",
-        "watched",
     )
 
     sizes: tuple[int, ...]
+    _sizes: tuple[int, ...]
     strides: tuple[int, ...]
+    _strides: tuple[int, ...]
     byte_strides: tuple[int, ...]
+    _byte_strides: tuple[int, ...]
     dtype: DType
+    _dtype: DType
     device: Device
+    _device: Device
     ndim: int
+    _ndim: int
     numel: int
+    _numel: int
     nbytes: int
+    _nbytes: int
     contiguous: bool
+    _contiguous: bool
     dense: bool
+    _dense: bool
     lazy: int
+    _lazy: int
     shape: Size
+    _shape: Size
     keys: int | None
     pool: list[int] | None
+    _pool: list[int] | None
     plans: dict[Any, Any]
     views: dict[Any, Any]
     transposed: Geometry | None
     arrays: dict[int, Any]
     twin: Geometry | None
     watched: bool
+    _watched: bool
 
     def __repr__(self) -> str:
         return f"Geometry({self.sizes}, {self.strides}, {self.dtype.name}, {str(self.device)!r})"
 
+
+FIXED = tuple(
+    "byte_strides contiguous dense device dtype lazy nbytes ndim numel pool shape sizes strides watched".split()
+)
+"""The members set at construction; the others are caches."""
+seal(Geometry, FIXED)
 
 Key = tuple[tuple[int, ...], tuple[int, ...], DType, Device, int]
 _TABLE: dict[Key, Geometry] = {}
@@ -117,28 +138,31 @@ def contiguous_geometry(sizes: tuple[int, ...], dtype: DType, device: Device = c
 
 def _build(key: Key) -> Geometry:
     sizes, strides, dtype, device, lazy = key
+    check_addressable(sizes, strides)
     self = Geometry()
-    self.sizes = sizes
-    self.strides = strides
-    self.byte_strides = tuple([stride * dtype.itemsize for stride in strides])
-    self.dtype = dtype
-    self.device = device
-    self.lazy = lazy
-    self.ndim = len(sizes)
-    self.numel = prod(sizes)
-    self.nbytes = self.numel * dtype.itemsize
-    self.contiguous = is_contiguous(sizes, strides)
-    self.dense = self.contiguous or is_non_overlapping_and_dense(sizes, strides)
-    self.shape = Size(sizes)
+    self._sizes = sizes
+    self._strides = strides
+    self._byte_strides = tuple([stride * dtype.itemsize for stride in strides])
+    self._dtype = dtype
+    self._device = device
+    self._lazy = lazy
+    self._ndim = len(sizes)
+    self._numel = prod(sizes)
+    self._nbytes = self.numel * dtype.itemsize
+    self._contiguous = is_contiguous(sizes, strides)
+    self._dense = self.contiguous or is_non_overlapping_and_dense(sizes, strides)
+    self._shape = Size(sizes)
     self.keys = None
     pooled = device is cpu and self.dense and 0 < self.nbytes <= SMALL_LIMIT
-    self.pool = host_allocator.pools[small_class(self.nbytes)] if pooled else None
+    self._pool = host_allocator.pools[small_class(self.nbytes)] if pooled else None
+    if device is cpu and not self.nbytes:
+        self._pool = NO_BLOCKS
     self.plans = {}
     self.views = {}
     self.transposed = None
     self.arrays = {}
     self.twin = None
-    self.watched = False
+    self._watched = False
     if len(_TABLE) >= TABLE_LIMIT:
         _TABLE.clear()
     _TABLE[key] = self
@@ -154,15 +178,20 @@ def watched_twin(geometry: Geometry) -> Geometry:
     twin = geometry.twin
     if twin is None:
         twin = Geometry()
-        for name in Geometry.__slots__:
-            setattr(twin, name, getattr(geometry, name))
+        for name in FIXED:
+            setattr(twin, f"_{name}", getattr(geometry, name))
         twin.keys = None
-        twin.pool = None
+        twin._pool = None
         twin.plans, twin.views, twin.arrays, twin.transposed = {}, {}, {}, None
         twin.twin = geometry
-        twin.watched = True
+        twin._watched = True
         geometry.twin = twin
     return twin
+
+
+def as_watched(geometry: Geometry) -> Geometry:
+    """Return the geometry of a tensor that requires grad, with the same fields as the one given."""
+    return geometry if geometry.watched else watched_twin(geometry)
 
 
 def unwatched(geometry: Geometry) -> Geometry:

@@ -61,7 +61,7 @@ def data_ptr(self: Tensor) -> int:
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The handle of the storage."""
-    return UntypedStorage.of(self.storage)
+    return UntypedStorage.of(self.storage_impl)
 
 
 def is_contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> bool:
@@ -75,7 +75,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
         type_error("is_set_to", "tensor", tensor, "Tensor")
     mine, other = self.geometry, tensor.geometry
     same_layout = mine.sizes == other.sizes and mine.strides == other.strides
-    return self.storage is tensor.storage and self.offset == tensor.offset and same_layout
+    return self.storage_impl is tensor.storage_impl and self.offset == tensor.offset and same_layout
 
 
 def is_floating_point(self: Tensor) -> bool:

@@ -49,7 +49,7 @@ def assign_with_numpy(view: Tensor, value: Any) -> None:
     """Write a number or a broadcastable tensor into `view`."""
     source = array_of_lazy(value) if hasattr(value, "geometry") else value
     array_of(view)[...] = source
-    view.storage.version += 1
+    view.storage_impl.version += 1
 
 
 hooks = Hooks()

@@ -13,12 +13,15 @@ def make_view(self: Tensor, geometry: Geometry, offset: int) -> Tensor:
     Raises RuntimeError when the storage of `self` was resized under it.
     """
     view = new_object(Tensor)
-    view.geometry = geometry
-    view.storage = storage = self.storage
-    view.offset = offset
-    view.pointer = self.pointer and storage.pointer + offset * geometry.dtype.itemsize
+    view._geometry = geometry
+    view._storage_impl = storage = self.storage_impl
+    view._offset = offset
+    view._pointer = self.pointer and storage.pointer + offset * geometry.dtype.itemsize
     base = self.base
-    view.base = self if base is None else base
+    if base is None:
+        base = self
+        self.viewed = True
+    view.base = base
     view.counter = self.counter
     view.autograd = None
     view.requires_grad_flag = False
@@ -28,12 +31,15 @@ def make_view(self: Tensor, geometry: Geometry, offset: int) -> Tensor:
 def view_at_same_place(self: Tensor, geometry: Geometry) -> Tensor:
     """The view of `self` with `geometry` that starts at the same element."""
     view = new_object(Tensor)
-    view.geometry = geometry
-    view.storage = self.storage
-    view.offset = self.offset
-    view.pointer = self.pointer
+    view._geometry = geometry
+    view._storage_impl = self.storage_impl
+    view._offset = self.offset
+    view._pointer = self.pointer
     base = self.base
-    view.base = self if base is None else base
+    if base is None:
+        base = self
+        self.viewed = True
+    view.base = base
     view.counter = self.counter
     view.autograd = None
     view.requires_grad_flag = False

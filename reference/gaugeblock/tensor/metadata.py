@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.dtype import DType
-from ..core.errors import check_ints, check_nbytes, check_sizes, type_error
+from ..core.errors import check_int, check_ints, check_nbytes, check_sizes, type_error
 from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
 from ..memory.storage import Storage, allocate_storage
 from ..memory.untyped import UntypedStorage
+from .changing import change_metadata
 from .geometry import Geometry, geometry_of, unwatched
 from .hooks import hooks
 from .make_view import regeometry, view_at_same_place
-from .refresh import grow_storage, is_alone, refresh_pointer
+from .refresh import grow_own_storage, grow_storage
 from .strides import channels_last_strides, default_strides, extent
 from .tensor import Tensor
 from .versions import HOW_MADE, INFERENCE, VersionCounter, bump_version, version_of
@@ -21,9 +22,7 @@ from .views import squeezed_geometry, strided_geometry, t, transpose, unsqueezed
 
 def _become(self: Tensor, geometry: Geometry, offset: int) -> Tensor:
     bump_version(self)
-    self.geometry = geometry
-    self.offset = offset
-    refresh_pointer(self)
+    change_metadata(self, geometry, self.storage_impl, offset)
     return self
 
 
@@ -95,9 +94,7 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: MemoryFormat | Non
     if sizes == geometry.sizes and memory_format is None:
         strides = geometry.strides
     needed = _needed(extent(sizes, strides), self.offset, geometry.dtype)
-    if needed > self.storage.nbytes:
-        tell = not is_alone(self)
-        grow_storage(self.storage, needed, geometry.dtype, tell=tell)
+    grow_own_storage(self, needed, geometry.dtype)
     return _become(self, regeometry(geometry, sizes, strides), self.offset)
 
 
@@ -113,7 +110,8 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: MemoryFormat |
         template = the_template.geometry
         resize_(self, template.sizes)
         if template.dense:
-            self.geometry = regeometry(self.geometry, template.sizes, template.strides)
+            geometry = regeometry(self.geometry, template.sizes, template.strides)
+            change_metadata(self, geometry, self.storage_impl, self.offset)
         return self
     return resize_(self, the_template.geometry.sizes, memory_format)
 
@@ -143,26 +141,30 @@ def set_(
     elif not isinstance(source, UntypedStorage):
         type_error("set_", "source", source, "Tensor or UntypedStorage")
     # No name for the storage: growing it counts the references to it.
-    if source.storage.device is not geometry.device:
-        raise RuntimeError(f"set_(): a storage on {source.storage.device} cannot serve a tensor on {geometry.device}")
+    if source.storage_impl.device is not geometry.device:
+        raise RuntimeError(
+            f"set_(): a storage on {source.storage_impl.device} cannot hold a tensor on {geometry.device}"
+        )
     if isinstance(source, Tensor) and size is None:
-        return _rebind(self, source.storage, source.geometry, source.offset, version)
+        return _rebind(self, source.storage_impl, source.geometry, source.offset, version)
     itemsize = geometry.dtype.itemsize
-    sizes = (source.storage.nbytes // itemsize,) if size is None else check_ints("set_", "size", size)
+    sizes = (source.storage_impl.nbytes // itemsize,) if size is None else check_ints("set_", "size", size)
     strides = default_strides(sizes) if not stride and sizes else check_ints("set_", "stride", stride or ())
     check_sizes("set_", sizes)
+    storage_offset = check_int("set_", "storage_offset", storage_offset)
     if len(strides) != len(sizes) or any(step < 0 for step in strides) or storage_offset < 0:
         raise RuntimeError(
             f"set_(): sizes {list(sizes)}, strides {list(strides)} and storage_offset {storage_offset} must have equal "
             "lengths and no negative member"
         )
-    grow_storage(source.storage, _needed(extent(sizes, strides), storage_offset, geometry.dtype), geometry.dtype)
+    grow_storage(source.storage_impl, _needed(extent(sizes, strides), storage_offset, geometry.dtype), geometry.dtype)
     found = geometry_of(sizes, strides, geometry.dtype, geometry.device)
-    return _rebind(self, source.storage, found, storage_offset, version)
+    return _rebind(self, source.storage_impl, found, storage_offset, version)
 
 
 def _rebind(self: Tensor, storage: Storage, geometry: Geometry, offset: int, version: int | None) -> Tensor:
-    self.storage = storage
     self.counter = INFERENCE if version is None else VersionCounter(version)
     self.base = None
-    return _become(self, geometry, offset)
+    bump_version(self)
+    change_metadata(self, geometry, storage, offset)
+    return self

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.device import cpu, meta
 from ..core.dtype import DEFAULTS, bfloat16, bool_, int64
+from ..core.errors import check_int, type_error, value_error
 from .array_view import array_of_lazy
 from .hooks import hooks
 from .scalars import item
@@ -39,14 +40,39 @@ def set_printoptions(
     threshold: int | None = None,
     edgeitems: int | None = None,
     linewidth: int | None = None,
+    profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Change the options that are given; `sci_mode` None means by the range of the values."""
-    OPTIONS.precision = OPTIONS.precision if precision is None else precision
-    OPTIONS.threshold = OPTIONS.threshold if threshold is None else threshold
-    OPTIONS.edgeitems = OPTIONS.edgeitems if edgeitems is None else edgeitems
-    OPTIONS.linewidth = OPTIONS.linewidth if linewidth is None else linewidth
+    """Set the options of `profile` ("default", "short" or "full"), then the options that are given.
+
+    With `sci_mode` None the range of the values decides. Raises TypeError for a number that is not an int and for a
+    `sci_mode` that is not a bool, RuntimeError for a negative number and for another profile.
+    See torch.set_printoptions.
+    """
+    if profile is not None and not (isinstance(profile, str) and profile in PROFILES):
+        value_error("set_printoptions", "profile", profile, f"one of {', '.join(PROFILES)}")
+    if sci_mode is not None and not isinstance(sci_mode, bool):
+        type_error("set_printoptions", "sci_mode", sci_mode, "bool or None")
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    chosen: dict[str, Any] = dict(PROFILES.get(profile or "", {}))
+    for name, value in given.items():
+        if value is not None and value != math.inf:
+            value = check_int("set_printoptions", name, value)
+            if value < 0:
+                value_error("set_printoptions", name, value, "an int that is not negative")
+        if value is not None:
+            chosen[name] = value
+    for name, value in chosen.items():
+        setattr(OPTIONS, name, value)
     OPTIONS.sci_mode = sci_mode
+
+
+PROFILES: dict[str, dict[str, float]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+"""Profile name -> its options."""
 
 
 def _integral(value: float) -> str:
@@ -136,7 +162,7 @@ def to_text(self: Tensor, prefix: str = "tensor(") -> str:
     notes: list[str] = []
     if geometry.device is not cpu:
         notes.append(f"device='{geometry.device}'")
-    if geometry.device is not cpu and self.storage.allocator is None and geometry.numel:
+    if geometry.device is not cpu and self.storage_impl.allocator is None and geometry.numel:
         notes.append(f"size={tuple(geometry.sizes)}")
         usual = geometry.dtype is DEFAULTS.dtype
         body = "..."

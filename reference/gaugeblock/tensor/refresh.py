@@ -12,50 +12,20 @@ from __future__ import annotations
 
 import gc
 from sys import getrefcount
-from typing import Any, NoReturn
+from typing import Any
 
 from ..core.determinism import MODE as DETERMINISM
 from ..core.dtype import DType, uint8
-from ..memory.storage import Storage, resize_listeners, resize_storage
+from ..memory.storage import Resizing, Storage, check_resizable, exchange_block, resize_listeners, resize_storage
 from ..memory.untyped import UntypedStorage
-from .strides import extent
+from .changing import Changing, UnbackedTensor, alone, place
 from .tensor import Tensor, empty_tensor
 from .undefined import fill_grown
 
 
-class UnbackedTensor(Tensor):
-    """A tensor whose storage is too small for it; reading its elements raises RuntimeError."""
-
-    __slots__ = ()
-
-    @property
-    def pointer(self) -> NoReturn:  # type: ignore[override]
-        """Always raises RuntimeError."""
-        geometry = self.geometry
-        raise RuntimeError(
-            f"setStorage: sizes {list(geometry.sizes)}, strides {list(geometry.strides)}, storage offset "
-            f"{self.offset}, and itemsize {geometry.dtype.itemsize} are out of bounds for storage of size "
-            f"{self.storage.nbytes}: the storage was resized under this tensor"
-        )
-
-
-UnbackedTensor.__name__ = UnbackedTensor.__qualname__ = "Tensor"
-
-
-def fits(tensor: Tensor) -> bool:
-    """Whether the storage holds every element of `tensor`."""
-    geometry = tensor.geometry
-    needed = extent(geometry.sizes, geometry.strides)
-    return not needed or (tensor.offset + needed) * geometry.dtype.itemsize <= tensor.storage.nbytes
-
-
 def refresh_pointer(tensor: Tensor) -> None:
     """Bring the cached address of `tensor` up to date with its storage."""
-    if fits(tensor):
-        tensor.__class__ = Tensor
-        tensor.pointer = tensor.storage.pointer + tensor.offset * tensor.geometry.dtype.itemsize
-    else:
-        tensor.__class__ = UnbackedTensor
+    place(tensor, tensor._geometry, tensor._storage_impl, tensor._offset)
 
 
 class Held:
@@ -103,12 +73,12 @@ YOUNG = (0, 1)
 def _refers(one: Any, storage: Storage) -> bool:
     kind = type(one)
     if kind is Tensor or kind is UntypedStorage or kind is UnbackedTensor or issubclass(kind, Tensor):
-        return getattr(one, "storage", None) is storage
+        return getattr(one, "storage_impl", None) is storage
     return False
 
 
 def _references(tensor: Tensor) -> int:
-    return getrefcount(tensor.storage)
+    return getrefcount(tensor._storage_impl)
 
 
 _ALONE = _references(empty_tensor((1,), uint8))
@@ -126,13 +96,60 @@ def grow_storage(storage: Storage, nbytes: int, dtype: DType, *, tell: bool = Tr
     """
     before = storage.nbytes
     if nbytes > before:
-        resize_storage(storage, nbytes, tell=False)
-        if tell:
+        told = resize_storage(storage, nbytes, tell=False)
+        if tell and not told:
             counted = Held.counted = getrefcount(storage)
             _count_held()
             _refresh(storage, counted - Held.grown)
         if DETERMINISM.enabled:
             fill_grown(storage, before, dtype)
+
+
+def grow_own_storage(tensor: Tensor, nbytes: int, dtype: DType | None = None) -> None:
+    """Grow the storage of `tensor` to at least `nbytes` bytes, and update the other tensors over it.
+
+    In deterministic mode the new bytes are filled as `dtype`, if one is given. Raises RuntimeError when the storage is
+    not resizable.
+    """
+    before = tensor.storage_impl.nbytes
+    if nbytes <= before:
+        return
+    if alone():
+        tell = not is_alone(tensor)
+        resize_storage(tensor.storage_impl, nbytes, tell=tell)
+    else:
+        with Changing() as changing:
+            changing.begin([tensor])
+            search = _references(tensor) > _ALONE + 1
+            check_resizable(tensor._storage_impl, nbytes)
+            _exchange(changing, tensor._storage_impl, nbytes, search=search)
+    if dtype is not None and DETERMINISM.enabled:
+        fill_grown(tensor.storage_impl, before, dtype)
+
+
+def _resize_among_threads(storage: Storage, nbytes: int) -> bool:
+    """Resize `storage` while calls in other threads still use the old block; return False when there are none."""
+    if alone():
+        return False
+    with Changing() as changing:
+        _exchange(changing, storage, nbytes, search=True)
+    return True
+
+
+def _exchange(changing: Changing, storage: Storage, nbytes: int, *, search: bool) -> None:
+    unfinished: list[Tensor] = []
+    while search:
+        if gc.get_freeze_count():
+            gc.unfreeze()
+        found = [one for one in gc.get_referrers(storage) if isinstance(one, Tensor) and one._storage_impl is storage]
+        unfinished = [one for one in found if not hasattr(one, "_pointer")]
+        search = changing.begin([one for one in found if hasattr(one, "_pointer")])
+    before = exchange_block(storage, nbytes)
+    for tensor in unfinished:  # views that running calls are making from the old tensors
+        tensor._storage_impl = before
+    for tensor in changing.tensors():
+        refresh_pointer(tensor)
+    changing.keep_block(storage, before)
 
 
 def _count_held() -> None:
@@ -141,10 +158,11 @@ def _count_held() -> None:
         return
     Held.known = True
     tensor = empty_tensor((1,), uint8)
-    UntypedStorage.of(tensor.storage).resize_(2)
+    UntypedStorage.of(tensor.storage_impl).resize_(2)
     Held.resized = Held.counted - 2
-    grow_storage(tensor.storage, 3, uint8)
+    grow_storage(tensor.storage_impl, 3, uint8)
     Held.grown = Held.counted - 1
 
 
 resize_listeners.append(refresh_tensors)
+Resizing.among_threads = _resize_among_threads

@@ -54,8 +54,10 @@ def view(self: Tensor, size: Sequence[int]) -> Tensor:
     Raises RuntimeError when the numels differ, or when no strides can express it.
     """
     geometry = self.geometry
-    key = ("view", size if type(size) is tuple else check_ints("view", "size", size))
-    other = geometry.views.get(key) if only_ints(key[1]) else None
+    if size.__class__ is not tuple or not only_ints(size):
+        size = check_ints("view", "size", size)
+    key = ("view", size)
+    other = geometry.views.get(key)
     if other is None:
         sizes = inferred_sizes("view", size, geometry.numel)
         strides = view_strides(geometry.sizes, geometry.strides, sizes)
@@ -78,16 +80,18 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
 def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     """A view where view is possible, else a row-major copy with the new sizes. Raises RuntimeError as view."""
     geometry = self.geometry
-    key = ("view", shape if type(shape) is tuple else tuple(shape))
+    if shape.__class__ is not tuple or not only_ints(shape):
+        shape = check_ints("reshape", "shape", shape)
+    key = ("view", shape)
     other = geometry.views.get(key)
-    if other is not None and only_ints(key[1]):
+    if other is not None:
         return view_at_same_place(self, other)
     sizes = inferred_sizes("reshape", shape, geometry.numel)
     strides = view_strides(geometry.sizes, geometry.strides, sizes)
     if strides is not None:
         return view_at_same_place(self, remember(geometry.views, key, regeometry(geometry, sizes, strides)))
     packed = copy_of(self, contiguous_format)
-    packed.geometry = contiguous_geometry(sizes, geometry.dtype, geometry.device)
+    packed._geometry = contiguous_geometry(sizes, geometry.dtype, geometry.device)
     return packed
 
 
@@ -120,6 +124,8 @@ def unflatten(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     parts = check_ints("unflatten", "sizes", sizes)
     if not parts:
         raise RuntimeError("unflatten: sizes must be non-empty")
+    if not old:
+        raise IndexError("unflatten(): a 0-dim tensor has no dim to split")
     return view(self, (*old[:place], *inferred_sizes("unflatten", parts, old[place]), *old[place + 1 :]))
 
 

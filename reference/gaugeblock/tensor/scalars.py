@@ -16,6 +16,9 @@ from .hooks import hooks
 from .splitting import unbind
 from .tensor import Tensor
 
+PIECE = 1 << 20
+"""Elements that become Python numbers between two looks for signals."""
+
 
 def item(self: Tensor) -> Any:
     """The only element as a bool, int, float or complex. Raises RuntimeError unless there is exactly one."""
@@ -48,7 +51,21 @@ def tolist(self: Tensor) -> Any:
     if not geometry.ndim:
         return item(self)
     array = array_of_lazy(_here(self))
-    return (array.astype(np.float32) if geometry.dtype is bfloat16 else array).tolist()
+    return _listed(array.astype(np.float32) if geometry.dtype is bfloat16 else array)
+
+
+def _listed(array: np.ndarray[Any, Any]) -> list[Any]:
+    """Nested lists of the elements, made piece by piece: Python looks for signals between two pieces."""
+    if array.size <= PIECE:
+        whole: list[Any] = array.tolist()
+        return whole
+    rows = len(array) * PIECE // array.size
+    if not rows:
+        return [_listed(part) for part in array]
+    found: list[Any] = []
+    for begin in range(0, len(array), rows):
+        found += array[begin : begin + rows].tolist()
+    return found
 
 
 def _one_element(self: Tensor) -> Any:

@@ -8,6 +8,7 @@ from ..core.device import Device, cpu
 from ..core.dtype import DType
 from ..core.errors import check_nbytes
 from ..core.layout import Layout, strided
+from ..core.sealed import seal
 from ..core.size import Size
 from ..memory.storage import Storage, allocate_storage, new_object
 from .geometry import Geometry, contiguous_geometry, geometry_of
@@ -19,29 +20,37 @@ class Tensor:
 
     `class_keys` are dispatch keys that all tensors of a subclass carry. `pointer` is the address of the first element.
     `base` is the root tensor of a view. `counter` is None while the
-    version lives in ``storage.version``; `autograd` and `requires_grad_flag` belong to the autograd floor.
+    version lives in ``storage.version``; `autograd` and `requires_grad_flag` belong to the autograd floor. `viewed` is
+    there once a view was made of a tensor that is none itself.
     """
 
     __slots__ = (
+        "__dict__",
         "__weakref__",
+        "_geometry",
+        "_offset",
+        "_pointer",
+        "_storage_impl",
         "autograd",
         "base",
         "counter",
-        "geometry",
-        "offset",
-        "pointer",
         "requires_grad_flag",
-        "storage",
+        "viewed",
     )
 
     geometry: Geometry
-    storage: Storage
+    _geometry: Geometry
+    storage_impl: Storage
+    _storage_impl: Storage
     offset: int
+    _offset: int
     pointer: int
+    _pointer: int
     base: Tensor | None
     counter: Any
     autograd: Any
     requires_grad_flag: bool
+    viewed: bool
     class_keys = 0
 
     @property
@@ -70,13 +79,16 @@ class Tensor:
         return self.geometry.ndim
 
 
+seal(Tensor, ("geometry", "storage_impl", "offset", "pointer"))
+
+
 def make_tensor(geometry: Geometry, storage: Storage, offset: int, base: Tensor | None) -> Tensor:
     """A tensor over existing storage; the caller guarantees that it fits."""
     self = new_object(Tensor)
-    self.geometry = geometry
-    self.storage = storage
-    self.offset = offset
-    self.pointer = storage.pointer + offset * geometry.dtype.itemsize
+    self._geometry = geometry
+    self._storage_impl = storage
+    self._offset = offset
+    self._pointer = storage.pointer + offset * geometry.dtype.itemsize
     self.base = base
     self.counter = None
     self.autograd = None
@@ -95,8 +107,8 @@ def new_like(geometry: Geometry) -> Tensor:
         return make_tensor(geometry, allocate_storage(nbytes, geometry.device), 0, None)
     storage = new_object(Storage)
     storage.pool = pool
-    storage.pointer = pointer
-    storage.nbytes = geometry.nbytes
+    storage._pointer = pointer
+    storage._nbytes = geometry.nbytes
     storage.allocator = None
     storage.deleter = None
     storage.owner = None
@@ -104,10 +116,10 @@ def new_like(geometry: Geometry) -> Tensor:
     storage.resizable = True
     storage.version = 0
     self = new_object(Tensor)
-    self.geometry = geometry
-    self.storage = storage
-    self.offset = 0
-    self.pointer = pointer
+    self._geometry = geometry
+    self._storage_impl = storage
+    self._offset = 0
+    self._pointer = pointer
     self.base = None
     self.counter = None
     self.autograd = None

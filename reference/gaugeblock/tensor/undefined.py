@@ -31,7 +31,7 @@ def fill_undefined(target: Tensor) -> None:
         array_of(target).fill(undefined_value(geometry.dtype))
     elif geometry.numel and geometry.device is not meta:
         hooks.assign(target, undefined_value(geometry.dtype))
-        target.storage.version = 0
+        target.storage_impl.version = 0
 
 
 def fill_grown(storage: Storage, old_nbytes: int, dtype: DType) -> None:

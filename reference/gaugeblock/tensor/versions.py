@@ -22,22 +22,53 @@ class VersionCounter:
         self.version = version
 
 
+class CountedStorage(Storage):
+    """A storage that a tensor left by ``x.data = y``, whose counter the tensor still shares with the other tensors."""
+
+    __slots__ = ()
+
+    @property
+    def version(self) -> int:
+        """Return the version of the counter."""
+        return int(VERSION_SLOT.__get__(self).version)
+
+    @version.setter
+    def version(self, version: int) -> None:
+        VERSION_SLOT.__get__(self).version = version
+
+
+VERSION_SLOT: Any = Storage.__dict__["version"]
+
+
+def kept_counter(tensor: Tensor) -> Any:
+    """Return the counter that `tensor` keeps when it moves to another storage."""
+    if tensor.counter is not None:
+        return tensor.counter
+    storage = tensor.storage_impl
+    if storage.__class__ is CountedStorage:
+        return VERSION_SLOT.__get__(storage)
+    counter = VersionCounter(storage.version)
+    storage.__class__ = CountedStorage
+    VERSION_SLOT.__set__(storage, counter)
+    return counter
+
+
 class SeveralViews:
     """The counter of views that were made several at once: that of the storage, and a mark of how they were made."""
 
-    __slots__ = ("storage",)
+    __slots__ = ("storage_impl",)
 
     def __init__(self, storage: Storage) -> None:
-        self.storage = storage
+        self.storage_impl = storage
 
     @property
     def version(self) -> int:
         """The version of the storage."""
-        return self.storage.version
+        return self.storage_impl.version
 
     @version.setter
     def version(self, version: int) -> None:
-        self.storage.version = version
+        self.storage_impl.version = version
 
 
 HOW_MADE = {SeveralViews: ("multiple", "Split"), Storage: ("no_grad", "View")}
@@ -52,14 +83,14 @@ def mark_unrecorded(given: Sequence[object], result: Any) -> Any:
         if not isinstance(view, Tensor) or view.base is None or view.autograd is not None or id(view) in old:
             continue
         if view.counter is None or view.counter.__class__ is SeveralViews:
-            view.counter = view.storage
+            view.counter = view.storage_impl
     return result
 
 
 def several_views(base: Tensor, views: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The views of `base`, marked as made together; views of tensors with a counter of their own keep that."""
     if base.counter is None:
-        counter = SeveralViews(base.storage)
+        counter = SeveralViews(base.storage_impl)
         for view in views:
             view.counter = counter
     return tuple(views)
@@ -82,13 +113,13 @@ def version_of(tensor: Tensor) -> int:
     counter = tensor.counter
     if counter is INFERENCE:
         raise RuntimeError("Inference tensors do not track version counter.")
-    return tensor.storage.version if counter is None else int(counter.version)
+    return tensor.storage_impl.version if counter is None else int(counter.version)
 
 
 def bump_version(tensor: Tensor) -> None:
     """Count one in-place change. RuntimeError for one of a tensor made in inference mode, made outside of it."""
     if tensor.counter is None:
-        tensor.storage.version += 1
+        tensor.storage_impl.version += 1
     elif tensor.counter is not INFERENCE:
         tensor.counter.version += 1
     else:

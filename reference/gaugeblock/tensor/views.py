@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.errors import check_int, check_ints, wrap_dim, wrap_dims
+from ..core.warn import warn_once
 from .geometry import Geometry, only_ints, remember
 from .make_view import make_view, regeometry, view_at_same_place
 from .strides import broadcast_strides, extent, permuted
@@ -27,8 +28,10 @@ def t(self: Tensor) -> Tensor:
 def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Dims `dim0` and `dim1` swapped. Raises IndexError for a dim out of range."""
     geometry = self.geometry
+    if dim0.__class__ is not int or dim1.__class__ is not int:
+        dim0, dim1 = check_int("transpose", "dim0", dim0), check_int("transpose", "dim1", dim1)
     key = ("transpose", dim0, dim1)
-    other = geometry.views.get(key) if dim0.__class__ is int and dim1.__class__ is int else None
+    other = geometry.views.get(key)
     if other is None:
         first = wrap_dim("transpose", dim0, geometry.ndim, "dim0")
         second = wrap_dim("transpose", dim1, geometry.ndim, "dim1")
@@ -48,11 +51,12 @@ def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
 def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
     """Dim k of the result is dim ``dims[k]``. Raises RuntimeError unless `dims` names every dim once."""
     geometry = self.geometry
-    key = ("permute", dims if type(dims) is tuple else tuple(dims))
+    if dims.__class__ is not tuple or not only_ints(dims):
+        dims = check_ints("permute", "dims", dims)
+    key = ("permute", dims)
     other = geometry.views.get(key)
-    if other is not None and only_ints(key[1]):
+    if other is not None:
         return view_at_same_place(self, other)
-    dims = check_ints("permute", "dims", dims)
     if len(dims) != geometry.ndim:
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
@@ -69,21 +73,16 @@ def _permuted_geometry(geometry: Geometry, order: tuple[int, ...]) -> Geometry:
 def movedim(self: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """The dims `source` moved to the places `destination`, the others in order. Raises RuntimeError, IndexError."""
     geometry = self.geometry
-    key = ("movedim", _hashable(source), _hashable(destination))
+    sources, targets = check_ints("movedim", "source", source), check_ints("movedim", "destination", destination)
+    key = ("movedim", sources, targets)
     other = geometry.views.get(key)
-    if other is None or not only_ints(check_ints("movedim", "source", source) + check_ints("movedim", "", destination)):
-        order = _moved_order(geometry.ndim, source, destination)
+    if other is None:
+        order = _moved_order(geometry.ndim, sources, targets)
         other = remember(geometry.views, key, _permuted_geometry(geometry, order))
     return view_at_same_place(self, other)
 
 
-def _hashable(dims: int | Sequence[int]) -> int | tuple[int, ...]:
-    return tuple(dims) if isinstance(dims, list) else dims  # type: ignore[return-value]
-
-
-def _moved_order(ndim: int, source: int | Sequence[int], destination: int | Sequence[int]) -> tuple[int, ...]:
-    sources = check_ints("movedim", "source", source)
-    destinations = check_ints("movedim", "destination", destination)
+def _moved_order(ndim: int, sources: tuple[int, ...], destinations: tuple[int, ...]) -> tuple[int, ...]:
     if len(sources) != len(destinations):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same "
@@ -105,6 +104,9 @@ def numpy_t(self: Tensor) -> Tensor:
     geometry = self.geometry
     if geometry.ndim == 2:
         return t(self)
+    warn_once(
+        f"x.T of {geometry.ndim} dims is deprecated; use x.mT for matrices, or x.permute(...) to reverse all dims"
+    )
     return view_at_same_place(self, regeometry(geometry, geometry.sizes[::-1], geometry.strides[::-1]))
 
 
@@ -180,9 +182,11 @@ def squeeze(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
 def squeezed_geometry(geometry: Geometry, dim: int | Sequence[int] | None) -> Geometry:
     """The geometry that squeeze gives."""
-    key = ("squeeze", tuple(dim) if isinstance(dim, list) else dim)
+    if dim is not None and dim.__class__ is not int:
+        dim = check_ints("squeeze", "dim", dim)
+    key = ("squeeze", dim)
     known: Geometry | None = geometry.views.get(key)
-    if known is not None and (dim is None or only_ints((dim,) if isinstance(dim, (int, float)) else dim)):
+    if known is not None:
         return known
     ndim = geometry.ndim
     if dim is None:
@@ -201,9 +205,11 @@ def unsqueeze(self: Tensor, dim: int) -> Tensor:
 
 def unsqueezed_geometry(geometry: Geometry, dim: int) -> Geometry:
     """The geometry that unsqueeze gives."""
+    if dim.__class__ is not int:
+        dim = check_int("unsqueeze", "dim", dim)
     key = ("unsqueeze", dim)
     known: Geometry | None = geometry.views.get(key)
-    if known is not None and dim.__class__ is int:
+    if known is not None:
         return known
     sizes, strides = geometry.sizes, geometry.strides
     place = wrap_dim("unsqueeze", dim, geometry.ndim + 1)
@@ -287,6 +293,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """All windows of `size`, `step` apart, along `dimension`; the window is a new last dim. Raises RuntimeError."""
     geometry = self.geometry
     place = wrap_dim("unfold", dimension, geometry.ndim, "dimension")
+    size, step = check_int("unfold", "size", size), check_int("unfold", "step", step)
     available, stride = (geometry.sizes[place], geometry.strides[place]) if geometry.ndim else (1, 1)
     if size < 0:
         raise RuntimeError(f"unfold(): size is {size} but must be >= 0")
@@ -304,9 +311,12 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal over `dim1` and `dim2`, `offset` above the main one, as a new last dim. Raises RuntimeError."""
     geometry = self.geometry
+    if not only_ints((offset, dim1, dim2)):
+        dim1, dim2 = check_int("diagonal", "dim1", dim1), check_int("diagonal", "dim2", dim2)
+        offset = check_int("diagonal", "offset", offset)
     key = ("diagonal", offset, dim1, dim2)
     known = geometry.views.get(key)
-    if known is None or not only_ints((offset, dim1, dim2)):
+    if known is None:
         known = remember(geometry.views, key, _diagonal(geometry, offset, dim1, dim2))
     return make_view(self, known[0], self.offset + known[1])
 
@@ -343,12 +353,13 @@ def as_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], storage
     if known is None or not only_ints(size) or not only_ints(stride):
         other, offset = strided_geometry("as_strided", self, size, stride, storage_offset)
         needed = extent(other.sizes, other.strides)
-        if type(size) is type(stride) is tuple:
+        if type(size) is type(stride) is tuple and only_ints(size) and only_ints(stride):
             remember(geometry.views, key, (other, needed * other.dtype.itemsize))
         return make_view(self, other, offset)
     other, nbytes = known
     offset = self.offset if storage_offset is None else storage_offset
-    if offset.__class__ is not int or offset < 0 or offset * geometry.dtype.itemsize + nbytes > self.storage.nbytes:
+    limit = self.storage_impl.nbytes - nbytes
+    if offset.__class__ is not int or offset < 0 or offset * geometry.dtype.itemsize > limit:
         other, offset = strided_geometry("as_strided", self, size, stride, storage_offset)
     return make_view(self, other, offset)
 
@@ -374,11 +385,11 @@ def strided_geometry(
     geometry = self.geometry
     needed = extent(sizes, strides)
     nbytes = (offset + needed) * geometry.dtype.itemsize
-    if needed and nbytes > self.storage.nbytes:
+    if needed and nbytes > self.storage_impl.nbytes:
         raise RuntimeError(
             f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {offset}, and itemsize "
             f"{geometry.dtype.itemsize} requiring a storage size of {nbytes} are out of bounds for storage of size "
-            f"{self.storage.nbytes}"
+            f"{self.storage_impl.nbytes}"
         )
     return regeometry(geometry, sizes, strides), offset
 

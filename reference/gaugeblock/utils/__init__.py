@@ -13,6 +13,6 @@ __all__ = ["cpu_fallback", "register_allocator", "rename_privateuse1_backend"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("_python_dispatch", "dlpack"):
+    if name in ("_python_dispatch", "checkpoint", "dlpack"):
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -24,8 +24,15 @@ def _recurrence(name: str) -> tuple[tuple[int, int], Callable[[int], tuple[float
     return _CHEBYSHEV[name[-1]], lambda k: (2, 0, 1)
 
 
+SLOPE_LIMIT = 1 << 14
+"""The highest degree whose derivative is computed; the recurrence takes too long beyond it."""
+
+
 def polynomial_slope(name: str, x: Tensor, n: Tensor | float) -> Tensor:
-    """The derivative by x of the polynomial of degree n, a whole number or a tensor of such; 0 below degree 1."""
+    """Return the derivative with respect to x of the polynomial of degree n, an integer or a tensor of integers.
+
+    0 below degree 1, NaN above SLOPE_LIMIT.
+    """
     shifted = name.startswith("shifted")
     point = x * 2 - 1 if shifted else x
     degree = n.trunc() if isinstance(n, Tensor) and n.is_floating_point() else n
@@ -34,7 +41,7 @@ def polynomial_slope(name: str, x: Tensor, n: Tensor | float) -> Tensor:
     before, value = gb.ones_like(point), point * slope + intercept
     before_slope, value_slope = gb.zeros_like(point), gb.full_like(point, slope)
     found = _chosen(gb.zeros_like(point), value_slope, degree, 1)
-    for k in range(1, top):
+    for k in range(1, min(top, SLOPE_LIMIT)):
         a, b, c = step(k)
         factor = point * a + b
         before, value, before_slope, value_slope = (
@@ -44,6 +51,9 @@ def polynomial_slope(name: str, x: Tensor, n: Tensor | float) -> Tensor:
             value * a + factor * value_slope - before_slope * c,
         )
         found = _chosen(found, value_slope, degree, k + 1)
+    if top > SLOPE_LIMIT:
+        unknown = gb.full_like(point, float("nan"))
+        found = gb.where(degree > SLOPE_LIMIT, unknown, found) if isinstance(degree, Tensor) else unknown
     return found * 2 if shifted else found
 
 

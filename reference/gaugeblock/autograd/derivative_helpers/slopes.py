@@ -21,6 +21,13 @@ def ratio_at_zero(value: Tensor, self: Tensor, limit: float) -> Tensor:
     return (value / self.masked_fill(zero, 1)).masked_fill(zero, limit)
 
 
+def acosh_slope(self: Tensor) -> Tensor:
+    """Return 1 / sqrt(self**2 - 1), computed from two factors to avoid cancellation; even in real `self`."""
+    of = self if self.is_complex() else self.abs()
+    slope: Tensor = (of - 1).rsqrt() * (of + 1).rsqrt()
+    return slope
+
+
 def sinc_slope(self: Tensor) -> Tensor:
     """The derivative of sin(pi x) / (pi x), 0 at 0."""
     phase = self * math.pi
@@ -40,6 +47,7 @@ def spherical_slope(x: Tensor) -> Tensor:
 HELPERS: dict[str, Callable[..., Any]] = {
     "no_derivative": no_derivative,
     "ratio_at_zero": ratio_at_zero,
+    "acosh_slope": acosh_slope,
     "sinc_slope": sinc_slope,
     "spherical_slope": spherical_slope,
 }

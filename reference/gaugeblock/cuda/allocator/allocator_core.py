@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Final, Literal, NoReturn
 
 from ...core.errors import check_int
+from ...core.fork_safety import fork_safe
 from ..driver.protocol import Driver, DriverError
 from .allocator_config import AllocatorConfig
 from .block import ALLOCATED, SHARED, UNMAPPED, Block
@@ -86,7 +87,7 @@ class AllocatorCore:
         self.mode = mode
         self._store = BlockStore(device, config)
         self._uses = StreamUses(driver, device)
-        self._lock = RLock()
+        self._lock = fork_safe(RLock())
         self._exclusive = Exclusive(self)
         self._busy = False
         self._late: list[int] = []

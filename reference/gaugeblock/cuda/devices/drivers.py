@@ -12,6 +12,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from ...core.device import Device
+from ...core.fork_safety import fork_safe
 from ...operators.generator import Generator
 from ..driver.current_device import current_device_index, set_current_device_index
 from ..driver.installed_driver import get_driver, install_driver, installed_driver, set_driver_finder
@@ -128,7 +129,7 @@ class _Latest:
 
 _LATEST = _Latest()
 _LATEST.runtime = None
-_LOCK = RLock()
+_LOCK = fork_safe(RLock())
 
 
 def runtime() -> Runtime:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gaugeblock_spec.atomic_file import output_file
+
 from ..allocator.caching_allocator import CachingAllocator
 from ..driver.current_device import device_index
 from .devices import AnyDevice
@@ -52,7 +54,8 @@ def _snapshot(device: AnyDevice = None) -> dict[str, Any]:
 def _dump_snapshot(filename: str | Path = "dump_snapshot.pickle") -> None:
     """Write `_snapshot()` as a pickle."""
     content = pickle.dumps(_snapshot())
-    Path(filename).write_bytes(content)
+    with output_file(filename) as file:
+        file.write(content)
 
 
 def _allocators() -> list[CachingAllocator]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import RLock
 
+from ...core.fork_safety import fork_safe
 from .protocol import Driver
 
 HELP = (
@@ -12,7 +13,7 @@ HELP = (
     'gaugeblock.cuda.use_driver("simulated") or GAUGEBLOCK_CUDA_DRIVER=simulated'
 )
 
-_lock = RLock()
+_lock = fork_safe(RLock())
 _installed: Driver | None = None
 _finder: Callable[[], Driver] | None = None
 

@@ -54,8 +54,8 @@ def _to_device(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
     stream = current_handle(index)
     driver = runtime().driver
     driver.memcpy(index, target.pointer, source.pointer, source.geometry.nbytes, "h2d", stream)
-    if is_pinned_storage(source.storage):
-        used_on_stream(source.storage, index, stream)
+    if is_pinned_storage(source.storage_impl):
+        used_on_stream(source.storage_impl, index, stream)
     if target is not destination:
         copy_on_device(destination, target)
     if not non_blocking:
@@ -74,9 +74,9 @@ def _to_host(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
     stream = current_handle(index)
     driver = runtime().driver
     driver.memcpy(index, target.pointer, source.pointer, source.geometry.nbytes, "d2h", stream)
-    pinned = is_pinned_storage(target.storage)
+    pinned = is_pinned_storage(target.storage_impl)
     if pinned:
-        used_on_stream(target.storage, index, stream)
+        used_on_stream(target.storage_impl, index, stream)
     if not (non_blocking and pinned and target is destination):
         driver.stream_synchronize(index, stream)
     if target is not destination:

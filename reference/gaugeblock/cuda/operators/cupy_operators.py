@@ -24,7 +24,7 @@ Run = Callable[..., Any]
 def array_over(cupy: Any, tensor: Tensor) -> Any:
     """A CuPy array over a tensor's memory, with its strides; it keeps nothing alive."""
     geometry = tensor.geometry
-    storage = tensor.storage
+    storage = tensor.storage_impl
     memory = cupy.cuda.UnownedMemory(storage.pointer, storage.nbytes, None, geometry.device.index)
     pointer = cupy.cuda.MemoryPointer(memory, tensor.pointer - storage.pointer)
     return cupy.ndarray(geometry.sizes, geometry.dtype.numpy, pointer, geometry.byte_strides)

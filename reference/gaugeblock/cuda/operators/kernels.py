@@ -111,7 +111,7 @@ def _launch(
 def taking_back(work: Callable[[], None], written: list[Tensor]) -> Callable[[], None]:
     """`work`, which writes nothing when it refuses an index, and then takes back the count of a change, unless the
     tensor has been changed since. No storage is kept alive for that."""
-    counted = [(weakref.ref(tensor.storage), tensor.storage.version) for tensor in written]
+    counted = [(weakref.ref(tensor.storage_impl), tensor.storage_impl.version) for tensor in written]
 
     def run() -> None:
         try:

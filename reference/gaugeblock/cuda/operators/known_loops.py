@@ -95,7 +95,7 @@ def learn_loop(args: tuple[Any, ...], key: Any, loop: Loop, result: Tensor, devi
     """Remember the loop of a call whose tensors are on the device, each given once, and its operands as they are."""
     anchor = _anchor(args)
     geometry = result.geometry
-    if anchor is None or not geometry.dense or result.storage.version or result.offset:
+    if anchor is None or not geometry.dense or result.storage_impl.version or result.offset:
         return
     slots = []
     for slot, value in enumerate(loop.given, 1):

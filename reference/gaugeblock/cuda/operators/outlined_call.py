@@ -9,9 +9,10 @@ from ...core.observe import observed
 from ...dispatch.dispatcher import redispatch, tensor_keys
 from ...dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT
 from ...dispatch.operator import Operator
-from ...memory.storage import Storage, allocate_storage, resize_storage
+from ...memory.storage import Storage, allocate_storage
 from ...operators.lazy_values import LAZY_MASK
-from ...tensor.refresh import is_alone, refresh_pointer
+from ...tensor.changing import change_metadata
+from ...tensor.refresh import grow_own_storage
 from ...tensor.tensor import Tensor, make_tensor
 from ...tensor.versions import bump_version
 from .deferred import plain_state
@@ -71,20 +72,18 @@ def _resized(operands: Operands, outlined: Twins) -> bool:
 def change_written(operands: Operands, outlined: Twins) -> None:
     """Count the changes that the twins of the written tensors saw, and give those the sizes that they got."""
     for owner, twin in outlined.owners:
-        written = [one for one in operands.written if one.storage is owner.storage]
-        for _ in range(twin.storage.version if written else 0):
+        written = [one for one in operands.written if one.storage_impl is owner.storage_impl]
+        for _ in range(twin.storage_impl.version if written else 0):
             bump_version(written[0])
     for tensor, outline in outlined.pairs:
         if not any(tensor is one for one in operands.written):
             continue
-        if outline.storage.nbytes > tensor.storage.nbytes:
-            tell = not is_alone(tensor)
-            resize_storage(tensor.storage, outline.storage.nbytes, tell=tell)
-            refresh_pointer(tensor)
+        grow_own_storage(tensor, outline.storage_impl.nbytes)
         before, after = tensor.geometry, outline.geometry
+        geometry = before
         if (before.sizes, before.strides) != (after.sizes, after.strides):
-            tensor.geometry = geometry_elsewhere(after, before.device)
-            refresh_pointer(tensor)
+            geometry = geometry_elsewhere(after, before.device)
+        change_metadata(tensor, geometry, tensor.storage_impl, tensor.offset)
 
 
 class Results:
@@ -111,9 +110,10 @@ class Results:
                 return original
         geometry = geometry_elsewhere(outline.geometry, self.device)
         for base, twin in self._outlined.owners:
-            if twin.storage is outline.storage:
-                return make_tensor(geometry, base.storage, outline.offset, base if base.base is None else base.base)
-        made = make_tensor(geometry, self._fresh_storage(outline.storage), outline.offset, None)
+            if twin.storage_impl is outline.storage_impl:
+                root = base if base.base is None else base.base
+                return make_tensor(geometry, base.storage_impl, outline.offset, root)
+        made = make_tensor(geometry, self._fresh_storage(outline.storage_impl), outline.offset, None)
         self.fresh.append((made, outline))
         return made
 

@@ -8,8 +8,8 @@ from typing import Any
 from ...core.device import Device, cpu, meta
 from ...memory.storage import Storage, allocate_storage, foreign_storage
 from ...operators.copy import clone
+from ...tensor.changing import UnbackedTensor
 from ...tensor.geometry import Geometry, geometry_of, remember, unwatched
-from ...tensor.refresh import UnbackedTensor
 from ...tensor.tensor import Tensor, make_tensor, new_like
 
 
@@ -60,9 +60,9 @@ class Twins:
 
     def _on_device(self, tensor: Tensor, geometry: Geometry) -> Tensor:
         for original, twin in self.owners:
-            if original.storage is tensor.storage:
-                return make_tensor(geometry, twin.storage, tensor.offset, None)
-        made = make_tensor(geometry, self._storage_of(tensor.storage), tensor.offset, None)
+            if original.storage_impl is tensor.storage_impl:
+                return make_tensor(geometry, twin.storage_impl, tensor.offset, None)
+        made = make_tensor(geometry, self._storage_of(tensor.storage_impl), tensor.offset, None)
         self.owners.append((tensor, made))
         return made
 

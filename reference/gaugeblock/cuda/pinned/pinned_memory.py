@@ -8,6 +8,7 @@ from threading import RLock
 from time import perf_counter_ns
 
 from ...core.errors import check_int
+from ...core.fork_safety import fork_safe
 from ..driver.installed_driver import get_driver
 from ..driver.protocol import Driver, DriverError
 from .pinned_statistics import PinnedStatistics
@@ -39,7 +40,7 @@ class PinnedMemory:
         self.round_limit = round_limit
         self.cache_limit = cache_limit
         self.figures = PinnedStatistics()
-        self._lock = RLock()
+        self._lock = fork_safe(RLock())
         self._blocks: dict[int, _Block] = {}
         self._free: dict[int, list[_Block]] = {}
         self._queues: dict[tuple[int, int], deque[tuple[int, _Block]]] = {}
@@ -231,7 +232,7 @@ class PinnedMemory:
 
 
 _latest: list[PinnedMemory] = []
-_making = RLock()
+_making = fork_safe(RLock())
 
 
 def pinned_memory() -> PinnedMemory:

@@ -16,9 +16,9 @@ def pinned_storage(nbytes: int) -> Storage:
     memory = pinned_memory()
     storage = allocate_storage(0)
     if nbytes:
-        storage.pointer = memory.allocate(nbytes)
+        storage._pointer = memory.allocate(nbytes)
         storage.allocator = memory
-        storage.nbytes = nbytes
+        storage._nbytes = nbytes
     return storage
 
 
@@ -44,7 +44,7 @@ def pinned_copy(self: Tensor) -> Tensor:
     geometry = unwatched(self.geometry)
     if geometry.device is not cpu:
         raise RuntimeError(f"pin_memory(): cannot pin a tensor on {geometry.device}, only CPU tensors can be pinned")
-    if is_pinned_storage(self.storage):
+    if is_pinned_storage(self.storage_impl):
         return self
     made = pinned_empty(geometry)
     copy_values(made, self)
@@ -61,8 +61,8 @@ def record_stream(self: Tensor, stream: object) -> None:
 
     if not isinstance(stream, Stream):
         raise TypeError(f"record_stream(): argument 's' must be Stream, not {type(stream).__name__}")
-    memory = self.storage.allocator
+    memory = self.storage_impl.allocator
     if isinstance(memory, DeviceMemory):
-        memory.allocator.record_stream(self.storage.pointer, stream.cuda_stream)
+        memory.allocator.record_stream(self.storage_impl.pointer, stream.cuda_stream)
     elif self.geometry.device.type != "cuda":
         raise RuntimeError(f"record_stream(): argument 'self' must be on a CUDA device, got {self.geometry.device}")

@@ -6,9 +6,11 @@ import functools
 import threading
 from typing import Any, NamedTuple
 
+from ...core.fork_safety import fork_safe
 from ...kernels.body import Body, record
 from ...kernels.code import NAME
 from ...kernels.digest import digest
+from ...kernels.llvm import llvm
 from ...kernels.object_cache import ObjectCache
 from ...kernels.pointwise import PointwiseKernel
 from .grid_kernel import GridWriter, Parameter, parameters
@@ -51,15 +53,14 @@ class BackEnd:
 
     def __init__(self) -> None:
         import llvmlite
-        import llvmlite.binding as llvm
 
-        llvm.initialize_all_targets()
-        llvm.initialize_all_asmprinters()
-        self._llvm = llvm
-        self._lock = threading.Lock()
+        self._llvm = llvm()
+        self._llvm.initialize_all_targets()
+        self._llvm.initialize_all_asmprinters()
+        self._lock = fork_safe(threading.RLock())
         self._machines: dict[Target, Any] = {}
         self.cache = ObjectCache()
-        self.salt = f"ptx {llvmlite.__version__} {llvm.llvm_version_info}"
+        self.salt = f"ptx {llvmlite.__version__} {self._llvm.llvm_version_info}"
 
     def assembly(self, text: str, target: Target) -> str:
         """PTX of a module given as IR text."""

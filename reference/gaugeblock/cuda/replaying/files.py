@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from pathlib import Path
+
+from gaugeblock_spec.atomic_file import output_file
 
 from .problem import SnapshotProblem
 
@@ -15,14 +15,9 @@ def write(path: Path, text: str) -> None:
     Raises:
         SnapshotProblem: it cannot be written.
     """
-    beside = Path(f"{path}.{os.getpid()}.part")
     try:
-        if path.is_dir():
-            raise IsADirectoryError(None, "Is a directory")
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+        with output_file(path) as file:
+            file.write(text.encode())
     except (OSError, ValueError) as error:
-        with contextlib.suppress(OSError, ValueError):
-            beside.unlink()
         reason = getattr(error, "strerror", None) or str(error)
         raise SnapshotProblem(f"{path}: cannot be written: {reason}") from error

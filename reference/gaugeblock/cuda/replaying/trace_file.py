@@ -14,6 +14,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from gaugeblock_spec.atomic_file import output_file
+
 from .problem import SnapshotProblem, shown
 from .snapshot import ADDRESSES, SIZES, Frame, Snapshot, Stack
 from .snapshot_file import read_value
@@ -73,7 +75,8 @@ def write_trace(trace: Trace, path: str | Path) -> None:
         "stacks": [[list(frame) for frame in stack] for stack in trace.stacks],
     }
     text = json.dumps(head)[:-1] + ', "events": [\n' + ",\n".join(rows) + "\n]}\n"
-    Path(path).write_text(text, encoding="utf-8")
+    with output_file(path) as file:
+        file.write(text.encode())
 
 
 def trace_from(value: dict[str, Any]) -> Trace:

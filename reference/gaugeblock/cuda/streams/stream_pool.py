@@ -8,13 +8,14 @@ from __future__ import annotations
 from threading import RLock
 from weakref import WeakKeyDictionary
 
+from ...core.fork_safety import fork_safe
 from ..driver.protocol import Driver
 
 STREAMS_PER_POOL = 32
 PRIORITIES = 4
 """How many priorities there are streams of: 0, the lowest, to -3."""
 
-_lock = RLock()
+_lock = fork_safe(RLock())
 _pools: WeakKeyDictionary[Driver, dict[tuple[int, int, int], tuple[list[int], int]]] = WeakKeyDictionary()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
 from ..arguments import tensors_argument
 from ..invoke import apply
@@ -69,6 +70,7 @@ def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
     """The product of matrices; of one matrix a copy. Raises RuntimeError unless all have two dims."""
+    warn_deprecated("chain_matmul", "linalg.multi_dot")
     for matrix in matrices:
         if matrix.geometry.ndim != 2:
             raise RuntimeError(f"chain_matmul(): Tensor dimension is {matrix.geometry.ndim}, expected 2 instead.")

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from ...core.dtype import int32
+from ...core.warn import warn_deprecated
 from ...iteration.broadcast import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..named_results import result_type
+from . import lapack
 from .checks import adjoint, check_float, check_one_dtype, check_square, matrices, store
 from .errors import NOT_POSITIVE, SINGULAR, fail
 from .triangles import substitute
@@ -20,7 +22,7 @@ def _lower(array: Array) -> tuple[Array, Array]:
     """Lower factors from the lower triangles, and infos: 0, or the order of the first minor that is not positive."""
     with np.errstate(all="ignore"):
         try:
-            return np.linalg.cholesky(array), np.zeros(array.shape[:-2], np.int32)
+            return lapack.cholesky(array), np.zeros(array.shape[:-2], np.int32)
         except np.linalg.LinAlgError:
             return _column_by_column(array)
 
@@ -74,6 +76,7 @@ def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
 
 def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factor of each matrix. Raises LinAlgError when one is not positive-definite."""
+    warn_deprecated("cholesky", "linalg.cholesky")
     return factor_and_info("cholesky", self, upper, True)[0]
 
 

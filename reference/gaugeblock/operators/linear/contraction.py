@@ -68,6 +68,9 @@ def public_tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = N
         dims = list(range(-dims, 0)), list(range(dims))
     if not isinstance(dims, (tuple, list)) or len(dims) != 2:
         type_error("tensordot", "dims", dims, "int or a pair of lists of ints")
+    for given in dims:
+        if not isinstance(given, list | tuple):
+            type_error("tensordot", "dims", given, "int or a pair of lists of ints")
     mine, theirs = (check_ints("tensordot", "dims", d) for d in dims)
     if out is not None:
         return apply("tensordot.out", a, b, mine, theirs, out=out)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...core.dtype import bool_
 from ...core.errors import wrap_dim
+from ...core.warn import warn_once
 from ...iteration.broadcast import broadcast_shapes
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
@@ -51,6 +52,7 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """linalg.cross along `dim`, or the first dim of size 3. Raises RuntimeError when there is none."""
     if dim is None:
+        warn_once("cross() without the argument 'dim' is deprecated; pass it, or call linalg.cross()")
         found = [k for k, size in enumerate(self.geometry.sizes) if size == 3]
         if not found:
             raise RuntimeError("no dimension of size 3 in input")

@@ -9,6 +9,7 @@ import numpy as np
 from ...tensor.tensor import Tensor
 from ..arrays import outline, values
 from ..named_results import result_type
+from . import lapack
 from .checks import check_float, check_square, store
 
 
@@ -19,7 +20,7 @@ def determinant(operator: str, matrix: Tensor) -> Tensor:
     result, target = outline(sizes[:-2], dtype, matrix.geometry.device)
     if target is not None:
         with np.errstate(all="ignore"):
-            store(target, np.linalg.det(values(matrix)))
+            store(target, lapack.det(values(matrix)))
     return result
 
 
@@ -42,7 +43,7 @@ def sign_and_logarithm(operator: str, matrix: Tensor) -> tuple[Tensor, Tensor]:
     logarithm, logarithms = outline(sizes[:-2], dtype.to_real(), device)
     if signs is not None:
         with np.errstate(all="ignore"):
-            found = np.linalg.slogdet(values(matrix))
+            found = lapack.slogdet(values(matrix))
         store(signs, found[0])
         store(logarithms, found[1])
     return sign, logarithm

@@ -9,6 +9,7 @@ import numpy as np
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..named_results import result_type
+from . import lapack
 from .checks import check_float, check_square, matrices, store
 from .errors import NOT_CONVERGED, LinAlgError
 
@@ -18,7 +19,7 @@ def hermitian(operator: str, array: Array, triangle: str) -> tuple[Array, Array]
     bad = np.asarray(~np.isfinite(array).all((-2, -1)))
     given = np.where(bad[..., None, None], 0, array) if bad.any() else array
     try:
-        found = np.linalg.eigh(given, triangle)  # type: ignore[call-overload]
+        found = lapack.eigh(given, triangle)
     except np.linalg.LinAlgError:
         raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
     if not bad.any():
@@ -65,7 +66,7 @@ def _general(operator: str, array: Array, vectors: bool) -> tuple[Array, Array |
     if not np.isfinite(array).all():
         raise RuntimeError(f"torch.{operator}: input tensor should not contain infs or NaNs.")
     try:
-        return np.linalg.eig(array) if vectors else (np.linalg.eigvals(array), None)
+        return lapack.eig(array) if vectors else (lapack.eigvals(array), None)
     except np.linalg.LinAlgError:
         raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
 

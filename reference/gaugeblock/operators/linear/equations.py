@@ -12,6 +12,7 @@ from ...iteration.broadcast import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..named_results import result_type
+from . import lapack
 from .checks import check_float, check_matrix, check_one_dtype, check_square, matrices, store
 from .errors import SINGULAR, LinAlgError, fail
 from .triangles import factor, solve_factored
@@ -21,7 +22,7 @@ def _inverted(array: Array) -> tuple[Array, Array]:
     """Inverses, and infos as `factor` gives them; a singular matrix has inf and NaN."""
     with np.errstate(all="ignore"):
         try:
-            return np.linalg.inv(array), np.zeros(array.shape[:-2], np.int32)
+            return lapack.inv(array), np.zeros(array.shape[:-2], np.int32)
         except np.linalg.LinAlgError:
             factors, pivots, infos = factor(array)
             return solve_factored(factors, pivots, np.eye(array.shape[-1], dtype=array.dtype)), infos
@@ -81,7 +82,7 @@ def solved_sizes(operator: str, A: tuple[int, ...], B: tuple[int, ...], left: bo
 def _solve(array: Array, right: Array) -> tuple[Array, Array]:
     with np.errstate(all="ignore"):
         try:
-            return np.linalg.solve(array, right), np.zeros(array.shape[:-2], np.int32)
+            return lapack.solve(array, right), np.zeros(array.shape[:-2], np.int32)
         except np.linalg.LinAlgError:
             factors, pivots, infos = factor(array)
             return solve_factored(factors, pivots, right), infos

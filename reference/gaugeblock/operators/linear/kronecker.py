@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...core.away import away
 from ...core.promotion import promote_types
 from ...tensor.tensor import Tensor
-from ..arrays import check_same_device, outline, values
+from ..arrays import STEPS, check_same_device, outline, values
 
 
 def kron(self: Tensor, other: Tensor) -> Tensor:
@@ -22,5 +23,5 @@ def kron(self: Tensor, other: Tensor) -> Tensor:
         outer = values(self).astype(dtype.numpy).reshape([size for n in left for size in (n, 1)])
         inner = values(other).astype(dtype.numpy).reshape([size for n in right for size in (1, n)])
         with np.errstate(all="ignore"):
-            np.multiply(outer, inner, out=blocks)
+            away(STEPS * target.size, np.multiply, outer, inner, out=blocks)
     return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.errors import check_int, type_error
+from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument
 from ..invoke import apply, invoke
@@ -83,6 +84,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple[Tensor, ...] | None = None) -> Any:
     """The factors of linalg.lu_factor_ex, with its infos if they are asked for; without them a singular A raises."""
     tensor_argument("lu", "A", 1, A)
+    warn_deprecated("lu", "linalg.lu_factor")
     found = invoke("linalg_lu_factor_ex", A, pivot=pivot, check_errors=not get_infos)
     parts = found if get_infos else tuple(found)[:2]
     if out is None:

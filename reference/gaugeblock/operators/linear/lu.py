@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dtype import int32
+from ...core.warn import warn_deprecated
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
@@ -121,15 +122,24 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     L, lower = outline((*batch, m, min(m, n)) if unpack_data else (0,), dtype, device)
     U, upper = outline((*batch, min(m, n), n) if unpack_data else (0,), dtype, device)
     if place is not None and unpack_pivots:
-        pivots = values(LU_pivots).astype(np.int64) - 1
-        if ((pivots < 0) | (pivots >= m)).any():
-            raise RuntimeError(f"torch.lu_unpack: pivots must be between 1 and {m} inclusive")
-        store(place, permutation_matrix(pivots, m))
+        store(place, permutation_matrix(pivot_rows("torch.lu_unpack", LU_pivots, m), m))
     if lower is not None and unpack_data:
         parts = split(values(LU_data))
         store(lower, parts[0])
         store(upper, parts[1])
     return result_type("lu_unpack")(P, L, U)
+
+
+def pivot_rows(operator: str, pivots: Tensor, rows: int) -> Array:
+    """Return 0-based rows from 1-based pivots. Raise RuntimeError for a pivot outside [1, rows]."""
+    places = values(pivots).astype(np.int64)
+    if places.size and not 1 <= places.min() <= places.max() <= rows:
+        bad = int(places.min()) if places.min() < 1 else int(places.max())
+        raise RuntimeError(
+            f"{operator}: pivots must all be greater or equal to 1 and smaller or equal to LU.size(-2), {rows}, got "
+            f"{bad}; use the pivots that linalg.lu_factor returns"
+        )
+    return np.asarray(places - 1)
 
 
 def solve_with_factors(operator: str, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, turned: bool) -> Tensor:
@@ -150,7 +160,7 @@ def solve_with_factors(operator: str, LU: Tensor, pivots: Tensor, B: Tensor, lef
     if target is None:
         return result
     factors, right = values(LU), values(B)
-    places = values(pivots).astype(np.int64) - 1
+    places = pivot_rows(operator, pivots, A[-1])
     if not left:
         right, turned = adjoint(right), not turned
     found = solve_factored(factors, places, right, turned=turned)
@@ -165,4 +175,5 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
 
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """X of ``A @ X = self`` from A's factors."""
+    warn_deprecated("lu_solve", "linalg.lu_solve")
     return solve_with_factors("linalg.lu_solve", LU_data, LU_pivots, self, True, False)

@@ -12,6 +12,7 @@ from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..invoke import apply
 from ..products import product
+from . import lapack
 from .checks import check_float, check_square, store
 from .equations import inverse_and_info
 
@@ -70,7 +71,7 @@ def exponential(array: Array) -> Array:
             odd = np.matmul(odd, square) + _PADE[k] * identity
             even = np.matmul(even, square) + _PADE[k - 1] * identity
         odd = np.matmul(scaled, odd)
-        result = np.linalg.solve(even - odd, even + odd)
+        result = lapack.solve(even - odd, even + odd)
         for k in range(int(halvings.max(initial=0))):
             result = np.where((k < halvings)[..., None, None], np.matmul(result, result), result)
     return np.where(finite[..., None, None], result, np.nan)

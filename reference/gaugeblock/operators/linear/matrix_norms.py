@@ -11,6 +11,7 @@ from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..arguments import dtype_argument
 from ..invoke import apply, invoke
+from ..norms import norm_compute_dtype
 from ..reduce_call import reduced_sizes
 from ..view_calls import reshape
 from .checks import FULL, check_float, check_matrix, check_square
@@ -34,12 +35,7 @@ def matrix_norm(
     rows, columns = (wrap_dim(operator, d, self.geometry.ndim) for d in dim)
     if rows == columns:
         raise RuntimeError(f"{operator}: dims must be different. Got ({dim[0]}, {dim[1]})")
-    chosen = dtype_argument(operator, dtype) or own
-    if chosen.kind < own.kind or chosen.to_real().itemsize < own.to_real().itemsize:
-        raise RuntimeError(
-            f"{operator}: the dtype of the input ({UPSTREAM_NAMES[own.name]}) should be convertible without narrowing "
-            f"to the specified dtype ({UPSTREAM_NAMES[chosen.name]})"
-        )
+    chosen = norm_compute_dtype(operator, own, dtype_argument(operator, dtype))
     if ord not in NAMES if isinstance(ord, str) else abs(ord) not in NUMBERS:
         raise RuntimeError(f"{operator}: Order {ord} not supported.")
     source = apply("to.dtype", self, chosen)
@@ -52,6 +48,8 @@ def matrix_norm(
         kept = reduced_sizes(self.geometry.sizes, tuple(sorted((rows, columns))), keepdim)
         return zeros(kept, chosen.to_real(), self)
     if spectral:
+        if own.name not in FULL:
+            raise RuntimeError(f"{operator}: Low precision dtypes not supported. Got {UPSTREAM_NAMES[own.name]}")
         return _spectral(operator, source, ord, rows, columns, keepdim)
     if not keepdim and inner < outer:
         outer -= 1
@@ -66,8 +64,6 @@ def zeros(sizes: tuple[int, ...], dtype: DType, like: Tensor) -> Tensor:
 
 def _spectral(operator: str, source: Tensor, ord: float | str, rows: int, columns: int, keepdim: bool) -> Tensor:
     dtype, sizes = source.geometry.dtype, source.geometry.sizes
-    if dtype.name not in FULL:
-        raise RuntimeError(f"{operator}: Low precision dtypes not supported. Got {UPSTREAM_NAMES[dtype.name]}")
     if ord != "nuc" and not min(sizes[rows], sizes[columns]) and source.geometry.device.type != "meta":
         raise RuntimeError(f"{operator}: the norm of order {ord} has no identity, so matrices must not be empty")
     kept = reduced_sizes(sizes, tuple(sorted((rows, columns))), keepdim)

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..named_results import result_type
+from . import lapack
 from .checks import adjoint, check_float, check_matrix, check_one_dtype, matrices, store
 
 MODES = ("reduced", "complete", "r")
@@ -33,9 +35,9 @@ def factors(operator: str, matrix: Tensor, mode: str) -> tuple[Tensor, Tensor]:
             return Q, R
         with np.errstate(all="ignore"):
             if mode == "r":
-                store(r, np.linalg.qr(array, "r"))
+                store(r, lapack.qr(array, "r"))
             else:
-                found = np.linalg.qr(array, mode)  # type: ignore[call-overload]
+                found = lapack.qr(array, mode)
                 store(q, found[0])
                 store(r, found[1])
     return Q, R
@@ -48,6 +50,7 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
 
 def qr(self: Tensor, some: bool = True) -> Any:
     """(Q, R) of each matrix, with square Q unless `some`."""
+    warn_deprecated("qr", "linalg.qr")
     return result_type("qr")(*factors("linalg.qr", self, "reduced" if some else "complete"))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..named_results import result_type
+from . import lapack
 from .checks import adjoint, check_float, check_matrix, matrices, store
 from .errors import NOT_CONVERGED, NOT_FINITE, LinAlgError
 
@@ -22,24 +23,29 @@ def decomposed(operator: str, array: Array, full: bool) -> tuple[Array, Array, A
         left = np.broadcast_to(np.eye(m, m if full else k), (*batch, m, m if full else k))
         right = np.broadcast_to(np.eye(n if full else k, n), (*batch, n if full else k, n))
         return left, np.zeros((*batch, k)), right
+    check_finite(operator, array)
     try:
-        return np.linalg.svd(array, full_matrices=full)
+        u, s, vh = lapack.svd(array, full_matrices=full)
     except np.linalg.LinAlgError:
-        raise LinAlgError(f"{operator}: {_why(array)}") from None
+        raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
+    return u, s, vh
 
 
 def singular_values(operator: str, array: Array) -> Array:
     """The singular values of a stack of matrices, largest first. Raises LinAlgError for what is not finite."""
     if not array.size:
         return np.zeros((*array.shape[:-2], min(array.shape[-2:])))
+    check_finite(operator, array)
     try:
-        return np.asarray(np.linalg.svd(array, compute_uv=False))
+        return np.asarray(lapack.svd(array, compute_uv=False))
     except np.linalg.LinAlgError:
-        raise LinAlgError(f"{operator}: {_why(array)}") from None
+        raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
 
 
-def _why(array: Array) -> str:
-    return NOT_CONVERGED if np.isfinite(array).all() else NOT_FINITE
+def check_finite(operator: str, array: Array) -> None:
+    """Raise LinAlgError for elements that are not finite: LAPACK may never return for them."""
+    if not np.isfinite(array).all():
+        raise LinAlgError(f"{operator}: {NOT_FINITE}")
 
 
 def check_driver(driver: str | None) -> None:

@@ -60,7 +60,7 @@ def factor(array: Array, *, pivot: bool = True) -> tuple[Array, Array, Array]:
 def _factor(a: Array, pivots: Array, infos: Array, start: int, pivot: bool) -> None:
     """Factor `a` in place; `pivots` are those of its columns, which begin at row `start` of the whole matrix."""
     m, n = a.shape[-2:]
-    if n <= SMALL:
+    if min(m, n) <= SMALL:
         _factor_columns(a, pivots, infos, start, pivot)
         return
     half = min(m, n) // 2

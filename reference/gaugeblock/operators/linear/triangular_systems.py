@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.warn import warn_deprecated
 from ...iteration.broadcast import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import values
@@ -46,6 +47,7 @@ def triangular_solve(
     Raises RuntimeError unless sizes and dtypes fit.
     """
     operator = "triangular_solve"
+    warn_deprecated(operator, "linalg.solve_triangular")
     for tensor, name in ((self, "b"), (A, "A")):
         if tensor.geometry.ndim < 2:
             raise RuntimeError(

@@ -41,6 +41,8 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
 
 def _grouped(query: Tensor, other: Tensor) -> Tensor:
     """The heads of keys or values repeated until there is one for each head of the queries."""
+    if min(query.geometry.ndim, other.geometry.ndim) < 3:
+        raise RuntimeError("scaled_dot_product_attention(): enable_gqa needs a head dim before the last two dims")
     heads, own = query.geometry.sizes[-3], other.geometry.sizes[-3]
     if heads == own:
         return other

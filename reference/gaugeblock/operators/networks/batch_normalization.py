@@ -152,6 +152,8 @@ def instance_norm(
         raise RuntimeError(
             "instance_norm(): Expected running_mean and running_var to be defined when use_input_stats is false"
         )
+    if input.geometry.ndim < 2:
+        raise RuntimeError(f"instance_norm(): input must have samples and channels, got {input.geometry.ndim} dims")
     samples, channels = input.geometry.sizes[:2]
     given = (weight, bias, *running)
     repeated = [None if p is None else apply("repeat", p, (samples,)) for p in given]

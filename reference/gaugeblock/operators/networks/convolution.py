@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import DType, float32
 from ...core.memory_format import MemoryFormat, contiguous_format
@@ -65,6 +66,7 @@ def convolution(
     wide = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind == 2 else target.dtype
     into: Array = target if wide == target.dtype and result.geometry.contiguous else np.empty(sizes, wide)
     filters = np.ascontiguousarray(widened(values(weight), dtype))
+    work = (input if transposed else result).geometry.numel * weight.geometry.numel // weight.geometry.sizes[0]
     if _is_depthwise(plan, weight) and result.geometry.contiguous:
         _depthwise(target, values(input), np.ascontiguousarray(values(weight)), plan, dtype)
         if bias is not None:
@@ -72,7 +74,7 @@ def convolution(
             apply("add_.Tensor", result, column)
         return result
     with np.errstate(all="ignore"):
-        (_spread if transposed else _correlate)(into, values(input), filters, plan)
+        away(work, _spread if transposed else _correlate, into, values(input), filters, plan)
         if bias is not None:
             into += widened(values(bias), dtype).reshape(-1, *(1,) * (len(sizes) - 2))
         if into is not target:

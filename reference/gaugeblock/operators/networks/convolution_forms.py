@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...core.warn import warn_once
 from ...tensor.tensor import Tensor
 from ..prepared import LATEST, noted
 from .calls import apply
@@ -107,6 +108,7 @@ def _named_padding(
     before = [total // 2 for total in totals]
     surplus = [total - 2 * half for total, half in zip(totals, before, strict=True)]
     if any(surplus):
+        warn_once(f"{name}(): padding='same' with an even kernel and an odd dilation may need a padded copy")
         input = apply("constant_pad_nd", input, [n for extra in reversed(surplus) for n in (0, extra)], 0)
     return convolved(input, weight, bias, stride, before, dilation, False, nothing, groups)
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import DEFAULTS
 from ...core.errors import type_error
@@ -86,7 +87,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
     batch = broadcast_shapes((first.sizes[:-2], second.sizes[:-2]))
     result = empty_tensor((*batch, first.sizes[-2], second.sizes[-2]), first.dtype, first.device)
     if first.device is cpu and result.geometry.numel:
-        _between_rows(values(x1), values(x2), p, array_of(result))
+        work = 8 * result.geometry.numel * first.sizes[-1]
+        away(work, _between_rows, values(x1), values(x2), p, array_of(result))
     return result
 
 
@@ -158,6 +160,8 @@ def public_cdist(
     for name, value in (("x1", x1), ("x2", x2)):
         if not isinstance(value, Tensor):
             type_error("cdist", name, value, "Tensor")
-    if compute_mode not in MODES:
+    if not isinstance(p, int | float):
+        type_error("cdist", "p", p, "float")
+    if not isinstance(compute_mode, str | None) or compute_mode not in MODES:
         raise ValueError(f"cdist(): {compute_mode} is not a valid value for compute_mode")
     return apply("cdist", x1, x2, float(p), MODES[compute_mode])

@@ -31,14 +31,14 @@ def _noise(input: Tensor, p: float, whole_channels: bool) -> Tensor:
 def _family(operator: str, *, whole_channels: bool, alpha: bool) -> Callable[..., Tensor]:
     def drop(input: Tensor, p: float, train: bool) -> Tensor:
         _check(operator, p)
-        if whole_channels and input.geometry.ndim < 2:
-            raise RuntimeError(
-                f"{operator}(): Feature dropout requires at least 2 dimensions in the input, got {input.geometry.ndim}"
-            )
         if p == 0 or not train or not input.geometry.numel:
             return input
         if p == 1:
             return apply("mul.Tensor", input, apply("zeros_like", input))
+        if whole_channels and input.geometry.ndim < 2:
+            raise RuntimeError(
+                f"{operator}(): Feature dropout requires at least 2 dimensions in the input, got {input.geometry.ndim}"
+            )
         noise = _noise(input, p, whole_channels)
         if not alpha:
             return apply("mul.Tensor", input, apply("div.Scalar", noise, 1 - p))

@@ -192,6 +192,7 @@ def embedding_bag_padding_idx(
     Raises RuntimeError for one that is no row.
     """
     by_frequency, mode, sparse, scale, last, padding = options
+    _check_rank("weight", weight, 2)
     rows = weight.geometry.sizes[0]
     if padding is not None and not -rows <= padding < rows:
         raise RuntimeError(
@@ -202,14 +203,21 @@ def embedding_bag_padding_idx(
     return embedding_bag(weight, indices, offsets, by_frequency, mode, sparse, scale, last, place)
 
 
+def _check_rank(label: str, tensor: Tensor, dims: int) -> None:
+    """Raise RuntimeError for another number of dims."""
+    if tensor.geometry.ndim != dims:
+        raise RuntimeError(
+            f"embedding_bag(): {label} has to be a {dims}D Tensor, but got {tensor.geometry.ndim}D"
+        )
+
+
 def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, scale: Tensor | None) -> None:
     name = "embedding_bag"
     _check_indices(name, "indices", indices)
     _check_indices(name, "offsets", offsets)
     check_dtype(name, weight)
     for label, tensor, dims in (("weight", weight, 2), ("indices", indices, 1), ("offsets", offsets, 1)):
-        if tensor.geometry.ndim != dims:
-            raise RuntimeError(f"{name}(): {label} has to be a {dims}D Tensor, but got {tensor.geometry.ndim}D")
+        _check_rank(label, tensor, dims)
     if mode not in (SUM, MEAN, MAX):
         raise RuntimeError(f"{name}(): mode has to be 0 (sum), 1 (mean) or 2 (max), got {mode}")
     if scale is not None:

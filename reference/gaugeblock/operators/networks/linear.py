@@ -72,14 +72,18 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     for d, (a, b) in enumerate(zip(first[:-1], second[:-1], strict=True)):
         if a != b:
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {a} and {b}")
+    if not first or len(weight.geometry.sizes) != 3:
+        raise RuntimeError(
+            f"bilinear(): expected inputs of at least 1 dim and a 3-D weight, got {len(first)} and "
+            f"{len(weight.geometry.sizes)} dims"
+        )
     outputs, left, right = weight.geometry.sizes
     for name, got, wanted in (("input1", first[-1], left), ("input2", second[-1], right)):
         if got != wanted:
             raise RuntimeError(f"bilinear(): {name} size does not match weight size: got {got} but expected {wanted}")
-    if bias is not None and bias.geometry.sizes[0] != outputs:
-        raise RuntimeError(
-            f"bilinear(): bias size does not match weight size: got {bias.geometry.sizes[0]} but expected {outputs}"
-        )
+    if bias is not None and bias.geometry.sizes[:1] != (outputs,):
+        given = bias.geometry.sizes[0] if bias.geometry.ndim == 1 else list(bias.geometry.sizes)
+        raise RuntimeError(f"bilinear(): bias size does not match weight size: got {given} but expected {outputs}")
     matrix = apply("reshape", apply("permute", weight, (1, 0, 2)), (left, outputs * right))
     partial = apply("reshape", apply("matmul", input1, matrix), (*first[:-1], outputs, right))
     result = apply("squeeze.dim", apply("matmul", partial, apply("unsqueeze", input2, -1)), -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...tensor.tensor import Tensor
+from ..number_limits import whole_number
 from .calls import apply
 from .reduction import MEAN, reduced
 
@@ -12,7 +13,7 @@ NEARLY_NOTHING = 1e-12
 
 def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float = 1.0, reduction: int = MEAN) -> Tensor:
     """self where target is not -1, plus max(0, margin - self) where it is not 1; ints take the margin as one."""
-    limit = margin if self.geometry.dtype.kind > 1 else int(margin)
+    limit = margin if self.geometry.dtype.kind > 1 else whole_number("hinge_embedding_loss", margin)
     room = apply("clamp_min", apply("rsub.Scalar", self, limit), 0)
     apart = apply("where.ScalarOther", apply("ne.Scalar", target, 1), room, 0)
     close = apply("where.ScalarOther", apply("ne.Scalar", target, -1), self, 0)

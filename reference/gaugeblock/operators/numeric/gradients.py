@@ -24,6 +24,8 @@ def _slopes(self: Tensor, spacing: Number | Sequence[Any], dims: Sequence[int] |
     if geometry.dtype is bool_ or geometry.dtype.name == "uint8":
         raise RuntimeError(f"torch.gradient does not support {geometry.dtype.name} input")
     places = wrap_dims("torch.gradient", tuple(range(geometry.ndim)) if dims is None else tuple(dims), geometry.ndim)
+    if places and not geometry.ndim:
+        raise IndexError(f"torch.gradient: a 0-dim tensor has no dim {places[0]}")
     if not isinstance(spacing, (list, tuple)):
         spacing = [spacing] * len(places)
     if len(spacing) != len(places):

@@ -26,7 +26,7 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
         raise RuntimeError(f"minlength should be >= 0, got {minlength}")
     if weights is not None and (weights.geometry.ndim != 1 or weights.geometry.numel != self.geometry.numel):
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    if dtype.kind != 1:
+    if dtype.kind != 1 or dtype.name in ("uint16", "uint32", "uint64"):
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
     if self.geometry.device.type != "cpu":
         raise NotImplementedError("bincount: the size of the result depends on data, which a meta tensor has not")
@@ -167,6 +167,8 @@ def histogram_bin_ct(
     """
     _floating("histogramdd", self)
     _check_weight(self, weight)
+    if range is not None and len(range) != 2:
+        raise RuntimeError(f"torch.histogramdd: range must have 2 numbers for dimension 0, got {len(range)}")
     if bins <= 0:
         raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {bins} for dimension 0")
     hist, target = outline((bins,), self.geometry.dtype, self.geometry.device)

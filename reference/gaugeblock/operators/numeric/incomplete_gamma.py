@@ -13,6 +13,7 @@ import numpy as np
 from ...core.dtype import float64
 from ..arrays import Array, from_array, values
 from ..invoke import apply
+from .zeta import zeta
 
 EPSILON = 2.0**-53
 MOST = 4000
@@ -61,6 +62,27 @@ def _series(a: Array, x: Array) -> Array:
         if not (term > total * EPSILON).any():
             break
     return total * _prefactor(a, x)
+
+
+def _log_gamma_beside_one(a: Array) -> Array:
+    """Return log(gamma(1 + a)) for a in [0, 0.5], with a small relative error."""
+    powers = np.arange(2.0, 50.0)
+    total = np.zeros_like(a)
+    for power, value in zip(powers[::-1], zeta(powers, np.ones_like(powers))[::-1], strict=True):
+        total = -a * (value / power + total)
+    return -a * (np.euler_gamma + total)
+
+
+def _small_order(a: Array, x: Array) -> Array:
+    """Return Q(a, x) for a < 0.5 and small x, where 1 - P cancels because P is close to 1."""
+    log = a * np.log(x) - _log_gamma_beside_one(a)
+    term, total = np.ones_like(a), np.zeros_like(a)
+    for n in range(1, MOST):
+        term = term * -x / n
+        total = total + term / (a + n)
+        if not (np.abs(term) > np.abs(total) * EPSILON).any():
+            break
+    return np.asarray(-np.expm1(log) - np.exp(log) * a * total)
 
 
 def _fraction(a: Array, x: Array) -> Array:
@@ -114,6 +136,8 @@ def _both(a: Array, x: Array) -> tuple[Array, Array]:
         elif method == 1:
             found = _series(a[mask], x[mask])
             lower[mask], upper[mask] = found, 1 - found
+            small = mask & (a < 0.5)
+            upper[small] = _small_order(a[small], x[small])
         else:
             found = _fraction(a[mask], x[mask])
             lower[mask], upper[mask] = 1 - found, found

@@ -54,7 +54,8 @@ def _chebyshev(
     degree = _degree(n)
     angular = (degree > limit) & (np.abs(x) < 1)
     hyperbolic = (degree > CHEBYSHEV_LIMIT) & (np.abs(x) >= 1)
-    found = _recurrence(x, np.where(angular | hyperbolic, 0.0, n), first, _doubled)
+    settled = angular | hyperbolic | np.isnan(x)
+    found = _recurrence(x, np.where(settled, 0.0, n), first, _doubled)
     if angular.any():
         found = np.where(angular, inside(degree, np.arccos(np.where(angular, x, 0.0))), found)
     if hyperbolic.any():

@@ -9,8 +9,9 @@ import numpy as np
 
 from ...core.device import cpu
 from ...core.dtype import DEFAULTS
+from ...iteration.tensor_iterator import TensorIterator, planned_geometry
 from ...tensor.array_view import array_of
-from ...tensor.tensor import Tensor
+from ...tensor.tensor import Tensor, new_like
 from ..arrays import Array, values
 from ..invoke import apply
 from ..pointwise_rule import PointwiseRule
@@ -95,8 +96,10 @@ def polygamma(n: int, self: Tensor) -> Tensor:
         return apply("digamma", self)
     geometry = self.geometry
     dtype = DEFAULTS.dtype if geometry.dtype.kind < 2 else geometry.dtype
-    PointwiseRule(rows()["polygamma"]).check_inputs(dtype, [geometry.dtype])
-    result = apply("empty_like", self, dtype=dtype)
+    rule = PointwiseRule(rows()["polygamma"])
+    rule.check_inputs(dtype, [geometry.dtype])
+    iterator = TensorIterator((None,), (self,), rule.config._replace(static_dtype=dtype)).build(allocate=False)
+    result = new_like(planned_geometry(iterator))
     if geometry.device is cpu and geometry.numel:
         with np.errstate(all="ignore"):
             array_of(result)[...] = derivative(n, values(self).astype(np.float64))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.device import Device, cpu
 from ...core.dtype import DType, int64
-from ...core.errors import wrap_dim
+from ...core.errors import INT64_MAX, wrap_dim
 from ...iteration.operand import Number
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
@@ -83,11 +83,18 @@ def _triangle(
     chosen = dtype if isinstance(dtype, DType) else int64
     if chosen.kind != 1:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[chosen.name]}'")
-    mask = np.tri(row, col, offset if lower else offset - 1, dtype=bool)
-    places = np.nonzero(mask if lower else ~mask)
-    result, target = outline((2, len(places[0])), chosen, cpu if device is None else device)
+    if lower:
+        col = min(col, max(0, row + offset))  # no row reaches further
+    if max(row, col) > INT64_MAX:
+        raise RuntimeError(f"{operator}(): sizes of a triangle must fit 64 bits, got {row} and {col}")
+    first, last = (max(0, -offset), row) if lower else (0, min(row, col - offset))
+    rows = np.arange(first, last if col else first)
+    starts = np.zeros_like(rows) if lower else np.maximum(rows + offset, 0)
+    counts = (np.minimum(rows + offset + 1, col) if lower else col) - starts
+    result, target = outline((2, int(counts.sum())), chosen, cpu if device is None else device)
     if target is not None:
-        target[...] = np.stack(places)
+        target[0] = np.repeat(rows, counts)
+        target[1] = np.arange(target.shape[1]) - np.repeat(np.cumsum(counts) - counts - starts, counts)
     return result
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from ...core.warn import warn_once
 from ...dispatch.state import FAST_GLOBALS
 from ...tensor.reshaping import view
 from ...tensor.tensor import Tensor
@@ -82,9 +83,12 @@ def public_broadcast_tensors(*tensors: Any) -> Any:
     return _broadcast(given, expand) if _plain(given) else invoke("broadcast_tensors", given)
 
 
-def public_meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
-    """meshgrid of the arguments, or of one list of them."""
+def public_meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
+    """Return the meshgrid of the arguments or of one list of them; warn once when `indexing` is not given."""
     given = tensors_argument("meshgrid", tensors)
+    if indexing is None:
+        warn_once("meshgrid(): in an upcoming release it will be required to pass the argument 'indexing'; it is 'ij'")
+        indexing = "ij"
     if _plain(given):
         return _grids(given, indexing, view, expand)
     return invoke("meshgrid.indexing", given, indexing=indexing)

@@ -15,7 +15,7 @@ def _copy(self: Tensor, whole: bool = False) -> Tensor:
     if geometry.lazy or internal_overlap(geometry.sizes, geometry.strides) is Overlap.YES:
         return apply("clone", self)
     if whole:
-        count, start = self.storage.nbytes // geometry.dtype.itemsize, 0
+        count, start = self.storage_impl.nbytes // geometry.dtype.itemsize, 0
     elif geometry.dense or not geometry.numel:
         return apply("clone", self)
     else:

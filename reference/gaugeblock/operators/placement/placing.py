@@ -65,7 +65,8 @@ def placing_of(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *
     geometry, given = self.geometry, source.geometry if isinstance(source, Tensor) else None
     if geometry.lazy or index.geometry.lazy or (given is not None and given.lazy):
         return None
-    if index.storage is self.storage or (isinstance(source, Tensor) and source.storage is self.storage):
+    operands = (index, source) if isinstance(source, Tensor) else (index,)
+    if any(operand.storage_impl is self.storage_impl for operand in operands):
         return None
     key = ("placing", add, index.geometry, given, dim)
     found: Placing | None = geometry.plans.get(key)

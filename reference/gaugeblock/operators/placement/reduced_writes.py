@@ -15,6 +15,7 @@ from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version
 from ..arrays import Array, values
 from ..copy import clone
+from ..extents import check_no_overlap
 from ..scattering import Combine, _part, _scatter, _vector, _vector_places, add_at, writable
 
 SCATTERED = ("sum", "prod", "mean", "amax", "amin")
@@ -125,6 +126,7 @@ def index_reduce_(
             f"index_reduce_(): source of sizes {list(given)} must have those of self {list(mine)} apart from dim "
             f"{place}"
         )
+    check_no_overlap(self, source)
     if self.geometry.device is cpu and count:
         target = writable(self)
         places = _vector_places("index_reduce_", target, place, index)

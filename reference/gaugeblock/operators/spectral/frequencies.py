@@ -26,14 +26,22 @@ def _frequencies(operator: str, places: Array, n: int, d: float, dtype: Any, dev
     return result
 
 
+def _check_count(operator: str, n: int) -> None:
+    """Raise RuntimeError when the size in bytes of `n` frequencies does not fit 64 bits."""
+    if n > 1 << 59:
+        raise RuntimeError(f"{operator}(): Storage size calculation overflowed: {n} frequencies")
+
+
 def fft_fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Device | None = None, **options: Any) -> Tensor:
     """The frequencies of n points `d` apart: 0 and the positive ones, then the negative ones. Raises RuntimeError."""
+    _check_count("fftfreq", n)
     places = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
     return _frequencies("fftfreq", places, n, d, dtype, device)
 
 
 def fft_rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Device | None = None, **options: Any) -> Tensor:
     """The frequencies that are not negative. Raises RuntimeError for a dtype that is no float."""
+    _check_count("rfftfreq", n)
     return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, device)
 
 
@@ -43,6 +51,8 @@ def _shifted(operator: str, self: Tensor, dim: Sequence[int] | int | None, sign:
     dims = wrap_dims(operator, tuple(given), ndim)
     if not dims:
         return self
+    if not ndim:
+        raise IndexError(f"{operator}(): a 0-dim tensor has no dim {dims[0]} to shift")
     sizes = [self.geometry.sizes[d] for d in dims]
     return apply("roll", self, [size // 2 if sign > 0 else -(size // 2) for size in sizes], dims)
 

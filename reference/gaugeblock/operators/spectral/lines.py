@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ...tensor.strides import preserve_format_strides
 from ...tensor.tensor import Tensor
-from ..arrays import outline, values
+from ..arrays import outline_in, values
 from .plans import check_length, check_norm, computed_dtype, one_dim
+from .strides import fitted_layout, transformed_strides
 
 HALVED, DOUBLED = "halved", "doubled"
 """What a transform does to the length: real to complex keeps the first half, complex to real restores both."""
@@ -36,7 +38,13 @@ def _along(
     sizes = list(self.geometry.sizes)
     sizes[place] = points // 2 + 1 if length == HALVED else points
     found = dtype.to_real() if length == DOUBLED else dtype.to_complex()
-    result, target = outline(sizes, found, self.geometry.device)
+    cast = self.geometry.dtype is not (dtype.to_complex() if length == DOUBLED else dtype)
+    fitted = points // 2 + 1 if length == DOUBLED else points
+    laid, strides = fitted_layout(self.geometry, {place: fitted}, cast=cast)
+    if operator == "hfft":
+        strides = preserve_format_strides(laid, strides)
+    strides = transformed_strides(sizes, strides, (place,))
+    result, target = outline_in(sizes, strides, found, self.geometry.device)
     if target is not None and not self.geometry.numel:
         target[...] = 0
     elif target is not None and target.size:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ...tensor.strides import preserve_format_strides
 from ...tensor.tensor import Tensor
-from ..arrays import Array, outline, values
+from ..arrays import Array, outline_in, values
 from .lines import DOUBLED, HALVED
 from .plans import OPPOSITE, check_length, check_norm, computed_dtype, dims_and_sizes
+from .strides import Ints, fitted_layout, transformed_strides
 
 Sizes = Sequence[int] | int | None
 PLANE = (-2, -1)
@@ -35,13 +37,37 @@ def _over(
         points.append(check_length(operator, own if wanted == -1 else wanted))
         sizes[place] = points[-1] // 2 + 1 if last and length == HALVED else points[-1]
     found = dtype.to_real() if length == DOUBLED else dtype.to_complex()
-    result, target = outline(sizes, found, self.geometry.device)
+    cast = self.geometry.dtype is not (dtype if length == HALVED else dtype.to_complex())
+    strides = _strides_over(operator, self, dims, points, sizes, length, cast=cast)
+    result, target = outline_in(sizes, strides, found, self.geometry.device)
     if target is not None and not self.geometry.numel:
         target[...] = 0
     elif target is not None and target.size:
         given = values(self).astype(dtype.numpy) if length == HALVED else values(self).astype(dtype.to_complex().numpy)
         target[...] = transform(given, points, dims, mode) if dims else given
     return result
+
+
+def _strides_over(
+    operator: str, self: Tensor, dims: Ints, points: list[int], sizes: list[int], length: str, *, cast: bool
+) -> Ints:
+    """Return the strides of a result of `sizes`; those of a transform in several steps follow from its steps."""
+    given = dict(zip(dims, points, strict=True))
+    if length == DOUBLED:
+        given[dims[-1]] = points[-1] // 2 + 1
+    fitted, strides = fitted_layout(self.geometry, given, cast=cast)
+    if not dims:
+        return preserve_format_strides(fitted, strides)
+    if operator == "hfftn" and not dims[:-1]:
+        strides = preserve_format_strides(fitted, strides)
+    if length == HALVED and operator == "ihfftn":
+        strides = transformed_strides(sizes, strides, dims[-1:])
+        return transformed_strides(sizes, strides, dims[:-1]) if dims[:-1] else strides
+    if length == DOUBLED:
+        if dims[:-1]:
+            strides = transformed_strides(fitted, strides, dims[:-1])
+        return transformed_strides(sizes, strides, dims[-1:])
+    return transformed_strides(sizes, strides, dims, last=length == HALVED)
 
 
 def _hermitian(array: Array, points: list[int], dims: tuple[int, ...], norm: str) -> Array:

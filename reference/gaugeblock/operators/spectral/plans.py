@@ -67,6 +67,8 @@ def dims_and_sizes(
         dims = tuple(range(ndim - count, ndim))
     else:
         given = (dim,) if isinstance(dim, int) else tuple(dim)
+        if given and not ndim:
+            raise IndexError(f"{operator}(): a 0-dim tensor has no dim {given[0]} to transform")
         dims = tuple(wrap_dim(operator, d, ndim) for d in given)
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"{operator}: FFT dims must be unique, got {list(given)}")

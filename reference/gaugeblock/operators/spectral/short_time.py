@@ -8,6 +8,7 @@ import numpy as np
 
 from ...core.dtype import DType
 from ...core.errors import check_int
+from ...core.warn import warn_once
 from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument
 from ..arrays import Array, outline, values
@@ -142,6 +143,8 @@ def public_stft(
             check_int("stft", name, number)
     if window is not None:
         tensor_argument("stft", "window", 5, window)
+    else:
+        warn_once("stft(): no window was given, and a rectangular one leaks between frequencies; pass a window")
     options = (normalized, onesided, return_complex, align_to_window)
     return apply("stft.center", input, n_fft, hop_length, win_length, window, center, pad_mode, *options)
 

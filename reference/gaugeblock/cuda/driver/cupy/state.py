@@ -9,6 +9,7 @@ from threading import RLock, local
 from typing import Any
 
 from ....core.errors import check_int
+from ....core.fork_safety import fork_safe
 from ..protocol import DeviceProperties, DriverError, DriverOutOfMemory
 from .cuda_library import CudaLibrary
 
@@ -63,7 +64,7 @@ class CupyState:
         self._runtime: Any = cupy.cuda.runtime
         self._driver: Any = cupy.cuda.driver
         self._library: CudaLibrary | None = None
-        self._lock = RLock()
+        self._lock = fork_safe(RLock())
         self._ready = _Ready()
         self._count: int | None = None
         self.no_devices = ""

@@ -15,6 +15,7 @@ from itertools import count
 from threading import Condition, RLock, get_ident
 from typing import NamedTuple
 
+from ....core.fork_safety import fork_safe
 from ..protocol import DriverError
 from .capture import Capture, Graph, Point
 
@@ -61,6 +62,30 @@ class _Work(NamedTuple):
     run: Callable[[], object]
 
 
+class _Quiet:
+    """The lock of a timeline; it can be acquired while no other thread runs an operation."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Wait until no other thread runs an operation, and block new ones."""
+        timeline = self._timeline
+        if not timeline.lock.acquire(blocking, timeout):
+            return False
+        quiet = timeline.wait_until_quiet(timeout if blocking else 0)
+        if not quiet:
+            timeline.lock.release()
+        return quiet
+
+    def release(self) -> None:
+        """Allow operations again."""
+        self._timeline.lock.release()
+
+    def _at_fork_reinit(self) -> None:
+        self._timeline.forget_runner()
+
+
 class Timeline:
     """The clock, in nanoseconds, and what is to run on every device.
 
@@ -69,10 +94,11 @@ class Timeline:
     """
 
     def __init__(self, queue_limit: int) -> None:
-        self.lock = RLock()
+        self.lock = fork_safe(RLock())
         self.now = 0
         self.failures: dict[int, DriverError] = {}
         self._idle = Condition(self.lock)
+        self._quiet = fork_safe(_Quiet(self))
         self._runner: int | None = None
         self._running: _Work | None = None
         self._queue: list[_Work] = []
@@ -192,6 +218,14 @@ class Timeline:
             work = self._running = heappop(self._queue)
             self._runner = get_ident()
             return work
+
+    def wait_until_quiet(self, timeout: float) -> bool:
+        """Wait up to `timeout` seconds until no other thread runs an operation; return whether none does."""
+        return self._idle.wait_for(lambda: self._runner in (None, get_ident()), timeout)
+
+    def forget_runner(self) -> None:
+        """Drop the operation of a thread that does not exist in this process."""
+        self._runner = self._running = None
 
     def _finish(self, work: _Work, error: BaseException | None) -> None:
         with self.lock:

@@ -1,0 +1,47 @@
+"""Gradients that are locally constant in an argument: recorded to depend on it, with gradient zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..tensor.tensor import Tensor
+from .autograd_meta import Edge, edge_of, handle, plain_of, result_of
+from .node import Node
+from .public import gb
+
+
+class FollowingNode(Node):
+    """Passes a gradient on unchanged, and zeros to the arguments that are followed."""
+
+    __slots__ = ("label",)
+
+    def __init__(self, label: str, gradient: Tensor, edges: tuple[Edge | None, ...]) -> None:
+        super().__init__((edge_of(gradient), *edges), (plain_of(gradient).geometry,))
+        self.label = label
+
+    def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
+        """Return the incoming gradient, then zeros for each followed argument."""
+        return (grads[0] if self.edges[0] is not None else None, *[_zeros(edge) for edge in self.edges[1:]])
+
+
+def _zeros(edge: Edge | None) -> Tensor | None:
+    """Return zeros of the shape of the gradient along an edge."""
+    if edge is None:
+        return None
+    node, nr = edge
+    geometry = node.geometries[nr]
+    zeros: Tensor = gb.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+    return zeros
+
+
+def following(
+    node: Node, gradients: tuple[Tensor | None, ...], edges: tuple[Edge | None, ...]
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of `node`, each recorded to depend on the tensors that `edges` lead to."""
+    if all(edge is None for edge in edges):
+        return gradients
+    label = f"{node.label.rstrip('0123456789')}Backward0"
+    return tuple(
+        None if one is None else result_of(handle(plain_of(one)), FollowingNode(label, one, edges), 0)
+        for one in gradients
+    )

@@ -1,0 +1,125 @@
+"""Locks across forks: in a forked child every lock of the engine is free, and the data it protects is consistent.
+
+A fork copies all memory, but only the forking thread. A lock held by another thread would stay locked in the child, and
+its data half changed. So the forking thread first acquires all locks of the engine, and waits until no other thread is
+importing one of its modules, which the child could never import again. Parent and child release them after the fork.
+After PATIENCE seconds it forks anyway, and the child gets new locks in place of those that could not be acquired.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+import weakref
+from typing import Any, TypeVar
+
+PATIENCE = 5.0
+_PAUSE = 0.001
+_PACKAGES = sys.stdlib_module_names | {"gaugeblock", "gaugeblock_spec", "llvmlite", "ml_dtypes", "numpy"}
+Lock = TypeVar("Lock")
+_LOCKS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+
+def fork_safe(lock: Lock) -> Lock:
+    """Register a lock to be free in forked children, and return it.
+
+    It needs `acquire`, `release` and `_at_fork_reinit`, as the locks of `threading` have. It must be reentrant if a
+    thread may fork while holding it.
+    """
+    _LOCKS[id(lock)] = lock
+    return lock
+
+
+class _ModuleLocks:
+    """The import locks of the engine's modules as one lock, free while no other thread imports any of them."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Wait for running imports to finish, and block new ones."""
+        import _imp
+
+        end = time.monotonic() + timeout
+        while True:
+            _imp.acquire_lock()
+            if not self._others():
+                return True
+            _imp.release_lock()
+            if not blocking or time.monotonic() > end:
+                return False
+            time.sleep(_PAUSE)
+
+    def _others(self) -> bool:
+        locks: dict[str, Any] = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
+        found = [lock() for name, lock in list(locks.items()) if name.partition(".")[0] in _PACKAGES]
+        return any(getattr(lock, "owner", None) not in (None, threading.get_ident()) for lock in found)
+
+    def release(self) -> None:
+        """Let other threads import again."""
+        import _imp
+
+        _imp.release_lock()
+
+    def _at_fork_reinit(self) -> None:
+        """Do nothing: a half-imported module cannot be repaired."""
+
+
+class _Held(threading.local):
+    """The locks that the forking thread holds."""
+
+    def __init__(self) -> None:
+        self.locks: list[Any] = []
+
+
+_HELD = _Held()
+_MODULES = _ModuleLocks()
+
+
+def _take_all() -> None:
+    """Acquire every lock. When one is not free, release all and wait for it first, which avoids deadlocks."""
+    held = _HELD.locks
+    locks = [_MODULES, *_all()]
+    awaited = locks[0]
+    end = time.monotonic() + PATIENCE
+    while (left := end - time.monotonic()) > 0 and awaited.acquire(True, left):
+        held.append(awaited)
+        for lock in locks:
+            if lock is not awaited and not _try(lock, held):
+                awaited = lock
+                break
+        else:
+            return
+        _let_go()
+    for lock in locks:
+        _try(lock, held)
+
+
+def _try(lock: Any, held: list[Any]) -> bool:
+    taken: bool = lock.acquire(False)
+    if taken:
+        held.append(lock)
+    return taken
+
+
+def _all() -> list[Any]:
+    return [lock for reference in _LOCKS.valuerefs() if (lock := reference()) is not None]
+
+
+def _let_go() -> None:
+    while _HELD.locks:
+        with contextlib.suppress(RuntimeError):
+            _HELD.locks.pop().release()
+
+
+def _free_all() -> None:
+    """Release every lock in a child, whose only thread is the one that forked."""
+    held = set(map(id, _HELD.locks))
+    _let_go()
+    for lock in _all():
+        if id(lock) not in held:
+            lock._at_fork_reinit()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_take_all, after_in_parent=_let_go, after_in_child=_free_all)

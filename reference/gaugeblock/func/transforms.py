@@ -1,0 +1,135 @@
+"""grad, grad_and_value, vjp and jvp of functions of tensors in containers."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd import forward_ad
+from ..autograd.backward import grad as gradients
+from ..autograd.grad_mode import enable_grad
+from ..autograd.public import gb
+from ..core.errors import type_error
+from ..tensor.tensor import Tensor
+from .trees import filled, mapped, tensors
+
+
+def _own(tree: Any) -> Any:
+    """Return the tree with tensors that require gradients; those in the caller's graph stay connected to it."""
+    return mapped(lambda one: one.view_as(one) if one.requires_grad else one.detach().requires_grad_(), tree)
+
+
+def _kept(value: Any, *, graph: bool) -> Any:
+    return value if graph else mapped(lambda one: one.detach(), value)
+
+
+def grad_and_value(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """Return a function that computes the gradient of `func` with respect to `argnums`, and the value of `func`.
+
+    An argument is a tensor, or tensors in tuples, lists and dicts. With `has_aux`, `func` returns a pair whose second
+    item is returned unchanged, beside the value. The returned function raises TypeError unless the value is a tensor,
+    RuntimeError unless it has 0 dims. Source: torch.func.grad_and_value.
+    """
+
+    @functools.wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        places = (argnums,) if isinstance(argnums, int) else argnums
+        given = list(args)
+        graph = any(one.requires_grad for one in tensors((args, kwargs)))
+        with enable_grad():
+            for place in places:
+                given[place] = _own(args[place])
+            result = func(*given, **kwargs)
+            value, aux = result if has_aux else (result, None)
+            if not isinstance(value, Tensor):
+                type_error("grad", "func's result", value, "Tensor")
+            if value.geometry.ndim:
+                raise RuntimeError(
+                    f"grad(): Expected the function given to grad to return a scalar tensor, got one of {value.ndim} "
+                    f"dims; use vjp or jvp for others"
+                )
+            wanted = [tensors(given[place]) for place in places]
+            flat = [one for group in wanted for one in group]
+            found = [None] * len(flat)
+            if value.requires_grad:  # type: ignore[attr-defined]
+                found = list(gradients(value, flat, create_graph=graph, allow_unused=True))
+            rest = iter(
+                [gb.zeros_like(x.detach()) if one is None else one for x, one in zip(flat, found, strict=True)]
+            )
+            made = tuple(filled(given[place], [next(rest) for _ in group])
+                         for place, group in zip(places, wanted, strict=True))  # fmt: skip
+        answer = _kept(made[0] if isinstance(argnums, int) else made, graph=graph)
+        value = _kept(value, graph=graph)
+        return (answer, (value, _kept(aux, graph=graph))) if has_aux else (answer, value)
+
+    return run
+
+
+def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return a function that computes the gradient of `func`, or with `has_aux` the pair (gradient, aux).
+
+    Arguments and errors are those of grad_and_value. Source: torch.func.grad.
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        found, value = both(*args, **kwargs)
+        return (found, value[1]) if has_aux else found
+
+    return run
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """Return ``func(*primals)`` and the function that maps its cotangents to those of the primals.
+
+    With `has_aux`, `func` returns a pair whose second item is returned last. Source: torch.func.vjp.
+    """
+    graph = any(one.requires_grad for one in tensors(primals))
+    with enable_grad():
+        own = tuple(_own(one) for one in primals)
+        result = func(*own)
+    value, aux = result if has_aux else (result, None)
+
+    def pull(*cotangents: Any) -> Any:
+        given = tensors(cotangents)
+        outputs = tensors(value)
+        if len(given) != len(outputs):
+            raise RuntimeError(f"vjp(): {len(given)} cotangents were given for {len(outputs)} results")
+        pairs = [(one, seed) for one, seed in zip(outputs, given, strict=True) if one.requires_grad]
+        flat = tensors(own)
+        found: list[Any] = [None] * len(flat)
+        if pairs:
+            create = graph or any(seed.requires_grad for seed in given)
+            found = list(gradients([one for one, _ in pairs], flat, [seed for _, seed in pairs], retain_graph=True,
+                                   create_graph=create, allow_unused=True))  # fmt: skip
+        zeroed = [gb.zeros_like(x.detach()) if one is None else one for x, one in zip(flat, found, strict=True)]
+        return filled(own, zeroed)
+
+    shown = _kept(value, graph=graph)
+    return (shown, pull, _kept(aux, graph=graph)) if has_aux else (shown, pull)
+
+
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
+    """Return ``func(*primals)`` and its derivative along `tangents`, computed in forward mode.
+
+    Raises TypeError unless `primals` and `tangents` are tuples, ValueError for another number of tangents.
+    Source: torch.func.jvp.
+    """
+    for name, value in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(value, tuple):
+            type_error("jvp", name, value, "tuple")
+    if len(tensors(primals)) != len(tensors(tangents)):
+        raise ValueError(f"jvp(): {len(tensors(tangents))} tangents were given for {len(tensors(primals))} primals")
+    with forward_ad.dual_level():
+        pairs = zip(tensors(primals), tensors(tangents), strict=True)
+        duals = filled(primals, [forward_ad.make_dual(one, tangent) for one, tangent in pairs])
+        result = func(*duals)
+        value, aux = result if has_aux else (result, None)
+        parts = [forward_ad.unpack_dual(one) for one in tensors(value)]
+        shown = filled(value, [part.primal for part in parts])
+        moved = [gb.zeros_like(part.primal) if part.tangent is None else part.tangent for part in parts]
+    return (shown, filled(value, moved), aux) if has_aux else (shown, filled(value, moved))

@@ -1,0 +1,152 @@
+"""Functions composed of others: empty_permuted, range, hash_tensor, histogramdd."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.dtype import DEFAULTS, float64, int64, uint64
+from ..core.errors import check_int, check_ints, type_error
+from ..iteration.types import UPSTREAM_NAMES
+from ..operators.arguments import dtype_argument
+from ..operators.arrays import values
+from ..operators.factories import empty
+from ..operators.numeric.histograms import filled_from
+from ..operators.ranges import arange, linspace
+from ..tensor.tensor import Tensor
+
+
+def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Any:
+    """Return an uninitialized tensor whose dims are ordered in memory by `physical_layout`, outermost first.
+
+    Takes the options of empty(). Raises RuntimeError unless `physical_layout` is a permutation of the dims.
+    Source: torch.empty_permuted.
+    """
+    sizes = check_ints("empty_permuted", "size", size)
+    order = check_ints("empty_permuted", "physical_layout", physical_layout)
+    if sorted(order) != list(range_of(len(sizes))):
+        raise RuntimeError(
+            f"empty_permuted(): argument 'physical_layout' must name each of the {len(sizes)} dims of 'size' once, "
+            f"from 0 on, got {list(order)}"
+        )
+    made: Any = empty([sizes[dim] for dim in order], **options)
+    return made.detach().permute([order.index(dim) for dim in range_of(len(sizes))]).requires_grad_(made.requires_grad)
+
+
+range_of = range
+"""Python's built-in range, which the function below shadows."""
+
+
+def _real(name: str, bound: Any) -> float:
+    """Return a bound of range() as a number. Raises TypeError unless it is a real number or a tensor of one."""
+    number = bound.item() if isinstance(bound, Tensor | np.generic) else bound  # type: ignore[union-attr]
+    if not isinstance(number, int | float):
+        type_error("range", name, bound, "a real number")
+    return number
+
+
+def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Any:
+    """Return start, start + step, ... up to and including end, in the default dtype unless another is given.
+
+    Takes the options of arange(). Deprecated: it warns. Raises RuntimeError for a step of 0 or of the wrong sign.
+    Source: torch.range.
+    """
+    if end is None:
+        raise TypeError('range() missing 1 required positional arguments: "end"')
+    warnings.warn(
+        "range() is deprecated: unlike arange(), it includes the end. Use arange()", UserWarning, stacklevel=2
+    )
+    bounds = {"start": start, "end": end, "step": step}
+    first, last, by = (_real(name, bound) for name, bound in bounds.items())
+    if by == 0:
+        raise RuntimeError("range(): argument 'step' must be nonzero")
+    if not all(map(math.isfinite, (first, last, (last - first) / by))):
+        raise RuntimeError(f"range(): unsupported range: {first} -> {last}")
+    if (last - first) / by < 0:
+        raise RuntimeError("range(): upper bound and lower bound inconsistent with step sign")
+    out, wanted = options.pop("out", None), options.pop("requires_grad", False)
+    dtype = dtype_argument("range", options.pop("dtype", None)) or (DEFAULTS.dtype if out is None else out.dtype)
+    count = math.floor((last - first) / by) + 1
+    made: Any = arange(count, dtype=int64 if dtype.kind == 1 else float64, **options)
+    made = (made * by + first).to(dtype)
+    if out is not None:
+        return out.resize_(made.shape).copy_(made)
+    return made.requires_grad_() if wanted else made
+
+
+def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Any = None) -> Any:
+    """Return the bitwise exclusive or of the elements over `dim`, by default all dims, as uint64.
+
+    Integers are converted to int64 and floats to float64 first. Raises RuntimeError for a `mode` other than 0 and for
+    an empty tensor without `dim`, NotImplementedError for complex elements. Source: torch.hash_tensor.
+    """
+    if not isinstance(input, Tensor):
+        type_error("hash_tensor", "input", input, "Tensor")
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor(): Unknown mode: {mode}")
+    dtype = input.geometry.dtype
+    if dtype.is_complex:
+        raise NotImplementedError(f"\"hash_tensor\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    dims = () if dim is None else check_ints("hash_tensor", "dim", dim)
+    if not input.geometry.numel and not dims:
+        raise RuntimeError("hash_tensor(): dims must be given for a tensor without elements")
+    ndim = input.geometry.ndim
+    axes = tuple(one % ndim for one in dims) if dims and ndim else tuple(range_of(ndim))
+    bits = values(input).astype(np.float64 if dtype.kind == 2 else np.int64).view(np.uint64)
+    reduce: Any = np.bitwise_xor.reduce
+    made: Any = filled_from(np.asarray(reduce(bits, axis=axes, keepdims=keepdim)), uint64)
+    return made if out is None else out.resize_(made.shape).copy_(made)
+
+
+class Histogramdd(NamedTuple):
+    """The result of histogramdd: counts, and the bin edges along each dim."""
+
+    hist: Any
+    bin_edges: tuple[Any, ...]
+
+
+Histogramdd.__name__ = "histogramdd"
+
+
+def histogramdd(
+    input: Tensor, bins: Any, *, range: Sequence[float] | None = None, weight: Any = None, density: bool = False
+) -> Any:
+    """Return the number of points of `input`, whose last dim holds coordinates, in each cell of a grid, and its edges.
+
+    `bins` is a number of bins, a number for each coordinate, or a tensor of edges for each; the last bin includes its
+    upper edge. `range` holds the two ends for each coordinate, by default those of the data. Raises RuntimeError when
+    `bins` or `range` does not fit the number of coordinates. Source: torch.histogramdd.
+    """
+    if not isinstance(input, Tensor):
+        type_error("histogramdd", "input", input, "Tensor")
+    geometry = input.geometry
+    if geometry.ndim < 2:
+        raise RuntimeError("histogramdd(): input tensor should have at least 2 dimensions")
+    if geometry.dtype.kind != 2:
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{UPSTREAM_NAMES[geometry.dtype.name]}'")
+    count = geometry.sizes[-1]
+    given = tuple(bins) if isinstance(bins, (tuple, list)) else (bins,) * count
+    if len(given) != count:
+        raise RuntimeError("histogramdd(): The size of bins must be equal to the innermost dimension of the input.")
+    rows = values(input).reshape(-1, count)
+    if range is not None and len(range) != 2 * count:
+        raise RuntimeError(f"histogramdd(): argument 'range' must have {2 * count} elements, got {len(range)}")
+    edges: list[Any] = []
+    for place, one in enumerate(given):
+        if isinstance(one, Tensor):
+            edges.append(one.detach().clone())  # type: ignore[attr-defined]
+            continue
+        ends = range[2 * place : 2 * place + 2] if range is not None else _extremes(rows[:, place])
+        low, high = (ends[0] - 0.5, ends[1] + 0.5) if ends[0] == ends[1] else ends
+        edges.append(linspace(low, high, check_int("histogramdd", "bins", one) + 1, dtype=geometry.dtype))
+    weights = None if weight is None else values(weight).reshape(-1)
+    found, _ = np.histogramdd(rows, [values(one).astype(np.float64) for one in edges], density=density, weights=weights)
+    return Histogramdd(filled_from(found, geometry.dtype), tuple(edges))
+
+
+def _extremes(column: Any) -> tuple[float, float]:
+    return (float(column.min()), float(column.max())) if column.size else (0.0, 1.0)

@@ -1,0 +1,287 @@
+"""Module: named parameters, buffers and submodules, and operations on all of them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, Self
+
+from ..core.dtype import float16, float32, float64
+from ..tensor.tensor import Tensor
+from .parameter import Parameter
+
+
+class IncompatibleKeys(NamedTuple):
+    """Names that are missing from a state dict, and names in it that the module does not have."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+class Module:
+    """Base class of modules; subclasses define ``forward``.
+
+    Assigning a Parameter or a module to an attribute registers it under the attribute's name. ``named_parameters()``,
+    ``state_dict()`` and the like list the parameters of submodules under dotted names. Module hooks are not supported.
+    Source: torch.nn.Module.
+    """
+
+    training: bool
+
+    def __init__(self) -> None:
+        members: dict[str, Any] = {"training": True, "_parameters": {}, "_buffers": {}, "_modules": {}}
+        members["_non_persistent_buffers_set"] = set()
+        self.__dict__.update(members)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(*args, **kwargs)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute the module's result. Raises NotImplementedError: subclasses define it."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def _tables(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        own = self.__dict__
+        if "_parameters" not in own:
+            raise AttributeError("cannot assign parameters, buffers or modules before Module.__init__() call")
+        return own["_parameters"], own["_buffers"], own["_modules"]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Parameter):
+            self._forget(name)
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            self._forget(name)
+            self._tables()[2][name] = value
+        elif "_parameters" in self.__dict__ and any(name in table for table in self._tables()):
+            parameters, buffers, modules = self._tables()
+            if name in buffers and (value is None or isinstance(value, Tensor)):
+                buffers[name] = value
+            elif value is None:
+                (parameters if name in parameters else modules)[name] = None
+            else:
+                what = "parameter" if name in parameters else "buffer" if name in buffers else "child module"
+                raise TypeError(f"cannot assign {type(value).__name__} as {what} {name!r}")
+        else:
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        for table in ("_parameters", "_buffers", "_modules"):
+            found = self.__dict__.get(table, {})
+            if name in found:
+                return found[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        if not self._forget(name):
+            object.__delattr__(self, name)
+
+    def _forget(self, name: str) -> bool:
+        found = [table for table in (*self._tables(), self.__dict__) if name in table]
+        for table in found:
+            del table[name]
+        self._non_persistent_buffers_set.discard(name)
+        return bool(found)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(name for table in self._tables() for name in table)})
+
+    def _check_name(self, kind: str, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
+        if not name or "." in name:
+            raise KeyError(f'{kind} name can\'t be empty or contain ".", got {name!r}')
+
+    def register_parameter(self, name: str, param: Any) -> None:
+        """Register a Parameter or None. Raise TypeError for another object, KeyError for a name in use."""
+        parameters = self._tables()[0]
+        self._check_name("parameter", name)
+        if hasattr(self, name) and name not in parameters:
+            raise KeyError(f"attribute {name!r} already exists")
+        if param is not None and not isinstance(param, Parameter):
+            given = type(param).__name__
+            raise TypeError(f"cannot assign {given!r} object to parameter {name!r} (nn.Parameter or None)")
+        parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Register a buffer, a tensor or None, saved by state_dict() if it is `persistent`.
+
+        Raises TypeError for another object, KeyError for a name in use.
+        """
+        buffers = self._tables()[1]
+        self._check_name("buffer", name)
+        if hasattr(self, name) and name not in buffers:
+            raise KeyError(f"attribute {name!r} already exists")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"cannot assign {type(tensor).__name__!r} object to buffer {name!r} (Tensor or None)")
+        buffers[name] = tensor
+        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Register a submodule or None. Raise TypeError for another object, KeyError for a name in use."""
+        modules = self._tables()[2]
+        self._check_name("module", name)
+        if hasattr(self, name) and name not in modules:
+            raise KeyError(f"attribute {name!r} already exists")
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+        modules[name] = module
+
+    register_module = add_module
+
+    def named_modules(self, memo: set[Module] | None = None, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """Yield the module and all its submodules with their names, each once."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name)
+
+    def modules(self) -> Iterator[Module]:
+        """Yield the module and all its submodules, each once."""
+        return (module for _, module in self.named_modules())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Yield the direct submodules with their names."""
+        seen = {module: name for name, module in reversed(self._modules.items()) if module is not None}
+        return ((name, module) for name, module in self._modules.items() if seen.get(module) == name)
+
+    def children(self) -> Iterator[Module]:
+        """Yield the direct submodules."""
+        return (module for _, module in self.named_children())
+
+    def _named(self, table: str, prefix: str, recurse: bool, once: bool) -> Iterator[tuple[str, Tensor]]:
+        seen: set[int] = set()
+        for place, module in self.named_modules(prefix=prefix) if recurse else [(prefix, self)]:
+            for name, tensor in module.__dict__[table].items():
+                if tensor is not None and not (once and id(tensor) in seen):
+                    seen.add(id(tensor))
+                    yield f"{place}.{name}" if place else name, tensor
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Yield the parameters with their names, each once unless `remove_duplicate` is false."""
+        return self._named("_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Yield the parameters, each once."""
+        return (tensor for _, tensor in self.named_parameters(recurse=recurse))
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Yield the buffers with their names, each once unless `remove_duplicate` is false."""
+        return self._named("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Yield the buffers, each once."""
+        return (tensor for _, tensor in self.named_buffers(recurse=recurse))
+
+    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Any]:
+        """Return parameters and persistent buffers by name, detached unless `keep_vars` is true."""
+        found: OrderedDict[str, Any] = OrderedDict()
+        own = {name: one for name, one in self._buffers.items() if name not in self._non_persistent_buffers_set}
+        for name, tensor in {**self._parameters, **own}.items():
+            if tensor is not None:
+                found[prefix + name] = tensor if keep_vars else tensor.detach()
+        for name, module in self._modules.items():
+            if module is not None:
+                found.update(module.state_dict(prefix=f"{prefix}{name}.", keep_vars=keep_vars))
+        return found
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
+        """Copy a state dict into parameters and buffers; return the missing and unexpected names.
+
+        Raises TypeError unless it is a mapping, RuntimeError for sizes that differ and, with `strict`, for missing or
+        unexpected names.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict).__name__}.")
+        own = self.state_dict(keep_vars=True)
+        missing = [name for name in own if name not in state_dict]
+        unexpected = [name for name in state_dict if name not in own]
+        wrong = [
+            f"size mismatch for {name}: copying a param with shape {tuple(state_dict[name].shape)} from checkpoint, "
+            f"the shape in current model is {tuple(tensor.shape)}."
+            for name, tensor in own.items()
+            if name in state_dict and state_dict[name].shape != tensor.shape
+        ]
+        if strict and missing:
+            wrong.append(f"Missing key(s) in state_dict: {', '.join(map(repr, missing))}.")
+        if strict and unexpected:
+            wrong.append(f"Unexpected key(s) in state_dict: {', '.join(map(repr, unexpected))}.")
+        if wrong:
+            listed = "\n\t".join(wrong)
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
+        for name, tensor in own.items():
+            if name in state_dict:
+                tensor.data.copy_(state_dict[name])
+        return IncompatibleKeys(missing, unexpected)
+
+    def train(self, mode: bool = True) -> Self:
+        """Set `training` of the module and all submodules, and return self. Raise ValueError for another type."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self) -> Self:
+        """Set evaluation mode: ``train(False)``."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Set requires_grad of all parameters, and return self."""
+        for tensor in self.parameters():
+            tensor.requires_grad_(requires_grad)  # type: ignore[attr-defined]
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Set the gradients of all parameters to None, or to zeros if `set_to_none` is false."""
+        for tensor in self.parameters():
+            if set_to_none:
+                tensor.grad = None  # type: ignore[attr-defined]
+            elif tensor.grad is not None:  # type: ignore[attr-defined]
+                tensor.grad = tensor.grad.detach().zero_()  # type: ignore[attr-defined]
+
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
+        """Call `fn` with every submodule, then with this module, and return self."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Convert parameters and buffers in place as Tensor.to does; a dtype converts floating ones only."""
+        for tensor in (*self.parameters(), *self.buffers()):
+            if tensor.geometry.dtype.is_floating_point or tensor.geometry.dtype.is_complex:
+                data: Any = tensor.data  # type: ignore[attr-defined]
+                tensor.data = data.to(*args, **kwargs)  # type: ignore[attr-defined]
+        return self
+
+    def float(self) -> Self:
+        """Convert floating parameters and buffers to float32, and return self."""
+        return self.to(float32)
+
+    def double(self) -> Self:
+        """Convert floating parameters and buffers to float64, and return self."""
+        return self.to(float64)
+
+    def half(self) -> Self:
+        """Convert floating parameters and buffers to float16, and return self."""
+        return self.to(float16)
+
+    def extra_repr(self) -> str:
+        """Return the text that the repr shows for this module."""
+        return ""
+
+    def __repr__(self) -> str:
+        inner = [f"({name}): {module!r}".replace("\n", "\n  ") for name, module in self._modules.items()]
+        lines = [*self.extra_repr().splitlines(), *inner]
+        if not inner and len(lines) <= 1:
+            return f"{type(self).__name__}({''.join(lines)})"
+        return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"

@@ -1,0 +1,109 @@
+"""Adam, and AdamW with decoupled weight decay."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import gaugeblock as gb
+
+from .optimizer import Group, Optimizer, check_at_least_zero, check_unsupported
+
+
+class Adam(Optimizer):
+    """Adam (Kingma and Ba, https://arxiv.org/abs/1412.6980; options as torch.optim.Adam's).
+
+    ``m`` and ``v`` are running means of the gradient and of its square, with weights ``betas``. In step ``t``
+    ``p -= lr * m / (1 - betas[0]**t) / (sqrt(v / (1 - betas[1]**t)) + eps)``; with ``amsgrad`` the greatest ``v`` so
+    far replaces ``v``. ``weight_decay`` adds ``weight_decay * p`` to the gradient, or with
+    ``decoupled_weight_decay`` shrinks ``p`` by ``lr * weight_decay`` of itself. ``maximize`` negates the gradient.
+
+    Raises ValueError for negative options and for betas outside [0, 1).
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        check_at_least_zero(self, lr=lr, eps=eps, weight_decay=weight_decay)
+        for place, beta in enumerate(betas):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"{type(self).__name__}(): betas[{place}] must be in [0, 1), got {beta}")
+        check_unsupported(self, differentiable=differentiable, capturable=capturable)
+        super().__init__(
+            params,
+            {
+                "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+                "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,
+                "fused": fused, "decoupled_weight_decay": decoupled_weight_decay,
+            },
+        )  # fmt: skip
+
+    def update(self, group: Group) -> None:
+        """Change the parameters of one group."""
+        rate, decay = float(group["lr"]), float(group["weight_decay"])
+        first, second = map(float, group["betas"])
+        for param in group["params"]:
+            gradient = param.grad
+            if gradient is None:
+                continue
+            if group["maximize"]:
+                gradient = gradient.neg()
+            if group["decoupled_weight_decay"]:
+                param.mul_(1 - rate * decay)
+            elif decay:
+                gradient = gradient.add(param, alpha=decay)
+            state = self.state[param] or self._begin(param, group)
+            state["step"] += 1
+            step = int(state["step"])
+            mean = state["exp_avg"].lerp_(gradient, 1 - first)
+            square = state["exp_avg_sq"].mul_(second).addcmul_(gradient, gradient.conj(), value=1 - second)
+            if group["amsgrad"]:
+                square = state["max_exp_avg_sq"].copy_(state["max_exp_avg_sq"].maximum(square))
+            divisor = square.sqrt().div_(math.sqrt(1 - second**step)).add_(float(group["eps"]))
+            param.addcdiv_(mean, divisor, value=-rate / (1 - first**step))
+
+    def _begin(self, param: gb.Tensor, group: Group) -> dict[str, Any]:
+        """Return the state of a parameter before its first step."""
+        state = self.state[param]
+        state["step"] = gb.scalar_tensor(0.0)
+        for name in ("exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])):
+            state[name] = gb.zeros_like(param.detach())
+        return state
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay (Loshchilov and Hutter, https://arxiv.org/abs/1711.05101)."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
+            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
+        )  # fmt: skip

@@ -1,0 +1,31 @@
+"""Names of PyTorch that are out of scope, with the reasons."""
+
+from __future__ import annotations
+
+BATCHING = "call the function on a tensor with a batch dim instead"
+MASKED = "it is a prototype in PyTorch; use torch.where and masked_fill"
+COMPILING = "the engine compiles its kernels itself; programs are not traced"
+NAMES: dict[str, str] = {
+    "masked": MASKED, "vmap": BATCHING, "func.vmap": BATCHING, "func.jacrev": "use autograd.functional.jacobian",
+    "func.jacfwd": "use autograd.functional.jacobian with strategy='forward-mode'",
+    "func.hessian": "use autograd.functional.hessian", "func.functionalize": COMPILING, "func.linearize": COMPILING,
+    "func.stack_module_state": BATCHING, "compile": COMPILING, "jit": COMPILING, "export": COMPILING, "fx": COMPILING,
+    "quasirandom": "its direction numbers are a table of 21201 rows, which belongs to a sampling library",
+    "linalg.ldl_factor": "the LDL factorization is not implemented; use lu_factor",
+    "linalg.ldl_factor_ex": "the LDL factorization is not implemented; use lu_factor_ex",
+    "linalg.ldl_solve": "the LDL factorization is not implemented; use lu_solve",
+    "_neg_view": "only x.conj().imag sets the negative bit",
+    "distributed": "the spec covers a single process", "distributions": "it only composes operators",
+    "multiprocessing": "use pickle to send tensors to other processes", "onnx": "graphs are not exported",
+    "quantization": "quantized dtypes are not in the spec", "ao": "quantized dtypes are not in the spec",
+}  # fmt: skip
+"""Name below ``torch`` -> why it is out of scope."""
+
+
+def refusal(module: str, name: str) -> AttributeError:
+    """Return the AttributeError for a name that `module` lacks, with the reason if the name is out of scope."""
+    inner = f"{module}.{name}".partition(".")[2]
+    reason = NAMES.get(inner)
+    if reason is None:
+        return AttributeError(f"module {module!r} has no attribute {name!r}")
+    return AttributeError(f"module {module!r} has no attribute {name!r}: torch.{inner} is out of scope, {reason}")

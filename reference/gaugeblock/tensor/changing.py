@@ -1,0 +1,381 @@
+"""Changes of a tensor's metadata while calls in other threads may be reading it.
+
+A call reads geometry, storage and address of a tensor one after another, without a lock. So every change (`t_`, `set_`,
+`resize_`, `x.data = y`, a resize of its storage) goes through `change_metadata` or `Changing`:
+
+1. The tensor's class becomes ChangingTensor, whose members are properties that wait until the change is made.
+2. The new metadata is stored.
+3. The frames of the calls that run in other threads are recorded. These calls still see the old metadata, and the old
+   storage lives until they end; every other call sees the new metadata.
+
+When those calls have ended, the class is Tensor again. With a single thread none of this happens, and calls on tensors
+that are not changed pay nothing for it.
+"""
+
+from __future__ import annotations
+
+import _weakrefset
+import gc
+import os
+import sys
+import threading
+import weakref
+from _thread import _count
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any, NoReturn
+
+from ..core.fork_safety import fork_safe
+from ..memory.storage import Storage
+from .geometry import Geometry, unwatched
+from .strides import extent
+from .tensor import Tensor
+
+_current_frames = sys._current_frames
+_class: Any = object.__dict__["__class__"]
+_OURS = ("gaugeblock.", "gaugeblock_spec", "numpy", "llvmlite", "namedtuple_")
+"""Prefixes of modules whose code runs within a call of this package."""
+_STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
+_GENERATOR = 0x20
+FINALISERS = frozenset({"__del__", "release"})
+_CALLBACKS = frozenset({weakref.__file__, _weakrefset.__file__})
+
+
+class _Lock:
+    """Held by the thread that changes something."""
+
+    changes = 0
+    """Number of changes begun or made; a reader that finds it unchanged read consistent metadata."""
+
+    def __init__(self) -> None:
+        self.held = fork_safe(threading.RLock())
+        self.sweeping = False
+
+    def renew(self) -> None:
+        """Reset in a forked child, where no other thread is sweeping."""
+        self.sweeping = False
+
+
+_LOCK = _Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_LOCK.renew)
+
+
+def alone() -> bool:
+    """Return whether this is the main thread and no other thread runs Python code."""
+    return not _count() and len(_current_frames()) == 1
+
+
+class Before:
+    """The metadata of a tensor before a change, for the calls in `frames`, which is None until they are known."""
+
+    __slots__ = ("frames", "geometry", "offset", "pointer", "storage_impl", "tensor")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.frames: set[FrameType] | None = None
+        self.tensor = weakref.ref(tensor)
+        self.geometry = tensor._geometry
+        self.storage_impl = tensor._storage_impl
+        self.offset = tensor._offset
+        fits = _fits(self.geometry, self.storage_impl, self.offset)
+        self.pointer: int | None = tensor._pointer if fits else None
+
+
+_CHANGED: dict[int, list[Before]] = {}
+"""Id of a tensor -> its changes that running calls do not see yet, the earliest first."""
+_RETIRED: list[tuple[set[FrameType], object]] = []
+"""Objects that running calls may still read, kept alive until their frames end."""
+
+
+def _call_of(frame: FrameType | None) -> set[FrameType] | None:
+    """Return the frames of the call of this package that `frame` belongs to, up to its caller or a finaliser.
+
+    Returns None when the outermost frame is a generator that has been suspended meanwhile. The search stops at a
+    finaliser, since its caller may be a frame that is being deallocated, to which CPython allows no reference.
+    """
+    found: set[FrameType] = set()
+    while frame is not None:
+        code = frame.f_code
+        name = code.co_filename
+        if code.co_name in FINALISERS or name in _CALLBACKS:
+            return found
+        generator = code.co_flags & _GENERATOR
+        module = frame.f_globals.get("__name__", "gaugeblock.")  # generated code has its own globals
+        if module.startswith(_OURS) or module == "gaugeblock":
+            if not generator:
+                found.add(frame)
+        elif not name.startswith(_STANDARD) or "-packages" in name:
+            return found
+        frame = frame.f_back
+        if frame is None and generator:
+            return None
+    return found
+
+
+def _calls_of_others() -> set[FrameType]:
+    """Return the frames of the calls of this package that run in other threads."""
+    found: set[FrameType] = set()
+    own = threading.get_ident()
+    left = _current_frames()
+    left.pop(own, None)
+    while left:
+        again = []
+        for thread, frame in left.items():
+            call = _call_of(frame)
+            if call is None:
+                again.append(thread)
+            else:
+                found |= call
+        left = {thread: frame for thread, frame in _current_frames().items() if thread in again} if again else {}
+    return found
+
+
+def _is_running(frame: FrameType) -> bool:
+    """Return whether a function is still running; clear the frame if it has returned."""
+    try:
+        frame.clear()
+    except RuntimeError:
+        return True
+    return False
+
+
+def _refuse(geometry: Geometry, offset: int, storage: Storage) -> NoReturn:
+    raise RuntimeError(
+        f"setStorage: sizes {list(geometry.sizes)}, strides {list(geometry.strides)}, storage offset {offset}, and "
+        f"itemsize {geometry.dtype.itemsize} are out of bounds for storage of size {storage.nbytes}: the storage was "
+        f"resized under this tensor"
+    )
+
+
+class UnbackedTensor(Tensor):
+    """A tensor whose storage is too small for it; reading its elements raises RuntimeError."""
+
+    __slots__ = ()
+
+    @property
+    def pointer(self) -> NoReturn:  # type: ignore[override]
+        """Raise RuntimeError."""
+        _refuse(self.geometry, self.offset, self.storage_impl)
+
+
+def _before(tensor: Tensor) -> Before | None:
+    """Return the old state if the running call sees it, else None."""
+    changes = _CHANGED.get(id(tensor))
+    if changes is None:
+        return None
+    if changes[-1].frames is None:
+        with _LOCK.held:  # wait until the change is made; this thread may be making it
+            pass
+    calls = _call_of(sys._getframe(2)) or set()
+    for change in tuple(changes):
+        if change.frames is not None and not calls.isdisjoint(change.frames):
+            return change
+    forget_ended()
+    return None
+
+
+class ChangingTensor(Tensor):
+    """A tensor that calls in other threads see as it was before a change."""
+
+    __slots__ = ()
+    __class__: Any = property(lambda self: Tensor)
+
+    @property
+    def geometry(self) -> Geometry:  # type: ignore[override]
+        """Sizes, strides, dtype and device."""
+        while True:
+            count, before = _LOCK.changes, _before(self)
+            geometry = self._geometry
+            if before is not None:
+                return before.geometry
+            if _LOCK.changes == count:
+                return geometry
+
+    @property
+    def storage_impl(self) -> Storage:  # type: ignore[override]
+        """The storage."""
+        while True:
+            count, before = _LOCK.changes, _before(self)
+            storage = self._storage_impl
+            if before is not None:
+                return before.storage_impl
+            if _LOCK.changes == count:
+                return storage
+
+    @property
+    def offset(self) -> int:  # type: ignore[override]
+        """The offset of the first element in the storage."""
+        while True:
+            count, before = _LOCK.changes, _before(self)
+            offset = self._offset
+            if before is not None:
+                return before.offset
+            if _LOCK.changes == count:
+                return offset
+
+    @property
+    def pointer(self) -> int:  # type: ignore[override]
+        """The address of the first element. Raises RuntimeError when the storage is too small for the tensor."""
+        while True:
+            count, before = _LOCK.changes, _before(self)
+            pointer: int | None = self._pointer
+            if before is not None:
+                pointer = before.pointer
+            elif _LOCK.changes != count:
+                continue
+            elif not pointer and not _fits(self._geometry, self._storage_impl, self._offset):
+                pointer = None
+            if pointer is None:
+                _refuse(self.geometry, self.offset, self.storage_impl)
+            return pointer
+
+
+for _kind in (UnbackedTensor, ChangingTensor):
+    _kind.__name__ = _kind.__qualname__ = "Tensor"
+OWN_CLASSES = frozenset({Tensor, UnbackedTensor, ChangingTensor})
+"""The classes of tensors that are not of a user's subclass."""
+
+
+def _end(geometry: Geometry, offset: int) -> int:
+    """Return the storage size in bytes that a tensor needs; 0 when it has no elements."""
+    needed = extent(geometry.sizes, geometry.strides)
+    return (offset + needed) * geometry.dtype.itemsize if needed else 0
+
+
+def _fits(geometry: Geometry, storage: Storage, offset: int) -> bool:
+    return _end(geometry, offset) <= storage.nbytes
+
+
+def place(tensor: Tensor, geometry: Geometry, storage: Storage, offset: int) -> None:
+    """Set the metadata of `tensor` at once; the caller handles other threads."""
+    end, start = _end(geometry, offset), offset * geometry.dtype.itemsize
+    kind = type(tensor)
+    # No function is called from here on, so no other thread or signal handler can run in between.
+    if end <= storage.nbytes:
+        if kind is UnbackedTensor:
+            tensor.__class__ = Tensor
+        tensor._pointer = storage.pointer + start
+    else:
+        if kind is Tensor:
+            tensor.__class__ = UnbackedTensor
+        tensor._pointer = 0
+    tensor._geometry = geometry
+    tensor._storage_impl = storage
+    tensor._offset = offset
+
+
+def change_metadata(tensor: Tensor, geometry: Geometry, storage: Storage, offset: int) -> None:
+    """Change the metadata of `tensor`; calls that run in other threads see the old metadata until they end."""
+    if alone():
+        place(tensor, geometry, storage, offset)
+        return
+    with Changing() as changing:
+        changing.begin([tensor])
+        place(tensor, geometry, storage, offset)
+
+
+def metadata_of(tensor: Tensor) -> tuple[Geometry, Storage, int]:
+    """Return a consistent geometry, storage and offset of a tensor; the geometry is the unwatched one."""
+    geometry, storage, offset = tensor.geometry, tensor.storage_impl, tensor.offset
+    return unwatched(geometry), storage, offset
+
+
+def change_geometry(tensor: Tensor, other: Any) -> None:
+    """Replace the geometry of a tensor by ``other(geometry)``, which has the same sizes, strides and dtype."""
+    while True:
+        geometry = tensor._geometry
+        made = other(geometry)
+        if tensor._geometry is geometry:
+            tensor._geometry = made
+            return
+
+
+class Changing:
+    """A change of tensors by one thread; other threads that read them wait until it is over."""
+
+    def __init__(self) -> None:
+        self._changes: dict[int, tuple[Tensor, Before]] = {}
+
+    def __enter__(self) -> Changing:
+        _LOCK.held.acquire()
+        return self
+
+    def begin(self, tensors: Iterable[Tensor]) -> bool:
+        """Make other threads wait when they read these tensors; return whether any of them is new."""
+        fresh = [one for one in tensors if id(one) not in self._changes]
+        calls = _call_of(sys._getframe(1)) or set()
+        for tensor in fresh:
+            earlier = _CHANGED.get(id(tensor), [])
+            if earlier and earlier[0].tensor() is not tensor:  # of a dead tensor
+                earlier = []
+            for change in earlier:  # this call sees its own change
+                if change.frames is not None:
+                    change.frames -= calls
+            change = Before(tensor)
+            _CHANGED[id(tensor)] = [*earlier, change]
+            _LOCK.changes += 1
+            self._changes[id(tensor)] = tensor, change
+            if type(tensor) in OWN_CLASSES:
+                _class.__set__(tensor, ChangingTensor)
+        return bool(fresh)
+
+    def tensors(self) -> list[Tensor]:
+        """Return the tensors that are being changed."""
+        return [tensor for tensor, _ in self._changes.values()]
+
+    def keep_block(self, storage: Storage, before: Storage) -> None:
+        """Let running calls see `before`, the holder of the old block, instead of `storage`."""
+        for changes in _CHANGED.values():
+            for change in changes:
+                if change.storage_impl is storage:
+                    change.storage_impl = before
+        frames = _calls_of_others()
+        if frames:
+            _RETIRED.append((frames, before))
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            frames = _calls_of_others()
+            for tensor, change in self._changes.values():
+                if type(tensor) not in OWN_CLASSES:
+                    _RETIRED.append((set(frames), change.storage_impl))
+                change.frames = set(frames)
+            _LOCK.changes += 1
+            if not frames:
+                forget_ended()
+            elif _sweep not in gc.callbacks:
+                gc.callbacks.append(_sweep)
+        finally:
+            _LOCK.held.release()
+
+
+def forget_ended() -> None:
+    """Drop the old states that no running call sees any more."""
+    if _LOCK.sweeping or not _LOCK.held.acquire(blocking=False):
+        return
+    _LOCK.sweeping = True
+    try:
+        for key, changes in list(_CHANGED.items()):
+            for change in changes:
+                if change.frames is not None:
+                    change.frames = set(filter(_is_running, change.frames))
+            kept = [change for change in changes if change.frames is None or change.frames]
+            if kept:
+                _CHANGED[key] = kept
+                continue
+            tensor = changes[-1].tensor()
+            if tensor is not None and type(tensor) is ChangingTensor:
+                fits = _fits(tensor._geometry, tensor._storage_impl, tensor._offset)
+                _class.__set__(tensor, Tensor if fits else UnbackedTensor)
+            _CHANGED.pop(key, None)
+        _RETIRED[:] = [(frames, what) for frames, what in _RETIRED if any(map(_is_running, frames))]
+        if not _CHANGED and not _RETIRED and _sweep in gc.callbacks:
+            gc.callbacks.remove(_sweep)
+    finally:
+        _LOCK.sweeping = False
+        _LOCK.held.release()
+
+
+def _sweep(phase: str, _: dict[str, Any]) -> None:
+    if phase == "stop":
+        forget_ended()

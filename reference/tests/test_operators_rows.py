@@ -1,0 +1,76 @@
+"""Cached operator rows: they round-trip, and damaged ones are rebuilt."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from gaugeblock.kernels.cache_folder import CacheFolder
+from gaugeblock.operators.rows import BETWEEN_CELLS, BETWEEN_COLUMNS, Row, columns, read_columns, rows
+
+TABLE = [
+    Row("f", "f(Tensor self) -> Tensor", None, None, (), ("function",), "pointwise", ("int8",), "same", "input", None),
+    Row("g.out", "g() -> ()", "g_()", "g.o()", ("h", "k"), ("nn",), "view", (), "none", "bool", "exact"),
+]
+USE = "import gaugeblock as gb; print(gb.ones(2).tolist(), len(gb.operators.rows.rows()))"
+
+
+def test_rows_round_trip() -> None:
+    assert read_columns(columns(TABLE, "origin"), "origin") == TABLE
+    everything = list(rows().values())
+    assert read_columns(columns(everything, "origin"), "origin") == everything
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: "",
+        lambda text: text.replace("origin", "another"),
+        lambda text: text.rpartition(BETWEEN_COLUMNS)[0],
+        lambda text: text + BETWEEN_COLUMNS,
+        lambda text: text.replace("f(Tensor self) -> Tensor" + BETWEEN_CELLS, ""),
+        lambda text: text.replace("nn\n01", "nn\n09"),
+        lambda text: text[:-1] + "\udcff",
+    ],
+)
+def test_a_malformed_text_is_not_read(change: object) -> None:
+    text: str = change(columns(TABLE, "origin").decode())  # type: ignore[operator]
+    assert read_columns(text.encode(errors="surrogateescape"), "origin") is None
+
+
+def _flip(data: bytes, place: int) -> bytes:
+    return data[:place] + bytes([data[place] ^ 16]) + data[place + 1 :]
+
+
+DAMAGE = {
+    "empty": lambda data: b"",
+    "half": lambda data: data[: len(data) // 2],
+    "digest": lambda data: _flip(data, 3),
+    "bit": lambda data: _flip(data, len(data) // 2),
+    "last": lambda data: _flip(data, len(data) - 1),
+    # A list that claims 2**31 - 1 members: a reader that believes it asks for 16 GB.
+    "hostile": lambda data: b"[\xff\xff\xff\x7f",
+    "marshal": lambda data: marshal.dumps(("origin", [("f",) * 11])),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_rows_are_made_again(damage: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "GAUGEBLOCK_CACHE_DIR": str(tmp_path)}
+    limited = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({8 << 30},) * 2); {USE}"
+    command = [sys.executable, "-c", limited]
+
+    def use() -> str:
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120).stdout
+
+    expected = use()
+    (place,) = tmp_path.glob("operators-*.rows")
+    content = CacheFolder(tmp_path).read(place.name)
+    assert content is not None
+    place.write_bytes(DAMAGE[damage](place.read_bytes()))
+    assert use() == expected
+    assert CacheFolder(tmp_path).read(place.name) == content

@@ -1,0 +1,219 @@
+"""Arguments that would corrupt memory or cannot be represented: the error names the argument."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import gaugeblock as gb
+import pytest
+
+HUGE = 1 << 61
+SHARED = "some elements of the input tensor and the written-to tensor"
+
+
+def _rows() -> gb.Tensor:
+    return gb.arange(8.0).reshape(4, 2)
+
+
+THREE = gb.tensor([1, 2, 3])
+ROUND = gb.tensor([3, 2, 1, 0])
+PAIRS = gb.tensor([[1, 1], [2, 2]])
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y: y.index_add_(0, THREE, y[:3]),
+        lambda y: y.index_add_(0, ROUND, y),
+        lambda y: y.index_copy_(0, THREE, y[:3]),
+        lambda y: y.index_reduce_(0, THREE, y[:3], "prod"),
+        lambda y: y.scatter_(0, PAIRS, y[:2]),
+        lambda y: y.scatter_add_(0, PAIRS, y[:2]),
+        lambda y: y.scatter_reduce_(0, PAIRS, y[:2], "sum"),
+        lambda y: y.index_put_([THREE], y[:3]),
+        lambda y: y.index_put_([ROUND], y, True),
+        lambda y: y.put_(THREE, y[:2].view(-1)[:3]),
+        lambda y: y.__setitem__(THREE, y[:3]),
+    ],
+)
+def test_a_source_that_shares_memory_with_self(write: Callable[[gb.Tensor], Any]) -> None:
+    y = _rows()
+    with pytest.raises(RuntimeError, match=SHARED):
+        write(y)
+    assert y.tolist() == _rows().tolist()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y: y.index_add_(0, y, gb.ones(3, dtype=gb.int64)),
+        lambda y: y.index_copy_(0, y, gb.ones(3, dtype=gb.int64)),
+        lambda y: y.index_fill_(0, y, 1),
+        lambda y: y.scatter_(0, y, 1),
+        lambda y: y.scatter_add_(0, y, gb.ones(3, dtype=gb.int64)),
+        lambda y: y.put_(y, gb.ones(3, dtype=gb.int64)),
+        lambda y: y.index_put_([y], gb.ones(3, dtype=gb.int64)),
+        lambda y: y.__setitem__(y, 1),
+    ],
+)
+def test_an_index_that_shares_memory_with_self(write: Callable[[gb.Tensor], Any]) -> None:
+    y = gb.tensor([2, 0, 1])
+    with pytest.raises(RuntimeError, match=SHARED):
+        write(y)
+    assert y.tolist() == [2, 0, 1]
+
+
+def test_a_mask_may_be_the_tensor_that_is_filled() -> None:
+    y = gb.tensor([True, False])
+    y[y] = False
+    assert y.tolist() == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("operator", "write"),
+    [
+        ("index_fill_", lambda x: x.index_fill_(0, gb.tensor([1]), 2.0)),
+        ("masked_fill_", lambda x: x.masked_fill_(gb.tensor([True] * 6), 2.0)),
+        ("index_put_", lambda x: x.index_put_([gb.tensor([1])], gb.tensor([2.0]))),
+    ],
+)
+def test_an_indexed_fill_of_an_expanded_tensor_warns(operator: str, write: Callable[[gb.Tensor], Any]) -> None:
+    x = gb.zeros(1).expand(6)
+    with pytest.warns(UserWarning, match=f"{operator} on expanded tensors is deprecated"):
+        write(x)
+    assert x.tolist() == [2.0] * 6
+
+
+@pytest.mark.parametrize("indices", [[gb.tensor([0, 1])], [gb.tensor([True, True, False])]])
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_index_put_of_values_with_a_dim_too_many(indices: list[gb.Tensor], accumulate: bool) -> None:
+    with pytest.raises(RuntimeError, match=r"value tensor of shape \[1, 2\] cannot be broadcast .* shape \[2\]"):
+        gb.zeros(3).index_put(indices, gb.ones(1, 2), accumulate)
+    y = gb.zeros(3)
+    y[indices[0]] = gb.ones(1, 2)
+    assert y.tolist() == [1.0, 1.0, 0.0]
+
+
+def test_index_put_without_indices_of_values_with_a_dim_too_many() -> None:
+    with pytest.raises(RuntimeError, match=r"value tensor of shape \[1\]"):
+        gb.rand([]).index_put([], gb.tensor([1.0]), True)
+
+
+def test_take_along_dim_takes_int64_alone() -> None:
+    x = gb.arange(6.0).reshape(2, 3)
+    for dtype in (gb.int32, gb.uint8, gb.bool, gb.float32):
+        with pytest.raises(RuntimeError, match=r"take_along_dim.*int64"):
+            gb.take_along_dim(x, gb.zeros(1, 3).to(dtype), 0)
+    assert gb.take_along_dim(x, gb.tensor([0, 5], dtype=gb.int32)).tolist() == [0.0, 5.0]
+    with pytest.raises(RuntimeError, match="sorter must be a tensor of int64"):
+        gb.searchsorted(gb.arange(3.0), gb.ones(1), sorter=gb.arange(3, dtype=gb.int32))
+
+
+@pytest.mark.parametrize(
+    "norm",
+    [
+        gb.linalg.vector_norm,
+        gb.linalg.norm,
+        gb.norm,
+        lambda x, dtype: gb.norm(x, 1, dim=0, dtype=dtype),
+        gb.linalg.matrix_norm,
+        lambda x, dtype: gb.linalg.matrix_norm(x, 2, dtype=dtype),
+        lambda x, dtype: gb.norm(x, "nuc", dtype=dtype),
+    ],
+)
+def test_the_dtype_of_a_norm_is_of_the_kind_and_no_narrower(norm: Callable[..., gb.Tensor]) -> None:
+    for given, dtype in ((gb.float64, gb.float32), (gb.float32, gb.bfloat16), (gb.bfloat16, gb.float16),
+                         (gb.complex128, gb.complex64), (gb.float32, gb.complex64), (gb.complex64, gb.float32),
+                         (gb.int64, gb.float32), (gb.float32, gb.int64)):  # fmt: skip
+        with pytest.raises(RuntimeError):
+            norm(gb.ones(2, 2, dtype=given), dtype=dtype)
+    assert norm(gb.ones(2, 2), dtype=gb.float64).dtype is gb.float64
+    assert norm(gb.ones(2, 2, dtype=gb.complex64), dtype=gb.complex128).dtype is gb.float64
+
+
+@pytest.mark.parametrize("pivots", [[0, 1, 2], [-1, 2, 3], [4, 2, 3]])
+def test_pivots_that_are_no_rows(pivots: list[int]) -> None:
+    places = gb.tensor(pivots, dtype=gb.int32)
+    with pytest.raises(RuntimeError, match=r"linalg\.lu_solve: pivots must all be greater or equal to 1"):
+        gb.linalg.lu_solve(gb.eye(3), places, gb.ones(3, 1))
+    with pytest.raises(RuntimeError, match="lu_unpack: pivots must all be greater or equal to 1"):
+        gb.lu_unpack(gb.eye(3), places)
+
+
+@pytest.mark.parametrize("make", [gb.linspace, gb.logspace])
+def test_complex_bounds_of_a_real_range(make: Callable[..., gb.Tensor]) -> None:
+    for dtype in (gb.float32, gb.int64):
+        with pytest.raises(RuntimeError, match=r"can't be safely cast to passed dtype"):
+            make(0 + 1j, 1, 3, dtype=dtype)
+        with pytest.raises(RuntimeError):
+            make(0 + 1j, 1, 3, out=gb.empty(3, dtype=dtype))
+    with pytest.raises(NotImplementedError, match="Bool"):
+        make(0, 1, 3, dtype=gb.bool)
+    assert make(0, 1 + 0j, 3, out=gb.empty(3)).tolist() == make(0, 1, 3).tolist()
+
+
+@pytest.mark.parametrize("sizes", [[0, 4, HUGE], [0, 2 * HUGE, 2], [1 << 32, 1 << 32, 0]])
+def test_sizes_without_elements_whose_strides_or_count_overflow(sizes: list[int]) -> None:
+    for make in (gb.empty, gb.zeros, gb.rand, gb.zeros(0).reshape, gb.zeros(1).new_empty):
+        with pytest.raises(RuntimeError, match="overflowed"):
+            make(sizes)
+    with pytest.raises(RuntimeError, match="overflowed"):
+        gb.full(sizes, 1.0)
+    with pytest.raises(RuntimeError, match="overflowed"):
+        gb.empty(sizes, device="meta")
+
+
+def test_large_sizes_without_elements() -> None:
+    for make in (gb.zeros, gb.rand, gb.randn, lambda sizes: gb.randint(3, sizes)):
+        assert make([HUGE, 4, 0]).stride() == (4, 1, 1)
+    assert gb.zeros(1, 0).repeat(HUGE, 4).shape == (HUGE, 0)
+
+
+def test_uniform_numbers_over_a_range_beyond_the_dtype() -> None:
+    with pytest.raises(RuntimeError, match="to - from"):
+        gb.empty(3).uniform_(-3e38, 3e38)
+    with pytest.raises(RuntimeError, match="to - from"):
+        gb.empty(3, dtype=gb.float16).uniform_(-60000, 60000)
+
+
+def test_random_integers_beyond_the_dtype() -> None:
+    for low, high in ((0, 1 << 20), (-(1 << 20), 0), (0, 65506)):
+        with pytest.raises(RuntimeError, match="out of bounds for float16"):
+            gb.empty(3, dtype=gb.float16).random_(low, high)
+    with pytest.warns(UserWarning, match="does not hold every integer"):
+        assert gb.empty(3, dtype=gb.float16).random_(0, 65505).isfinite().all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gb.empty(3, dtype=gb.float16).random_(0, 2049)
+        gb.empty(3, dtype=gb.float16).random_()
+    for dtype in (gb.bool, gb.complex64):
+        with pytest.raises(NotImplementedError, match="randperm"):
+            gb.randperm(2, dtype=dtype)
+
+
+DEEP = gb.ones([1] * 65)
+
+
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "amax", "argmin", "std", "logsumexp", "max", "nansum", "norm"])
+def test_reducing_dims_of_a_tensor_with_65(name: str) -> None:
+    with pytest.raises(RuntimeError, match="only tensors with up to 64 dims are supported"):
+        getattr(gb, name)(DEEP, dim=0)
+    assert getattr(gb, name)(gb.ones([1] * 64), dim=0) is not None
+
+
+def test_tensors_of_65_dims_reduced_whole() -> None:
+    for name in ("sum", "prod", "mean", "amax", "max", "argmax"):
+        assert getattr(gb, name)(DEEP).shape == ()
+    for reduce in (gb.all, gb.any, gb.norm, gb.linalg.vector_norm, gb.median):
+        with pytest.raises(RuntimeError, match="only tensors with up to 64 dims"):
+            reduce(DEEP)
+
+
+def test_a_memory_format_is_given_whatever_the_dtype() -> None:
+    x = gb.arange(6.0).reshape(2, 3).t()
+    for y in (x.float(memory_format=gb.contiguous_format), x.to(gb.float32, memory_format=gb.contiguous_format)):
+        assert y.stride() == (2, 1)
+        assert y.tolist() == x.tolist()
