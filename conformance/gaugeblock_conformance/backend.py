@@ -30,7 +30,10 @@ class Unsupported(NotImplementedError):
 
 
 class MissingCapability(Exception):
-    """Raised by a session when a check needs a capability that the backend does not list."""
+    """Raised by a session when a check needs a capability that the backend does not list.
+
+    A backend fails if it raises this for a capability that it lists, or for an unknown one.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__(f"missing capability: {name}")
@@ -62,6 +65,9 @@ class Backend(Protocol):
     Tensors are the backend's own objects; the suite never looks into them. ``call`` takes upstream's schema name
     (``"add.Tensor"``, ``"add_.Tensor"``, ``"add.out"`` with ``out=``) or a Python protocol's (``"__getitem__"``);
     every operator call of the suite goes through it.
+
+    Results of the observers are converted to exact Python and NumPy types before they are compared (:mod:`.exact`): a
+    subclass counts as its base class, and a result of any other type is a failure.
     """
 
     name: str

@@ -63,7 +63,8 @@ class SavedTensorsHooks(Part):
     """Writes ``"label pack"`` when a tensor is saved and ``"label unpack"`` when it is used.
 
     ``action``: ``same`` (packs the tensor itself), ``copy`` (packs an array of its elements and unpacks a new tensor),
-    ``scale`` (unpacks the tensor times ``argument``), ``raise`` (packing raises the builtin exception ``argument``).
+    ``scale`` (unpacks the tensor times ``argument``), ``raise`` (packing raises the builtin exception ``argument``),
+    ``write`` (packing multiplies the tensor by ``argument`` in place).
     """
 
     label: str
@@ -81,8 +82,8 @@ class Hook(Part):
     =============== ===================================================================================================
     ``see``         nothing
     ``value``       writes the entry ``(label, elements)`` instead: of the gradient (tensor hooks), of the gradients,
-                    None for a missing one (node prehooks), of gradients of inputs, then of outputs (node hooks), of
-                    the leaf's ``.grad`` (post-accumulate)
+                    None for a missing one (node prehooks, hooks on several tensors), of the gradients of inputs, then
+                    of outputs (node hooks), of the leaf's ``.grad`` (post-accumulate)
     ``scale``       returns the gradient times ``argument`` (node hooks: each of them)
     ``give``        returns a tensor of the elements ``argument`` (tensor hooks only)
     ``write``       multiplies the gradient by ``argument`` in place and returns nothing
@@ -107,7 +108,8 @@ class Rule(Part):
                  ``product`` of all arguments (saves them); ``identity`` gives the first argument itself; ``inplace``
                  multiplies it by ``factor`` in place and marks it dirty; ``unmarked`` likewise without the mark;
                  ``places`` gives (first times ``factor``, int64 zeros marked non-differentiable); ``two`` gives
-                 (first times ``factor``, first times ``factor`` + 1)
+                 (first times ``factor``, first times ``factor`` + 1); ``view`` gives a view of the first argument with
+                 one more dim in front, ``views`` two of these
     ``backward`` ``right`` the right gradients; ``give`` tensors of ``given`` (numbers, None for no gradient), as they
                  are; ``raise`` raises the builtin exception named by ``given``; ``nan`` gradients of NaN; ``nested``
                  first runs ``given`` further backwards, one within the other; ``plain`` the right gradients computed
@@ -115,8 +117,9 @@ class Rule(Part):
     ============ ======================================================================================================
 
     With ``label``, forward writes ``"label forward"`` and backward ``"label backward"`` and what it received: ``+`` for
-    a tensor, ``-`` for None, as in ``"label backward +-"``. ``setup``: the context is set up apart from the forward.
-    ``materialize``: missing gradients arrive as zeros. ``tangent``: the rule has a forward mode.
+    a tensor, ``-`` for None, as in ``"label backward +-"``; forward mode likewise for the tangents that it
+    received, ``"label jvp +-"``. ``setup``: the context is set up apart from the forward. ``materialize``: missing
+    gradients and tangents arrive as zeros. ``tangent``: there is a forward mode, the first tangent times ``factor``.
     """
 
     forward: str = "scale"
@@ -199,6 +202,7 @@ CALLS: dict[str, str] = {
     "register_post_accumulate_grad_hook": "(leaf, Hook) -> handle",
     "register_node_prehook": "(node, Hook) -> handle",
     "register_node_hook": "(node, Hook) -> handle",
+    "register_multi_grad_hook": "(tensors, Hook) -> handle: called once in a pass, with the gradients of all",
     "remove_hook": "(handle)",
     "autograd_log": "() -> tuple: the entries of the log, in order, which is empty afterwards",
     # autograd.func
@@ -213,7 +217,7 @@ called as other operators are."""
 
 STATEFUL = frozenset(
     """backward set_grad set_requires_grad retain_grad enter leave register_hook register_post_accumulate_grad_hook
-    register_node_prehook register_node_hook remove_hook backward_in_threads""".split()
+    register_node_prehook register_node_hook register_multi_grad_hook remove_hook backward_in_threads""".split()
 )
 """Calls that change what no variable of the suite holds."""
 

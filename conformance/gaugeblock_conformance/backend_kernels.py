@@ -16,6 +16,7 @@ CALLS: dict[str, str] = {
     "on_instruction_set": "(name, calls) -> list of arrays: results of (operator, *arrays), in a fresh process",
     "check_argument": "(check, function, name, position, tensor, wanted): a named-argument check of kernel writers",
     "visits_of_loop": "(length, grain, failing) -> list: visits of each index by a shared loop, where one index raises",
+    "threads_of_loop": "(length) -> int: threads of a shared loop with a grain of 1, whose chunks wait for each other",
 }
 """Operator name -> its arguments and answer."""
 

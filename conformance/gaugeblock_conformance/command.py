@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points, version
 from typing import NoReturn, Protocol
 
-from .problem import one_line, unknown
+from .problem import one_line, unknown, visible
 
 GROUP = "gaugeblock.commands"
+LONGEST = 2000
+"""Largest number of characters of a line that reports a user's mistake."""
 
 
 class Command(Protocol):
@@ -52,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = getattr(error, "exit_status", None)
         if not isinstance(status, int):
             raise
-        print(f"gaugeblock: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"gaugeblock: {visible(str(error), LONGEST)}", file=sys.stderr)
         return status
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from .aliasing import writes_first
 from .backend import Array, Backend, MissingCapability, Unsupported, numpy_dtype
 from .case import TensorCase, default_strides
 from .dialect import AdapterDialect, Dialect
+from .exact import WrongAnswer, exact
 from .failure import ConformanceError
 from .purity import Purity, Root
 from .trace import Call, Create, Name, Step, names_in, render
@@ -38,7 +39,10 @@ class Handle:
 
 @dataclass
 class Outcome:
-    """What a session did, summed over its examples; ``figures`` are what a test measured, by name."""
+    """Totals of a session over all its examples.
+
+    ``operators`` has the operators that the backend offers, ``figures`` a test's measurements by name.
+    """
 
     examples: int = 0
     calls: int = 0
@@ -52,18 +56,20 @@ class Outcome:
 class Conversation:
     """Makes tensors in ``backend`` and calls its operators; :mod:`.judge` adds what may be expected of them.
 
-    ``trace_sink``, when set, is given the snippet so far before every call into the backend: what a crashed process
-    leaves behind.
+    ``trace_sink``, when set, receives the snippet so far before every call of the backend, so that it survives a crash.
+    In a worker process, ``returned`` is called after every call of the backend.
     """
 
+    returned: ClassVar[Any] = None
+
     def __init__(self, backend: Backend) -> None:
-        self.backend = backend
+        self.backend = exact(backend)
         self.outcome = Outcome()
         self.trace_sink: Callable[[str], None] | None = None
         self.dialect: Dialect = getattr(backend, "dialect", None) or AdapterDialect()
         self.has_data: bool = getattr(backend, "has_data", True)
-        self.capabilities = frozenset(backend.capabilities)
-        self._purity = Purity(backend, self.has_data, "strided" in self.capabilities)
+        self.capabilities = self.backend.capabilities
+        self._purity = Purity(self.backend, self.has_data, "strided" in self.capabilities)
         self._drawn: dict[str, Any] = {}
         self._steps: list[Step] = []
         self._names = 0
@@ -147,25 +153,30 @@ class Conversation:
         step = self._record(operator, args, kwargs)
         try:
             result = self.backend.call(operator, *raw_args, **raw_kwargs)
+        except Unsupported:
+            self.outcome.operators.discard(operator)
+            raise
         except _TOLD:
             raise
         except Exception as error:
             raise self._unexpected(operator, error) from error
         return self._finish(step, operator, args, kwargs, result, (raw_args, raw_kwargs))
 
-    def call_within(self, manager: AbstractContextManager[T], operator: str, *args: Any) -> tuple[Any, T]:
+    def call_within(
+        self, manager: AbstractContextManager[T], operator: str, *args: Any, **kwargs: Any
+    ) -> tuple[Any, T]:
         """Like :meth:`call`, with ``manager`` entered around the backend's call alone; also what entering it gave."""
         entered: list[T] = []
-        raw_args = _raw(args)
-        step = self._record(operator, args, {})
+        raw_args, raw_kwargs = _raw(args), _raw(kwargs)
+        step = self._record(operator, args, kwargs)
 
         def action() -> Any:
             with manager as given:
                 entered.append(given)
-                return self.backend.call(operator, *raw_args)
+                return self.backend.call(operator, *raw_args, **raw_kwargs)
 
         result = self.guard(operator, action)
-        return self._finish(step, operator, args, {}, result, (raw_args, {})), entered[0]
+        return self._finish(step, operator, args, kwargs, result, (raw_args, raw_kwargs)), entered[0]
 
     def attempt(self, operator: str, *args: Any, **kwargs: Any) -> tuple[Any, Exception | None]:
         """Like :meth:`call`, but hands back an exception of the backend: (result, None) or (None, exception)."""
@@ -174,6 +185,7 @@ class Conversation:
         try:
             result = self.backend.call(operator, *raw_args, **raw_kwargs)
         except Unsupported:
+            self.outcome.operators.discard(operator)
             raise
         except Exception as error:
             if not self._inside:
@@ -265,6 +277,8 @@ class Conversation:
         return step
 
     def _finish(self, step: Call, operator: str, args: Any, kwargs: Any, result: Any, raw: Any) -> Any:
+        if self.returned is not None:
+            self.returned()
         wrapped: Any
         if type(result) in self._purity.types:
             name = self._fresh("y")
@@ -327,14 +341,19 @@ class Conversation:
     def guard(self, what: str, action: Callable[[], Any]) -> Any:
         """What ``action`` gives. Raises ConformanceError, naming ``what``, where it raises."""
         try:
-            return action()
+            given = action()
         except _TOLD:
             raise
         except Exception as error:
             raise self._unexpected(what, error) from error
+        if self.returned is not None:
+            self.returned()
+        return given
 
     def _unexpected(self, what: str, error: Exception) -> ConformanceError:
         kind = type(error).__name__
+        if isinstance(error, WrongAnswer):
+            return self.failure(str(error), error.wanted, error.got, [], cause=f"{what} gives no {error.wanted}")
         message = f"{what} raised {kind}: {_first_line(error)}"
         return self.failure(message, "no exception", kind, [], cause=f"{what} raises {kind}")
 
@@ -363,7 +382,10 @@ def _raw(value: Any) -> Any:
 
 
 def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n")[0][:300]
+    try:
+        return str(error)[:10_000].strip().split("\n")[0][:300]
+    except Exception as worse:
+        return f"(its str() raises {type(worse).__name__})"
 
 
 # What is told as it is: not the fault of the call that raised it.

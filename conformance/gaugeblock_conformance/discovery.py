@@ -18,9 +18,11 @@ from gaugeblock_spec import capabilities
 
 from .backend import Backend
 from .dialect import AdapterDialect
-from .problem import BackendProblem, one_line, unknown
+from .problem import BackendProblem, one_line, shown, unknown
 
 GROUP = "gaugeblock.backends"
+LONGEST_NAME = 200
+"""Largest number of characters of a backend's name, version and device."""
 
 MEMBERS = (
     "name", "version", "device", "capabilities", "from_numpy", "to_numpy", "call",
@@ -90,6 +92,7 @@ def load(name: BackendName) -> Backend:
         raise BackendProblem(
             f"backend {name.text!r}: {name.attribute} lacks {', '.join(missing)}; see gaugeblock_conformance.backend"
         )
+    _check_names(name, backend)
     _check_capabilities(name, backend)
     own = getattr(backend, "dialect", None) is not None
     if own:
@@ -101,10 +104,18 @@ def load(name: BackendName) -> Backend:
     return cast("Backend", backend)
 
 
+def _check_names(name: BackendName, backend: Any) -> None:
+    for field in ("name", "version", "device"):
+        text = str(getattr(backend, field))
+        if not 0 < len(text) <= LONGEST_NAME or not text.isprintable():
+            allowed = f"a string of 1 to {LONGEST_NAME} printable characters"
+            raise BackendProblem(f"backend {name.text!r}: {field} must be {allowed}, not {shown(text, 60)}")
+
+
 def _check_capabilities(name: BackendName, backend: Any) -> None:
     claimed, known = backend.capabilities, capabilities.load()
     if isinstance(claimed, str) or not all(isinstance(capability, str) for capability in claimed):
-        raise BackendProblem(f"backend {name.text!r}: capabilities must be a frozenset of names, not {claimed!r}")
+        raise BackendProblem(f"backend {name.text!r}: capabilities must be a frozenset of names, not {shown(claimed)}")
     for capability in sorted(claimed):
         if capability not in known:
             raise BackendProblem(f"backend {name.text!r}: {unknown('capability', capability, known)}")

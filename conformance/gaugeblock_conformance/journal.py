@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
-from .problem import UsageProblem
+from gaugeblock_spec.atomic_file import output_file
 
-SCHEMA = "gaugeblock-journal/1"
+from .problem import UsageProblem, shown, visible
+from .text_file import read_bytes
+
+SCHEMA = "gaugeblock-journal/2"
 NAME = "journal.jsonl"
+LIMIT = 1 << 30
+"""Largest size in bytes of a journal."""
+ANEW = "run without --resume to start over"
 
 
 class Journal:
-    """Appends rows to ``folder/journal.jsonl``; its first line states the configuration that all rows belong to."""
+    """Appends rows to ``folder/journal.jsonl``; its first line states the configuration that all rows belong to.
+
+    Each line has a digest of its other fields, so that a damaged line is detected.
+    """
 
     def __init__(self, file: TextIO, rows: list[Any], started: str) -> None:
         self._file = file
@@ -43,32 +53,51 @@ class Journal:
         return journal
 
     @classmethod
-    def resume(cls, folder: Path, configuration: dict[str, Any]) -> Journal:
-        """Continue the journal in ``folder``.
+    def resume(
+        cls, folder: Path, configuration: dict[str, Any], check: Callable[[Any], object] = lambda row: None
+    ) -> Journal:
+        """Continue the journal in ``folder``; ``check`` raises ValueError for a row that cannot be one of this run.
+
+        An incomplete last line, left by a killed run, is dropped.
 
         Raises:
-            UsageProblem: there is none, it is damaged, or it belongs to another configuration (names what differs).
+            UsageProblem: there is no journal, it is damaged (the message names the line), or its configuration differs
+                (the message says how).
         """
         path = folder / NAME
         try:
-            data = path.read_bytes()
+            data = read_bytes(path, LIMIT)
         except FileNotFoundError as error:
             raise UsageProblem(f"nothing to resume: no journal at {path}; run without --resume") from error
         except OSError as error:
-            raise unwritable(folder, error) from error
+            raise UsageProblem(f"nothing to resume: {path}: {error.strerror}; run without --resume") from error
         whole = data[: data.rfind(b"\n") + 1]
-        lines = list(_parse(path, whole.decode("utf-8", errors="replace").splitlines()))
-        if not lines or lines[0].get("schema") != SCHEMA:
-            raise UsageProblem(f"{path} is no journal of schema {SCHEMA}; run without --resume")
-        differing = _differences(lines[0]["configuration"], configuration)
+        lines = _lines(path, whole)
+        try:
+            head = next(lines)
+        except StopIteration:
+            raise UsageProblem(f"{path} has no complete line, so nothing can be resumed; {ANEW}") from None
+        before, started = head.get("configuration"), head.get("started")
+        if head.get("schema") != SCHEMA or not isinstance(before, dict) or not isinstance(started, str):
+            raise UsageProblem(f"{path}:1: not a journal of schema {SCHEMA}; {ANEW}")
+        differing = _differences(before, configuration)
         if differing:
-            raise UsageProblem(f"cannot resume {path}: {'; '.join(differing)}; run without --resume to start anew")
+            raise UsageProblem(f"cannot resume {path}: {'; '.join(differing)}; {ANEW}")
+        rows = []
+        for number, line in enumerate(lines, 2):
+            if line.keys() != {"row"}:
+                raise UsageProblem(f"{path}:{number}: damaged: a line has one field, 'row'; {ANEW}")
+            try:
+                check(line["row"])
+            except ValueError as error:
+                raise UsageProblem(f"{path}:{number}: {error}; {ANEW}") from error
+            rows.append(line["row"])
         try:
             os.truncate(path, len(whole))
             file = path.open("a", encoding="utf-8")
         except OSError as error:
             raise unwritable(folder, error) from error
-        return cls(file, [line["row"] for line in lines[1:] if "row" in line], lines[0]["started"])
+        return cls(file, rows, started)
 
     def append(self, row: Mapping[str, Any]) -> None:
         """Write one decided row; on return it is in the operating system's hands."""
@@ -76,7 +105,7 @@ class Journal:
         self._write({"row": row})
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._file.write(json.dumps(line) + "\n")
+        self._file.write(json.dumps({**line, "digest": digest(line)}) + "\n")
         self._file.flush()
 
     def __enter__(self) -> Journal:
@@ -95,20 +124,35 @@ def unwritable(folder: Path, error: OSError) -> UsageProblem:
 
 def write_atomically(path: Path, text: str) -> None:
     """Replace ``path`` by ``text`` in one step. Raises UsageProblem if its folder cannot be written."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        with output_file(path) as file:
+            file.write(text.encode())
     except OSError as error:
         raise unwritable(path.parent, error) from error
 
 
-def _parse(path: Path, lines: Iterable[str]) -> Iterable[dict[str, Any]]:
-    for number, line in enumerate(lines, 1):
+def digest(line: Mapping[str, Any]) -> str:
+    """Return the digest of a line's other fields."""
+    return hashlib.blake2b(json.dumps(line).encode(), digest_size=8).hexdigest()
+
+
+def _lines(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
+    """Yield each line of a journal without its digest. Raises UsageProblem for the first damaged line."""
+    for number, text in enumerate(data.split(b"\n")[:-1], 1):
         try:
-            yield json.loads(line)
-        except json.JSONDecodeError as error:
-            raise UsageProblem(f"{path}:{number}: damaged: {error.msg}; run without --resume") from error
+            line = json.loads(text)
+        except RecursionError:
+            raise UsageProblem(f"{path}:{number}: damaged: nested too deeply; {ANEW}") from None
+        except ValueError as error:
+            raise UsageProblem(f"{path}:{number}: damaged: {getattr(error, 'msg', 'not JSON')}; {ANEW}") from error
+        if not isinstance(line, dict):
+            raise UsageProblem(f"{path}:{number}: damaged: not an object; {ANEW}")
+        if number == 1 and line.get("schema") != SCHEMA:
+            raise UsageProblem(f"{path}:1: not a journal of schema {SCHEMA}; {ANEW}")
+        stated = line.pop("digest", None)
+        if stated != digest(line):
+            raise UsageProblem(f"{path}:{number}: damaged: its digest is not {shown(stated, 40)}; {ANEW}")
+        yield line
 
 
 def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
@@ -117,4 +161,4 @@ def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 
 def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return visible(value if isinstance(value, str) else json.dumps(value), 200)

@@ -70,7 +70,7 @@ class Judge(Conversation):
         self.expect_dtype(x, dtype_name(array.dtype))
         if not self.has_data:
             return
-        got = self.read(x)
+        got = self._read_like(x, array.shape, array.dtype)
         at = first_mismatch(got, array, ulp, signed_zero)
         if at is not None:
             self._fail_element(x, at, array[at], got[at], ulp, signed_zero)
@@ -81,7 +81,7 @@ class Judge(Conversation):
         self.expect_shape(x, want.shape)
         if not self.has_data:
             return
-        got = self.read(x)
+        got = self._read_like(x, want.shape, None)
         wide = got.astype(np.complex128 if got.dtype.kind == "c" else np.longdouble)
         with np.errstate(all="ignore"):
             near = np.abs(wide - want) <= tolerance
@@ -95,6 +95,15 @@ class Judge(Conversation):
             lines = [f"got = {expression}", *assert_near(plain, bound)]
             message = f"wrong value of {self.origin(x)} at {at}: further from the exact result than {bound:.3g}"
             raise self.failure(message, repr(plain), repr(got[at].item()), lines, {x.name})
+
+    def _read_like(self, x: Handle, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> Array:
+        """Return the elements of ``x``. Fails if the adapter returns another shape or dtype than the tensor's."""
+        got = self.read(x)
+        if got.shape != shape or (dtype is not None and got.dtype != dtype):
+            want, given = f"{shape} {dtype or got.dtype}", f"{got.shape} {got.dtype}"
+            message = f"to_numpy gives an array of {given} for {self.origin(x)}, which is {want}"
+            raise self.failure(message, want, given, [], {x.name}, cause="to_numpy gives another shape or dtype")
+        return got
 
     def expect_shares(self, x: Handle, y: Handle) -> None:
         """Expect both tensors on one storage."""

@@ -7,7 +7,10 @@ from collections.abc import Collection
 
 USAGE = 2
 NOT_LOADABLE = 3
+NOTHING_JUDGED = 4
 _FEW = 20
+# Longest name for which similar names are suggested.
+_LONGEST = 200
 
 
 class UsageProblem(ValueError):
@@ -25,8 +28,10 @@ class BackendProblem(UsageProblem):
 def unknown(kind: str, given: str, known: Collection[str], see: str = "") -> UsageProblem:
     """The problem of a name that is not among ``known``: near matches first, all names (or their areas, of names such
     as ``area/name``) when they are few."""
-    near = difflib.get_close_matches(given, known, n=3, cutoff=0.6) or [name for name in known if given in name][:3]
-    text = f"unknown {kind} {given!r}"
+    near = []
+    if len(given) <= _LONGEST:
+        near = difflib.get_close_matches(given, known, n=3, cutoff=0.6) or [name for name in known if given in name][:3]
+    text = f"unknown {kind} {shown(given)}"
     if near:
         text += f"; did you mean {' or '.join(near)}?"
     areas = dict.fromkeys(f"{name.partition('/')[0]}/..." for name in known if "/" in name)
@@ -40,5 +45,42 @@ def unknown(kind: str, given: str, known: Collection[str], see: str = "") -> Usa
 
 def one_line(error: BaseException) -> str:
     """``Type: message`` of an exception, on one line."""
-    message = " ".join(str(error).split())
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+    kind = type(error).__name__
+    try:
+        message = " ".join(str(error).split())
+    except Exception as worse:
+        message = f"(its str() raises {type(worse).__name__})"
+    return f"{kind}: {message}" if message else kind
+
+
+def cut(text: str, limit: int) -> str:
+    """Return the first ``limit`` characters of ``text``, with the number of characters cut.
+
+    >>> cut("abcdef", 4)
+    'abcd… (2 more characters)'
+    """
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit:,} more characters)"
+
+
+def visible(text: str, limit: int) -> str:
+    """Return ``text`` on one line with unprintable characters escaped, cut to ``limit`` characters.
+
+    >>> visible("red: \\x1b[31m", 40)
+    'red: \\\\x1b[31m'
+    """
+    part = text[: 4 * limit]
+    line = " ".join(part.split())
+    plain = line if line.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    return plain if len(plain) <= limit and len(part) == len(text) else f"{plain[:limit]}…"
+
+
+def shown(value: object, limit: int = 200) -> str:
+    """Return ``repr(value)`` on one line, cut to a readable length.
+
+    >>> shown([1, 2])
+    '[1, 2]'
+    """
+    try:
+        return visible(repr(value), limit)
+    except RecursionError:
+        return f"a deeply nested {type(value).__name__}"

@@ -47,7 +47,7 @@ class Session(Judge):
             body(self, **drawn)
             self._purity.check_all(self)
         except Unsupported as missing:
-            self.outcome.unsupported[missing.operator] = missing.reason
+            self.outcome.unsupported[f"{missing.operator}"] = f"{missing.reason}"
             return
         finally:
             self._inside = False

@@ -9,12 +9,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from gaugeblock_spec.temporary_folder import TemporaryFolder
 from tabulate import tabulate
 
 from . import discovery
@@ -93,7 +93,7 @@ def _soak(options: argparse.Namespace) -> list[Run]:
 
 
 def _run(backend: str, seed: int, options: argparse.Namespace) -> Run:
-    with tempfile.TemporaryDirectory(prefix="gaugeblock-soak-") as folder:
+    with TemporaryFolder("gaugeblock-soak-") as folder:
         settings = Options(
             backend,
             Path(folder),

@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 from gaugeblock_conformance import discovery
+from gaugeblock_conformance.journal import digest
 from gaugeblock_conformance.mutants import __main__ as command
 from gaugeblock_conformance.mutants import run
 from gaugeblock_conformance.mutants.mutant import CLASSES, Mutant
@@ -99,9 +100,10 @@ def test_command_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert [row["name"] for row in record["mutants"]] == ["transpose-copies"]
     journal = tmp_path / "journal.jsonl"
     lines = journal.read_text().splitlines()
-    configuration = json.loads(lines[0])
-    configuration["configuration"]["selection"] = ", ".join(names[1::2])
-    journal.write_text("\n".join([json.dumps(configuration), *lines[1:]]) + "\n")
+    first = json.loads(lines[0])
+    del first["digest"]
+    first["configuration"]["selection"] = ", ".join(names[1::2])
+    journal.write_text("\n".join([json.dumps({**first, "digest": digest(first)}), *lines[1:]]) + "\n")
     capsys.readouterr()
     assert command.main([*given, *names, "--resume"]) == 0
     told = capsys.readouterr()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from gaugeblock_conformance import expectations
 from gaugeblock_conformance.problem import UsageProblem
 from gaugeblock_conformance.runner.run import Record, exit_status
+from gaugeblock_conformance.text_file import TEXT_LIMIT
 
 Run = Callable[..., Record]
 
@@ -78,7 +80,7 @@ def test_none(run_fake: Run) -> None:
         (ENTRY.format(id="views/neg") + "colour = 1\n", r":2: unknown field 'colour'; allowed: requirement, reason"),
         ('[[expected]]\nrequirement = "views/neg"\n', ":1: field 'reason' is missing"),
         (ENTRY.format(id="views/neg") + "match = 3\n", ":2: field 'match' must be a non-empty str, not 3"),
-        (ENTRY.format(id="views/neg") + 'match = "("\n', ":2: field 'match' is no regular expression"),
+        (ENTRY.format(id="views/neg") + 'match = "("\n', ":2: field 'match' is not a regular expression"),
         (ENTRY.format(id="views/neg") * 2, ":8: 'views/neg' is expected twice"),
         ("backend = 'torch'\n", "unknown key 'backend'"),
         ("expected = 3\n", "must be tables"),
@@ -133,3 +135,49 @@ def test_rows_of_all_devices(tmp_path: Path) -> None:
     assert (clone.see, clone.kind, neg.kind) == (("views/neg",), "missing", "missing")
     assert clone.upstream == "https://example.org/1"
     assert list(expectations.read(file, ["views/neg", "views/clone"], "cpu").expected) == ["views/clone"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a = " + "[" * 100_000, "nested too deeply"),
+        ("[[expected]]\nrequirement = " + "[" * 300 + "]" * 300, "field 'requirement' must be a non-empty str"),
+        ("[[expected]]\nrequirement = \"" + "x" * 100_000 + "\"", "field 'reason' is missing"),
+        (ENTRY.format(id="x" * 100_000), "unknown requirement 'xxx"),
+        ('"' + "k" * 100_000 + '" = 1', "unknown key 'kkk"),
+        ("[[expected]]\n" + "k" * 100_000 + " = 1", "unknown field 'kkk"),
+        ("a = 1" + "0" * 5000, "not TOML: "),
+        ("a = {" + "b = {" * 100_000, "nested too deeply"),
+        (ENTRY.format(id="views/neg") + "match = \"" + "(" * 100_000 + "\"", "not a regular expression"),
+    ],
+)
+def test_hostile_files_are_reported_on_one_line(tmp_path: Path, text: str, problem: str) -> None:
+    file = tmp_path / "expected.toml"
+    file.write_text(text)
+    with pytest.raises(UsageProblem) as caught:
+        expectations.read(file, {"views/neg"}, "cpu")
+    assert problem in str(caught.value)
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "fifo"])
+def test_expectations_are_read_from_regular_files(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    if name == "fifo":
+        os.mkfifo(file)
+    with pytest.raises(UsageProblem, match="not a regular file"):
+        expectations.read(file, set(), "cpu")
+
+
+def test_expectations_are_of_a_bounded_size(tmp_path: Path) -> None:
+    file = tmp_path / "expected.toml"
+    with file.open("wb") as stream:
+        stream.truncate(TEXT_LIMIT + 1)
+    with pytest.raises(UsageProblem, match="more than 16 MiB"):
+        expectations.read(file, set(), "cpu")
+
+
+def test_backends_without_a_valid_file_name_have_no_shipped_expectations() -> None:
+    assert expectations.shipped("torch", "2.13.0") is not None
+    for name in ("../expectations/torch", "x" * 4_000_000, "torch\0", ""):
+        assert expectations.shipped(name, "2.13.0") is None

@@ -31,6 +31,24 @@ def test_death_is_a_failure(die: Callable[[int], None]) -> None:
         isolated(lambda: die(signal.SIGSEGV))()
 
 
-def test_leaving_without_a_word_is_a_failure() -> None:
-    with pytest.raises(AssertionError, match="without a word"):
+def test_exiting_without_a_result_is_a_failure() -> None:
+    with pytest.raises(AssertionError, match="without a result"):
         isolated(lambda: os._exit(3))()
+
+
+def test_invalid_data_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    pipe = os.pipe
+
+    def noted() -> tuple[int, int]:
+        made.extend(pipe())
+        return made[-2], made[-1]
+
+    monkeypatch.setattr(os, "pipe", noted)
+    with pytest.raises(AssertionError, match="returned invalid data"):
+        isolated(lambda: os.write(made[-1], b"garbage") and None)()
+
+
+def test_returning_twice_is_a_failure() -> None:
+    with pytest.raises(AssertionError, match="returned invalid data"):
+        isolated(lambda: os.waitpid(child, 0) if (child := os.fork()) else None)()

@@ -8,14 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from gaugeblock_conformance.journal import NAME, Journal
+from gaugeblock_conformance.journal import NAME, SCHEMA, Journal, digest
 from gaugeblock_conformance.problem import UsageProblem
 from gaugeblock_conformance.runner.rows import new_row
-from gaugeblock_conformance.runner.run import Interrupted, Options, validate
+from gaugeblock_conformance.runner.run import Interrupted, Options, once, validate
 from gaugeblock_conformance.runner.selection import Selection
 
 SCRIPT = """
@@ -94,7 +95,7 @@ def test_interrupt_and_resume(fakes: Path, tmp_path: Path) -> None:
     with pytest.raises(Interrupted, match="3 of 60 requirements are decided; --resume continues"):
         validate(options(tmp_path), Quiet(interrupt_after=3))
     assert len(journalled(tmp_path)) == 3
-    with pytest.raises(UsageProblem, match="seed 0, this is 1; run without --resume to start anew"):
+    with pytest.raises(UsageProblem, match="seed 0, this is 1; run without --resume to start over"):
         validate(options(tmp_path, resume=True, seed=1), Quiet())
     with pytest.raises(UsageProblem, match="budget standard, this is quick"):
         validate(options(tmp_path, resume=True, budget="quick"), Quiet())
@@ -117,15 +118,101 @@ def test_nothing_to_resume(tmp_path: Path) -> None:
         Journal.resume(tmp_path, {})
 
 
-def test_damaged_journal(tmp_path: Path) -> None:
-    with Journal.create(tmp_path, {}, "now"):
-        pass
-    with (tmp_path / NAME).open("a") as file:
-        file.write("nonsense\n")
-    with pytest.raises(UsageProblem, match=r"journal\.jsonl:2: damaged: "):
+def written(folder: Path) -> list[bytes]:
+    """Write a journal of two rows and return its lines."""
+    from fake_suite import make_requirement
+
+    with Journal.create(folder, {"seed": 1}, "now") as journal:
+        for name in ("views/one", "views/two"):
+            journal.append(new_row(make_requirement(name), "skipped", "no time"))
+    return (folder / NAME).read_bytes().splitlines(keepends=True)
+
+
+def resumed(folder: Path) -> list[str]:
+    from fake_suite import make_requirement
+
+    known = {name: make_requirement(name) for name in ("views/one", "views/two")}
+    with Journal.resume(folder, {"seed": 1}, once(known)) as journal:
+        return [row["id"] for row in journal.rows]
+
+
+def signed(**line: Any) -> bytes:
+    """Return a journal line with a valid digest."""
+    return json.dumps({**line, "digest": digest(line)}).encode() + b"\n"
+
+
+ROW = {"id": "views/one"}
+DEEP = b'{"row": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n"
+CORRUPT: list[tuple[Callable[[list[bytes]], bytes], str]] = [
+    (lambda lines: b"", "has no complete line"),
+    (lambda lines: lines[0][:-1], "has no complete line"),
+    (lambda lines: b"\n", r":1: damaged: Expecting value"),
+    (lambda lines: b"\0" * 100 + b"\n", r":1: damaged: "),
+    (lambda lines: b"\xff\xfe\n", r":1: damaged: "),
+    (lambda lines: b"{}\n", ":1: not a journal of schema gaugeblock-journal/2"),
+    (lambda lines: b"[]\n", ":1: damaged: not an object"),
+    (lambda lines: b"3\n", ":1: damaged: not an object"),
+    (lambda lines: lines[0].replace(b"journal/2", b"journal/1"), ":1: not a journal of schema"),
+    (lambda lines: lines[0].replace(b'"seed": 1', b'"seed": 7'), ":1: damaged: its digest is not"),
+    (lambda lines: signed(schema=SCHEMA, started="now"), ":1: not a journal of schema"),
+    (lambda lines: signed(schema=SCHEMA, configuration=[], started="now"), ":1: not a journal of schema"),
+    (lambda lines: signed(schema=SCHEMA, configuration={"seed": 1}, started=3), ":1: not a journal of schema"),
+    (lambda lines: signed(schema=SCHEMA, configuration={"seed": 2}, started="now"), "seed 2, this is 1"),
+    (lambda lines: signed(schema=SCHEMA, configuration={}, started="now"), "seed null, this is 1"),
+    (lambda lines: lines[0] + b"nonsense\n", ":2: damaged: "),
+    (lambda lines: lines[0] + b"\n" + lines[1], ":2: damaged: "),
+    (lambda lines: lines[0] + DEEP, ":2: damaged: nested too deeply"),
+    (lambda lines: lines[0] + b'{"row": ' + b"1" * 5000 + b"}\n", ":2: damaged: "),
+    (lambda lines: lines[0] + lines[1][:-2] + lines[2], ":2: damaged: "),
+    (lambda lines: lines[0] + lines[1].replace(b"skipped", b"passed "), ":2: damaged: its digest is not"),
+    (lambda lines: lines[0] + lines[1].replace(b'"seconds": 0.0', b'"seconds": 0.5'), ":2: damaged: its digest"),
+    (lambda lines: lines[0] + b'{"row": {"id": "views/one"}}\n', ":2: damaged: its digest is not None"),
+    (lambda lines: lines[0] + lines[0], ":2: damaged: a line has one field"),
+    (lambda lines: lines[0] + signed(line={}), ":2: damaged: a line has one field"),
+    (lambda lines: lines[0] + lines[1] + lines[1], ":3: views/one is decided twice"),
+    (lambda lines: lines[0] + lines[1] + lines[2] + lines[1], ":4: views/one is decided twice"),
+    (lambda lines: lines[0] + signed(row=None), ":2: a row must be an object"),
+    (lambda lines: lines[0] + signed(row=ROW), ":2: views/one: field 'area' is missing"),
+    (lambda lines: lines[0] + changed(lines[1], id="views/three"), ":2: id is 'views/three', which is not one"),
+    (lambda lines: lines[0] + changed(lines[1], status="perfect"), ":2: views/one: field 'status' is 'perfect'"),
+    (lambda lines: lines[0] + changed(lines[1], status="passed"), "status 'passed' without an example"),
+    (lambda lines: lines[0] + changed(lines[1], level="MAY"), "level is 'MAY'; the spec says 'MUST'"),
+]
+
+
+def changed(line: bytes, **fields: Any) -> bytes:
+    return signed(row={**json.loads(line)["row"], **fields})
+
+
+@pytest.mark.parametrize(("corrupt", "text"), CORRUPT)
+def test_a_corrupt_journal_is_reported_with_file_and_line(
+    fakes: Path, tmp_path: Path, corrupt: Callable[[list[bytes]], bytes], text: str
+) -> None:
+    lines = written(tmp_path)
+    assert resumed(tmp_path) == ["views/one", "views/two"]
+    (tmp_path / NAME).write_bytes(corrupt(lines))
+    with pytest.raises(UsageProblem, match=text) as caught:
+        resumed(tmp_path)
+    assert str(tmp_path / NAME) in str(caught.value)
+    assert "run without --resume" in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("length", [1, 40, -2, -1])
+def test_an_incomplete_last_line_is_dropped(fakes: Path, tmp_path: Path, length: int) -> None:
+    lines = written(tmp_path)
+    (tmp_path / NAME).write_bytes(lines[0] + lines[1] + lines[2][:length])
+    assert resumed(tmp_path) == ["views/one"]
+    assert (tmp_path / NAME).read_bytes() == lines[0] + lines[1]
+
+
+def test_a_journal_is_a_regular_file(tmp_path: Path) -> None:
+    (tmp_path / NAME).symlink_to("/dev/zero")
+    with pytest.raises(UsageProblem, match="not a regular file"):
         Journal.resume(tmp_path, {})
-    (tmp_path / NAME).write_text("{}\n")
-    with pytest.raises(UsageProblem, match="no journal of schema gaugeblock-journal/1"):
+    (tmp_path / NAME).unlink()
+    (tmp_path / NAME).mkdir()
+    with pytest.raises(UsageProblem, match=r"Is a directory|not a regular file"):
         Journal.resume(tmp_path, {})
 
 

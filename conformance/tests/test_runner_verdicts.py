@@ -92,7 +92,7 @@ def test_failed(run_fake: Run) -> None:
         ("Segfaults", "test_bitwise_not: the process ended with signal SIGSEGV"),
         ("Aborts", "test_bitwise_not: the process ended with signal SIGABRT"),
         ("Leaves", "test_bitwise_not: the process ended with exit status 0"),
-        ("Exits", "the backend left the test by SystemExit: 3"),
+        ("Exits", "the backend aborted the test with SystemExit: 3"),
         ("OutOfMemory", "bitwise_not raised MemoryError:"),
         ("Explodes", "MiB of memory; the limit is 600 MiB"),
     ],

@@ -97,8 +97,12 @@ def check(entry: Derivative, row: Row) -> None:
     for names in (*entry.formulas, entry.nothing):
         for name in names:
             if name not in tensors and not (name in entry.nothing and name in result_names(schema)):
-                allowed = ", ".join((*tensors, "tangent"))
+                allowed = ", ".join((*tensors, "tangent", "follows"))
                 raise DerivativeError(f"{where}: field {name}: no tensor argument; allowed: {allowed}")
+    for name in entry.follows:
+        if name not in entry.arguments:
+            allowed = ", ".join(entry.arguments)
+            raise DerivativeError(f"{where}: field follows: {name} has no gradient here; allowed: {allowed}")
     covered = {*entry.arguments, *entry.nothing}
     for name in floating_arguments(row):
         if name not in covered:

@@ -20,6 +20,7 @@ import yaml
 KINDS = ("none", "composite", "formulas")
 NOTHING = "nothing"
 TANGENT = "tangent"
+FOLLOWS = "follows"
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ROOT = files("gaugeblock_spec")
@@ -36,7 +37,8 @@ class Derivative:
 
     `kind` is `formulas`; `composite` for an operator made of differentiable ones; `none` where no result has a
     gradient. `formulas` maps the arguments that an expression gives gradients of to the expression, a tuple of several
-    names where it gives a tuple. `nothing` are tensor arguments without gradient. `tangent` is the text of the entry's
+    names where it gives a tuple. `nothing` lists tensor arguments without gradient, `follows` arguments in which the
+    gradients are locally constant. `tangent` is the text of the entry's
     forward derivative: "linear", an expression, or `RESULT=expression, ...`; None for the default of the family.
     """
 
@@ -46,6 +48,7 @@ class Derivative:
     formulas: Mapping[tuple[str, ...], str] = field(default_factory=lambda: MappingProxyType({}))
     nothing: tuple[str, ...] = ()
     tangent: str | None = None
+    follows: tuple[str, ...] = ()
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -113,6 +116,8 @@ def _entry(file: str, name: Any, fields: Any) -> Derivative:
     nothing: list[str] = []
     seen: set[str] = set()
     for key, value in fields.items():
+        if key == FOLLOWS and isinstance(value, str):
+            continue
         if not isinstance(value, str) or not isinstance(key, str):
             raise DerivativeError(f"{where}: field {key}: {value!r} is {type(value).__name__}; allowed: an expression")
         names = tuple(part.strip() for part in key.split(","))
@@ -125,7 +130,10 @@ def _entry(file: str, name: Any, fields: Any) -> Derivative:
         elif key != TANGENT:
             formulas[names] = value.strip()
     tangent = fields.get(TANGENT)
-    return Derivative(name, file, "formulas", MappingProxyType(formulas), tuple(nothing), tangent and tangent.strip())
+    return Derivative(
+        name, file, "formulas", MappingProxyType(formulas), tuple(nothing), tangent and tangent.strip(),
+        tuple(part.strip() for part in fields[FOLLOWS].split(",")) if FOLLOWS in fields else (),
+    )  # fmt: skip
 
 
 @functools.cache

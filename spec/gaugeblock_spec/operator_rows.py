@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from .schema import SchemaError, parse
+from .schema import Schema, SchemaError, parse
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ROOT = files("gaugeblock_spec")
@@ -115,6 +115,24 @@ def check_row(row: Row) -> None:
             parse(row.get(field, row["schema"]))
         except SchemaError as error:
             raise OperatorTableError(f"{where}: field {field}, column {error.position + 1}: {error.problem}") from None
+    for field in ("inplace", "out"):
+        if field in row:
+            _check_marks(f"{where}: field {field}", field, parse(row[field]))
+
+
+def _check_marks(where: str, field: str, form: Schema) -> None:
+    """Raise OperatorTableError unless the alias marks of a form say that it returns the arguments it writes to.
+
+    These are the first argument of the in-place form, and the marked keyword arguments of the out= form.
+    """
+    if field == "inplace":
+        target = [argument.alias for argument in form.arguments[:1] if argument.written]
+        allowed = "the first argument and the result have the same mark, such as Tensor(a!)"
+    else:
+        target = [argument.alias for argument in form.arguments if argument.written and argument.kwarg_only]
+        allowed = "keyword arguments have marks such as Tensor(a!), and the results the same in this order"
+    if not target or [one.alias for one in form.returns] != target:
+        raise OperatorTableError(f"{where}: the alias marks of {form} are not allowed; allowed: {allowed}")
 
 
 _JSON_TYPES: Mapping[str, tuple[type, ...]] = {

@@ -57,7 +57,18 @@ SEEN = [
     ("S-15", "str((tensor([-inf, -0.0]) ** 0.5).tolist())", "[nan, -0.0]"),
     ("S-15", "(tensor([-inf, -0.0]) ** tensor(0.5)).tolist()", [float("inf"), 0.0]),
     ("S-16", "tensor([2.0**-20], dtype=bfloat16).erf().item() > 1.1 * tensor([2.0**-20]).erf().item()", True),
+    ("S-23", "(lambda x: x.float(memory_format=contiguous_format) is x)(zeros(2, 3).t())", True),
+    ("S-55", "(lambda y: mm(y[:2], y[2:], out=y[1:3]).tolist())(arange(8.).view(4, 2))[1] == [26.0, 31.0]", False),
+    ("S-56", "fft.ifft(rand(3)).is_conj()", True),
+    ("S-57", "special.i0(tensor(inf)).isnan().item(), special.i0(tensor(710.0, dtype=float64)).item()",
+     (True, float("inf"))),
+    ("S-54", "str((ones(2, dtype=float16) + 1j).dtype)", "torch.complex32"),
     ("S-11", "where(tensor([1], dtype=uint8), tensor([1]), tensor([2])).tolist()", [1]),
+    (
+        "S-62",
+        "torch.stack([tensor(1).bfloat16(), tensor(257, dtype=int32)], out=empty(2, dtype=float64)).tolist()",
+        [1.0, 257.0],
+    ),
 ]
 
 REFUSED = [

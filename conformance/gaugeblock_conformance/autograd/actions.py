@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from ..backend_autograd import EnableGrad, NoGrad, Value
+from ..backend_autograd import EnableGrad, Hook, NoGrad, Rule, SavedTensorsHooks, Value
 
 Sizes = tuple[int, ...]
 
@@ -23,8 +23,11 @@ _MOST_ELEMENTS = 64
 
 @dataclass(frozen=True)
 class Action:
-    """A call of ``operator`` on values given by their numbers; ``push`` and ``pop`` enter and leave a context,
-    ``backward`` and ``gradients`` take the sum of their value's elements."""
+    """A call of ``operator`` on values given by their numbers.
+
+    ``push`` and ``pop`` enter and leave a context; the passes (``backward``, ``gradients``) take the sum of their
+    value's elements; ``apply`` calls a function with a rule; ``fresh`` is a detached copy.
+    """
 
     operator: str
     args: tuple[Any, ...] = ()
@@ -43,6 +46,10 @@ class Choice:
     @property
     def x(self) -> Value:
         return Value(self.first)
+
+    @property
+    def y(self) -> Value:
+        return Value(self.second)
 
     @property
     def dims(self) -> Sizes:
@@ -100,6 +107,11 @@ def _diagonal(c: Choice) -> Action | None:
     return Action("diagonal", (c.x,)) if len(c.dims) == 2 else None
 
 
+def _hook(c: Choice) -> Hook:
+    """A hook that logs its argument, or changes it."""
+    return Hook(f"v{c.first}", "value") if c.p % 2 else Hook(None, "scale", (2.0, -1.0)[c.q % 2])
+
+
 def _assigned(c: Choice) -> Action | None:
     return Action("__setitem__", (c.x, c.p % c.dims[0], 3.0)) if c.dims and c.dims[0] else None
 
@@ -151,9 +163,27 @@ CONTEXTS: tuple[tuple[str, Make], ...] = (
     ("pop", lambda c: Action("pop")),
 )
 ASSIGNMENTS: tuple[tuple[str, Make], ...] = (("__setitem__", _assigned), ("retain_grad", _plain("retain_grad")))
+HOOKS: tuple[tuple[str, Make], ...] = (
+    ("register_hook", lambda c: Action("register_hook", (c.x, _hook(c)))),
+    ("register_node_prehook", lambda c: Action("register_node_prehook", (c.x, _hook(c)))),
+    ("register_node_hook", lambda c: Action("register_node_hook", (c.x, Hook(None, "scale", 2.0)))),
+    ("register_multi_grad_hook", lambda c: Action("register_multi_grad_hook", (c.x, c.y, Hook("m", "value")))),
+    ("register_hook", lambda c: Action("register_hook", (c.x, _hook(c)))),
+)
+RULES = ("view", "views", "identity", "inplace", "square", "exp", "two")
+LATER: tuple[tuple[str, Make], ...] = (
+    ("apply", lambda c: Action("apply", (c.x, Rule(RULES[c.p % len(RULES)])))),
+    ("fresh", _plain("fresh")),
+    ("requires_grad_", _plain("requires_grad_")),
+    ("backward", lambda c: Action("backward", (c.x, c.p % 3 > 0, c.y))),
+)
+PACKING: tuple[tuple[str, Make], ...] = (
+    ("push", lambda c: Action("push", (SavedTensorsHooks("h", "scale", (2.0, -1.0)[c.p % 2]),))),
+    ("pop", lambda c: Action("pop")),
+)
 # Which table a byte picks: views and writes most often.
 _TABLES = (FUNCTIONS, VIEWS, WRITES, VIEWS, WRITES, WRITES, PASSES, CONTEXTS)
-_WIDER = (*_TABLES, ASSIGNMENTS)
+_WIDER = (*_TABLES, ASSIGNMENTS, HOOKS, LATER, LATER, PACKING)
 
 
 def steps(code: bytes) -> Iterator[bytes]:

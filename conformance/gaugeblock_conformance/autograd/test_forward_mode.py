@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as hs
 
-from ..backend_autograd import DualLevel, Program, entered
+from ..backend_autograd import DualLevel, NoGrad, Program, Rule, entered
 from ..forall import forall
 from ..requirement import requirement
 from ..session import Handle, Session
 from . import duals
-from .leaves import gradient, leaf
+from .leaves import clear_log, gradient, leaf
 
 X, W = np.array([1.0, -2.0, 3.0]), np.array([2.0, 1.0, -1.0])
 # Smooth functions of a vector of positive numbers: operator, further arguments.
@@ -94,3 +94,66 @@ def test_adjoint_identity(s: Session, which: int, seed: int) -> None:
     left, right = float((weight * along).sum()), float((back * direction).sum())
     close = abs(left - right) <= 1e-10 * (1 + abs(left))
     s.expect(close, True, f"{operator}: {left!r} by the tangent, {right!r} by the gradient", repr(None))
+
+
+@requirement("autograd/missing-tangents-are-zeros")
+@forall(count=hs.integers(1, 3), setup=hs.booleans(), materialize=hs.booleans())
+def test_tangents_that_functions_get(s: Session, count: int, setup: bool, materialize: bool) -> None:
+    clear_log(s)
+    rule = Rule("scale", factor=3.0, label="f", setup=setup, materialize=materialize, tangent=True)
+    function = s.call("define_function", rule)
+    with entered(s.call, DualLevel()):
+        x = s.call("make_dual", s.tensor([1.0, 2.0]), s.tensor([5.0, 7.0]))
+        y = s.call("apply_function", function, x, *[s.tensor([1.0]) for _ in range(count - 1)])
+        s.expect_values(_tangent(s, y), [15.0, 21.0])
+    signs = "+" + ("+" if materialize else "-") * (count - 1)
+    s.expect(s.call("autograd_log"), ("f forward", f"f jvp {signs}"), "calls of the function")
+
+
+@requirement("autograd/out-forms-refuse-dual-tensors")
+@forall(
+    call=hs.sampled_from(("add.out", "mul.out", "sin.out", "exp.out", "cat.out", "sum.IntList_out")),
+    written=hs.booleans(), recording=hs.booleans(),
+)  # fmt: skip
+def test_out_forms_of_dual_tensors(s: Session, call: str, written: bool, recording: bool) -> None:
+    def given(x: Handle) -> tuple[Any, ...]:
+        return {"add.out": (x, x), "mul.out": (x, x), "cat.out": ([x],), "sum.IntList_out": (x, [0])}.get(call, (x,))
+
+    plain = s.tensor([1.0, 2.0])
+    # The output already holds the result: some backends refuse the call only after writing it.
+    out = s.call(call, *given(plain), out=s.call("zeros", () if call == "sum.IntList_out" else (2,)))
+    with entered(s.call, DualLevel(), *([] if recording else [NoGrad()])):
+        x = plain if written else s.call("make_dual", plain, s.tensor([5.0, 7.0]))
+        target = s.call("make_dual", out, s.call("ones_like", out)) if written else out
+        s.expect_raises(RuntimeError, call, *given(x), out=target)
+
+
+@requirement("autograd/dual-tensors-do-not-nest")
+@forall(part=hs.booleans(), tangent=hs.booleans())
+def test_dual_tensors_of_dual_tensors(s: Session, part: bool, tangent: bool) -> None:
+    with entered(s.call, DualLevel()):
+        x = s.call("make_dual", s.tensor([1.0, 2.0]), s.tensor([5.0, 7.0]))
+        x = s.call("narrow", x, 0, 0, 1) if part else x
+        other = s.tensor([3.0] if part else [3.0, 4.0])
+        s.expect_raises(RuntimeError, "make_dual", *((other, x) if tangent else (x, other)))
+
+
+@requirement("autograd/results-have-tangents-of-their-own")
+@forall(which=hs.integers(0, 5), factor=hs.integers(-3, 3))
+def test_writes_to_results(s: Session, which: int, factor: int) -> None:
+    plain = s.tensor([3.0, 4.0])
+    tangent = s.tensor([5.0, 7.0])
+    with entered(s.call, DualLevel()):
+        x = s.call("make_dual", s.tensor([1.0, 2.0]), tangent)
+        y = (
+            lambda: s.call("copy_", s.call("clone", plain), x),
+            lambda: s.call("add_.Tensor", s.call("clone", plain), x),
+            lambda: s.call("add.Tensor", plain, x),
+            lambda: s.call("add.Scalar", x, 1),
+            lambda: s.call("clone", x),
+            lambda: s.call("cat", [x]),
+        )[which]()
+        s.call("mul_.Scalar", y, factor)
+        s.expect_values(_tangent(s, y), [5.0 * factor, 7.0 * factor], signed_zero=False)
+        s.expect_values(_tangent(s, x), [5.0, 7.0])
+    s.expect_values(tangent, [5.0, 7.0])

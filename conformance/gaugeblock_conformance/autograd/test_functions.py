@@ -186,3 +186,23 @@ def test_when_functions_are_recorded(s: Session, recording: bool, needs: bool) -
         y = _apply(s, Rule("square"), x)
     s.expect(s.call("requires_grad", y), recording and needs, "requires_grad of a function's result")
     s.expect_values(y, [1.0, 4.0])
+
+
+@requirement("autograd/views-of-functions-cannot-be-written")
+@forall(
+    forward=hs.sampled_from(("view", "views", "identity")), setup=hs.booleans(), further=hs.booleans(),
+    base=hs.booleans(),
+)  # fmt: skip
+def test_writes_to_views_of_functions(s: Session, forward: str, setup: bool, further: bool, base: bool) -> None:
+    x = leaf(s, [1.0, 2.0])
+    y = s.call("mul.Scalar", x, 3)
+    made = _apply(s, Rule(forward, setup=setup), y)
+    v = s.parts(made, 2)[0] if forward == "views" else made
+    v = s.call("select.int", v, 0, 0) if further else v
+    if base:
+        s.call("mul_.Scalar", y, 2)
+        s.expect_raises(RuntimeError, "mul.Scalar", v, 2)
+        return
+    s.expect_raises(RuntimeError, "mul_.Scalar", v, 2)
+    s.expect_values(s.call("detach", y), [3.0, 6.0])
+    s.expect_values(gradient(s, v, x), [3.0, 0.0] if further and forward == "identity" else [3.0, 3.0])

@@ -44,6 +44,18 @@ def test_not_saved_is_fine(s: Session) -> None:
     s.expect_values(s.call("mul.Tensor", plain, c), [3.0, 8.0])
 
 
+@requirement("autograd/views-taken-in-inference-mode-do-not-require-grad")
+@forall(view=hs.sampled_from((("view", (2, 1)), ("select.int", 0, 0), ("t",), ("unsqueeze", 0), ("expand", (3, 2)))))
+def test_views_inside(s: Session, view: tuple[Any, ...]) -> None:
+    operator, *arguments = view
+    with entered(s.call, InferenceMode()):
+        x = leaf(s, [1.0, 2.0])
+        s.expect(s.call("requires_grad", x), True, "requires_grad of a leaf made in inference mode")
+        v = s.call(operator, x, *arguments)
+        s.expect(s.call("is_inference", v), True, "is_inference of a view")
+        s.expect(s.call("requires_grad", v), False, "requires_grad of a view taken in inference mode")
+
+
 @requirement("autograd/inference-tensors-are-written-inside-alone")
 def test_writes(s: Session) -> None:
     def row(s: Session, way: int, operator: str, *arguments: Any) -> None:

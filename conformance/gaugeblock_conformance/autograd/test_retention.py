@@ -149,6 +149,29 @@ def test_gradients_of_gradients(s: Session, program: Program) -> None:
     s.expect_close(found, want, 1e-3 * (1 + np.abs(want).max()))
 
 
+LINEAR_PIECES: tuple[tuple[str, tuple[Any, ...], list[float]], ...] = (
+    ("relu", (), [0.0, 1.0, 1.0, 0.0]),
+    ("leaky_relu", (0.5,), [0.5, 1.0, 1.0, 0.5]),
+    ("hardtanh", (-2.0, 2.0), [1.0, 1.0, 0.0, 0.0]),
+    ("max_pool2d", ([2, 2],), [0.0, 0.0, 1.0, 0.0]),
+    ("avg_pool2d", ([2, 2],), [0.25, 0.25, 0.25, 0.25]),
+    ("adaptive_avg_pool2d", ([2, 1],), [0.5, 0.5, 0.5, 0.5]),
+)
+"""Operators with their arguments, and their slopes at -1, 1, 3 and -4."""
+
+
+@requirement("autograd/created-gradient-of-a-linear-piece-requires-grad")
+def test_gradients_of_constant_slopes(s: Session) -> None:
+    def row(s: Session, operator: str, arguments: tuple[Any, ...], slopes: list[float]) -> None:
+        x = leaf(s, [[[[-1.0, 1.0], [3.0, -4.0]]]], "float64")
+        g = gradient(s, s.call(operator, x, *arguments), x, create_graph=True)
+        s.expect_values(g, np.array(slopes).reshape(1, 1, 2, 2))
+        s.expect(s.call("requires_grad", g), True, f"requires_grad of a gradient of {operator}")
+        s.expect_values(gradient(s, s.call("mul.Tensor", g, g), x), np.zeros((1, 1, 2, 2)), signed_zero=False)
+
+    s.table(LINEAR_PIECES, row)
+
+
 @requirement("autograd/created-graph-is-retained")
 def test_graph_after_creating(s: Session) -> None:
     x = leaf(s, [2.0])

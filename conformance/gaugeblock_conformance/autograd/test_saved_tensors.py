@@ -11,7 +11,7 @@ from ..backend_autograd import NoGrad, SavedTensorsHooks, entered
 from ..forall import forall
 from ..requirement import requirement
 from ..session import Session
-from .leaves import backward, clear_log, expect_grad, leaf
+from .leaves import backward, clear_log, expect_grad, gradient, leaf
 
 SAVES = {"sin": 1, "exp": 1, "neg": 0, "add": 0, "mul": 2, "tanh": 1}
 SLOPES: dict[str, Any] = {
@@ -80,3 +80,33 @@ def test_exception_while_packing(s: Session) -> None:
     clear_log(s)
     backward(s, s.call("mul.Tensor", x, x))
     expect_grad(s, x, [2.0, 4.0])
+
+
+@requirement("autograd/unpacked-tensors-count-in-recorded-gradients")
+@forall(factor=hs.integers(-3, 3), is_leaf=hs.booleans(), order=hs.integers(1, 3))
+def test_unpacked_value_counts_in_recorded_gradients(s: Session, factor: int, is_leaf: bool, order: int) -> None:
+    a = np.array([1.0, -2.0])
+    x = leaf(s, a)
+    y = x if is_leaf else s.call("mul.Scalar", x, 1)
+    z = s.call("under", SavedTensorsHooks("h", "scale", factor), "pow.Tensor_Scalar", y, 3)
+    clear_log(s)
+    # The first gradient is 3 u^2 with the unpacked value u = factor x, which is differentiated as if it were x.
+    want = 3 * (factor * a) ** 2
+    for turn in range(1, order + 1):
+        z = gradient(s, z, x, create_graph=True)
+        s.expect_values(z, want, signed_zero=False)
+        want = 6 * factor * a if turn == 1 else np.full(2, 6.0)
+    clear_log(s)
+
+
+@requirement("autograd/packing-may-not-write")
+@forall(operator=hs.sampled_from(("sin", "exp", "mul", "tanh")), is_leaf=hs.booleans())
+def test_packing_that_writes(s: Session, operator: str, is_leaf: bool) -> None:
+    clear_log(s)
+    x = leaf(s, [1.0, 2.0])
+    y = x if is_leaf else s.call("mul.Scalar", x, 3)
+    full = {"mul": "mul.Tensor"}.get(operator, operator)
+    further = [s.tensor([3.0, 4.0])] if operator == "mul" else []
+    # The write changes no value, because a refused call must leave tensors unchanged.
+    s.expect_raises(RuntimeError, "under", SavedTensorsHooks("h", "write", 1), full, y, *further)
+    clear_log(s)

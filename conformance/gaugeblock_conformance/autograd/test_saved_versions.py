@@ -73,10 +73,18 @@ def test_constant_was_changed(s: Session) -> None:
 
 @requirement("autograd/changed-saved-tensor-is-named")
 def test_text_of_changed_tensors(s: Session) -> None:
-    y = s.call("mul.Scalar", leaf(s, X), 2)
-    z = s.call("sum", s.call("sin", y))
-    s.call("add_.Scalar", y, 1)
-    s.expect_raises(RuntimeError, "backward", z, match="modified by an inplace operation")
+    """Nodes that save one input, two inputs or the result, which is then written to directly or through a view."""
+
+    def row(s: Session, operator: str, operands: int, result: bool, view: bool) -> None:
+        y = s.call("mul.Scalar", leaf(s, X), 2)
+        z = s.call(operator, *[y] * operands)
+        changed = z if result else y
+        total = s.call("sum", z)
+        s.call("add_.Scalar", s.call("detach", changed) if view else changed, 1)
+        s.expect_raises(RuntimeError, "backward", total, match="modified by an inplace operation")
+
+    nodes = (("sin", 1, False), ("mul.Tensor", 2, False), ("atan2", 2, False), ("exp", 1, True), ("tanh", 1, True))
+    s.table([(*node, view) for node in nodes for view in (False, True)], row)
 
 
 @requirement("autograd/writes-to-unsaved-tensors-are-free")

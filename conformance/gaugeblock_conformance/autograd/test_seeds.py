@@ -106,5 +106,9 @@ def test_results_without_a_graph(s: Session, dims: Sizes, derived: bool) -> None
 
 @requirement("autograd/missing-graph-is-said")
 def test_text_without_a_graph(s: Session) -> None:
-    y: Handle = s.tensor(1.0)
-    s.expect_raises(RuntimeError, "backward", y, match="does not require grad and does not have a grad_fn")
+    x, other = leaf(s, [2.0]), leaf(s, [3.0])
+    constant: Handle = s.tensor(1.0)
+    text = "does not require grad and does not have a grad_fn"
+    for y in (constant, s.call("sum", s.call("detach", x)), s.call("sum", s.call("gt.Scalar", x, 1.0))):
+        s.expect_raises(RuntimeError, "backward", y, match=text)
+        s.expect_raises(RuntimeError, "gradients", y, [other], match=text)

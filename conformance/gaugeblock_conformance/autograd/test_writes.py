@@ -245,3 +245,23 @@ def test_views_that_cannot_follow(s: Session, several: bool, place: int, kind: i
     write_to(s, y, kind)
     s.expect_raises(RuntimeError, "mul.Tensor", v, v)
     s.call("backward", s.call("sum", y))
+
+
+@requirement("autograd/view-of-a-later-leaf-cannot-be-written")
+@forall(place=PLACES, kind=KINDS, unrecorded=hs.booleans(), second=hs.none() | PLACES)
+def test_writes_to_views_of_later_leaves(
+    s: Session, place: int, kind: int, unrecorded: bool, second: int | None
+) -> None:
+    x = s.tensor(X)
+    with entered(s.call, *([NoGrad()] if unrecorded else [])):
+        v, _ = view_of(s, x, place)
+    if second is not None:
+        view_of(s, x, second)
+    s.call("requires_grad_", x)
+    operator, arguments, _, _ = WRITES[kind]
+    given = [leaf(s, np.float64(2.0)) if a == "leaf" else a for a in arguments]
+    s.expect_raises(RuntimeError, operator, v, *given)
+    with entered(s.call, NoGrad()):
+        s.call("add_.Scalar", v, 0)
+    s.expect_values(s.call("detach", x), X)
+    s.expect(s.call("is_leaf", x), True, f"is_leaf of {x.name}")

@@ -191,6 +191,10 @@ class Differentiating:
     def register_node_hook(self, node: Any, hook: Hook) -> Any:
         return self._hooks.keep(node.register_hook(self._hooks.after_node(hook)))
 
+    def register_multi_grad_hook(self, tensors: Sequence[Any], hook: Hook) -> Any:
+        register = self.module.autograd.graph.register_multi_grad_hook
+        return self._hooks.keep(register(tuple(tensors), self._hooks.on_tensors(hook)))
+
     def remove_hook(self, handle: Any) -> None:
         handle.remove()
 

@@ -28,6 +28,8 @@ def _saved_tensors_hooks(module: Any, hooks: SavedTensorsHooks, log: list[Any]) 
         log.append(f"{hooks.label} pack")
         if hooks.action == "raise":
             raise getattr(builtins, hooks.argument)(f"{hooks.argument} of the suite")
+        if hooks.action == "write":
+            tensor.mul_(hooks.argument)
         return (tensor.detach().cpu().numpy().copy(), tensor.device) if hooks.action == "copy" else tensor
 
     def unpack(packed: Any) -> Any:

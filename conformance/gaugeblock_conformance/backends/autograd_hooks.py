@@ -38,6 +38,9 @@ class Hooks:
 
         return self._function(hook, both, lambda inputs, outputs: list(inputs))
 
+    def on_tensors(self, hook: Hook) -> Callable[[Any], Any]:
+        return self._function(hook, _all_elements, list)
+
     def _function(
         self, hook: Hook, shown: Callable[..., Any], gradients: Callable[..., list[Any]], single: bool = False
     ) -> Callable[..., Any]:

@@ -31,6 +31,7 @@ def function_of(module: Any, rule: Rule, log: list[Any]) -> type:
         return _backward(module, rule, context, gradients, right)
 
     def tangent(context: Any, *tangents: Any) -> Any:
+        note("jvp " + "".join("-" if t is None else "+" for t in tangents))
         return tangents[0] * context.factor
 
     parts: dict[str, Any] = {"backward": staticmethod(backward)}
@@ -157,6 +158,12 @@ _FORWARDS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[...,
         lambda m, r, x: (x[0] * r.factor, m.zeros(x[0].shape, dtype=m.int64, device=x[0].device)),
         lambda c, x, y: c.mark_non_differentiable(y[1]),
         _scaled,
+    ),
+    "view": (lambda m, r, x: x[0].unsqueeze(0), _nothing, lambda c, g: _first(c, g[0].squeeze(0))),
+    "views": (
+        lambda m, r, x: (x[0].unsqueeze(0), x[0].unsqueeze(0)),
+        _nothing,
+        lambda c, g: _first(c, (g[0] + g[1]).squeeze(0)),
     ),
     "two": (lambda m, r, x: (x[0] * r.factor, x[0] * (r.factor + 1)), _nothing, _two),
 }

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import threading
 from itertools import product
 from typing import Any
 
 from ..backend_kernels import Paths
+
+# Seconds that a chunk of a loop waits for the others, which start immediately if there are enough threads.
+_LONGEST_WAIT = 5.0
 
 
 class KernelCalls:
@@ -52,3 +56,17 @@ class KernelCalls:
 
         self._tools.parallel_for(length, grain, body)
         return visits
+
+    def threads_of_loop(self, length: int) -> int:
+        most = min(length, self._module.get_num_threads())
+        begun: set[int] = set()
+        all_begun = threading.Event()
+
+        def body(begin: int, end: int) -> None:
+            begun.add(threading.get_ident())
+            if len(begun) >= most:
+                all_begun.set()
+            all_begun.wait(_LONGEST_WAIT)
+
+        self._tools.parallel_for(length, 1, body)
+        return len(begun)

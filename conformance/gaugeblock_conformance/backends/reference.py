@@ -35,7 +35,7 @@ class ReferenceBackend(TorchStyleBackend):
         self._cuda = CudaCalls(engine, device) if device.startswith("cuda") else None
         super().__init__(engine, device, "reference")
         self.dialect = (CudaDialect if self._cuda else TorchDialect)("gaugeblock", "gb", device, special=WRITERS)
-        self.dialect.watching = ("ref = __import__('weakref').ref({0}.storage)", "ref() is not None")
+        self.dialect.watching = ("ref = __import__('weakref').ref({0}.storage_impl)", "ref() is not None")
         self._allocating = Allocating(engine, device)
         self.finish = None if self._cuda is None else lambda _: engine.cuda.synchronize(device)
         if device == "meta":
@@ -68,7 +68,7 @@ class ReferenceBackend(TorchStyleBackend):
         return instruction_sets.run(type(self), "GAUGEBLOCK_CPU_CAPABILITY", level, calls)
 
     def storage_id(self, tensor: Any) -> Any:
-        return id(tensor.storage)
+        return id(tensor.storage_impl)
 
     def support(self, operator: str) -> str | None:
         """How the engine comes to the results of an operator on a cpu; on other devices it does not say."""
@@ -76,7 +76,7 @@ class ReferenceBackend(TorchStyleBackend):
 
     def watch_storage(self, tensor: Any) -> Callable[[], bool]:
         """Capability ``refcount``: whether the storage under ``tensor`` is still there."""
-        reference = weakref.ref(tensor.storage)
+        reference = weakref.ref(tensor.storage_impl)
         return lambda: reference() is not None
 
     def from_blob(self, address: int, sizes: Sequence[int], dtype: str, deleter: Callable[[int], object]) -> Any:

@@ -79,6 +79,8 @@ class Validate:
             check_snippets=not args.no_snippet_check,
             suite=SUITE,
         )
+        # A backend may remove the current folder.
+        here = Path.cwd()
         record = validate(options, reporter())
         written = [out / RECORD]
         for name in formats:
@@ -89,7 +91,7 @@ class Validate:
                 sys.stdout.write(render([record], use_colour(sys.stdout)))
                 continue
             path = out / FILES.get(name, f"report.{name}")
-            write_atomically(path, render([record], False))
+            write_atomically(here / path, render([record], False))
             written.append(path)
         print("written: " + ", ".join(map(str, written)), file=sys.stderr)
         return exit_status(record)

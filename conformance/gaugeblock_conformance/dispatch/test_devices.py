@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as hs
 
 from .. import strategies as st
-from ..backend import DType, Layout
+from ..backend import DType, Layout, numpy_dtype
 from ..backend_dispatch import Kernel
 from ..forall import forall
 from ..requirement import requirement
 from ..session import Handle, Session
 from .registry import expect_log, kernels, suite_operators
 
+_BOTH = r"(?s)(cpu.*meta|meta.*cpu)"
 Arguments = Callable[[Session, Handle, Handle], tuple[Any, ...]]
 
 ROWS: list[tuple[str, Arguments]] = [
@@ -29,6 +31,14 @@ ROWS: list[tuple[str, Arguments]] = [
     ("where.self", lambda s, x, m: (s.call("gt.Scalar", m, 0), x, x)),
     ("lerp.Tensor", lambda s, x, m: (x, x, m)),
     ("addcmul", lambda s, x, m: (x, m, x)),
+]
+# More operators whose error names both devices.
+NAMED: list[tuple[str, Arguments]] = [
+    ("add.Tensor", lambda s, x, m: (x, m)),
+    ("sub.Tensor", lambda s, x, m: (m, x)),
+    ("div.Tensor", lambda s, x, m: (x, m)),
+    ("atan2", lambda s, x, m: (m, x)),
+    ("clamp.Tensor", lambda s, x, m: (x, m)),
 ]
 
 
@@ -51,9 +61,19 @@ def test_two_devices(s: Session) -> None:
 def test_both_devices_are_named(s: Session) -> None:
     def row(s: Session, operator: str, arguments: Arguments) -> None:
         x, m = _apart(s, 2)
-        s.expect_raises(RuntimeError, operator, *arguments(s, x, m), match=r"(?s)(cpu.*meta|meta.*cpu)")
+        s.expect_raises(RuntimeError, operator, *arguments(s, x, m), match=_BOTH)
 
-    s.table(ROWS, row)
+    s.table([*ROWS, *NAMED], row)
+
+
+@requirement("dispatch/mixed-devices-are-named", needs=("out",))
+def test_device_of_out_is_named(s: Session) -> None:
+    def row(s: Session, operator: str) -> None:
+        x, m = _apart(s, 2)
+        s.expect_raises(RuntimeError, operator, x, x, out=m, match=_BOTH)
+        s.expect_raises(RuntimeError, operator, x, m, out=x, match=_BOTH)
+
+    s.table(("add.out", "mul.out", "maximum.out"), row)
 
 
 def _index(s: Session) -> Handle:
@@ -183,44 +203,88 @@ def test_unknown_devices(s: Session) -> None:
     s.table(("foo", "", "CPU", "cpu:-1", "cpu:x", "cpu:", "metal cpu", "cpu:0:0"), row)
 
 
+_TYPES = ("cuda", "xpu", "mps", "hpu", "xla", "vulkan", "lazy", "ve", "ipu", "mtia", "maia", "hip")
+_ABSENT = (AssertionError, RuntimeError, NotImplementedError, ImportError)
+# Every way to create a tensor on another device: operator, arguments, whether the device is positional.
+_ALLOCATIONS: tuple[tuple[str, tuple[Any, ...], bool], ...] = (
+    ("zeros", ((2,),), False), ("ones", ((2,),), False), ("empty.memory_format", ((2,),), False),
+    ("full", ((2,), 0.0), False), ("empty_strided", ((2,), (1,)), False), ("arange", (2,), False),
+    ("tensor", ([0.0, 1.0],), False), ("zeros_like", (None,), False), ("to.device", (None,), True),
+)  # fmt: skip
+
+
 @requirement("dispatch/absent-device-raises-at-allocation", needs=("device.multi",))
 def test_absent_devices(s: Session) -> None:
-    def row(s: Session, name: str) -> None:
-        s.without_data()
-        if s.attempt("device", name)[1] is not None:
-            return  # A type that this backend does not know is a matter of the requirement above.
-        for operator in ("zeros", "empty.memory_format"):
-            made, error = s.attempt(operator, (2,), device=name)
-            if error is None:
-                s.expect(_device(s, made).partition(":")[0], name, "device of the tensor", repr(None))
-            else:
-                allowed = (AssertionError, RuntimeError, NotImplementedError, ImportError)
-                s.expect(isinstance(error, allowed), True, f"class {type(error).__name__} of the exception", repr(None))
+    known = [name for name in _TYPES if s.attempt("device", name)[1] is None]
+    s.expect(bool(known), True, "absent device types can be named", repr(None))
 
-    s.table(("cuda", "xpu", "mps", "hpu", "xla", "vulkan", "lazy", "ve"), row)
+    def row(s: Session, name: str, operator: str, given: tuple[Any, ...], placed: bool) -> None:
+        x = s.tensor([0.0, 1.0])
+        arguments = [x if value is None else value for value in given]
+        if placed:
+            made, error = s.attempt(operator, *arguments, name)
+        else:
+            made, error = s.attempt(operator, *arguments, device=name)
+        if error is None:
+            s.expect(name in known, True, f"{operator} knows the device type {name} that cannot be named", repr(None))
+            s.expect(_device(s, made).partition(":")[0], name, "device of the tensor", repr(None))
+        else:
+            allowed = _ABSENT if name in known else RuntimeError
+            s.expect(isinstance(error, allowed), True, f"class {type(error).__name__} of the exception", repr(None))
+        s.expect_values(x, [0.0, 1.0])
+
+    s.table([(name, *call) for name in _TYPES for call in _ALLOCATIONS], row)
+
+
+# The capability that a dtype needs, and the names of dtypes in upstream's messages.
+_BESIDES = {"float16": "half", "bfloat16": "half", "complex64": "complex", "uint16": "dtype.limited"}
+_WORDS = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int64": "Long", "float16": "Half", "bfloat16": "BFloat16",
+          "float32": "Float", "complex64": "ComplexFloat", "uint16": "UInt16"}  # fmt: skip
+_FILLED = {"zeros": 0, "ones": 1}
 
 
 @requirement("dispatch/every-option-triple-makes-a-tensor-or-raises", needs=("device.multi",), may_crash=True)
 @forall(
-    dtype=hs.sampled_from(("bool", "uint8", "int8", "int64", "float16", "bfloat16", "float32", "complex64", "uint16")),
+    dtype=hs.sampled_from(tuple(_WORDS)),
     layout=hs.sampled_from(("strided", "sparse_coo", "sparse_csr")),
     device=hs.sampled_from(("cpu", "meta")),
     operator=hs.sampled_from(("zeros", "empty.memory_format", "ones")),
 )
 def test_option_triples(s: Session, dtype: str, layout: str, device: str, operator: str) -> None:
-    s.without_data()
     options = {"dtype": DType(dtype), "layout": Layout(layout), "device": device}
-    made, error = s.attempt(operator, (2, 3), **options)
-    if error is not None:
-        s.expect(isinstance(error, RuntimeError), True, f"class {type(error).__name__} of the exception", repr(None))
+    there = layout == "strided" and _BESIDES.get(dtype, "core") in s.capabilities
+    near = layout == "strided" and device == s.backend.device
+    if not near:
+        s.without_data()
+    made = _made_or_refused(s, there, options, operator, (2, 3), **options)
+    if made is None:
         return
-    s.expect_dtype(made, dtype)
-    s.expect_shape(made, (2, 3))
-    s.expect(_device(s, made), device, "device of the tensor", repr(None))
-    s.expect(str(s.call("__getattr__", made, "layout")).rpartition(".")[2], layout, "layout of the tensor", repr(None))
-    doubled, error = s.attempt("add.Tensor", made, made)
-    if error is not None:
-        s.expect(isinstance(error, RuntimeError), True, f"class {type(error).__name__} of the exception", repr(None))
-        return
-    s.expect_dtype(doubled, dtype)
-    s.expect_shape(doubled, (2, 3))
+    doubled = _made_or_refused(s, there and dtype != "uint16", options, "add.Tensor", made, made)
+    for k, value in enumerate((made, doubled)):
+        if value is None:
+            continue
+        s.expect_dtype(value, dtype)
+        s.expect_shape(value, (2, 3))
+        s.expect(_device(s, value), device, "device of the tensor", repr(None))
+        got = str(s.call("__getattr__", value, "layout")).rpartition(".")[2]
+        s.expect(got, layout, "layout of the tensor", repr(None))
+        if near and operator in _FILLED:
+            element = np.asarray(_FILLED[operator]).astype(numpy_dtype(dtype))
+            s.expect_values(value, np.full((2, 3), element + element if k else element))
+
+
+def _made_or_refused(
+    s: Session, there: bool, options: dict[str, str], operator: str, *arguments: Any, **keywords: Any
+) -> Handle | None:
+    """Return the result, or None after a RuntimeError that names an option; if ``there``, the call must succeed."""
+    made: Handle
+    made, error = s.attempt(operator, *arguments, **keywords)
+    if error is None:
+        return made
+    asked = ", ".join(f"{name}={value}" for name, value in options.items())
+    s.expect(there, False, f"{operator} refuses {asked}", repr(None))
+    s.expect(isinstance(error, RuntimeError), True, f"class {type(error).__name__} of the exception", repr(None))
+    names = (options["dtype"], _WORDS[options["dtype"]], options["layout"].partition("_")[0], options["device"])
+    said = any(name.lower() in str(error).lower() for name in names)
+    s.expect(said, True, f"the error of {operator} for {asked} names one of them: {error}", repr(None))
+    return None

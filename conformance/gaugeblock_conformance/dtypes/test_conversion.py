@@ -193,6 +193,26 @@ def test_narrowing_of_doubles_in_one_step(s: Session, target: str, count: int, s
     _check_narrowing(s, target, "float64", count, seed, form)
 
 
+@requirement("dtypes/float64-to-half-rounds-once", needs=("inplace", "out"))
+def test_numbers_become_halves_in_one_step(s: Session) -> None:
+    """Convert Python floats and float64 elements whose float32 value is halfway between two half floats."""
+
+    def row(s: Session, target: str, number: float, nearest: float) -> None:
+        dtype, source = DType(target), s.tensor(np.array([number]))
+        want = np.array([nearest], numpy_dtype(target))
+
+        def blank() -> Handle:
+            return s.tensor(np.zeros(1, numpy_dtype(target)))
+
+        s.expect_values(s.call("full", (1,), number, dtype=dtype), want)
+        s.expect_values(s.call("fill_.Scalar", blank(), number), want)
+        s.expect_values(s.call("fill_.Tensor", blank(), s.tensor(np.array(number))), want)
+        s.expect_values(s.call("masked_fill_.Scalar", blank(), s.tensor([True], "bool"), number), want)
+        s.expect_values(s.call("add.out", source, s.tensor(np.zeros(1)), out=blank()), want)
+
+    s.table([("float16", 3690.9999999999995, 3690.0), ("bfloat16", 1 + 2.0**-8 + 2.0**-40, 1 + 2.0**-7)], row)
+
+
 def _check_narrowing(s: Session, target: str, source: str, count: int, seed: int, form: str) -> None:
     data = _around_halfway(target, source, count, seed)
     x = TensorCase(source, (count,), (1,), literal=tuple(data.tolist()))

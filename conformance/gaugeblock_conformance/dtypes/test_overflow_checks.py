@@ -98,7 +98,11 @@ def test_floats_beyond_the_range(s: Session) -> None:
         s.expect_raises(RuntimeError, "tensor", value, dtype=DType(dtype))
         s.expect_raises(RuntimeError, "fill_.Scalar", s.tensor([1], dtype), value)
 
-    s.table([("int8", 300.0), ("int16", 1e10), ("uint8", 1e3), ("int32", 3e9), ("int64", 1e30)], body)
+    rows = [
+        ("int8", 300.0), ("int16", 1e10), ("uint8", 1e3), ("int32", 3e9), ("int64", 1e30), ("int8", 127.5),
+        ("int8", -128.5), ("uint8", 255.5), ("uint8", -1.0), ("uint8", -0.5), ("int16", 32767.5),
+    ]  # fmt: skip
+    s.table(rows, body)
 
 
 @requirement("dtypes/negative-into-unsigned-wraps")

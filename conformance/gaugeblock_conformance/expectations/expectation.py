@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from ..problem import UsageProblem, unknown
+from ..problem import UsageProblem, shown, unknown
 
 FIELDS: dict[str, type] = {
     "requirement": str,
@@ -67,27 +67,28 @@ def parse(entry: Any, where: str, known: Collection[str]) -> Expectation:
         raise UsageProblem(f"{where}: an expectation must be a table headed [[expected]]")
     for name, value in entry.items():
         if name not in FIELDS:
-            raise UsageProblem(f"{where}: unknown field {name!r}; allowed: {', '.join(FIELDS)}")
+            raise UsageProblem(f"{where}: unknown field {shown(name)}; allowed: {', '.join(FIELDS)}")
         if not isinstance(value, FIELDS[name]) or not value:
-            raise UsageProblem(f"{where}: field {name!r} must be a non-empty {FIELDS[name].__name__}, not {value!r}")
+            kind = FIELDS[name].__name__
+            raise UsageProblem(f"{where}: field {name!r} must be a non-empty {kind}, not {shown(value)}")
         if isinstance(value, list) and not all(isinstance(item, str) for item in value):
-            raise UsageProblem(f"{where}: field {name!r} must be a list of strings, not {value!r}")
+            raise UsageProblem(f"{where}: field {name!r} must be a list of strings, not {shown(value)}")
     for name in REQUIRED:
         if name not in entry:
             raise UsageProblem(f"{where}: field {name!r} is missing; required: {', '.join(REQUIRED)}")
     if entry["requirement"] not in known:
         raise UsageProblem(f"{where}: {unknown('requirement', entry['requirement'], known)}")
-    shown = [name for name in SHOWING if name in entry]
-    if shown and len(shown) < len(SHOWING):
+    given = [name for name in SHOWING if name in entry]
+    if given and len(given) < len(SHOWING):
         absent = next(name for name in SHOWING if name not in entry)
-        raise UsageProblem(f"{where}: field {shown[0]!r} needs {absent!r} too; together: {', '.join(SHOWING)}")
-    if shown and "see" in entry:
+        raise UsageProblem(f"{where}: field {given[0]!r} needs {absent!r} too; together: {', '.join(SHOWING)}")
+    if given and "see" in entry:
         raise UsageProblem(f"{where}: field 'see' points to another row's snippet, so that 'snippet' has no place")
     if entry.get("kind", KINDS[0]) not in KINDS:
-        raise UsageProblem(f"{where}: field 'kind' must be one of {', '.join(KINDS)}, not {entry['kind']!r}")
+        raise UsageProblem(f"{where}: field 'kind' must be one of {', '.join(KINDS)}, not {shown(entry['kind'])}")
     try:
         re.compile(entry.get("match", ""))
-    except re.error as error:
-        raise UsageProblem(f"{where}: field 'match' is no regular expression: {error}") from error
+    except (re.error, RecursionError, OverflowError) as error:
+        raise UsageProblem(f"{where}: field 'match' is not a regular expression: {shown(str(error))}") from error
     lists = {name: tuple(value) for name, value in entry.items() if isinstance(value, list)}
     return Expectation(**{**entry, **lists})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -9,8 +10,9 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from ..problem import UsageProblem
-from ..runner.rows import BROKEN, Row
+from ..problem import UsageProblem, shown, visible
+from ..runner.rows import BROKEN, TEXT, Row
+from ..text_file import read_bytes
 from .expectation import Expectation, parse
 
 
@@ -40,6 +42,9 @@ class Manifest:
             judged["upstream"] = expectation.upstream
         return judged
 
+
+# Characters allowed in a file name; no path separators.
+_NAME = re.compile(r"[\w.+-]{1,100}")
 
 NOTHING = Manifest("no file", {})
 
@@ -72,6 +77,8 @@ def rows(path: Path | Traversable, known: Collection[str]) -> list[Expectation]:
 
 def shipped(name: str, version: str) -> Traversable | None:
     """The expectation file of this package for a backend's version: the longest matching ``NAME-VERSION.toml``."""
+    if not _NAME.fullmatch(name) or not _NAME.fullmatch(version):
+        return None
     parts = version.split("+")[0].split(".")
     folder = resources.files(__package__)
     for count in range(len(parts), 0, -1):
@@ -84,18 +91,24 @@ def shipped(name: str, version: str) -> Traversable | None:
 def _placed(path: Path | Traversable, known: Collection[str]) -> list[tuple[str, Expectation]]:
     """Each row with the words for its place: file and line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = (read_bytes(path) if isinstance(path, Path) else path.read_bytes()).decode()
     except (OSError, UnicodeDecodeError) as error:
         detail = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise UsageProblem(f"expectation file {path}: {detail}") from error
+    except UsageProblem as problem:
+        raise UsageProblem(f"expectation file {problem}") from problem
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageProblem(f"expectation file {path}: {error}") from error
+        raise UsageProblem(f"expectation file {path}: {visible(str(error), TEXT)}") from error
+    except RecursionError:
+        raise UsageProblem(f"expectation file {path}: nested too deeply") from None
+    except ValueError as error:
+        raise UsageProblem(f"expectation file {path}: not TOML: {visible(str(error), TEXT)}") from error
     lines = [number for number, line in enumerate(text.splitlines(), 1) if line.strip() == "[[expected]]"]
     entries = document.pop("expected", [])
     if document:
-        raise UsageProblem(f"expectation file {path}: unknown key {next(iter(document))!r}; allowed: [[expected]]")
+        raise UsageProblem(f"expectation file {path}: unknown key {shown(next(iter(document)))}; allowed: [[expected]]")
     if not isinstance(entries, list):
         raise UsageProblem(f"expectation file {path}: 'expected' must be tables headed [[expected]]")
     placed = []
@@ -110,7 +123,8 @@ def _seeing(row: Expectation, showing: Mapping[str, Expectation], where: str) ->
     """A row that points to others has the kind of the first of them, and its issue unless it names one itself."""
     for name in row.see:
         if name not in showing:
-            raise UsageProblem(f"{where}: field 'see' names {name!r}, which has no row with a snippet in this file")
+            problem = f"field 'see' names {shown(name)}, which has no row with a snippet in this file"
+            raise UsageProblem(f"{where}: {problem}")
     if not row.see:
         return row
     first = showing[row.see[0]]

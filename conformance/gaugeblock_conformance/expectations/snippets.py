@@ -7,9 +7,10 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+
+from gaugeblock_spec.temporary_folder import TemporaryFolder
 
 from ..problem import UsageProblem
 
@@ -34,7 +35,7 @@ def show(snippets: Sequence[str], seconds: float = SECONDS) -> list[str]:
     named = dict.fromkeys(name for snippet in snippets for name in imported(snippet))
     modules = [*named, *(late for name in named for late in LATE.get(name, ()))]
     asked = {"modules": modules, "snippets": list(snippets), "seconds": seconds}
-    with tempfile.TemporaryDirectory(prefix="gaugeblock-snippets-") as folder:
+    with TemporaryFolder("gaugeblock-snippets-") as folder:
         done = subprocess.run(
             [sys.executable, str(PROGRAM)], input=json.dumps(asked), capture_output=True, text=True, cwd=folder
         )

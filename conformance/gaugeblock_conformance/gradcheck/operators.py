@@ -72,6 +72,7 @@ def check_operator(
                 raise _failure(session, trial, order, fast, error) from error
         outcome.examples += 1
         outcome.calls += 1
+        outcome.operators.add(operator)
         outcome.tensors += len(trial.inputs)
         outcome.noncontiguous += sum(not case.plain for case in trial.inputs)
     if tally.entries:

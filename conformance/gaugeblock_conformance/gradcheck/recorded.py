@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array, Backend, Unsupported
+from ..exact import exact
 
 VJP, JVP = "autograd.vjp", "autograd.jvp"
 _CONTEXTS = frozenset({"enter", "leave"})
@@ -43,7 +44,7 @@ class Recording:
     """Answers what gradcheck asks of autograd; everything else goes to the backend."""
 
     def __init__(self, backend: Any) -> None:
-        self.backend = backend.for_gradients()
+        self.backend: Any = exact(backend.for_gradients())
         self._kind = type(self.backend.from_numpy(np.zeros(1)))
         own = {"autograd", "autograd.double"} | ({"autograd.fwd"} if JVP in backend.capabilities else set())
         self.capabilities = frozenset(backend.capabilities - {VJP, JVP} | own)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 from hypothesis import strategies as hs
 
@@ -14,19 +11,9 @@ from ..case import TensorCase
 from ..forall import forall
 from ..requirement import requirement
 from ..session import Session
+from ..threads import expect_alone, threads
 
 _LENGTHS = (32767, 32768, 32769, 65535, 65536, 65537, 100003)
-
-
-@contextmanager
-def _threads(s: Session, count: int) -> Iterator[None]:
-    """The number of threads, put back afterwards."""
-    before = s.call("get_num_threads")
-    s.call("set_num_threads", count)
-    try:
-        yield
-    finally:
-        s.call("set_num_threads", before)
 
 
 def _wave(count: int, dtype: str = "float32") -> Array:
@@ -40,9 +27,9 @@ def test_elementwise_at_the_grain(s: Session) -> None:
         x = s.tensor(data)
         for operator in ("neg", "exp", "sqrt", "add.Tensor", "gt.Tensor"):
             arguments = (x, x) if "." in operator else (x,)
-            with _threads(s, 1):
+            with threads(s, 1):
                 alone = s.call(operator, *arguments)
-            with _threads(s, 3):
+            with threads(s, 3):
                 together = s.call(operator, *arguments)
             s.expect_values(together, s.read(alone).copy())
         s.expect_values(s.call("add.Tensor", x, x), data + data)
@@ -54,29 +41,50 @@ def test_elementwise_at_the_grain(s: Session) -> None:
 @forall(
     count=hs.sampled_from(_LENGTHS),
     step=hs.integers(1, 3),
-    threads=hs.integers(2, 4),
+    several=hs.integers(2, 4),
     operator=hs.sampled_from(["mul.Tensor", "abs", "tanh", "lt.Tensor"]),
     weight=0.1,
 )
-def test_strided_ranges(s: Session, count: int, step: int, threads: int, operator: str) -> None:
+def test_strided_ranges(s: Session, count: int, step: int, several: int, operator: str) -> None:
     x = s.build(TensorCase("float32", (count,), (step,), offset=1, kind="hard", seed=count))
     arguments = (x, x) if "." in operator else (x,)
-    with _threads(s, 1):
+    with threads(s, 1):
         alone = s.call(operator, *arguments)
-    with _threads(s, threads):
+    with threads(s, several):
         together = s.call(operator, *arguments)
     s.expect_values(together, s.read(alone).copy())
 
 
 @requirement("iteration/chunks-cover-the-range-once")
-@forall(count=hs.sampled_from(_LENGTHS), threads=hs.integers(1, 4), weight=0.1)
-def test_every_element_once(s: Session, count: int, threads: int) -> None:
+@forall(count=hs.sampled_from(_LENGTHS), several=hs.integers(1, 4), weight=0.1)
+def test_every_element_once(s: Session, count: int, several: int) -> None:
     data = np.arange(count, dtype=np.int32)
     x = s.tensor(data)
-    with _threads(s, threads):
+    with threads(s, several):
         s.expect_values(s.call("add.Tensor", x, x), data + data)
         s.call("add_.Scalar", x, 1)
     s.expect_values(x, data + 1)
+
+
+# Calls in a row whose processor time is large compared with that of reading the clock.
+_CALLS = 20
+
+
+@requirement("iteration/chunks-cover-the-range-once")
+def test_short_ranges_stay_on_one_thread(s: Session) -> None:
+    def row(s: Session, operator: str, operands: int) -> None:
+        x = s.call("ones", (32767,))
+        given = [x.raw] * operands
+        s.call(operator, *[x] * operands)
+
+        def calls() -> None:
+            for _ in range(_CALLS):
+                s.backend.call(operator, *given)
+
+        with threads(s, 4):
+            expect_alone(s, calls, f"{operator} of 32767 elements")
+
+    s.table([("add.Tensor", 2), ("neg", 1), ("gt.Tensor", 2), ("clone", 1), ("exp", 1)], row)
 
 
 @requirement("iteration/reductions-repeat-exactly")
@@ -87,8 +95,8 @@ def test_sums_repeat(s: Session) -> None:
         exact = data.astype(np.longdouble).sum()
         steps = 64 + 4 * count.bit_length()
         bound = np.asarray(steps * np.finfo(np.float32).eps * np.abs(data).sum(dtype=np.float64))
-        for threads in (1, 2, 3):
-            with _threads(s, threads):
+        for several in (1, 2, 3):
+            with threads(s, several):
                 first = s.call("sum", x)
                 s.expect_close(first, np.asarray(exact), bound)
                 for _ in range(5):

@@ -88,6 +88,8 @@ MUTANTS = (
     _row("assignment-checks-nothing", "views", ("__setitem__", "index_put_"),
          _accepted(RuntimeError, IndexError, ValueError, otherwise=_nothing)),
     _row("overlapping-writes-do-nothing", "views", ("add_", "copy_", "mul_", "neg_"), accepts(RuntimeError, _first)),
+    _row("placing-shared-memory-does-nothing", "views",
+         ("index_add_", "index_copy_", "put_", "scatter_", "scatter_add_"), accepts(RuntimeError, _first)),
     _row("tensor-makes-do", "dtypes", ("tensor",),
          _accepted(ValueError, RuntimeError, OverflowError, TypeError, otherwise=_zero)),
     _row("dtypes-that-do-not-mix-give-the-first", "dtypes", ("promote_types",), accepts(RuntimeError, _first)),

@@ -20,7 +20,7 @@ def needs_grad(c: Intercepted, *values: Any) -> bool:
 
 def hooked(c: Intercepted, x: Any, change: Change) -> Any:
     """``x``, its gradient changed on the way: (call, gradient) -> gradient."""
-    c.do("__getattr__", x, "register_hook")(lambda gradient: change(c, gradient))
+    c.do("__getattr__", x, "register_hook")(lambda gradient: None if gradient is None else change(c, gradient))
     return x
 
 
@@ -218,6 +218,8 @@ MUTANTS = (
     _row("clamp-is-flat-at-its-bounds", ("clamp",), disguised(_open_bounds)),
     _row("abs-has-slope-one-at-zero", ("abs",), disguised(_slope_at_zero(1.0))),
     _row("relu-has-slope-one-at-zero", ("relu",), disguised(_slope_at_zero(1.0))),
+    _row("gradients-of-linear-pieces-are-constants", ("relu", "leaky_relu", "hardtanh", "avg_pool2d"),
+         argument(0, lambda c, gradient: c.do("detach", gradient))),
     _row("norm-has-slope-one-at-zero", ("norm",), disguised(
         lambda c: c.do("sum", c.do("mul.Scalar", c.args[0], 1)) if not c.array(c.args[0]).any() else None)),
     _row("steps-have-slope-one", ("round", "floor", "ceil", "trunc", "sign"), disguised(lambda c: c.args[0])),

@@ -159,6 +159,34 @@ def _same_value_unpacked(c: Intercepted) -> Any:
     return c.do(c.operator, context, *c.args[1:], **c.kwargs)
 
 
+def _recorded_unscaled(c: Intercepted) -> Any:
+    """Gradients with create_graph are computed from the packed values."""
+    unscaled = c.memory.setdefault("unscaled", [])
+    if c.operator == "under":
+        y = c.right()
+        if isinstance(c.args[0], SavedTensorsHooks) and c.args[0].action == "scale":
+            unscaled.append((y, _same_value_unpacked(c)))
+        return y
+    others = [other for y, other in unscaled if y is c.args[0]]
+    if not others or not c.kwargs.get("create_graph"):
+        return c.right()
+    return c.do("gradients", others[-1], *c.args[1:], **c.kwargs)
+
+
+def _packed_as_it_is(c: Intercepted) -> Any:
+    return c.do(c.operator, replace(c.args[0], action="same"), *c.args[1:], **c.kwargs)
+
+
+def _entry_without_gradient(entry: Any) -> bool:
+    return isinstance(entry, tuple) and entry[1] is None
+
+
+def _hooked_each(c: Intercepted) -> Any:
+    """A hook on several tensors is called once for each tensor."""
+    tensors, hook = c.args
+    return [c.do("register_hook", x, hook) for x in tensors][-1]
+
+
 def _rule(**changes: Any) -> Patch:
     """Rules with other parts: field -> (rule) -> value."""
 
@@ -236,6 +264,13 @@ MUTANTS = (
     _row("node-hooks-run-before-the-node", ("register_node_hook",), _hook_before_node),
     _row("saved-tensors-are-not-packed", ("under",), _never_packed),
     _row("unpacked-tensors-are-ignored", ("under",), _same_value_unpacked),
+    _row("recorded-gradients-ignore-what-was-unpacked", ("under", "gradients"), _recorded_unscaled),
+    _row("packing-may-write", ("under",), accepts_text("modifying its input in place", _packed_as_it_is)),
+    _row("hooks-of-missing-gradients-are-left-out", ("autograd_log",),
+         _log(lambda entries: [entry for entry in entries if not _entry_without_gradient(entry)])),
+    _row("hook-on-several-tensors-runs-for-each", ("register_multi_grad_hook",), _hooked_each),
+    _row("missing-tangents-arrive-as-none", ("define_function",),
+         _rule(materialize=lambda rule: rule.materialize and not rule.tangent)),
     _row("missing-gradients-of-functions-are-none", ("define_function",), _rule(given=_as_many)),
     _row("functions-may-give-any-sizes", ("backward",), accepts_text("shape|size", lambda c: None)),
     _row("dirty-arguments-are-not-marked", ("define_function",),

@@ -219,6 +219,26 @@ def _fitted_tangent(c: Intercepted) -> Any:
     return c.do("make_dual", x, c.do("zeros_like", x)) if c.is_tensor(tangent) else c.right()
 
 
+def _shared_tangent(c: Intercepted) -> Any:
+    """The result of a copy shares the tangent of its argument."""
+    y, (_, tangent) = c.right(), c.do("unpack_dual", c.args[0])
+    return y if tangent is None else c.do("make_dual", c.do("detach", y), tangent)
+
+
+def _nodes_of_inputs_rest(c: Intercepted) -> Any:
+    """A pass to chosen inputs does not run their nodes."""
+    inputs = c.kwargs.get("inputs")
+    if inputs is None or len(c.args) > 1:
+        return c.right()
+    keep = c.kwargs.get("retain_graph")
+    found = c.do("gradients", c.args[0], inputs, retain_graph=keep, allow_unused=True)
+    for x, gradient in zip(inputs, found, strict=True):
+        if gradient is not None and c.do("is_leaf", x):
+            held = c.do("grad", x)
+            c.do("set_grad", x, gradient if held is None else c.do("add.Tensor", held, gradient))
+    return None
+
+
 def _row(name: str, operators: Sequence[str], patch: Patch) -> Mutant:
     return Mutant(name, "autograd", "autograd", tuple(operators), patch)
 
@@ -245,6 +265,7 @@ MUTANTS = (
     _row("gradients-come-in-reverse", ("gradients",), _reversed_inputs),
     _row("chosen-inputs-are-ignored", ("backward",),
          lambda c: c.do("backward", *c.args, **{k: v for k, v in c.kwargs.items() if k != "inputs"})),
+    _row("nodes-of-chosen-inputs-rest", ("backward",), _nodes_of_inputs_rest),
     _row("backward-without-a-graph-is-silent", ("backward",), accepts_text("does not require grad", _silent)),
     _row("grad-without-a-graph-is-zero", ("gradients",), accepts_text("does not require grad", _zeros)),
     _row("unkept-gradients-do-not-warn", ("grad",), _quiet),
@@ -259,5 +280,10 @@ MUTANTS = (
     _row("saved-versions-are-not-checked", PASSES, accepts_text("modified by an inplace", _silent)),
     _row("freed-graphs-give-nothing", PASSES, accepts_text("a second time", _silent)),
     _row("tangents-are-negated", ("unpack_dual",), _negated_tangent),
+    _row("clones-share-the-tangent", ("clone", "add.Scalar"), _shared_tangent),
+    _row("out-forms-take-dual-tensors", ("add.out", "mul.out", "sin.out", "exp.out", "cat.out", "sum.IntList_out"),
+         accepts_text("out= function", lambda c: c.kwargs["out"])),
+    _row("dual-tensors-nest", ("make_dual",),
+         accepts_text("a tangent already|dual tensor itself", lambda c: c.args[0])),
     _row("tangents-of-any-size-are-taken", ("make_dual",), accepts_text("", _fitted_tangent)),
 )  # fmt: skip

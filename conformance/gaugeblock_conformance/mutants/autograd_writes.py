@@ -104,6 +104,14 @@ def _saved_anyway(c: Intercepted) -> Any:
     return c.do(c.operator, *[c.do("clone", a) if c.is_tensor(a) and c.do("is_inference", a) else a for a in c.args])
 
 
+def _follows_inside(c: Intercepted) -> Any:
+    """A view taken in inference mode requires grad if its source does."""
+    view = c.right()
+    if c.do("is_inference_mode_enabled") and c.do("is_inference", view) and c.do("requires_grad", c.args[0]):
+        c.do("requires_grad_", view)
+    return view
+
+
 def _no_version(c: Intercepted) -> Any:
     return 0 if c.args[1] == "_version" else c.right()
 
@@ -111,6 +119,13 @@ def _no_version(c: Intercepted) -> Any:
 def _ordinary_parts(c: Intercepted) -> Any:
     """The parts are those of `split`, which may not be written to."""
     return c.do(c.operator.removeprefix("unsafe_"), *c.args, **c.kwargs)
+
+
+def _written_if_later(c: Intercepted) -> Any:
+    """A write to a view, taken before its base came to require grad, succeeds unrecorded."""
+    base = _base_of(c)
+    later = base is not None and c.do("requires_grad", base) and c.do("grad_fn", c.args[0]) is None
+    return _unrecorded(c) if later else c.right()
 
 
 def _row(name: str, operators: Sequence[str], patch: Patch) -> Mutant:
@@ -123,6 +138,9 @@ MUTANTS = (
     _row("unsafe-parts-may-not-be-written", ("unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk"),
          _ordinary_parts),
     _row("unrecorded-views-may-be-written", _WRITES, accepts_text("no_grad mode", _unrecorded)),
+    _row("views-of-later-leaves-may-be-written", _WRITES,
+         accepts_text("view of a leaf|in no_grad mode", _written_if_later)),
+    _row("views-of-functions-may-be-written", _WRITES, accepts_text("inside a custom Function", _unrecorded)),
     _row("writes-through-views-leave-no-history", _WRITES, _lost(view=True)),
     _row("writes-leave-no-history", _WRITES, _lost(view=False)),
     _row("written-values-are-constants", ("copy_", "add_", "sub_", "mul_"), _source_is_constant),
@@ -139,6 +157,7 @@ MUTANTS = (
     _row("inference-tensors-are-written-outside", _WRITES, accepts_text("[Ii]nference", _inside)),
     _row("inference-tensors-are-saved", ("mul", "div", "maximum", "dot"),
          accepts_text("[Ii]nference", _saved_anyway)),
+    _row("views-follow-in-inference-mode", ("view", "select.int", "unsqueeze", "expand"), _follows_inside),
     _row("inference-tensors-have-a-version", ("__getattr__",), accepts_text("[Ii]nference", _no_version)),
     _row("inference-tensors-are-ordinary", ("is_inference",), lambda c: False),
     _row("data-is-a-copy", ("data",), _copied),

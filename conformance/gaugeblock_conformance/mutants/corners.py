@@ -64,6 +64,16 @@ def _over_expanded(c: Intercepted) -> Any:
     return result
 
 
+def _cut(c: Intercepted) -> Any:
+    """Floats are truncated before they are compared with the range of an integer dtype."""
+    kind = c.kwargs.get("dtype")
+    name = c.backend.dtype(c.args[0]) if c.base == "fill_" else str(kind)
+    if "int" not in name:
+        return c.right()
+    args = [int(a) if isinstance(a, float) and abs(a) < 2**31 else a for a in c.args]
+    return c.do(c.operator, *args, **c.kwargs)
+
+
 def _clipped(c: Intercepted) -> Any:
     """Negative numbers become 0 in an unsigned tensor."""
     kind = c.kwargs.get("dtype")
@@ -215,6 +225,7 @@ MUTANTS = (
     _row("subnormal-halves-read-as-zero", "dtypes", "dtypes", ("to",), _low),
     _row("elements-have-four-bytes", "dtypes", "dtypes", ("element_size", "itemsize"), _four),
     _row("negative-numbers-are-clipped", "dtypes", "dtypes", ("tensor", "full", "fill_"), _clipped),
+    _row("floats-are-cut-before-the-check", "dtypes", "dtypes", ("tensor", "full", "fill_"), _cut),
     _row("medians-of-expanded-dims-are-zero", "strides and layout", "dtypes", ("median", "nanmedian"), _over_expanded),
     _row("nbytes-counts-the-storage", "strides and layout", "views", ("nbytes",), _in_one_storage),
     _row("shapes-are-lists", "values", "views", ("shape",), lambda c: list(c.right())),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -176,11 +177,40 @@ def _no_negative_dims(c: Intercepted) -> Any:
     return c.right()
 
 
+def _retold(old: str, change: Callable[[str], str]) -> Callable[[Intercepted], Any]:
+    """Return a patch that passes the text of each error that contains ``old`` through ``change``."""
+
+    def patch(c: Intercepted) -> Any:
+        try:
+            return c.right()
+        except (NotImplementedError, RuntimeError) as error:
+            if old not in str(error):
+                raise
+            c.refuse(type(error), change(str(error)))
+
+    return patch
+
+
+def _by_way_of_single(c: Intercepted) -> Any:
+    """A number is rounded to float32 before it is stored as a half float."""
+    return c.instead(*[float(np.float32(a)) if isinstance(a, float) else a for a in c.args], **c.kwargs)
+
+
 def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
     return Mutant(name, "empties and errors", area, operators, patch)
 
 
 MUTANTS = (
+    _row("kernels-of-refused-dtypes-are-not-named", "dispatch", ("gcd", "atan2", "erf", "bitwise_and", "bitwise_not"),
+         _retold("not implemented for", lambda text: text[text.index("not implemented for") :])),
+    _row("device-of-out-is-not-named", "dispatch", ("add.out", "mul.out", "maximum.out"),
+         _retold("meta", lambda text: "another device")),
+    _row("changed-results-are-not-told", "autograd", ("backward",),
+         _retold("of Exp", lambda text: "a saved tensor is out of date")),
+    _row("missing-graph-is-told-by-backward-alone", "autograd", ("gradients",),
+         _retold("does not require grad", lambda text: "nothing to differentiate")),
+    _row("halves-are-filled-by-way-of-float32", "dtypes", ("full", "fill_.Scalar", "masked_fill_.Scalar"),
+         _by_way_of_single),
     _row("integer-division-by-zero-is-silent", "dtypes", with_inplace("floor_divide", "remainder", "fmod", "div"),
          accepts(RuntimeError, _zero_quotients)),
     _row("select-clamps-its-index", "views", ("select.int",), accepts(IndexError, _clamped)),

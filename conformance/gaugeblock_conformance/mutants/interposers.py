@@ -187,6 +187,37 @@ def _settable(c: Intercepted) -> Any:
     return None
 
 
+def _unnamed(c: Intercepted) -> Any:
+    """An absent device type cannot be named."""
+    c.right()
+    if str(c.args[0]).partition(":")[0] not in ("cpu", "meta"):
+        c.refuse(RuntimeError, f"unknown device {c.args[0]}")
+    return c.right()
+
+
+def _quietly_here(c: Intercepted) -> Any:
+    """A tensor requested on an absent device is created on the present one."""
+    if c.kwargs.get("device") in (None, "cpu", "meta"):
+        return c.right()
+    c.do("device", c.kwargs["device"])
+    return c.do(c.operator, *c.args, **{k: v for k, v in c.kwargs.items() if k != "device"})
+
+
+def _few_options(c: Intercepted) -> Any:
+    """Calls with a layout support only float32."""
+    if c.kwargs.get("layout") is not None and c.kwargs.get("dtype") != "float32":
+        c.refuse(RuntimeError, "not supported")
+    return c.right()
+
+
+def _unfilled(c: Intercepted) -> Any:
+    """A factory that is given a layout does not fill its result."""
+    result = c.right()
+    if c.kwargs.get("layout") == "strided" and c.kwargs.get("device") == c.backend.device and c.has_data:
+        c.put(result, np.full(c.backend.shape(result), 7).astype(c.array(result).dtype))
+    return result
+
+
 def _row(name: str, operators: tuple[str, ...], patch: Any) -> Mutant:
     return Mutant(name, "dispatcher", "dispatch", operators, patch)
 
@@ -222,4 +253,8 @@ MUTANTS = (
     _row("dtype-can-be-assigned", ("__setattr__",), accepts(AttributeError, _settable)),
     _row("unsupported-dtype-is-a-type-error", ("gcd", "lcm", "atan2", "hypot", "floor", "trunc", "erf", "lgamma"),
          raises(TypeError, NotImplementedError)),
+    _row("absent-devices-cannot-be-named", ("device",), _unnamed),
+    _row("absent-devices-give-way", ("full", "empty_strided", "arange", "tensor", "zeros_like"), _quietly_here),
+    _row("options-are-refused-without-a-word", _FACTORIES, _few_options),
+    _row("factories-with-options-do-not-fill", ("zeros", "ones"), _unfilled),
 )  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +17,8 @@ from .patches import accepts, floating, nudged, values
 _STEP = 8
 _POINTWISE = ("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "neg", "abs", "sqrt")
 _GRAIN = 32768
+# Seconds of a long call, and a number of additions in Python that takes several seconds.
+_LONG_CALL, _ADDITIONS = 0.02, 5e8
 
 
 def _tail(array: Array, change: Callable[[Array], Any]) -> Array | None:
@@ -125,6 +129,34 @@ def _threads(c: Intercepted) -> Any:
     return max(1, c.right() - 1)
 
 
+def _only_stored(c: Intercepted) -> Any:
+    """The number of threads is stored and returned, but no kernel uses it."""
+    if c.operator == "get_num_threads":
+        return c.memory.get("threads", c.right())
+    if not isinstance(c.args[0], int) or c.args[0] < 1:
+        return c.right()
+    c.memory["threads"] = c.args[0]
+    return None
+
+
+def _on_a_worker(c: Intercepted) -> Any:
+    """Ranges shorter than the grain also run on a worker thread."""
+    if not c.is_tensor(c.args[0]) or not _GRAIN // 8 <= c.array(c.args[0]).size < _GRAIN:
+        return c.right()
+    workers = c.memory.setdefault("workers", ThreadPoolExecutor(1))
+    return workers.submit(c.right).result()
+
+
+def _lock_held(c: Intercepted) -> Any:
+    """A long call holds the host lock for most of its time."""
+    started = time.perf_counter()
+    result = c.right()
+    took = time.perf_counter() - started
+    if took > _LONG_CALL:
+        sum(range(int(took * _ADDITIONS)))
+    return result
+
+
 def _traced(change: Callable[[Any], Any]) -> Callable[[Intercepted], Any]:
     return lambda c: change(c.right())
 
@@ -171,6 +203,10 @@ MUTANTS = (
     _row("sums-keep-one-running-total", ("sum",), values(_naive_sum)),
     _row("zero-threads-are-accepted", ("set_num_threads",), accepts(RuntimeError, lambda c: None)),
     _row("one-thread-too-few-is-told", ("get_num_threads",), _threads),
+    _row("number-of-threads-is-only-stored", ("set_num_threads", "get_num_threads"), _only_stored),
+    Mutant("short-ranges-are-shared-out", "kernels", "iteration", ("add.Tensor", "neg", "gt.Tensor"), _on_a_worker),
+    _row("shared-loop-runs-on-one-thread", ("threads_of_loop",), lambda c: 1),
+    _row("host-lock-is-held-outside-products", ("exp", "cumsum", "sort", "clone"), _lock_held),
     _row("refused-calls-keep-memory", ("mm", "bmm", "cat", "add", "index_select"), _keeps_memory),
     _row("refused-products-clear-their-out", ("mm.out", "bmm.out", "matmul.out"), _clears_out),
     _row("errors-do-not-name-sizes", ("add.Tensor", "cat", "mm"), _says_nothing),

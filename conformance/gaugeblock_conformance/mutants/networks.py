@@ -10,6 +10,7 @@ from gaugeblock_spec import operators
 from gaugeblock_spec.schema import parse
 
 from ..backend import Array
+from ..case import default_strides
 from .mutant import Intercepted, Mutant, Patch
 from .patches import values
 
@@ -135,6 +136,14 @@ def _within_lines(array: Array, c: Intercepted) -> Array | None:
     return array % c.backend.shape(c.args[0])[-1]
 
 
+def _bytes_in_storage_order(c: Intercepted) -> Any:
+    """The elements of a uint8 image are read as if in row-major order."""
+    sizes, strides, offset = c.geometry(c.args[0])
+    if c.backend.dtype(c.args[0]) != "uint8" or strides == default_strides(sizes):
+        return c.right()
+    return c.instead(c.restride(c.args[0], sizes, default_strides(sizes), offset), *c.args[1:], **c.kwargs)
+
+
 _FAULTS: dict[str, tuple[tuple[str, ...], Patch]] = {
     "ignored-class-counts": (("nll_loss", "nll_loss_forward", "cross_entropy_loss"), _always("ignore_index", -100)),
     "class-weights-are-forgotten": (("nll_loss2d", "nll_loss_nd"), _always("weight", None)),
@@ -201,6 +210,7 @@ _FAULTS: dict[str, tuple[tuple[str, ...], Patch]] = {
         ("conv_transpose2d",), values(lambda a, c: a[:, ::-1] if a.ndim > 3 and a.shape[1] > 1 else None)
     ),
     "columns-begin-at-the-second": (("im2col", "col2im"), values(_next_column)),
+    "resampling-reads-bytes-in-storage-order": (("upsample_bilinear2d", "upsample_bicubic2d"), _bytes_in_storage_order),
     "replication-reflects": (("replication_pad1d", "replication_pad2d"), _instead_of("replication", "reflection")),
     "circular-padding-turns": (("_pad_circular",), values(_next_column)),
 }

@@ -183,6 +183,16 @@ def _apart(c: Intercepted) -> Any:
     return (c.right(), c.backend.storage_offset(c.args[0]))
 
 
+def _materialised(c: Intercepted) -> Any:
+    """Expanded operands are copied first."""
+
+    def packed(value: Any) -> Any:
+        wide = c.is_tensor(value) and any(s == 0 and n > 1 for n, s in zip(*c.geometry(value)[:2], strict=True))
+        return c.do("contiguous", value) if wide else value
+
+    return c.instead(*map(packed, c.args), **c.kwargs)
+
+
 def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
     return Mutant(name, "aliasing and purity", area, operators, patch)
 
@@ -202,6 +212,10 @@ MUTANTS = (
     _row("element-before-is-written", "iteration", ("copy_", "add_"), _before_written),
     _row("result-depends-on-the-run", "iteration", ("add", "neg", "mul"), values(_every_other_time)),
     _row("result-shows-old-memory", "iteration", _FRESH, values(_old_memory)),
+    _row("expanded-operands-are-copied", "iteration", ("neg", "clamp", "where", "addcmul", "gt", "maximum"),
+         _materialised),
+    _row("products-and-orders-show-old-memory", "iteration", ("mm", "sort", "gather", "cat", "tril", "var", "where"),
+         values(_old_memory)),
     _row("result-depends-on-threads", "iteration", ("set_num_threads", "exp", "add", "mul", "sin"), _by_threads),
     _row("overlapping-copy-runs-forwards", "views", ("copy_",), _forward_copy),
     _row("resize-loses-elements", "storage", ("resize_",), _lost_on_growth),

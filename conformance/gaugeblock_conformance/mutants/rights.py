@@ -30,12 +30,12 @@ class FurtherBackend(ReferenceBackend):
         return super().call(operator, *args, **kwargs) if own is None else own(*args, **kwargs)
 
     def _share_memory__here(self, x: Any) -> Any:
-        self._shared.add(x.storage)
+        self._shared.add(x.storage_impl)
         return x
 
     def _resize__here(self, x: Any, sizes: Any, **kwargs: Any) -> Any:
         needed = (self.storage_offset(x) + prod(sizes)) * self.to_numpy(x).itemsize
-        if x.storage in self._shared and needed > self.storage_nbytes(x):
+        if x.storage_impl in self._shared and needed > self.storage_nbytes(x):
             raise RuntimeError("resize_: memory that processes share does not grow")
         return super().call("resize_", x, sizes, **kwargs)
 
@@ -52,7 +52,7 @@ class FurtherBackend(ReferenceBackend):
 
     def _to_sparse_here(self, x: Any) -> Any:
         made = super().call("clone", x)
-        self._sparse.add(made.storage)
+        self._sparse.add(made.storage_impl)
         return made
 
     def _untyped_storage_here(self, x: Any) -> Any:
@@ -62,11 +62,11 @@ class FurtherBackend(ReferenceBackend):
         return self._dense("data_ptr", x)
 
     def _dense(self, operator: str, x: Any) -> Any:
-        if x.storage in self._sparse:
+        if x.storage_impl in self._sparse:
             raise NotImplementedError(f"{operator}: a sparse tensor has no storage")
         return super().call(operator, x)
 
     def _dispatch_keys_here(self, x: Any) -> Any:
         found = super().call("dispatch_keys", x)
-        sparse = x.storage in self._sparse
+        sparse = x.storage_impl in self._sparse
         return tuple("SparseCPU" if key == "CPU" and sparse else key for key in found)

@@ -35,7 +35,8 @@ class HarnessProblem(UsageProblem):
 class Trials:
     """What every trial of a run has in common.
 
-    ``patience`` is in seconds for one test; areas with at least ``scouted_from`` mutants are scouted first.
+    ``patience`` is in seconds for one test; areas with at least ``scouted_from`` mutants, or
+    with tests that may end the process, are scouted first.
     """
 
     base: str
@@ -83,7 +84,9 @@ class Children:
     def __post_init__(self) -> None:
         budgets.named(self.trials.budget)
         right = discovery.load(discovery.resolve(self.trials.base))
-        usable(right)
+        tests = usable(right)
+        # A test that may end the process is tried only where scouting has shown that the right backend survives it.
+        self._risky = {identifier.partition("/")[0] for identifier, case in tests if case.may_crash}
         # A forked child starts with the suite imported and out of the collector's sight; elsewhere it imports it again.
         gc.collect()
         gc.freeze()
@@ -94,7 +97,8 @@ class Children:
     def run(self, mutants: Sequence[Mutant]) -> Iterator[Result]:
         """The result of each mutant, as they come."""
         counts = Counter(mutant.area for mutant in mutants if not mutant.base)
-        self.scout([area for area, count in counts.items() if count >= self.trials.scouted_from])
+        many = self.trials.scouted_from
+        self.scout([area for area, count in counts.items() if count >= many or area in self._risky])
         for base in dict.fromkeys(mutant.base for mutant in mutants if mutant.base):
             self.scout(list(dict.fromkeys(mutant.area for mutant in mutants if mutant.base == base)), base)
         tasks = [_Task("trial", mutant.name, mutant.base or self.trials.base) for mutant in mutants]

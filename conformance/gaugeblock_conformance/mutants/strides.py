@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,46 @@ def _expanded_steps(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> 
     return sizes, ((0,) * lead) + strides[lead:], offset
 
 
+def _in_order(order: Sequence[int], sizes: Ints) -> Ints:
+    """Return strides without gaps for dims in ``order``, outermost first."""
+    strides, step = [0] * len(sizes), 1
+    for k in reversed(order):
+        strides[k] = step
+        step *= max(sizes[k], 1)
+    return tuple(strides)
+
+
+def _order_is_remembered(c: Intercepted) -> Any:
+    """The order of dims of the first call is reused for all contiguous inputs with as many dims.
+
+    The cache key of a contiguous tensor lacks its strides.
+    """
+    result = c.right()
+    if c.inplace or not c.is_tensor(result) or 0 in c.backend.shape(result):
+        return result
+    given = [c.geometry(a) for a in c.args if c.is_tensor(a)]
+    sizes, strides, offset = c.geometry(result)
+    if not all(own == sizes and is_contiguous(own, steps) for own, steps, _ in given):
+        return result
+    order = sorted(range(len(sizes)), key=lambda k: -strides[k])
+    return c.restride(result, sizes, _in_order(c.memory.setdefault((c.operator, len(sizes)), order), sizes), offset)
+
+
+def _numbers_do_not_count(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
+    """A contiguous tensor and a number give default strides; the strides of dims of size 1 are ignored."""
+    contiguous = all(is_contiguous(*c.geometry(a)[:2]) for a in c.args if c.is_tensor(a))
+    return (sizes, row_major(sizes), offset) if contiguous and not c.inplace else None
+
+
+def _bounds_count(c: Intercepted) -> Any:
+    """Bounds that are numbers affect the order of dims, as other operands do."""
+    result = c.right()
+    bounds = [*c.args[1:], *c.kwargs.values()]
+    if c.inplace or not is_contiguous(*c.geometry(c.args[0])[:2]) or any(c.is_tensor(bound) for bound in bounds):
+        return result
+    return c.do("copy_", c.do("add.Scalar", c.do("mul.Scalar", c.args[0], 0), 0), result)
+
+
 def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
     return Mutant(name, "strides and layout", area, operators, patch)
 
@@ -142,6 +183,11 @@ MUTANTS = (
     _row("reductions-read-in-memory-order", "iteration", ("cumsum", "flip", "cumprod"), values(_memory_order)),
     _row("clone-forgets-the-order", "views", ("clone",), _packed),
     _row("results-forget-the-order", "iteration", _POINTWISE, laid_out_contiguously),
+    _row("order-of-dims-is-remembered-by-rank", "iteration",
+         ("add.Scalar", "mul.Scalar", "div.Scalar", "sub.Scalar", "where"), _order_is_remembered),
+    _row("numbers-do-not-count-as-inputs", "iteration", ("add.Scalar", "mul.Scalar", "lt.Scalar"),
+         layout(_numbers_do_not_count)),
+    _row("bounds-count-as-inputs", "iteration", ("clamp", "clamp_min", "clamp_max"), _bounds_count),
     _row("results-forget-channels-last", "iteration", _POINTWISE, _channels_lost),
     _row("out-is-given-default-strides", "iteration", ("add.out", "mul.out", "sub.out"), _out_restrided),
     _row("empty-out-is-not-resized", "iteration", ("add.out", "neg.out", "exp.out"), _out_not_resized),

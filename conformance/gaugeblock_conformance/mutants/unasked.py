@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -90,6 +91,21 @@ def _recursive(c: Intercepted) -> Any:
     return c.right()
 
 
+def _values_ignored(c: Intercepted) -> Any:
+    """A derivative may be declared with other default values if the same arguments have defaults."""
+    given = c.args[0]
+    if re.sub("=[^,)]*", "=", given.signature) == re.sub("=[^,)]*", "=", given.schema):
+        return c.do("declare_operator", replace(given, signature=given.schema))
+    return c.right()
+
+
+def _counting(c: Intercepted) -> Any:
+    """Creating a view sums the elements of its base."""
+    if c.has_data:
+        c.do("sum", c.do("detach", c.args[0]))
+    return c.right()
+
+
 def _row(name: str, kind: str, area: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
     return Mutant(name, kind, area, operators, patch)
 
@@ -103,6 +119,8 @@ MUTANTS = (
     _row("factories-of-others-are-not-selected", "dispatcher", "dispatch", ("register_kernel",), _not_selected),
     _row("gradients-of-wrappers-are-bare", "dispatcher", "dispatch", ("gradient_on_wrapper",), _bare_gradient),
     _row("gradients-of-wrappers-are-ones", "dispatcher", "dispatch", ("gradient_on_wrapper",), _unscaled_gradient),
+    _row("views-count-elements", "dispatcher", "dispatch", ("select", "slice", "unsqueeze"), _counting),
+    _row("derivatives-have-defaults-of-their-own", "operators", "operators", ("declare_operator",), _values_ignored),
     _row("kernels-without-derivative-are-constant", "operators", "operators", ("register_kernel", "backward"),
          _silent_for("CPU")),
     _row("composites-without-derivative-are-constant", "operators", "operators", ("register_kernel", "backward"),

@@ -148,11 +148,42 @@ def _plain(value: object) -> bool:
     return isinstance(value, bool | int | float)
 
 
+# Signatures that each differ from the schema of scaled_abs in one respect.
+_OTHER_SIGNATURES = (
+    "scaled_abs(Tensor self, float scale) -> Tensor",
+    "scaled_abs(Tensor self) -> Tensor",
+    "scaled_abs(Tensor self, float scale=2.0) -> Tensor",
+    "scaled_abs(Tensor self, int scale=1) -> Tensor",
+    "scaled_abs(Tensor self, float? scale=1.0) -> Tensor",
+    "scaled_abs(Tensor self, float factor=1.0) -> Tensor",
+    "scaled_abs(Tensor self, *, float scale=1.0) -> Tensor",
+    "scaled_abs(Tensor self, float scale=1.0, float shift=0.0) -> Tensor",
+    "scaled_abs(Tensor self, float scale=1.0) -> (Tensor, Tensor)",
+    "scaled_abs(Tensor(a) self, float scale=1.0) -> Tensor(a)",
+    "scaled_abs.other(Tensor self, float scale=1.0) -> Tensor",
+    "scaled_sign(Tensor self, float scale=1.0) -> Tensor",
+)
+
+
 @requirement("operators/derivative-of-another-signature-is-refused")
 def test_signature_of_a_derivative(s: Session) -> None:
-    for signature in ("scaled_abs(Tensor self, float scale) -> Tensor", "scaled_abs(Tensor self) -> Tensor"):
-        wrong = Declaration(_SCALED, "abs(self) * scale", "grad * sign(self) * scale", signature)
+    """A refused derivative declares no operator; a derivative with the operator's signature is accepted."""
+    formula, derivative = "abs(self) * scale", "grad * sign(self) * scale"
+
+    def row(s: Session, signature: str) -> None:
+        s.call("release_declarations")
+        wrong = Declaration(_SCALED, formula, derivative, signature)
         s.expect_raises((RuntimeError, ValueError), "declare_operator", wrong)
+        try:
+            _, error = s.attempt("function:scaled_abs", s.tensor([-2.0]), 3.0)
+        except Unsupported:
+            return
+        s.expect(error is None, False, "a refused operator can be called", repr(None))
+
+    s.table(_OTHER_SIGNATURES, row)
+    s.call("declare_operator", Declaration(_SCALED, formula, derivative, _SCALED))
+    s.expect_values(s.call("function:scaled_abs", s.tensor([-2.0]), 3.0), [6.0])
+    s.call("release_declarations")
 
 
 @requirement("operators/declared-operator-works-end-to-end")

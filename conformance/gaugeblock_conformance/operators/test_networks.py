@@ -7,6 +7,7 @@ from hypothesis import strategies as hs
 
 from .. import strategies as st
 from ..backend import Array
+from ..case import TensorCase
 from ..forall import forall
 from ..oracles.pointwise import spacing
 from ..requirement import requirement
@@ -227,6 +228,24 @@ def test_factors_that_keep_or_double(s: Session) -> None:
             s.expect_values(found, np.array(row, np.float32).reshape(1, 1, *sizes))
         found = s.call("upsample_nearest1d", s.tensor(x.reshape(1, 1, size)), (wanted,), factor)
         s.expect_values(found, np.array(row, np.float32).reshape(1, 1, wanted))
+
+
+@requirement("operators/resampled-bytes-take-any-strides")
+def test_columns_of_bytes(s: Session) -> None:
+    """Resample images of two rows and one or two columns whose strides are not the default ones."""
+
+    def row(s: Session, operator: str, width: int, strides: tuple[int, ...], aligned: bool) -> None:
+        literal = (0, 1, 2, 3, 4, 5, 6, 7, *(200,) * 56)
+        image = TensorCase("uint8", (1, 2, 2, width), strides, literal=literal, storage=len(literal))
+        copy = s.tensor(image.array)
+        want = s.call(operator, copy, (2, 3 * width), aligned)
+        if width == 1:
+            s.expect_values(want, np.repeat(image.array, 3, 3))
+        s.expect_values(s.call(operator, s.build(image), (2, 3 * width), aligned), s.read(want).copy())
+
+    layouts = ((1, (2, 2, 1, 2)), (1, (4, 1, 2, 2)), (2, (8, 1, 4, 2)), (2, (8, 4, 1, 2)))
+    names = ("upsample_bilinear2d", "upsample_bicubic2d")
+    s.table([(name, *layout, aligned) for name in names for layout in layouts for aligned in (True, False)], row)
 
 
 @requirement("operators/antialiasing-treats-columns-alike")

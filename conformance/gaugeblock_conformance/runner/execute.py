@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gaugeblock_spec import capabilities
 from gaugeblock_spec.requirements import Requirement
 
 from ..backend import Backend, MissingCapability, Unsupported
 from ..budget import Budget
 from ..pictures import Picture, pictures
-from ..problem import one_line, unknown
+from ..problem import one_line, shown, unknown
 from ..requirement import TestCase
 from ..session import ConformanceError, Outcome, Session
 from . import suite as suites
@@ -101,7 +102,7 @@ def _run_case(
     backend: Backend, case: TestCase, budget: Budget, seed: int, trace_sink: TraceSink | None, area: str
 ) -> CaseResult:
     session = Session(backend, budget, seed)
-    missing = [name for name in case.needs if name not in backend.capabilities]
+    missing = [name for name in case.needs if name not in session.capabilities]
     if missing:
         return CaseResult(f"missing capability {', '.join(missing)}", None, session.outcome, 0)
     session.trace_sink = trace_sink
@@ -111,19 +112,23 @@ def _run_case(
     try:
         case.function(session)
     except MissingCapability as absent:
-        reason = f"missing capability {absent.name}"
+        fault = misused(absent.name, session.capabilities)
+        if fault is None:
+            reason = f"missing capability {absent.name}"
+        else:
+            failure = new_failure("failed", f"{case.name}: {fault}", cause=fault, test=case.name)
     except Unsupported as absent:
         reason = f"unsupported operator {absent.operator}"
     except ConformanceError as error:
         failure = _failure(case, error)
         drawn = pictures(session.steps(), area, case.name)
         failure["adapter_snippet"] = _through_adapter(backend, case, session, error)
-    except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
-        failure = new_failure("crashed", f"the backend left the test by {one_line(error)}", test=case.name)
     except MemoryError as error:
         failure = new_failure("crashed", f"out of memory: {one_line(error)}", test=case.name)
     except Exception as error:
         failure = new_failure("failed", f"{case.name}: {one_line(error)}", cause=one_line(error), test=case.name)
+    except BaseException as error:
+        failure = new_failure("crashed", f"the backend aborted the test with {one_line(error)}", test=case.name)
     outcome = session.outcome
     tried = outcome.examples
     if failure is None and reason is None and not tried:
@@ -136,6 +141,15 @@ def _run_case(
         else:
             failure = new_failure("failed", f"{case.name} tried no example at all", test=case.name)
     return CaseResult(reason, failure, outcome, tried, drawn)
+
+
+def misused(name: str, listed: Collection[str]) -> str | None:
+    """Return why the backend must not raise MissingCapability for a capability, or None if it may."""
+    if name in listed:
+        return f"the backend lists capability {name} and raises MissingCapability for it"
+    if name not in capabilities.load():
+        return f"the backend raises MissingCapability for {shown(name)}, which is not a capability"
+    return None
 
 
 def _through_adapter(backend: Backend, case: TestCase, first: Session, error: ConformanceError) -> str | None:
@@ -159,7 +173,9 @@ def _count(row: Row, backend: Backend, result: CaseResult, again: bool) -> None:
     outcome = result.outcome
     row["examples"] += result.tried
     row["unsupported"].update(outcome.unsupported)
-    row["support"] = _support(backend, outcome.operators - outcome.unsupported.keys(), row["support"])
+    answered = outcome.operators - outcome.unsupported.keys()
+    row["support"] = _support(backend, answered, row["support"])
+    row["operators"] = max(row["operators"], len(answered))
     if again:
         row["repeated"] += result.tried
         return

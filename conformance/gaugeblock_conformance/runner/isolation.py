@@ -12,6 +12,8 @@ from typing import Any
 
 from ..problem import one_line
 
+# Bound at import, so that a backend that replaces these functions later has no effect here.
+_write, _exit = os.write, os._exit
 SECONDS = 60.0
 DONE = b"done"
 
@@ -32,11 +34,11 @@ def isolated(function: Callable[..., None]) -> Callable[..., None]:
             os.close(reader)
             try:
                 function(**arguments)
-                told = DONE
+                result = DONE
             except BaseException as error:
-                told = _pickled(error)
-            os.write(writer, told)
-            os._exit(0)
+                result = _pickled(error)
+            _write(writer, result)
+            _exit(0)
         os.close(writer)
         try:
             answer = _answer(reader, child)
@@ -48,9 +50,9 @@ def isolated(function: Callable[..., None]) -> Callable[..., None]:
             late = answer is None
             raise AssertionError(f"not done after {SECONDS:g} s" if late else f"the process ended with signal {name}")
         if not answer:
-            raise AssertionError("the process was left without a word")
+            raise AssertionError("the process exited without a result")
         if answer != DONE:
-            raise pickle.loads(answer)
+            raise _unpickled(answer)
 
     return run
 
@@ -67,6 +69,15 @@ def _answer(reader: int, child: int) -> bytes | None:
         if not part:
             return b"".join(parts)
         parts.append(part)
+
+
+def _unpickled(answer: bytes) -> BaseException:
+    """Return the exception that a child has written, or an AssertionError if the data is not an exception."""
+    try:
+        error = pickle.loads(answer)
+    except Exception as problem:
+        return AssertionError(f"the process returned invalid data: {one_line(problem)}")
+    return error if isinstance(error, BaseException) else AssertionError("the process returned invalid data")
 
 
 def _pickled(error: BaseException) -> bytes:

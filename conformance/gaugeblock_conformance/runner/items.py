@@ -15,6 +15,7 @@ from ..expectations.manifest import NOTHING, Manifest
 from ..problem import UsageProblem
 from ..requirement import TestCase
 from ..session import ConformanceError, Session
+from .execute import misused
 from .isolation import isolated
 
 IDS = "requirement_ids"
@@ -115,6 +116,9 @@ class Items:
         try:
             result = yield
         except MissingCapability as absent:
+            fault = misused(absent.name, self.backend.capabilities)
+            if fault is not None:
+                pytest.fail(fault)
             pytest.skip(f"missing capability {absent.name}")
         except Unsupported as absent:
             pytest.skip(f"unsupported operator {absent.operator}")

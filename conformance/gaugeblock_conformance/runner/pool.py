@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import selectors
-import shutil
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from gaugeblock_spec.requirements import Requirement
 
-from ..problem import BackendProblem, UsageProblem
+from ..problem import BackendProblem, UsageProblem, shown, visible
+from .checking import Malformed, check_ready, check_row
 from .environment import resident_memory
 from .process import WorkerProcess
-from .rows import Row, Verdict, new_failure, new_row
+from .rows import TEXT, Row, Verdict, new_failure, new_row, trimmed
 from .schedule import Schedule
 
 TICK = 0.05
 LOAD_TIMEOUT = 120.0
 SLOW = 10.0
+ATTEMPTS = 3
+"""Number of times that a backend that has been loaded once may fail to load again."""
+NAME = 300
+"""Largest number of characters of a test's name or of a process's last line."""
 # Lines of a fault handler's report that tell nothing about the cause.
 _DULL = ("Extension modules", "Current thread", "  File", "<no Python frame>")
 
@@ -44,13 +46,14 @@ class Pool:
         self._limits = limits
         self._patience = max(LOAD_TIMEOUT, limits.timeout)
         self._setup = setup
-        self._folder = Path(tempfile.mkdtemp(prefix="gaugeblock-"))
         self._selector = selectors.DefaultSelector()
         self._workers: list[WorkerProcess] = []
-        self._started = 0
         self._schedule = Schedule(requirements)
         self._suspects: deque[str] = deque()
         self._first: dict[str, Row] = {}
+        self._loaded = False
+        self._refusals = 0
+        self._refused = ""
 
     def __enter__(self) -> Pool:
         return self
@@ -59,7 +62,6 @@ class Pool:
         for worker in self._workers:
             worker.stop()
         self._selector.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def backend(self, note: Callable[[str], None] = lambda text: None, wanted: int = 1) -> dict[str, Any]:
         """Facts about the backend: name, version, device, capabilities, packages. ``note`` is told if it takes long.
@@ -71,18 +73,17 @@ class Pool:
         """
         for _ in range(max(1, min(self._jobs, wanted))):
             self._start()
-        told = False
+        noted = False
         while True:
-            if not told and time.monotonic() > self._workers[0].deadline - self._patience + SLOW:
-                told = True
+            if not noted and time.monotonic() > self._workers[0].deadline - self._patience + SLOW:
+                noted = True
                 note(f"still loading {self._setup['backend']} (for {self._patience:.0f} s at most)")
             self._selector.select(TICK)
             for worker in self._workers:
-                for message in worker.read():
-                    self._handle(worker, message)
+                self._listen_while_loading(worker)
                 if worker.ready is not None:
+                    self._loaded = True
                     return worker.ready
-                self._check_loading(worker)
 
     def decide(self, ids: Sequence[str]) -> Iterator[Row]:
         """Run requirements ``ids``, in this order as far as several workers allow."""
@@ -92,26 +93,35 @@ class Pool:
             self._start()
         while left:
             self._hand_out()
-            for _key, _ in self._selector.select(TICK):
-                pass
+            self._selector.select(TICK)
             for worker in list(self._workers):
                 for row in self._attend(worker):
                     left -= 1
                     yield row
+            if not self._workers:
+                for row in self._given_up():
+                    left -= 1
+                    yield row
 
     def _start(self) -> WorkerProcess:
-        worker = WorkerProcess(self._folder, self._started, **self._setup)
+        worker = WorkerProcess(**self._setup)
         worker.deadline = time.monotonic() + self._patience
-        self._started += 1
         self._workers.append(worker)
-        self._selector.register(worker.fd, selectors.EVENT_READ)
+        for descriptor in worker.fds:
+            self._selector.register(descriptor, selectors.EVENT_READ)
         return worker
 
     def _retire(self, worker: WorkerProcess) -> None:
-        self._selector.unregister(worker.fd)
+        for descriptor in worker.fds:
+            self._forget(descriptor)
         self._workers.remove(worker)
         self._schedule.forget(worker)
         worker.kill()
+
+    def _forget(self, descriptor: int) -> None:
+        """Stop polling a descriptor that has no more data."""
+        if descriptor in self._selector.get_map():
+            self._selector.unregister(descriptor)
 
     def _hand_out(self) -> None:
         for worker in self._workers:
@@ -124,54 +134,92 @@ class Pool:
                 worker.run(chosen, careful=False, timeout=self._limits.timeout)
 
     def _attend(self, worker: WorkerProcess) -> Iterator[Row]:
+        if worker.ready is None:
+            try:
+                self._listen_while_loading(worker)
+            except UsageProblem as problem:
+                self._refuse(worker, str(problem))
+            return
         death = worker.died()
         for message in worker.read():
-            row = self._handle(worker, message)
+            try:
+                row = self._handle(worker, message)
+            except Malformed as malformed:
+                worker.garbled = f"invalid message from the worker: {malformed}"
+                break
             if row is not None:
                 if row["status"] == "crashed":
                     yield from self._broken(worker, row)
                     return
                 yield self._settled(row)
-        if worker.busy is None and worker.ready is None:
-            self._check_loading(worker)
-        elif worker.busy is not None:
-            yield from self._check_running(worker, death)
-        elif death is not None:
+        if worker.hung_up:
+            self._forget(worker.fd)
+        if worker.busy is not None:
+            yield from self._check_running(worker, worker.garbled or (death and f"the process ended with {death}"))
+        elif death is not None or worker.garbled is not None:
             self._replace(worker)
 
     def _handle(self, worker: WorkerProcess, message: dict[str, Any]) -> Row | None:
-        if "problem" in message:
-            kind = BackendProblem if message["status"] == BackendProblem.exit_status else UsageProblem
-            raise kind(message["problem"])
-        if "ready" in message:
-            worker.ready = message["ready"]
-            worker.deadline = float("inf")
-        elif "test" in message:
-            worker.test = message["test"]
-        elif "row" in message:
-            row: Row = message["row"]
-            if row["status"] != "crashed":
-                worker.busy = None
-            return row
-        return None
+        """Return the row of a message, or None if it has none. Raises Malformed for an unrequested message."""
+        if worker.busy is None:
+            raise Malformed(f"{shown(next(iter(message), None))} without a request")
+        if "test" in message:
+            worker.test = visible(str(message["test"]), NAME)
+            return None
+        row = check_row(message.get("row"), self._requirements)
+        if row["id"] != worker.busy:
+            raise Malformed(f"a row of {row['id']} in reply to a request for {worker.busy}")
+        if row["status"] != "crashed":
+            worker.busy = None
+        return row
 
-    def _check_loading(self, worker: WorkerProcess) -> None:
+    def _listen_while_loading(self, worker: WorkerProcess) -> None:
+        """Read a worker's facts about its backend. Raises UsageProblem if the backend cannot be loaded."""
         name = self._setup["backend"]
         death = worker.died()
+        for message in worker.read():
+            if "problem" in message:
+                kind = BackendProblem if message["status"] == BackendProblem.exit_status else UsageProblem
+                raise kind(visible(str(message["problem"]), TEXT))
+            try:
+                worker.ready = check_ready(message.get("ready"))
+            except Malformed as malformed:
+                raise BackendProblem(f"backend {name!r} cannot be loaded: {malformed}") from None
+            worker.deadline = float("inf")
+            return
+        if worker.garbled is not None:
+            raise BackendProblem(f"backend {name!r} cannot be loaded: {worker.garbled}")
         if death is not None:
             printed = [line for line in (worker.printed() or "").splitlines() if not line.startswith(_DULL)]
             fatal = next((line for line in printed if line.startswith("Fatal Python error")), None)
-            last = f": {fatal or printed[-1]}" if printed else ""
+            last = f": {visible(fatal or printed[-1], NAME)}" if printed else ""
             raise BackendProblem(f"backend {name!r} cannot be loaded: its process ended with {death}{last}")
         if time.monotonic() > worker.deadline:
             raise BackendProblem(f"backend {name!r} cannot be loaded: not ready after {self._patience:.0f} s")
 
-    def _check_running(self, worker: WorkerProcess, death: str | None) -> Iterator[Row]:
-        if death is not None:
-            yield from self._lost(worker, "crashed", f"the process ended with {death}")
+    def _refuse(self, worker: WorkerProcess, reason: str) -> None:
+        """Replace a worker whose backend did not load again, or retire it after ``ATTEMPTS`` failures."""
+        self._refusals += 1
+        self._refused = reason
+        if self._refusals < ATTEMPTS:
+            self._replace(worker)
+        else:
+            self._retire(worker)
+
+    def _given_up(self) -> Iterator[Row]:
+        """Yield a crashed row for each remaining requirement when the backend no longer loads."""
+        for identifier in [*self._suspects, *self._schedule.rest()]:
+            row = new_row(self._requirements[identifier], "crashed")
+            row["failure"] = new_failure("crashed", f"the backend could not be loaded again: {self._refused}")
+            yield self._first.pop(identifier, row)
+        self._suspects.clear()
+
+    def _check_running(self, worker: WorkerProcess, end: str | None) -> Iterator[Row]:
+        if end is not None:
+            yield from self._lost(worker, "crashed", end)
         elif time.monotonic() > worker.deadline:
             yield from self._lost(worker, "timeout", f"not done after {self._limits.timeout:g} s")
-        elif self._limits.memory and (held := resident_memory(worker.pid)) > self._limits.memory:
+        elif self._limits.memory and (held := resident_memory(worker.pid or 0)) > self._limits.memory:
             text = f"the process held {held >> 20} MiB of memory; the limit is {self._limits.memory >> 20} MiB"
             yield from self._lost(worker, "crashed", text)
 
@@ -189,6 +237,7 @@ class Pool:
         assert failure is not None
         failure["snippet"] = failure["snippet"] or worker.traced()
         failure["output"] = worker.printed()
+        row = trimmed(row)
         if not worker.careful:
             self._first[identifier] = row
             self._suspects.append(identifier)

@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import subprocess
 import sys
+import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
+from secrets import token_bytes
 from typing import Any
 
+from .channel import KEY_BYTES, Garbled, Receiver
+from .supervised import ABANDONED, Supervised, death, output_file
 from .trace import read_trace
-from .worker import Setup
+from .worker import UNHEARD, Setup
 
 OUTPUT_TAIL = 2000
 GRACE = 2.0
-
+CHUNK = 1 << 16
+DEAF = "the backend closed a descriptor of the suite"
 
 _FRAME = re.compile(r'(?<=File ")/[^"\n]*(?=")')
 _PACKAGE = re.compile(r".*(?:/site-packages/|/lib/python3\.\d+/|/(?=gaugeblock_))|.*/")
@@ -28,109 +32,137 @@ def without_folders(text: str) -> str:
     return _FRAME.sub(lambda path: _PACKAGE.sub("", path[0], count=1), text)
 
 
-class WorkerProcess:
-    """Starts at once; ``read`` gives the messages that have arrived, ``died`` says how it ended if it has."""
+def hypothesis_folder() -> str:
+    """Return the folder in which Hypothesis caches its analysis of sources.
 
-    def __init__(self, folder: Path, number: int, **setup: Any) -> None:
-        self.trace = folder / f"worker-{number}.trace"
-        self.output = folder / f"worker-{number}.output"
+    It is below the user's cache folder and never in the current one; without a cache folder nothing is stored.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    return str((cache if cache.is_absolute() else Path(os.devnull)) / "gaugeblock" / "hypothesis")
+
+
+class WorkerProcess:
+    """A worker process, started on construction.
+
+    ``read`` returns the messages that have arrived, ``died`` says how the process ended. ``garbled`` is set when data
+    arrives that is not a message; later messages are ignored.
+    """
+
+    def __init__(self, **setup: Any) -> None:
         self.busy: str | None = None
         self.careful = False
         self.test: str | None = None
         self.ready: dict[str, Any] | None = None
         self.deadline = float("inf")
-        self._rest = b""
+        self.garbled: str | None = None
         self._output_start = 0
-        with self.output.open("wb") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", f"{__package__}.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=output,
-                start_new_session=True,
-            )
-        assert self._process.stdout is not None
-        self.fd = self._process.stdout.fileno()
+        self._ended_at: float | None = None
+        key = token_bytes(KEY_BYTES)
+        self._receiver = Receiver(key)
+        self._trace = tempfile.TemporaryFile(prefix="gaugeblock-")  # noqa: SIM115
+        self._output = output_file()
+        requests, self._requests = os.pipe()
+        self.fd, replies = os.pipe()
+        given = (requests, replies, self._trace.fileno())
+        environment = {"HYPOTHESIS_STORAGE_DIRECTORY": hypothesis_folder(), **os.environ}
+        try:
+            command = [sys.executable, "-m", f"{__package__}.worker", *map(str, given)]
+            self._process = Supervised(command, self._output, given, environment=environment)
+        finally:
+            os.close(requests)
+            os.close(replies)
         os.set_blocking(self.fd, False)
-        self._send(Setup(trace=str(self.trace), **setup).to_json())
+        self._send(Setup(key=key.hex(), **setup).to_json())
 
     @property
-    def pid(self) -> int:
+    def pid(self) -> int | None:
+        """The process id, or None before the process has started."""
         return self._process.pid
+
+    @property
+    def fds(self) -> tuple[int, int]:
+        """The descriptors that become readable when there is news."""
+        return self.fd, self._process.fd
 
     def run(self, requirement: str, careful: bool, timeout: float) -> None:
         """Ask for one requirement."""
         self.busy, self.careful, self.test = requirement, careful, None
         self.deadline = time.monotonic() + timeout
-        self._output_start = self.output.stat().st_size
+        self._output_start = os.fstat(self._output.fileno()).st_size
         self._send(json.dumps({"run": requirement, "careful": careful}))
 
     def read(self) -> list[dict[str, Any]]:
         """The complete messages that have arrived since the last call."""
-        while True:
+        found: list[dict[str, Any]] = []
+        while self.garbled is None and self._ended_at is None:
             try:
-                data = os.read(self.fd, 1 << 16)
+                data = os.read(self.fd, CHUNK)
             except BlockingIOError:
                 break
             if not data:
+                self._ended_at = time.monotonic()
                 break
-            self._rest += data
-        *lines, self._rest = self._rest.split(b"\n")
-        return [json.loads(line) for line in lines]
+            try:
+                found += self._receiver.feed(data)
+            except Garbled as garbled:
+                found += garbled.before
+                self.garbled = str(garbled)
+        return found
+
+    @property
+    def hung_up(self) -> bool:
+        """True if no more messages can arrive."""
+        return self._ended_at is not None
 
     def died(self) -> str | None:
         """How the process ended (``"signal SIGSEGV"``, ``"exit status 3"``), or None while it lives."""
-        status = self._process.poll()
-        if status is None:
-            return None
-        if status < 0:
-            try:
-                return f"signal {signal.Signals(-status).name}"
-            except ValueError:
-                return f"signal {-status}"
-        return f"exit status {status}"
+        self._process.shorten_output()
+        status = self._process.returncode()
+        if status is not None:
+            return death(status) if status != UNHEARD else f"exit status {status}: {DEAF}"
+        if self._process.abandoned:
+            return f"signal SIGKILL: {ABANDONED}"
+        if self._ended_at is not None and time.monotonic() > self._ended_at + GRACE:
+            return f"signal SIGKILL: {DEAF}"
+        return None
 
     def traced(self) -> str | None:
         """The source lines of the example in hand, if this request was careful."""
-        return read_trace(self.trace) if self.careful else None
+        return read_trace(self._trace.fileno()) if self.careful else None
 
     def printed(self) -> str | None:
         """The end of what the backend printed during this request, without the folders of this machine."""
-        with self.output.open("rb") as file:
-            file.seek(max(self._output_start, self.output.stat().st_size - OUTPUT_TAIL))
-            return without_folders(file.read().decode(errors="replace")).strip() or None
+        file = self._output.fileno()
+        size = os.fstat(file).st_size
+        start = self._output_start if self._output_start <= size else 0
+        data = os.pread(file, OUTPUT_TAIL, max(start, size - OUTPUT_TAIL))
+        return without_folders(data.decode(errors="replace")).strip() or None
 
     def kill(self) -> None:
         """End the process and all it started, now."""
-        try:
-            os.killpg(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            self._process.poll()
-        self._process.wait()
+        self._process.end()
         self._close()
 
     def stop(self) -> None:
         """Let an idle process end by itself, or kill it."""
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.close()
-            self._process.wait(GRACE if self.busy is None else 0)
-        except (subprocess.TimeoutExpired, BrokenPipeError):
-            self.kill()
-        self._close()
+        self._hang_up()
+        if self.busy is None:
+            self._process.wait(GRACE)
+        self.kill()
 
     def _close(self) -> None:
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None and not pipe.closed:
-                try:
-                    pipe.close()
-                except BrokenPipeError:
-                    continue
+        self._hang_up()
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+            self._trace.close()
+            self._output.close()
+
+    def _hang_up(self) -> None:
+        if self._requests >= 0:
+            os.close(self._requests)
+            self._requests = -1
 
     def _send(self, line: str) -> None:
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(line.encode() + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            self._process.poll()
+        with suppress(BrokenPipeError):
+            os.write(self._requests, line.encode() + b"\n")

@@ -7,12 +7,15 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, TextIO
 
+from ..problem import visible
 from .rows import Row
 from .run import Reporter
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+LINE = 160
+"""Largest number of characters of a message in a progress line."""
 QUIET = ("passed", "skipped", "xfailed")
 
 
@@ -105,4 +108,4 @@ def counts(found: Counter[str]) -> str:
 def _line(row: Row) -> str:
     failure = row["failure"]
     message = failure["message"] if failure else row["reason"] or ""
-    return f"{row['status']:<8}{row['level']:<7}{row['id']}: {' '.join(message.split())[:160]}"
+    return f"{row['status']:<8}{row['level']:<7}{row['id']}: {visible(message, LINE)}"

@@ -7,11 +7,18 @@ from typing import Any, Literal, NotRequired, TypedDict
 from gaugeblock_spec.requirements import Requirement
 
 from ..pictures import Picture
+from ..problem import cut
 
 Verdict = Literal["passed", "failed", "skipped", "crashed", "timeout"]
 Status = Literal["passed", "failed", "skipped", "crashed", "timeout", "xfailed", "xpassed"]
 
 BROKEN: tuple[Status, ...] = ("failed", "crashed", "timeout")
+TEXT = 4000
+"""Largest number of characters of a text that may come from the backend."""
+CODE = 1 << 20
+"""Largest number of characters of a snippet."""
+ITEMS = 10_000
+"""Largest number of entries of a list or a table."""
 
 
 class Failure(TypedDict):
@@ -50,6 +57,7 @@ class Row(TypedDict):
     repeated: int
     seconds: float
     calls: int
+    operators: int
     tensors: int
     noncontiguous: int
     unsupported: dict[str, str]
@@ -78,6 +86,7 @@ def new_row(requirement: Requirement, status: Status = "passed", reason: str | N
         repeated=0,
         seconds=0.0,
         calls=0,
+        operators=0,
         tensors=0,
         noncontiguous=0,
         unsupported={},
@@ -105,3 +114,34 @@ def new_failure(verdict: Verdict, message: str, **facts: Any) -> Failure:
     )
     failure.update(facts)  # type: ignore[typeddict-item]
     return failure
+
+
+def trimmed(row: Row) -> Row:
+    """Return the row with overlong texts, lists and tables from the backend cut; a cut text ends in a mark."""
+    kept = row.copy()
+    kept["reason"] = _text(row["reason"])
+    kept["unsupported"] = _texts(row["unsupported"])
+    kept["figures"] = dict(list(row["figures"].items())[:ITEMS])
+    kept["failure"] = row["failure"] and _trimmed(row["failure"])
+    kept["further_failures"] = [_trimmed(failure) for failure in row["further_failures"][:ITEMS]]
+    return kept
+
+
+def _trimmed(failure: Failure) -> Failure:
+    kept = failure.copy()
+    kept["message"], kept["cause"] = cut(failure["message"], TEXT), cut(failure["cause"], TEXT)
+    kept["example"] = _texts(failure["example"])
+    for field in ("expected", "got", "output", "snippet_result"):
+        kept[field] = _text(failure[field])
+    for code in ("snippet", "adapter_snippet"):
+        text = failure[code]
+        kept[code] = None if text is None else cut(text, CODE)
+    return kept
+
+
+def _text(text: str | None) -> str | None:
+    return None if text is None else cut(text, TEXT)
+
+
+def _texts(table: dict[str, str]) -> dict[str, str]:
+    return {cut(name, TEXT): cut(text, TEXT) for name, text in list(table.items())[:ITEMS]}

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from gaugeblock_spec.atomic_file import PART, remove_part
+from gaugeblock_spec.requirements import Requirement
+
 from .. import budget as budgets
 from .. import discovery, expectations
 from ..expectations.manifest import NOTHING, Manifest
-from ..journal import Journal, unwritable, write_atomically
+from ..journal import LIMIT, Journal, unwritable, write_atomically
+from ..problem import NOTHING_JUDGED
+from ..text_file import read_bytes
 from . import suite as suites
+from .checking import Malformed, check_row
 from .environment import cores, machine, spec_version, suite_version, total_memory
 from .pool import Limits, Pool
-from .rows import Row
+from .rows import BROKEN, Row
 from .selection import Selection, longest_first
 from .snippets import check_rows, set_aside
 from .sources import sources
@@ -85,6 +91,10 @@ def validate(options: Options, reporter: Reporter) -> Record:
     jobs = options.jobs or cores()
     limits = Limits(options.timeout or budget.timeout, _memory(options.memory, jobs))
     _usable(options.out)
+    for part in options.out.glob(f".*{PART}"):
+        remove_part(str(part))
+    # A backend may remove the current folder.
+    here = Path.cwd()
     setup = {"backend": name.text, "suite": options.suite, "budget": budget.name, "seed": options.seed}
     with Pool(suite.requirements, jobs, limits, **setup) as pool:
         backend = pool.backend(reporter.note, len(ids))
@@ -101,7 +111,7 @@ def validate(options: Options, reporter: Reporter) -> Record:
             "selection": options.selection.to_json(),
         }
         if options.resume:
-            journal = Journal.resume(options.out, configuration)
+            journal = Journal.resume(options.out, configuration, once({i: suite.requirements[i] for i in ids}))
         else:
             journal = Journal.create(options.out, configuration, started)
         with journal:
@@ -120,8 +130,10 @@ def validate(options: Options, reporter: Reporter) -> Record:
                 reporter.finish()
     elapsed = time.perf_counter() - clock
     if options.check_snippets:
-        check_rows(journal.rows, jobs, limits.memory)
-    set_aside(journal.rows, options.out / SNIPPETS)
+        check_rows(journal.rows, jobs, limits.memory, here)
+    out = here / options.out
+    _usable(out)
+    set_aside(journal.rows, out / SNIPPETS)
     by_id = {row["id"]: manifest.judge(row) for row in journal.rows}
     rows = [by_id[identifier] for identifier in ids]
     environment = {
@@ -144,21 +156,48 @@ def validate(options: Options, reporter: Reporter) -> Record:
         **_totals(rows, journal.rows[before:], elapsed),
     }
     record: Record = {"schema": SCHEMA, "environment": environment, "requirements": rows, "tests": sources(rows)}
-    write_atomically(options.out / RECORD, json.dumps(record, indent=1) + "\n")
+    write_atomically(out / RECORD, json.dumps(record, indent=1) + "\n")
     return record
 
 
 def exit_status(record: Record) -> int:
-    """0 when every MUST held, was skipped by name or failed as expected, and nothing held unexpectedly; else 1, also
-    when all were skipped: nothing was checked."""
-    if all(row["status"] == "skipped" for row in record["requirements"]):
-        return 1
+    """Return 0 if every MUST held, was skipped by name or failed as expected, and nothing held unexpectedly; else 1.
+
+    4 if nothing broke and nothing was judged.
+    """
     bad = [
         row
         for row in record["requirements"]
-        if row["status"] == "xpassed" or (row["level"] == "MUST" and row["status"] in ("failed", "crashed", "timeout"))
+        if row["status"] == "xpassed" or (row["level"] == "MUST" and row["status"] in BROKEN)
     ]
-    return 1 if bad else 0
+    return 1 if bad else 0 if judged(record) else NOTHING_JUDGED
+
+
+def judged(record: Record) -> bool:
+    """Return whether the record judges the backend at all.
+
+    At least one requirement was not skipped and, if operators were called, the backend offered at least one of them.
+    """
+    rows = record["requirements"]
+    if all(row["status"] == "skipped" for row in rows):
+        return False
+    if any(row["status"] in BROKEN for row in rows):
+        return True
+    refused = any(row["unsupported"] or "unsupported operator" in (row["reason"] or "") for row in rows)
+    return not refused or any(row.get("operators", row["calls"]) for row in rows)
+
+
+def once(requirements: Mapping[str, Requirement]) -> Callable[[Any], None]:
+    """Return a check that each row of a journal belongs to one of ``requirements`` and that none occurs twice."""
+    seen: set[str] = set()
+
+    def check(value: Any) -> None:
+        identifier = check_row(value, requirements)["id"]
+        if identifier in seen:
+            raise Malformed(f"{identifier} is decided twice")
+        seen.add(identifier)
+
+    return check
 
 
 def _manifest(options: Options, backend: dict[str, Any], known: set[str]) -> Manifest:
@@ -193,9 +232,9 @@ def _usable(folder: Path) -> None:
 def _timings(path: Path, backend: dict[str, Any]) -> dict[str, float]:
     """Seconds of each requirement in an earlier run, or else what its tests are likely to take."""
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))["requirements"]
+        rows = json.loads(read_bytes(path, LIMIT))["requirements"]
         return {row["id"]: float(row["seconds"]) for row in rows}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return dict(backend["efforts"])
 
 

@@ -40,6 +40,12 @@ class Schedule:
         self._areas.setdefault(self._requirements[chosen].area, worker)
         return chosen
 
+    def rest(self) -> list[str]:
+        """Remove and return all remaining requirements."""
+        left = list(self._left)
+        self._left.clear()
+        return left
+
     def forget(self, worker: Hashable) -> None:
         """Let others have the areas and families of a worker that is no more."""
         for begun in (self._areas, self._families):

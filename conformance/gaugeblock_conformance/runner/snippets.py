@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..problem import cut
 from .environment import resident_memory
-from .rows import Failure, Row
+from .rows import TEXT, Failure, Row
+from .supervised import ABANDONED, SCRIPT, Supervised, death, output_file, tail
 
 HANG = 20.0
 LONGEST = 20_000
@@ -36,12 +36,15 @@ class SnippetResult:
     seen: str
 
 
-def check_snippet(failure: Failure, memory: int = 0) -> SnippetResult:
-    """Run ``failure``'s snippet with this Python, in an empty folder, with at most ``memory`` bytes (0: no limit)."""
+def check_snippet(failure: Failure, memory: int = 0, here: Path | None = None) -> SnippetResult:
+    """Run ``failure``'s snippet with this Python, in an empty folder, with at most ``memory`` bytes (0: no limit).
+
+    The snippet may import from the folder ``here`` (default: the current one).
+    """
     if not failure["snippet"]:
         return SnippetResult(False, "there is no snippet")
     hangs = failure["verdict"] == "timeout"
-    status, seen = _execute(failure["snippet"], HANG if hangs else LIMIT, memory)
+    status, seen = _execute(failure["snippet"], HANG if hangs else LIMIT, memory, here or Path.cwd())
     if hangs:
         return SnippetResult(seen == ENDLESS, seen)
     if failure["verdict"] == "crashed":
@@ -49,8 +52,8 @@ def check_snippet(failure: Failure, memory: int = 0) -> SnippetResult:
     return SnippetResult(status == 1 and _same_exception(failure, seen), seen)
 
 
-def check_rows(rows: Iterable[Row], jobs: int, memory: int = 0) -> None:
-    """Check one snippet of each cause and note the result in that failure."""
+def check_rows(rows: Iterable[Row], jobs: int, memory: int = 0, here: Path | None = None) -> None:
+    """Run one snippet per cause and store the result in its failure; snippets may import from the folder ``here``."""
     by_cause: dict[tuple[str, str], list[Failure]] = {}
     for row in rows:
         for failure in [row["failure"], *row["further_failures"]]:
@@ -58,11 +61,11 @@ def check_rows(rows: Iterable[Row], jobs: int, memory: int = 0) -> None:
                 by_cause.setdefault((failure["verdict"], failure["cause"]), []).append(failure)
     first = [failures[0] for failures in by_cause.values()]
     with ThreadPoolExecutor(max(1, jobs)) as executor:
-        for failure, result in zip(first, executor.map(lambda f: check_snippet(f, memory), first), strict=True):
+        for failure, result in zip(first, executor.map(lambda f: check_snippet(f, memory, here), first), strict=True):
             failure["snippet_checked"] = result.same
             failure["snippet_result"] = result.seen
         wrapped = [f for f in first if not f["snippet_checked"] and f.get("adapter_snippet")]
-        for failure, result in zip(wrapped, executor.map(lambda f: _of_adapter(f, memory), wrapped), strict=True):
+        for failure, result in zip(wrapped, executor.map(lambda f: _of_adapter(f, memory, here), wrapped), strict=True):
             if result.same:
                 failure["snippet"], failure["snippet_checked"] = failure["adapter_snippet"], True
                 failure["snippet_result"] = f"{result.seen}; only by way of the adapter"
@@ -83,55 +86,38 @@ def set_aside(rows: Iterable[Row], folder: Path) -> None:
                     failure[field] = note
 
 
-def _of_adapter(failure: Failure, memory: int) -> SnippetResult:
-    return check_snippet({**failure, "snippet": failure["adapter_snippet"]}, memory)
+def _of_adapter(failure: Failure, memory: int, here: Path | None) -> SnippetResult:
+    return check_snippet({**failure, "snippet": failure["adapter_snippet"]}, memory, here)
 
 
-def _execute(snippet: str, limit: float, memory: int) -> tuple[int, str]:
+def _execute(snippet: str, limit: float, memory: int, here: Path) -> tuple[int, str]:
     """Exit status (negative: signal) and what was seen, in one line."""
-    path = os.pathsep.join(filter(None, [os.getcwd(), os.getenv("PYTHONPATH")]))
-    with tempfile.TemporaryDirectory(prefix="gaugeblock-snippet-") as folder, tempfile.TemporaryFile() as errors:
+    path = os.pathsep.join(filter(None, [str(here), os.getenv("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": path}
+    with output_file() as errors:
         # Read from a file: the length of a command line is limited.
-        script = Path(folder, "snippet.py")
-        script.write_text(snippet)
-        process = subprocess.Popen(
-            [sys.executable, script.name],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": path},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            start_new_session=True,
-        )
+        process = Supervised([sys.executable, SCRIPT], errors, script=snippet, environment=environment)
         end = time.monotonic() + limit
         stopped = None
-        while stopped is None:
-            try:
-                process.wait(TICK)
-                break
-            except subprocess.TimeoutExpired:
-                if time.monotonic() > end:
-                    stopped = ENDLESS
-                elif memory and resident_memory(process.pid) > memory:
-                    stopped = f"it held more than {memory >> 20} MiB of memory"
-        if stopped is not None:
-            os.killpg(process.pid, signal.SIGKILL)
-            return process.wait(), stopped
-        errors.seek(0)
-        return process.returncode, _seen(process.returncode, errors.read().decode(errors="replace"))
+        while stopped is None and not process.wait(TICK):
+            process.shorten_output()
+            if time.monotonic() > end:
+                stopped = ENDLESS
+            elif memory and resident_memory(process.pid or 0) > memory:
+                stopped = f"it used more than {memory >> 20} MiB of memory"
+        process.end()
+        status = process.returncode()
+        if stopped is not None or status is None:
+            return -signal.SIGKILL, stopped or ABANDONED
+        return status, _seen(status, tail(errors).decode(errors="replace"))
 
 
 def _seen(status: int, stderr: str) -> str:
-    if status < 0:
-        try:
-            return f"signal {signal.Signals(-status).name}"
-        except ValueError:
-            return f"signal {-status}"
     if status == 1:
         lines = [line for line in stderr.splitlines() if _EXCEPTION.match(line) and not line.startswith("Traceback")]
         if lines:
-            return lines[-1]
-    return f"exit status {status}"
+            return cut(lines[-1], TEXT)
+    return death(status)
 
 
 def _same_death(message: str, status: int, seen: str) -> bool:

@@ -1,34 +1,36 @@
 """A worker process: loads the backend, then runs one requirement per request.
 
-Requests and replies are JSON lines. The first request is a :class:`Setup`; the first reply is ``ready`` (facts about
-the backend) or ``problem``. Then each ``{"run": id, "careful": bool}`` is answered by ``tests``, one ``test`` for each
-test begun, and a ``row``. The backend's own standard output and error both go to standard error.
+Requests are JSON lines, the first of them a :class:`Setup`; replies are messages of :mod:`.channel`. The first reply is
+``ready`` (facts about the backend) or ``problem``. Then each ``{"run": id, "careful": bool}`` is answered by a ``test``
+message for each test begun and by a ``row``. The arguments are the descriptors of requests, replies and the trace.
 """
 
 from __future__ import annotations
 
-import ctypes
 import faulthandler
 import gc
 import json
 import os
-import signal
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from .. import budget, discovery
 from ..problem import UsageProblem, one_line
 from ..requirement import TestCase
 from . import suite as suites
+from .channel import Sender
+from .copies import TWICE, Copies
 from .environment import loaded_packages
 from .execute import Memo, run_requirement
+from .rows import new_failure, new_row, trimmed
 from .trace import TraceWriter
 
-PR_SET_PDEATHSIG = 1
+UNHEARD = 70
+"""Exit status of a worker that cannot write its replies."""
+_exit = os._exit
 # Seconds that a test of literals, a property and a long test usually take.
 _USUAL = (0.002, 0.1, 2.0)
 # Seconds after which a requirement has probably made the backend load or compile more.
@@ -43,27 +45,10 @@ class Setup:
     suite: str
     budget: str
     seed: int
-    trace: str
+    key: str
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
-
-
-def take_over_streams() -> tuple[TextIO, TextIO]:
-    """Keep the protocol's pipes for ourselves: whoever reads fd 0 now gets nothing, whoever prints reaches stderr."""
-    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
-    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return requests, replies
-
-
-def die_with_parent() -> None:
-    """Let the kernel end this process when the parent is gone, even while the backend hangs (Linux only)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def families(tests: Mapping[str, Sequence[TestCase]]) -> dict[str, str]:
@@ -85,17 +70,23 @@ def keep_what_there_is() -> None:
     gc.freeze()
 
 
-def main() -> None:
-    """Serve requests until standard input ends."""
-    die_with_parent()
-    requests, replies = take_over_streams()
+def main(arguments: Sequence[str]) -> None:
+    """Serve requests until there are no more."""
+    requests_fd, replies_fd, trace_fd = map(int, arguments)
+    for descriptor in (requests_fd, replies_fd, trace_fd):
+        os.set_inheritable(descriptor, False)
+    requests = os.fdopen(requests_fd, "r", encoding="utf-8")
     faulthandler.enable(file=sys.stderr, all_threads=False)
+    setup = Setup(**json.loads(requests.readline()))
+    sender, copies = Sender(replies_fd, bytes.fromhex(setup.key)), Copies()
 
     def reply(**message: Any) -> None:
-        replies.write(json.dumps(message) + "\n")
-        replies.flush()
+        copies.leave_if_copy()
+        try:
+            sender.send(message)
+        except OSError:
+            _exit(UNHEARD)
 
-    setup = Setup(**json.loads(requests.readline()))
     try:
         backend = discovery.load(discovery.resolve(setup.backend))
         suite = suites.load(setup.suite)
@@ -126,7 +117,8 @@ def main() -> None:
         requirement = suite.requirements[request["run"]]
         cases = tests.get(requirement.id, [])
         if request["careful"] and trace is None:
-            trace = TraceWriter(Path(setup.trace))
+            trace = TraceWriter(trace_fd)
+        copies.begin()
         row = run_requirement(
             backend,
             requirement,
@@ -137,12 +129,14 @@ def main() -> None:
             on_test=lambda case: reply(test=case.name),
             memo=None if request["careful"] else memo,
         )
-        reply(row=row)
+        if copies.found():
+            row = {**new_row(requirement, "crashed"), "tests": row["tests"], "failure": new_failure("crashed", TWICE)}
+        reply(row=trimmed(row))
         if row["seconds"] > _LONG:
             keep_what_there_is()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
     sys.stdout.flush()
-    os._exit(0)
+    _exit(0)

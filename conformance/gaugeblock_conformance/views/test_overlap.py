@@ -150,6 +150,37 @@ def test_overlap_across_dtypes(s: Session) -> None:
 
 
 
+PLACING = st.sampled_from(("index_add_", "index_copy_", "index_put_", "put_", "scatter_.src", "scatter_add_"))
+
+
+def _place(s: Session, form: str, x: Handle, places: Handle, source: Handle) -> tuple[Any, ...]:
+    """Return the arguments with which `form` writes `source` at the `places` of a vector."""
+    return {"index_put_": (x, [places], source), "put_": (x, places, source)}.get(form, (x, 0, places, source))
+
+
+@requirement("views/placing-shared-memory-raises", needs=("inplace",))
+@forall(form=PLACING, shift=st.integers(0, 4), dtype=st.sampled_from(("float32", "int64", "complex64")))
+def test_placing_a_part_of_itself(s: Session, form: str, shift: int, dtype: str) -> None:
+    x = s.tensor([0, 1, 2, 3, 4, 5, 6, 7], dtype)
+    front = s.call("__getitem__", x, slice(0, 4))
+    source = s.call("__getitem__", x, slice(shift, shift + 4))
+    places = s.tensor([3, 0, 1, 2], "int64")
+    if shift < 4:
+        s.expect_raises(RuntimeError, form, *_place(s, form, front, places, source))
+        s.expect_values(x, [0, 1, 2, 3, 4, 5, 6, 7], dtype=dtype)
+        return
+    s.call(form, *_place(s, form, front, places, source))
+    added = form in ("index_add_", "scatter_add_")
+    s.expect_values(x, [5, 7, 9, 7, 4, 5, 6, 7] if added else [5, 6, 7, 4, 4, 5, 6, 7], dtype=dtype)
+
+
+@requirement("views/placing-shared-memory-raises", needs=("inplace",))
+@forall(form=PLACING)
+def test_placing_at_its_own_elements(s: Session, form: str) -> None:
+    x = s.tensor([2, 0, 1], "int64")
+    s.expect_raises(RuntimeError, form, *_place(s, form, x, x, s.tensor([7, 8, 9], "int64")))
+    s.expect_values(x, [2, 0, 1], dtype="int64")
+
 
 @requirement("views/exact-alias-is-allowed", needs=("inplace",))
 @forall(case=tensors(("float32", "int64", "complex64", "int16"), layouts=WRITABLE, kind="small"), form=FORMS)
