@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+
 import nox
 
 nox.options.default_venv_backend = "venv"
@@ -10,7 +13,7 @@ nox.options.error_on_external_run = True
 
 TORCH = "torch==2.13.0"
 PARALLEL = ["-n", "auto", "--dist", "worksteal"]  # every core; ``-- -n 0`` is one process
-SOURCES = ["spec", "reference", "conformance", "benchmarks", "reports", "examples", "noxfile.py"]
+SOURCES = ["spec", "reference", "conformance", "benchmarks", "reports", "examples", "attacks", "noxfile.py"]
 
 
 @nox.session
@@ -110,6 +113,24 @@ def goals(session: nox.Session) -> None:
     arguments = session.posargs or ["torch"]
     session.install(".[dev]", *([TORCH] if "torch" in arguments else []))
     session.run("python", "-m", "gaugeblock_benchmarks", *arguments)
+
+
+@nox.session(name="drop-in")
+def drop_in(session: nox.Session) -> None:
+    """``nox -s drop-in -- FILE ...``: run scripts and test files written for torch on gaugeblock, without a change."""
+    if not session.posargs:
+        session.error("name the files to run: nox -s drop-in -- FILE ...")
+    session.install(".[dev]")
+    for name in session.posargs:
+        is_test = re.fullmatch(r"test_.*\.py|.*_test\.py", os.path.basename(name)) is not None
+        session.run("python", "-m", "gaugeblock.as_torch", *(["-m", "pytest", "--noconftest"] if is_test else []), name)
+
+
+@nox.session
+def attacks(session: nox.Session) -> None:
+    """Random calls, hostile backends, kills, corrupt files, thread mixes: hours; GAUGEBLOCK_ATTACKS=0.02 takes less."""
+    session.install(".[dev]")
+    session.run("pytest", "attacks", *session.posargs)
 
 
 @nox.session
