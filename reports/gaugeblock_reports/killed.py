@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from gaugeblock_spec.requirements import AREAS
 
 from .record import RUN, Record, RecordError, Row
 
-SCHEMA = "gaugeblock-journal/1"
+SCHEMA = "gaugeblock-journal/2"
+EARLIER = "gaugeblock-journal/1"
+"""The earlier schema, whose lines have no digests."""
 NAME = "journal.jsonl"
 
 
@@ -23,11 +26,22 @@ def record_of(path: Path, text: str) -> Record:
     Raises:
         RecordError: it is no journal, or a line of it is damaged.
     """
-    lines = [_parsed(path, number, line) for number, line in enumerate(text[: text.rfind("\n") + 1].splitlines(), 1)]
+    lines = [_parsed(path, number, line) for number, line in enumerate(text.split("\n")[:-1], 1)]
     head = lines[0] if lines else {}
-    if head.get("schema") != SCHEMA:
-        raise RecordError(f"journal {path}: schema is {head.get('schema')!r}; allowed: {SCHEMA!r}")
-    rows = {line["row"]["id"]: line["row"] for line in lines[1:] if "row" in line}
+    if head.get("schema") not in (SCHEMA, EARLIER):
+        raise RecordError(f"journal {path}: schema is {head.get('schema')!r}; allowed: {SCHEMA!r}, {EARLIER!r}")
+    rows: dict[str, Row] = {}
+    for number, line in enumerate(lines, 1):
+        if head["schema"] == SCHEMA and line.pop("digest", None) != _digest(line):
+            raise RecordError(f"journal {path}:{number}: damaged: its digest does not match")
+        if number == 1:
+            continue
+        row = line.get("row")
+        if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+            raise RecordError(f"journal {path}:{number}: not a row of a requirement")
+        if row["id"] in rows:
+            raise RecordError(f"journal {path}:{number}: {row['id']} is decided twice")
+        rows[row["id"]] = row
     try:
         environment = _environment(head["configuration"], head["started"], list(rows.values()))
     except (KeyError, TypeError, AttributeError) as error:
@@ -35,15 +49,23 @@ def record_of(path: Path, text: str) -> Record:
     return {"schema": RUN, "environment": environment, "requirements": sorted(rows.values(), key=_place)}
 
 
+def _digest(line: dict[str, Any]) -> str:
+    return hashlib.blake2b(json.dumps(line).encode(), digest_size=8).hexdigest()
+
+
 def _place(row: Row) -> tuple[int, str]:
-    return AREAS.index(row["area"]) if row["area"] in AREAS else len(AREAS), row["id"]
+    area = row.get("area")
+    return AREAS.index(area) if area in AREAS else len(AREAS), row["id"]
 
 
 def _parsed(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         found = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise RecordError(f"journal {path}:{number}: not JSON: {error.msg}") from error
+    except RecursionError as error:
+        raise RecordError(f"journal {path}:{number}: nested too deeply") from error
+    except ValueError as error:
+        problem = getattr(error, "msg", "a number is too long")
+        raise RecordError(f"journal {path}:{number}: not JSON: {problem}") from error
     if not isinstance(found, dict):
         raise RecordError(f"journal {path}:{number}: not an object")
     return found

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
+from collections import Counter
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
@@ -21,6 +24,8 @@ BENCH = "gaugeblock-bench/1"
 BUNDLE = "gaugeblock-report/1"
 SCHEMAS = {RUN: "run_record.schema.json", BENCH: "bench_record.schema.json"}
 FILE = "record.json"
+LIMIT = 1 << 30
+"""Largest size in bytes of a record."""
 
 # Control characters, the marks that reorder text (a name could hide its extension), lone surrogates, and what XML bars.
 _UNPRINTABLE = re.compile(
@@ -62,7 +67,7 @@ def load_all(path: Path) -> list[Record]:
     """
     path = _inside(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _bounded(path).decode()
     except OSError as error:
         raise RecordError(f"run record {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -76,6 +81,8 @@ def load_all(path: Path) -> list[Record]:
             found = json.loads(text)
         except json.JSONDecodeError as error:
             raise RecordError(f"run record {path}:{error.lineno}: not JSON: {error.msg}") from error
+        except ValueError as error:
+            raise RecordError(f"run record {path}: not JSON: a number is too long") from error
         except RecursionError as error:
             raise RecordError(f"run record {path}: nested too deeply") from error
     if isinstance(found, dict) and found.get("schema") == BUNDLE:
@@ -94,11 +101,14 @@ def check(record: Any, source: str = "run record") -> None:
     found = record.get("schema") if isinstance(record, dict) else None
     if not isinstance(found, str) or found not in SCHEMAS:
         raise RecordError(f"{source}: schema is {found!r}; allowed: {', '.join(map(repr, SCHEMAS))}")
-    if _quick(found)(record):
-        return
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema(found)).iter_errors(record))
-    if error is not None:
-        raise RecordError(f"{source}: {error.json_path}: {' '.join(error.message.split())[:300]}")
+    if not _quick(found)(record):
+        error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema(found)).iter_errors(record))
+        if error is not None:
+            raise RecordError(f"{source}: {error.json_path}: {' '.join(error.message.split())[:300]}")
+    if found == RUN:
+        twice = [name for name, count in Counter(row["id"] for row in record["requirements"]).items() if count > 1]
+        if twice:
+            raise RecordError(f"{source}: $.requirements: {twice[0]} occurs twice")
 
 
 def printable(value: Any) -> Any:
@@ -136,6 +146,23 @@ def level_rank(level: str) -> int:
 @cache
 def _quick(name: str) -> schema_check.Check:
     return schema_check.compiled(schema(name))
+
+
+def _bounded(path: Path) -> bytes:
+    """Return the content of a regular file.
+
+    Raises:
+        OSError: the file cannot be opened or read.
+        RecordError: it is not a regular file, or it is longer than ``LIMIT``.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise RecordError(f"run record {path}: not a regular file")
+        data = stream.read(LIMIT + 1)
+    if len(data) > LIMIT:
+        raise RecordError(f"run record {path}: more than {LIMIT >> 20} MiB, which is too long")
+    return data
 
 
 def _inside(path: Path) -> Path:

@@ -115,6 +115,8 @@ def _verdict(record: Record) -> str:
         return f"not conforming: {', '.join(parts)}"
     if all(row["status"] == "skipped" for row in rows):
         return f"not conforming: nothing was checked, all {len(rows)} skipped"
+    if not broken and _refused_all(rows):
+        return "not conforming: nothing was judged, none of the operators asked for is offered"
     held = sum(row["status"] == "passed" and row["level"] == "MUST" for row in rows)
     listed = sum(row["status"] == "xfailed" and row["level"] == "MUST" for row in rows)
     skipped = sum(row["status"] == "skipped" and row["level"] == "MUST" for row in rows)
@@ -123,6 +125,11 @@ def _verdict(record: Record) -> str:
     parts += [f"{skipped} skipped"] if skipped else []
     parts += [f"{len(broken)} SHOULD or MAY not met"] if broken else []
     return f"conforming: {', '.join(parts)}"
+
+
+def _refused_all(rows: list[Row]) -> bool:
+    refused = any(row["unsupported"] or "unsupported operator" in (row["reason"] or "") for row in rows)
+    return refused and not any(row.get("operators", row["calls"]) for row in rows)
 
 
 def totals(record: Record) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,40 @@ def test_damage_is_named(tmp_path: Path) -> None:
         load(journal(tmp_path, {"schema": HEAD["schema"]}))
     with pytest.raises(RecordError, match=r"requirements\[0\]\.status"):
         load(journal(tmp_path, HEAD, {"row": row("views/a") | {"status": "odd"}}))
+
+
+def with_digest(**line: object) -> dict[str, object]:
+    value = hashlib.blake2b(json.dumps(line).encode(), digest_size=8).hexdigest()
+    return {**line, "digest": value}
+
+
+def test_a_modified_line_is_damaged(tmp_path: Path) -> None:
+    head = with_digest(**{**HEAD, "schema": "gaugeblock-journal/2"})
+    whole = journal(tmp_path, head, with_digest(row=row("views/a")))
+    assert [row["id"] for row in load(whole)["requirements"]] == ["views/a"]
+    with pytest.raises(RecordError, match=r"journal\.jsonl:2: damaged: its digest does not match"):
+        load(journal(tmp_path, head, with_digest(row=row("views/a")) | {"row": row("views/b")}))
+    with pytest.raises(RecordError, match=r"journal\.jsonl:2: damaged: its digest does not match"):
+        load(journal(tmp_path, head, {"row": row("views/a")}))
+    with pytest.raises(RecordError, match=r"journal\.jsonl:3: views/a is decided twice"):
+        load(journal(tmp_path, head, with_digest(row=row("views/a")), with_digest(row=row("views/a"))))
+    with pytest.raises(RecordError, match=r"journal\.jsonl:2: nested too deeply"):
+        load(journal(tmp_path, HEAD, tail="[" * 100_000 + "\n"))
+    with pytest.raises(RecordError, match=r"journal\.jsonl:2: not a row of a requirement"):
+        load(journal(tmp_path, HEAD, {"row": 3}))
+
+
+def test_a_record_lists_a_requirement_once(tmp_path: Path) -> None:
+    record = load(journal(tmp_path, HEAD, {"row": row("views/a")}))
+    record["requirements"] *= 2
+    (tmp_path / "record.json").write_text(json.dumps(record))
+    with pytest.raises(RecordError, match="views/a occurs twice"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "fifo"])
+def test_records_are_read_from_regular_files(tmp_path: Path, name: str) -> None:
+    if name == "fifo":
+        os.mkfifo(tmp_path / name)
+    with pytest.raises(RecordError, match="not a regular file"):
+        load(tmp_path / name)
