@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -106,6 +109,49 @@ def test_changes_and_calls_of_threads_at_once() -> None:
     for thread in threads:
         thread.join(60)
     assert wrong == []
+
+
+COLLECTIONS = """
+import gc, random, sys, threading, time
+sys.setswitchinterval(1e-5)
+import gaugeblock as gb
+gc.set_threshold(20)
+gc.callbacks.append(lambda phase, _: sum(number for number in range(500)))
+x, end = gb.ones(64, 32), time.monotonic() + 2
+
+def read():
+    while time.monotonic() < end:
+        assert (x + x).sum().item() == 4096 and x.clone().exp().numel() == 2048
+
+threads = [threading.Thread(target=read) for _ in range(3)]
+for thread in threads:
+    thread.start()
+while time.monotonic() < end:
+    x.t_()
+for thread in threads:
+    thread.join()
+x.t_()
+assert type(x) is gb.Tensor
+"""
+
+
+def test_changes_while_the_collector_runs_python_code() -> None:
+    done = subprocess.run([sys.executable, "-c", COLLECTIONS], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_change_leaves_the_garbage_collector_as_it_was() -> None:
+    x, reader = gb.ones(3, 4), Reader(gb.ones(2))
+    assert gc.isenabled()
+    x.t_()
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        x.t_()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    assert reader.end()[3] == 2.0
 
 
 @pytest.mark.parametrize("name", ["pointer", "geometry", "storage_impl", "offset"])

@@ -21,9 +21,9 @@ import sys
 import threading
 import weakref
 from _thread import _count
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from ..core.fork_safety import fork_safe
 from ..memory.storage import Storage
@@ -61,9 +61,27 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_LOCK.renew)
 
 
+_Found = TypeVar("_Found")
+
+
+def _uncollected(find: Callable[[], _Found]) -> _Found:
+    """Return ``find()``, which asks for frames of other threads, with the garbage collector off.
+
+    Up to CPython 3.11 the allocation of a frame object may start a collection. If that runs Python code, another thread
+    may go on and leave the frame whose object is being made, which then refers to freed memory.
+    """
+    wanted = gc.isenabled()
+    try:
+        gc.disable()
+        return find()
+    finally:
+        if wanted:
+            gc.enable()
+
+
 def alone() -> bool:
     """Return whether this is the main thread and no other thread runs Python code."""
-    return not _count() and len(_current_frames()) == 1
+    return not _count() and len(_uncollected(_current_frames)) == 1
 
 
 class Before:
@@ -113,19 +131,14 @@ def _call_of(frame: FrameType | None) -> set[FrameType] | None:
 
 
 def _calls_of_others() -> set[FrameType]:
-    """Return the frames of the calls of this package that run in other threads."""
+    """Return the frames of the calls of this package that run in other threads; the collector must be off."""
     found: set[FrameType] = set()
-    own = threading.get_ident()
     left = _current_frames()
-    left.pop(own, None)
+    left.pop(threading.get_ident(), None)
     while left:
-        again = []
-        for thread, frame in left.items():
-            call = _call_of(frame)
-            if call is None:
-                again.append(thread)
-            else:
-                found |= call
+        calls = {thread: _call_of(frame) for thread, frame in left.items()}
+        found.update(*[call for call in calls.values() if call is not None])
+        again = {thread for thread, call in calls.items() if call is None}
         left = {thread: frame for thread, frame in _current_frames().items() if thread in again} if again else {}
     return found
 
@@ -267,6 +280,8 @@ def place(tensor: Tensor, geometry: Geometry, storage: Storage, offset: int) -> 
 def change_metadata(tensor: Tensor, geometry: Geometry, storage: Storage, offset: int) -> None:
     """Change the metadata of `tensor`; calls that run in other threads see the old metadata until they end."""
     if alone():
+        if _CHANGED:
+            forget_ended()
         place(tensor, geometry, storage, offset)
         return
     with Changing() as changing:
@@ -329,13 +344,13 @@ class Changing:
             for change in changes:
                 if change.storage_impl is storage:
                     change.storage_impl = before
-        frames = _calls_of_others()
+        frames = _uncollected(_calls_of_others)
         if frames:
             _RETIRED.append((frames, before))
 
     def __exit__(self, *_: object) -> None:
         try:
-            frames = _calls_of_others()
+            frames = _uncollected(_calls_of_others)
             for tensor, change in self._changes.values():
                 if type(tensor) not in OWN_CLASSES:
                     _RETIRED.append((set(frames), change.storage_impl))
