@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from gaugeblock_spec import requirements as spec
 from gaugeblock_spec.requirements import Requirement
@@ -15,6 +17,9 @@ from gaugeblock_spec.requirements import Requirement
 from .. import requirement as registry
 from ..problem import unknown
 from ..requirement import TestCase
+
+SCHEMA = "gaugeblock-requirements/1"
+FORMATS = ("text", "json")
 
 
 class Requirements:
@@ -25,8 +30,11 @@ class Requirements:
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("ids", nargs="*", metavar="ID", help="print these in full (default: a list of all)")
         parser.add_argument("--area", nargs="+", action="extend", default=[], metavar="A", help="only these areas")
+        parser.add_argument("--format", default="text", metavar="F", help=f"{' or '.join(FORMATS)} (text)")
 
     def run(self, args: argparse.Namespace) -> int:
+        if args.format not in FORMATS:
+            raise unknown("format", args.format, FORMATS)
         known = spec.load()
         areas = list(dict.fromkeys(requirement.area for requirement in known.values()))
         for area in args.area:
@@ -42,7 +50,10 @@ class Requirements:
             if (not args.ids or requirement.id in args.ids) and (not args.area or requirement.area in args.area)
         ]
         width = min(100, shutil.get_terminal_size((100, 24)).columns)
-        if args.ids:
+        if args.format == "json":
+            document = {"schema": SCHEMA, "requirements": [facts(requirement) for requirement in wanted]}
+            sys.stdout.write(json.dumps(document, indent=1) + "\n")
+        elif args.ids:
             print("\n\n".join(describe(requirement, width) for requirement in wanted))
         else:
             print(listing(wanted, width))
@@ -81,6 +92,25 @@ def describe(requirement: Requirement, width: int = 100) -> str:
     for example in requirement.examples:
         lines += ["", textwrap.indent(example.strip(), "    ")]
     return "\n".join(lines)
+
+
+def facts(requirement: Requirement) -> dict[str, Any]:
+    """A requirement as JSON: what its chapter says of it, and its tests."""
+    return {
+        "id": requirement.id,
+        "area": requirement.area,
+        "section": requirement.section,
+        "level": requirement.level,
+        "sentence": requirement.sentence,
+        "capabilities": list(requirement.capabilities),
+        "origin": list(requirement.origin),
+        "source": requirement.source,
+        "examples": list(requirement.examples),
+        "tests": [
+            {"name": case.name, "module": case.module, "line": case.line, "needs": list(case.needs)}
+            for case in registry.tests().get(requirement.id, [])
+        ],
+    }
 
 
 def location(case: TestCase) -> str:
