@@ -51,8 +51,17 @@ class BackendName:
 
     @property
     def slug(self) -> str:
-        """The name as a file name."""
-        return "".join(c if c.isalnum() or c in "._-" else "-" for c in self.text).strip("-.")
+        """The name as a file name: of ``file.py:Class`` the file's stem, and the class where that says more."""
+        text = self.text
+        if self.module.endswith(".py"):
+            stem = Path(self.module).stem
+            own = [self.attribute] if _plain(self.attribute) != _plain(stem) else []
+            text = "-".join([stem, *own, *([self.device] if self.device else [])])
+        return "".join(c if c.isalnum() or c in "._-" else "-" for c in text).strip("-.")
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower().removesuffix("backend")
 
 
 def installed() -> dict[str, EntryPoint]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from gaugeblock_conformance.backends.array_api_table import STANDARD
 from gaugeblock_conformance.backends.expressions import at_path, table
 from gaugeblock_conformance.budget import QUICK
 from gaugeblock_conformance.gradcheck.recorded import recording
+from gaugeblock_conformance.module_version import module_version
 from gaugeblock_conformance.runner.execute import run_requirement
 from gaugeblock_conformance.trace import Name
 
@@ -203,3 +206,23 @@ def test_devices_are_named(numpy_space: Any) -> None:
         with pytest.raises(ValueError, match="device must be 'cpu', not 'cuda'"):
             backend("cuda")
     assert set(numpy_space.table) == set(STANDARD)
+
+
+def test_versions_of_modules_are_those_of_their_packages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package without ``__version__``, as MLX and HIPS autograd are, has its distribution's."""
+    (tmp_path / "chipmath").mkdir()
+    (tmp_path / "chipmath" / "core.py").touch()
+    for name, number in (("chipmath", "0.32.4"), ("chipmath_driver", "7")):
+        info = tmp_path / f"{name}-{number}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {number}\n")
+        (info / "top_level.txt").write_text("chipmath\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert module_version(importlib.import_module("chipmath.core")) == "0.32.4"
+    assert module_version(np.linalg) == np.__version__
+    lone = types.ModuleType("lone")
+    assert module_version(lone) == "unknown"
+    lone.__version__ = "3"  # type: ignore[attr-defined]
+    assert module_version(lone) == "3"

@@ -92,6 +92,26 @@ def test_resolve_prefers_installed_names() -> None:
     assert (resolved.module, resolved.attribute, resolved.device) == ("my.package", "Chip", "1")
 
 
+@pytest.mark.parametrize(
+    ("file", "rest", "slug"),
+    [
+        ("paddle_backend.py", "PaddleBackend", "paddle_backend"),
+        ("paddle_backend.py", "PaddleBackend:gpu:0", "paddle_backend-gpu-0"),
+        ("sub/mlx.py", "MlxBackend", "mlx"),
+        ("sub/mlx.py", "Other", "mlx-Other"),
+    ],
+)
+def test_run_folder_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, rest: str, slug: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(file).parent.mkdir(exist_ok=True)
+    Path(file).touch()
+    assert discovery.resolve(f"{file}:{rest}").slug == slug
+    assert discovery.resolve(f"{tmp_path / file}:{rest}").slug == slug
+    assert discovery.resolve("array_api:mlx.core").slug == "array_api-mlx.core"
+
+
 def test_the_version_is_told_without_the_commands() -> None:
     text = """
 import sys

@@ -90,6 +90,14 @@ def test_bad_input(
     assert problem in error[-1]
     assert error[-1].startswith("gaugeblock: ")
     assert sum(line.startswith("gaugeblock: ") for line in error) == 1
+    assert not Path("runs").exists()
+
+
+def test_a_folder_that_was_there_stays(fake_suite: Path) -> None:
+    Path("kept").mkdir()
+    assert command.main(["validate", "fake_backends:RaisesAtLoad", "--out", "kept/a/b"]) == 3
+    assert list(fake_suite.iterdir()) == [fake_suite / "kept"]
+    assert list(Path("kept").iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Unsupported, dtype_name
 from ..dialect import Dialect
+from ..module_version import module_version
 from . import array_api_limits as limits
 from .array_api_dialect import ArrayApiDialect
 from .array_api_python import KINDS, PROTOCOLS, indexed
@@ -63,8 +64,7 @@ class ArrayApiBackend:
     def __init__(self, namespace: Any, name: str | None = None, setup: str | None = None) -> None:
         self.namespace = namespace
         self.name = name or namespace.__name__
-        package = importlib.import_module(namespace.__name__.split(".")[0])
-        self.version = str(getattr(package, "__version__", "unknown"))
+        self.version = module_version(namespace)
         self.device = "cpu"
         self.table: dict[str, Expression] = {
             operator: row for table in self.tables for operator, row in table.items() if operator not in self.lacks

@@ -13,6 +13,7 @@ from ..backend_autograd import CALLS as AUTOGRAD_CALLS
 from ..backend_declarations import CALLS as DECLARATION_CALLS
 from ..backend_dispatch import is_dispatch_call
 from ..dialect import METHODS, Dialect, TorchDialect, at_path, public_paths
+from ..module_version import module_version
 from .autograd_calls import Differentiating
 from .autograd_writers import AUTOGRAD_WRITERS
 from .declaration_calls import Declaring
@@ -180,7 +181,7 @@ class TorchStyleBackend:
         self.module = module
         self.device = device
         self.name = name or module.__name__
-        self.version = str(getattr(module, "__version__", "unknown"))
+        self.version = module_version(module)
         self.dialect: Dialect = TorchDialect(module.__name__, device=device, special=WRITERS)
         self._dispatching = Dispatching(module, device, self.call)
         self._differentiating = Differentiating(module, self.call)

@@ -32,7 +32,7 @@ class Operators:
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("names", nargs="*", metavar="NAME", help="print these in full: add.Tensor, add_, or all add (a list of all)")
+        add("names", nargs="*", metavar="NAME", help="print these in full: add.Tensor, or all add (default: a list)")
         add("--family", nargs="+", action="extend", default=[], metavar="F", help="only these, such as pointwise")
         add("--format", default="text", metavar="F", help=f"{' or '.join(FORMATS)} (text)")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -90,13 +91,10 @@ def validate(options: Options, reporter: Reporter) -> Record:
     ids = options.selection.apply(suite.requirements)
     jobs = options.jobs or cores()
     limits = Limits(options.timeout or budget.timeout, _memory(options.memory, jobs))
-    _usable(options.out)
-    for part in options.out.glob(f".*{PART}"):
-        remove_part(str(part))
     # A backend may remove the current folder.
     here = Path.cwd()
     setup = {"backend": name.text, "suite": options.suite, "budget": budget.name, "seed": options.seed}
-    with Pool(suite.requirements, jobs, limits, **setup) as pool:
+    with _folder(options.out), Pool(suite.requirements, jobs, limits, **setup) as pool:
         backend = pool.backend(reporter.note, len(ids))
         manifest = _manifest(options, backend, set(suite.requirements))
         reporter.note(f"expected failures: {len(manifest.expected)} ({manifest.source})")
@@ -217,6 +215,24 @@ def _memory(asked: int | None, jobs: int) -> int:
         return asked
     total = total_memory()
     return 0 if total is None else int(total * 0.8) // jobs
+
+
+@contextmanager
+def _folder(path: Path) -> Iterator[None]:
+    """Make a folder that can be written, and take it away again if the run ends before it has anything to keep."""
+    made = [folder for folder in (path, *path.parents) if not folder.exists()]
+    _usable(path)
+    for part in path.glob(f".*{PART}"):
+        remove_part(str(part))
+    # A backend may remove the current folder.
+    here = Path.cwd()
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for folder in made:
+                (here / folder).rmdir()
+        raise
 
 
 def _usable(folder: Path) -> None:
