@@ -9,15 +9,18 @@ from .problem import unknown
 
 @dataclass(frozen=True)
 class Budget:
-    """``examples`` drawn by a property of weight 1, and ``timeout`` in seconds for all tests of one requirement."""
+    """``examples`` drawn by a property of weight 1, ``timeout`` in seconds for all tests of one requirement, and
+    ``total`` in seconds for the whole run."""
 
     name: str
     examples: int
     timeout: float
+    total: float = float("inf")
 
 
-# Timeouts are for hangs: at least five times what the longest requirement takes on a quiet machine of two cores.
-QUICK = Budget("quick", examples=60, timeout=60.0)
+# Timeouts are for hangs: at least five times what the longest requirement takes on a quiet machine of two cores; and so
+# is the total of the quick budget, for backends of which each requirement crashes.
+QUICK = Budget("quick", examples=60, timeout=60.0, total=300.0)
 STANDARD = Budget("standard", examples=400, timeout=300.0)
 THOROUGH = Budget("thorough", examples=4000, timeout=3000.0)
 

@@ -8,6 +8,7 @@ from collections.abc import Collection
 USAGE = 2
 NOT_LOADABLE = 3
 NOTHING_JUDGED = 4
+PARTIAL = 5
 _FEW = 20
 # Longest name for which similar names are suggested.
 _LONGEST = 200

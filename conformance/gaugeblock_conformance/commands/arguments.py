@@ -21,6 +21,11 @@ def megabytes(text: str) -> int:
     return _number(text, 0, "a whole number of MiB from 0") << 20
 
 
+def total(text: str) -> float:
+    """A finite time above 0, or ``none`` for no limit."""
+    return float("inf") if text == "none" else seconds(text, " or none")
+
+
 def _number(text: str, least: int, allowed: str) -> int:
     try:
         value = int(text)
@@ -31,12 +36,12 @@ def _number(text: str, least: int, allowed: str) -> int:
     return value
 
 
-def seconds(text: str) -> float:
-    """A finite time above 0."""
+def seconds(text: str, others: str = "") -> float:
+    """A finite time above 0; ``others`` are words that the option takes beside it."""
     try:
         value = float(text)
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0{others}")
     return value

@@ -14,13 +14,14 @@ from gaugeblock_spec.requirements import AREAS, LEVELS
 
 from .. import discovery
 from ..budget import BUDGETS
+from ..expectations import writing
 from ..journal import unwritable, write_atomically
 from ..problem import unknown
 from ..runner import suite as suites
 from ..runner.progress import reporter
 from ..runner.run import RECORD, Options, Record, exit_status, validate
 from ..runner.selection import Selection
-from .arguments import megabytes, positive, seconds, words
+from .arguments import megabytes, positive, seconds, total, words
 from .support import told
 
 SUITE = suites.STANDARD
@@ -47,10 +48,13 @@ class Validate:
         add("--seed", type=int, default=0, metavar="N", help="seed of all drawn examples (0)")
         add("--jobs", type=positive, metavar="N", help="worker processes (the number of CPUs)")
         add("--expect", metavar="FILE", help="expected failures; 'none' for none (the shipped file, if there is one)")
+        add("--write-expect", type=Path, metavar="FILE", help="add what failed to this file, to say why in it")
         add("--resume", action="store_true", help="continue the interrupted run in DIR")
         add("--out", type=Path, metavar="DIR", help="where journal, record and reports go (runs/BACKEND)")
         add("--format", nargs="+", action="extend", default=[], metavar="F", help=_formats_help())
         add("--timeout", type=seconds, metavar="S", help="seconds for one requirement (by budget)")
+        add("--total", type=total, metavar="S", help="seconds for the run, or none; the rest is skipped (quick: 300)")
+        add("--fail-fast", action="store_true", help="end with the first failure that was not expected; skip the rest")
         add("--memory", type=megabytes, metavar="MIB", help="memory for one worker; 0 for no limit (by machine)")
         add("--support", action="store_true", help="print the table operator x dtype instead, also as DIR/support.csv")
         add("--no-snippet-check", action="store_true", help="do not execute the snippets of failures")
@@ -65,6 +69,10 @@ class Validate:
         out = args.out or Path("runs") / discovery.resolve(args.backend).slug
         if args.support:
             return _support(args, out)
+        expect = args.expect
+        if args.write_expect is not None:
+            writing.check_path(args.write_expect)
+            expect = expect or (str(args.write_expect) if args.write_expect.exists() else "none")
         options = Options(
             backend=args.backend,
             out=out,
@@ -72,17 +80,26 @@ class Validate:
             budget=args.budget,
             seed=args.seed,
             jobs=args.jobs,
-            expect=args.expect,
+            expect=expect,
             resume=args.resume,
             timeout=args.timeout,
             memory=args.memory,
             check_snippets=not args.no_snippet_check,
             suite=SUITE,
+            fail_fast=args.fail_fast,
+            total=args.total,
         )
         # A backend may remove the current folder.
         here = Path.cwd()
         record = validate(options, reporter())
         written = [out / RECORD]
+        if args.write_expect is not None:
+            written.append(args.write_expect)
+            done = writing.write(here / args.write_expect, record, suites.load(SUITE).requirements)
+            for remark in done.remarks:
+                print(f"{args.write_expect}: {remark}", file=sys.stderr)
+            added = f"{done.added} entr{'y' if done.added == 1 else 'ies'} added; say in each why it fails"
+            print(f"{args.write_expect}: {added}", file=sys.stderr)
         for name in formats:
             render = known[name]
             if render is None:

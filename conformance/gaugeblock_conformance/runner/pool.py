@@ -85,13 +85,16 @@ class Pool:
                     self._loaded = True
                     return worker.ready
 
-    def decide(self, ids: Sequence[str]) -> Iterator[Row]:
-        """Run requirements ``ids``, in this order as far as several workers allow."""
+    def decide(self, ids: Sequence[str], until: float = float("inf")) -> Iterator[Row]:
+        """Run requirements ``ids``, in this order as far as several workers allow.
+
+        At the time ``until`` of the monotonic clock it stops; what is running then is not decided.
+        """
         self._schedule = Schedule(self._requirements, ids)
         left = len(ids)
         for _ in range(min(self._jobs, left) - len(self._workers)):
             self._start()
-        while left:
+        while left and time.monotonic() < until:
             self._hand_out()
             self._selector.select(TICK)
             for worker in list(self._workers):
@@ -102,6 +105,8 @@ class Pool:
                 for row in self._given_up():
                     left -= 1
                     yield row
+        if left:
+            yield from self._once()
 
     def _start(self) -> WorkerProcess:
         worker = WorkerProcess(**self._setup)
@@ -213,6 +218,14 @@ class Pool:
             row["failure"] = new_failure("crashed", f"the backend could not be loaded again: {self._refused}")
             yield self._first.pop(identifier, row)
         self._suspects.clear()
+
+    def _once(self) -> Iterator[Row]:
+        """Yield the breaks that there was no time to look into."""
+        for row in self._first.values():
+            if row["failure"] is not None:
+                row["failure"]["message"] += "; there was no time for a second run"
+                yield row
+        self._first.clear()
 
     def _check_running(self, worker: WorkerProcess, end: str | None) -> Iterator[Row]:
         if end is not None:

@@ -18,13 +18,13 @@ from .. import budget as budgets
 from .. import discovery, expectations
 from ..expectations.manifest import NOTHING, Manifest
 from ..journal import LIMIT, Journal, unwritable, write_atomically
-from ..problem import NOTHING_JUDGED
+from ..problem import NOTHING_JUDGED, PARTIAL
 from ..text_file import read_bytes
 from . import suite as suites
 from .checking import Malformed, check_row
 from .environment import cores, machine, spec_version, suite_version, total_memory
 from .pool import Limits, Pool
-from .rows import BROKEN, Row
+from .rows import BROKEN, Row, new_row
 from .selection import Selection, longest_first
 from .snippets import check_rows, set_aside
 from .sources import sources
@@ -41,7 +41,8 @@ Record = dict[str, Any]
 class Options:
     """What to run and how. ``expect`` is a file, ``"none"``, or None for the shipped one of the backend's version,
     whose name begins with ``shipped``; ``memory`` is in bytes for one worker, 0 for no limit, None for an even share
-    of most of the machine's memory.
+    of most of the machine's memory. ``fail_fast`` ends the run with the first row that makes its exit status 1,
+    ``total`` after so many seconds (None: as the budget says). What is left out then is skipped, and says so.
     """
 
     backend: str
@@ -57,6 +58,8 @@ class Options:
     check_snippets: bool = True
     suite: str = suites.STANDARD
     shipped: str = ""
+    fail_fast: bool = False
+    total: float | None = None
 
 
 class Reporter(Protocol):
@@ -84,12 +87,13 @@ def validate(options: Options, reporter: Reporter) -> Record:
         UsageProblem: bad input, with the exit status that it means.
         Interrupted: Ctrl-C.
     """
-    started, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
+    started, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     name = discovery.resolve(options.backend)
     budget = budgets.named(options.budget)
     suite = suites.load(options.suite)
     ids = options.selection.apply(suite.requirements)
     jobs = options.jobs or cores()
+    total = budget.total if options.total is None else options.total
     limits = Limits(options.timeout or budget.timeout, _memory(options.memory, jobs))
     # A backend may remove the current folder.
     here = Path.cwd()
@@ -117,23 +121,31 @@ def validate(options: Options, reporter: Reporter) -> Record:
             before = len(journal.rows)
             order = longest_first([i for i in ids if i not in decided], _timings(options.out / RECORD, backend))
             reporter.start(len(ids), before)
+            left_out = f"left out: the time of the run, {total:g} s, was over"
             try:
-                for row in pool.decide(order):
+                for row in pool.decide(order, clock + total):
                     journal.append(row)
-                    reporter.decided(manifest.judge(row))
+                    judged_row = manifest.judge(row)
+                    reporter.decided(judged_row)
+                    if options.fail_fast and _fails(judged_row):
+                        left_out = f"left out: the run ended with the first failure, {row['id']}"
+                        break
             except KeyboardInterrupt as interrupt:
                 done = f"{len(journal.rows)} of {len(ids)} requirements are decided"
                 raise Interrupted(f"interrupted: {done}; --resume continues") from interrupt
             finally:
                 reporter.finish()
-    elapsed = time.perf_counter() - clock
+    elapsed = time.monotonic() - clock
     if options.check_snippets:
-        check_rows(journal.rows, jobs, limits.memory, here)
+        check_rows(journal.rows, jobs, limits.memory, here, clock + total)
     out = here / options.out
     _usable(out)
     set_aside(journal.rows, out / SNIPPETS)
     by_id = {row["id"]: manifest.judge(row) for row in journal.rows}
-    rows = [by_id[identifier] for identifier in ids]
+    rows = [by_id.get(i) or new_row(suite.requirements[i], "skipped", left_out) for i in ids]
+    unfinished = len(by_id) < len(rows)
+    if unfinished:
+        reporter.note(f"{len(by_id)} of {len(rows)} requirements decided, the others {left_out}; --resume continues")
     environment = {
         "backend": name.text,
         **{key: backend[key] for key in ("name", "version", "device", "capabilities", "packages")},
@@ -150,6 +162,7 @@ def validate(options: Options, reporter: Reporter) -> Record:
         "started": journal.started,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "resumed": options.resume,
+        **({"unfinished": True} if unfinished else {}),
         "seconds": round(elapsed, 3),
         **_totals(rows, journal.rows[before:], elapsed),
     }
@@ -161,14 +174,17 @@ def validate(options: Options, reporter: Reporter) -> Record:
 def exit_status(record: Record) -> int:
     """Return 0 if every MUST held, was skipped by name or failed as expected, and nothing held unexpectedly; else 1.
 
-    4 if nothing broke and nothing was judged.
+    5 if nothing broke in a run that was cut short, 4 if nothing broke and nothing was judged.
     """
-    bad = [
-        row
-        for row in record["requirements"]
-        if row["status"] == "xpassed" or (row["level"] == "MUST" and row["status"] in BROKEN)
-    ]
-    return 1 if bad else 0 if judged(record) else NOTHING_JUDGED
+    if any(map(_fails, record["requirements"])):
+        return 1
+    if record["environment"].get("unfinished"):
+        return PARTIAL
+    return 0 if judged(record) else NOTHING_JUDGED
+
+
+def _fails(row: Row) -> bool:
+    return row["status"] == "xpassed" or (row["level"] == "MUST" and row["status"] in BROKEN)
 
 
 def judged(record: Record) -> bool:

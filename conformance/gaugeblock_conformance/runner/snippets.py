@@ -7,9 +7,10 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ..problem import cut
@@ -36,6 +37,9 @@ class SnippetResult:
     seen: str
 
 
+Check = Callable[[Failure, int, Path | None], SnippetResult]
+
+
 def check_snippet(failure: Failure, memory: int = 0, here: Path | None = None) -> SnippetResult:
     """Run ``failure``'s snippet with this Python, in an empty folder, with at most ``memory`` bytes (0: no limit).
 
@@ -52,8 +56,13 @@ def check_snippet(failure: Failure, memory: int = 0, here: Path | None = None) -
     return SnippetResult(status == 1 and _same_exception(failure, seen), seen)
 
 
-def check_rows(rows: Iterable[Row], jobs: int, memory: int = 0, here: Path | None = None) -> None:
-    """Run one snippet per cause and store the result in its failure; snippets may import from the folder ``here``."""
+def check_rows(
+    rows: Iterable[Row], jobs: int, memory: int = 0, here: Path | None = None, until: float = float("inf")
+) -> None:
+    """Run one snippet per cause and store the result in its failure; snippets may import from the folder ``here``.
+
+    None is begun after the time ``until`` of the monotonic clock; those are left as not executed.
+    """
     by_cause: dict[tuple[str, str], list[Failure]] = {}
     for row in rows:
         for failure in [row["failure"], *row["further_failures"]]:
@@ -61,12 +70,17 @@ def check_rows(rows: Iterable[Row], jobs: int, memory: int = 0, here: Path | Non
                 by_cause.setdefault((failure["verdict"], failure["cause"]), []).append(failure)
     first = [failures[0] for failures in by_cause.values()]
     with ThreadPoolExecutor(max(1, jobs)) as executor:
-        for failure, result in zip(first, executor.map(lambda f: check_snippet(f, memory, here), first), strict=True):
-            failure["snippet_checked"] = result.same
-            failure["snippet_result"] = result.seen
-        wrapped = [f for f in first if not f["snippet_checked"] and f.get("adapter_snippet")]
-        for failure, result in zip(wrapped, executor.map(lambda f: _of_adapter(f, memory, here), wrapped), strict=True):
-            if result.same:
+
+        def begun(check: Check, failure: Failure) -> SnippetResult | None:
+            return None if time.monotonic() > until else check(failure, memory, here)
+
+        for failure, result in zip(first, executor.map(partial(begun, check_snippet), first), strict=True):
+            if result is not None:
+                failure["snippet_checked"] = result.same
+                failure["snippet_result"] = result.seen
+        wrapped = [f for f in first if f["snippet_checked"] is False and f.get("adapter_snippet")]
+        for failure, result in zip(wrapped, executor.map(partial(begun, _of_adapter), wrapped), strict=True):
+            if result is not None and result.same:
                 failure["snippet"], failure["snippet_checked"] = failure["adapter_snippet"], True
                 failure["snippet_result"] = f"{result.seen}; only by way of the adapter"
 
