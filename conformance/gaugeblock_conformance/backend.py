@@ -1,6 +1,7 @@
 """The protocol a backend fulfils, and the markers and exceptions that cross it.
 
-An adapter needs the members of :class:`Backend` and nothing else. What it can do beyond them it says in
+An adapter needs the members of :class:`Backend` and nothing else; one that lists neither capability ``strided`` nor
+``storage`` may leave out their observers. What it can do beyond them it says in
 ``capabilities`` (names of ``gaugeblock_spec``); a requirement that needs another one is skipped, by name. What the
 capabilities of dispatchers, kernels and autograd ask for are more names of ``call``: the tables of
 :mod:`.backend_dispatch`, :mod:`.backend_kernels`, :mod:`.backend_autograd` and :mod:`.backend_allocator`.

@@ -1,10 +1,12 @@
-"""Backends by name: ``NAME[:DEVICE]`` of group ``gaugeblock.backends``, or ``package.module:Class[:DEVICE]``.
+"""Backends by name: ``NAME[:DEVICE]`` of group ``gaugeblock.backends``, ``package.module:Class[:DEVICE]``, or
+``path/to/file.py:Class[:DEVICE]``.
 
 Nothing here imports a backend except :func:`load`, which only worker processes (and pytest) call.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import sys
@@ -12,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from gaugeblock_spec import capabilities
 
-from .backend import Backend
+from .backend import Backend, Unsupported
 from .dialect import AdapterDialect
 from .problem import BackendProblem, one_line, shown, unknown
 
@@ -24,10 +26,16 @@ GROUP = "gaugeblock.backends"
 LONGEST_NAME = 200
 """Largest number of characters of a backend's name, version and device."""
 
-MEMBERS = (
-    "name", "version", "device", "capabilities", "from_numpy", "to_numpy", "call",
-    "shape", "strides", "storage_offset", "dtype", "storage_id", "storage_nbytes", "data_ptr",
-)  # fmt: skip
+FORMS = "package.module:Class, or path/to/file.py:Class"
+MEMBERS = ("name", "version", "device", "capabilities", "from_numpy", "to_numpy", "call", "shape", "dtype")
+# Members that a backend may leave out if it lists none of these capabilities.
+OBSERVERS = {
+    "strides": ("strided",),
+    "storage_offset": ("strided",),
+    "storage_id": ("strided", "storage"),
+    "storage_nbytes": ("storage",),
+    "data_ptr": ("storage",),
+}
 # What a capability adds to the members.
 CAPABILITY_MEMBERS = {
     "version": "version_of",
@@ -53,7 +61,7 @@ class BackendName:
     def slug(self) -> str:
         """The name as a file name: of ``file.py:Class`` the file's stem, and the class where that says more."""
         text = self.text
-        if self.module.endswith(".py"):
+        if text.startswith(self.module) and self.module.endswith(".py"):
             stem = Path(self.module).stem
             own = [self.attribute] if _plain(self.attribute) != _plain(stem) else []
             text = "-".join([stem, *own, *([self.device] if self.device else [])])
@@ -70,20 +78,51 @@ def installed() -> dict[str, EntryPoint]:
 
 
 def resolve(text: str) -> BackendName:
-    """Find where ``text`` points. Raises UsageProblem for a name that is neither installed nor a class's address."""
+    """Find where ``text`` points: an installed name, the address of a class, or ``mylib`` for the file in this folder
+    that ``gaugeblock new-backend mylib`` has written.
+
+    Raises:
+        UsageProblem: it is none of them.
+    """
     known = installed()
     head, _, rest = text.partition(":")
     if head in known:
         return BackendName(text, known[head].module, known[head].attr, rest or None)
+    file, class_name = adapter_names(head)
+    if head.replace("-", "_").isidentifier() and Path(file).is_file():
+        return BackendName(text, file, class_name, rest or None)
+    if head.endswith(".py") and not rest and Path(head).is_file():
+        found = _classes(Path(head))
+        raise BackendProblem(f"backend {text!r}: name its class, as in {head}:{found[0] if found else 'Class'}")
     if not head or not rest:
-        raise unknown("backend", text, known, "or package.module:Class, or path/to/file.py:Class")
+        raise unknown("backend", text, known, f"or {FORMS}")
     attribute, _, device = rest.partition(":")
     looks_like_class = all(part.isidentifier() for part in attribute.split("."))
     if not looks_like_class or not (head.endswith(".py") or all(part.isidentifier() for part in head.split("."))):
-        raise unknown("backend", text, known, "or package.module:Class, or path/to/file.py:Class")
+        raise unknown("backend", text, known, f"or {FORMS}")
     if head.endswith(".py") and not Path(head).is_file():
         raise BackendProblem(f"backend {text!r}: no file {head}")
     return BackendName(text, head, attribute, device or None)
+
+
+def adapter_names(backend: str) -> tuple[str, str]:
+    """The file and the class that ``gaugeblock new-backend`` writes for a backend.
+
+    >>> adapter_names("my-chip")
+    ('my_chip_backend.py', 'MyChipBackend')
+    """
+    module = backend.replace("-", "_")
+    return f"{module}_backend.py", "".join(part.capitalize() for part in module.split("_")) + "Backend"
+
+
+def _classes(path: Path) -> list[str]:
+    """The classes of a file, those named as backends first."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return []
+    found = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    return sorted(found, key=lambda name: not name.endswith("Backend"))
 
 
 def load(name: BackendName) -> Backend:
@@ -103,6 +142,7 @@ def load(name: BackendName) -> Backend:
         )
     _check_names(name, backend)
     _check_capabilities(name, backend)
+    _fill_in_observers(name, backend)
     own = getattr(backend, "dialect", None) is not None
     if own:
         backend.dialect.adapter = _adapter_dialect(name).setup
@@ -134,10 +174,29 @@ def _check_capabilities(name: BackendName, backend: Any) -> None:
             raise BackendProblem(f"backend {name.text!r}: {wants}; see gaugeblock_conformance.backend")
 
 
+def _fill_in_observers(name: BackendName, backend: Any) -> None:
+    """Give a backend the observers that it may leave out; each raises Unsupported."""
+    for member, needing in OBSERVERS.items():
+        if hasattr(backend, member):
+            continue
+        for capability in needing:
+            if capability in backend.capabilities:
+                wants = f"capability {capability!r} needs a method {member}"
+                raise BackendProblem(f"backend {name.text!r}: {wants}; see gaugeblock_conformance.backend")
+        setattr(backend, member, _not_observed(member))
+
+
+def _not_observed(member: str) -> Callable[[Any], NoReturn]:
+    def observe(tensor: Any) -> NoReturn:
+        raise Unsupported(member, "the adapter does not show it")
+
+    return observe
+
+
 def _overridden(backend: Any) -> bool:
     """Whether some members of the adapter are its author's own, and may do other than the module does."""
     shipped = f"{__package__}.backends."
-    functions = (getattr(backend, member) for member in MEMBERS[4:])
+    functions = (getattr(backend, member) for member in (*MEMBERS[4:], *OBSERVERS))
     return any(not getattr(function, "__module__", "").startswith(shipped) for function in functions)
 
 

@@ -12,6 +12,10 @@ PARTIAL = 5
 _FEW = 20
 # Longest name for which similar names are suggested.
 _LONGEST = 200
+# Likeness from which a name may be meant, and from which a word is another form of one.
+_CLOSE = 0.6
+_CLOSE_SLUG = 0.65
+_SAME = 0.8
 
 
 class UsageProblem(ValueError):
@@ -31,7 +35,8 @@ def unknown(kind: str, given: str, known: Collection[str], see: str = "") -> Usa
     as ``area/name``) when they are few."""
     near = []
     if len(given) <= _LONGEST:
-        near = difflib.get_close_matches(given, known, n=3, cutoff=0.6) or [name for name in known if given in name][:3]
+        match = _near_in_area if "/" in given else _near
+        near = match(given, known) or [name for name in known if given in name][:3]
     text = f"unknown {kind} {shown(given)}"
     if near:
         text += f"; did you mean {' or '.join(near)}?"
@@ -42,6 +47,26 @@ def unknown(kind: str, given: str, known: Collection[str], see: str = "") -> Usa
     if see:
         text += f" ({see})"
     return UsageProblem(text)
+
+
+def _near(given: str, known: Collection[str]) -> list[str]:
+    return difflib.get_close_matches(given, known, n=3, cutoff=_CLOSE)
+
+
+def _near_in_area(given: str, known: Collection[str]) -> list[str]:
+    """Near matches of ``area/name-of-words``: what is before the stroke counts last, and words may stand anywhere."""
+    area, _, slug = given.rpartition("/")
+    asked = slug.split("-")
+    scores: dict[str, tuple[float, bool]] = {}
+    for name in known:
+        own_area, _, own = name.rpartition("/")
+        words = own.split("-")
+        alike = difflib.SequenceMatcher(None, own, slug).ratio()
+        common = sum(bool(difflib.get_close_matches(word, words, n=1, cutoff=_SAME)) for word in asked)
+        score = max(alike, 2 * common / (len(asked) + len(words)))
+        if score >= _CLOSE_SLUG:
+            scores[name] = (score, own_area == area)
+    return sorted(scores, key=lambda name: scores[name], reverse=True)[:3]
 
 
 def one_line(error: BaseException) -> str:

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 from gaugeblock_conformance import command, discovery
+from gaugeblock_conformance.backend import Unsupported
+from gaugeblock_conformance.budget import QUICK
+from gaugeblock_conformance.problem import BackendProblem
+from gaugeblock_conformance.runner.execute import run_requirement
 from gaugeblock_spec import requirements as spec
 
 KNOWN = next(iter(spec.load().values()))
@@ -68,13 +72,69 @@ def test_new_backend_runs_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "conforming: " in done.stdout
 
 
+def test_a_new_backend_is_found_by_its_name_in_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command.main(["validate", "my-chip"]) == 2
+    assert "known: array" in (said := capsys.readouterr().err)
+    assert "(or package.module:Class, or path/to/file.py:Class)" in said
+    assert command.main(["new-backend", "my-chip"]) == 0
+    resolved = discovery.resolve("my-chip:cpu")
+    assert (resolved.module, resolved.attribute, resolved.device) == ("my_chip_backend.py", "MyChipBackend", "cpu")
+    assert resolved.slug == "my-chip-cpu"
+    assert discovery.load(resolved).name == "my-chip"
+    assert command.main(["validate", "my_chip_backend.py"]) == 3
+    assert "name its class, as in my_chip_backend.py:MyChipBackend" in capsys.readouterr().err
+
+
+def test_observers_belong_to_capabilities(tmp_path: Path) -> None:
+    """What the template says of them: without strided and storage the adapter needs no strides and no storages."""
+    assert command.main(["new-backend", "flat", "--dir", str(tmp_path)]) == 0
+    path = tmp_path / "flat_backend.py"
+    whole = path.read_text()
+    head, _, rest = whole.partition("    # A backend that lists neither capability")
+    path.write_text(head + rest[rest.index("\n\ndef _owner") :])
+    address = discovery.resolve(f"{path}:FlatBackend")
+    with pytest.raises(BackendProblem, match="capability 'strided' needs a method strides"):
+        discovery.load(address)
+    path.write_text(path.read_text().replace('{"core", "strided", "storage"}', '{"core"}'))
+    backend = discovery.load(address)
+    with pytest.raises(Unsupported, match="storage_id: the adapter does not show it"):
+        backend.storage_id(None)
+    row = run_requirement(backend, "operators/every-operator-gives-what-its-row-says", QUICK, 0)
+    assert row["status"] == "passed", row["failure"]
+    assert run_requirement(backend, "storage/data-address-follows-offset", QUICK, 0)["status"] == "skipped"
+
+
+def test_every_command_names_the_form_of_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("validate", "gradcheck", "support"):
+        with pytest.raises(SystemExit):
+            command.main([name, "--help"])
+        assert "path/to/file.py:Class" in " ".join(capsys.readouterr().out.split())
+
+
+def test_requirements_are_suggested_by_their_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["requirements", "views/stride-zero-expand"]) == 2
+    assert "did you mean views/expand-has-stride-zero" in capsys.readouterr().err
+    assert command.main(["requirements", "storage/expand-has-stride-zero"]) == 2
+    assert "did you mean views/expand-has-stride-zero" in capsys.readouterr().err
+    assert command.main(["requirements", "views/nope"]) == 2
+    assert "unknown requirement 'views/nope'; known: storage/..., views/..., " in capsys.readouterr().err
+
+
 def test_new_backend_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["new-backend", "chip", "--dir", str(tmp_path)]) == 0
     assert command.main(["new-backend", "chip", "--dir", str(tmp_path)]) == 2
     assert "exists already; nothing was written" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["3d", "a.b", "Chip", "class", "ü", ""])
+def test_new_backend_of_a_word_of_python(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert command.main(["new-backend", "class", "--dir", str(tmp_path)]) == 2
+    assert "backend name 'class': that is a word of Python's own" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["3d", "a.b", "Chip", "ü", ""])
 def test_new_backend_name(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert command.main(["new-backend", name, "--dir", str(tmp_path)]) == 2
     assert f"backend name {name!r}: allowed are" in capsys.readouterr().err

@@ -5,6 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from .. import discovery
+
+
+def backend_help() -> str:
+    """What names a backend, for the help of an argument."""
+    return f"NAME[:DEVICE] (installed: {', '.join(discovery.installed()) or 'none'}), {discovery.FORMS}"
+
 
 def words(given: Sequence[str]) -> list[str]:
     """What options that may be given several times, or with commas, name."""

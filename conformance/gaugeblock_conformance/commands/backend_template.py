@@ -7,13 +7,14 @@ It runs as it stands, on NumPy arrays:
 Ten minutes to your own backend:
 
 1. Put your tensor type in place of NumPy's: ``from_numpy``, ``to_numpy`` and the observers below them.
-2. Put your operators into ``OPERATORS``, under the names of the spec (``gaugeblock requirements`` and the folder
-   ``operators`` of ``gaugeblock_spec`` have them). What is not there raises ``Unsupported`` and is reported as such.
+2. Put your operators into ``OPERATORS``, under the names of the spec: ``gaugeblock operators`` lists them, and
+   ``gaugeblock operators add`` prints their schemas. What is not there raises ``Unsupported`` and is reported as such.
    If your module has torch's names, derive from ``gaugeblock_conformance.backends.torch_style.TorchStyleBackend``
    instead: that is three lines.
 3. Name more ``CAPABILITIES`` as you go: each one switches on the requirements that need it. What you leave out is
    skipped by name. ``gaugeblock requirements --area views`` shows which capability a requirement needs.
-4. To be found as ``gaugeblock validate TEMPLATE``, name the class in your pyproject.toml:
+4. In this folder ``gaugeblock validate TEMPLATE`` finds the file. To be found everywhere, name the class in the
+   pyproject.toml of your package:
 
        [project.entry-points."gaugeblock.backends"]
        TEMPLATE = "your_package.your_module:TemplateBackend"
@@ -95,7 +96,9 @@ class TemplateBackend:
     # Optional: def support(self, operator) -> "native" for a kernel of your own, "fallback" where other operators or
     # another library do the work, None where you cannot tell: the verdicts of `gaugeblock support` and of reports.
 
-    # Needed by capability "strided": strides and offset count elements, not bytes.
+    # A backend that lists neither capability "strided" nor "storage" needs none of the methods from here on.
+
+    # Needed by "strided", with storage_id below: strides and offset count elements, not bytes.
 
     def strides(self, tensor: Array) -> Sequence[int]:
         return tuple(stride // tensor.itemsize for stride in tensor.strides)
@@ -103,7 +106,7 @@ class TemplateBackend:
     def storage_offset(self, tensor: Array) -> int:
         return (self.data_ptr(tensor) - self.data_ptr(_owner(tensor))) // tensor.itemsize
 
-    # Needed by capability "storage": two tensors share a storage exactly when their ids are equal.
+    # Needed by "storage": two tensors share a storage exactly when their ids are equal.
 
     def storage_id(self, tensor: Array) -> Any:
         return id(_owner(tensor))

@@ -19,7 +19,7 @@ from ..problem import UsageProblem, unknown
 from ..runner.progress import reporter
 from ..runner.run import RECORD, Options, exit_status, validate
 from ..runner.selection import Selection
-from .arguments import positive, seconds, words
+from .arguments import backend_help, positive, seconds, words
 
 TABLE = "gradcheck.md"
 
@@ -30,9 +30,8 @@ class Gradcheck:
     help = "check the derivatives of a backend's operators against finite differences"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        known = ", ".join(discovery.installed()) or "none"
         add = parser.add_argument
-        add("backend", metavar="BACKEND", help=f"NAME[:DEVICE] (installed: {known}) or package.module:Class")
+        add("backend", metavar="BACKEND", help=backend_help())
         add("--op", nargs="+", action="extend", default=[], metavar="NAME", help="only these: add.Tensor, or all add")
         add("--fast", action="store_true", help="random projections instead of full Jacobians")
         add("--second-order", action="store_true", help="gradients of gradients, too")

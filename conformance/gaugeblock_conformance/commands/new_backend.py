@@ -7,6 +7,7 @@ import keyword
 from importlib import resources
 from pathlib import Path
 
+from ..discovery import adapter_names
 from ..problem import UsageProblem
 
 
@@ -21,12 +22,14 @@ class NewBackend:
 
     def run(self, args: argparse.Namespace) -> int:
         module = args.name.replace("-", "_")
-        if not module.isidentifier() or not module.islower() or keyword.iskeyword(module) or not module.isascii():
+        if keyword.iskeyword(module):
+            raise UsageProblem(f"backend name {args.name!r}: that is a word of Python's own")
+        if not module.isidentifier() or not module.islower() or not module.isascii():
             raise UsageProblem(
                 f"backend name {args.name!r}: allowed are lower-case letters, digits, _ and -, starting with a letter"
             )
-        path = args.dir / f"{module}_backend.py"
-        class_name = "".join(part.capitalize() for part in module.split("_")) + "Backend"
+        file, class_name = adapter_names(args.name)
+        path = args.dir / file
         try:
             args.dir.mkdir(parents=True, exist_ok=True)
             with path.open("x", encoding="utf-8") as file:

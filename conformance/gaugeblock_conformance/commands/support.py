@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .. import discovery
 from ..journal import write_atomically
 from ..problem import UsageProblem, unknown
-from .arguments import megabytes, positive, words
+from .arguments import backend_help, megabytes, positive, words
 
 if TYPE_CHECKING:
     from ..support.table import Column
@@ -23,9 +23,8 @@ class Support:
     help = "print which operators backends have for which dtypes: native, fallback, unsupported, wrong, crashed"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        known = ", ".join(discovery.installed()) or "none"
         add = parser.add_argument
-        add("backends", nargs="+", metavar="BACKEND", help=f"NAME[:DEVICE] (installed: {known}), package.module:Class")
+        add("backends", nargs="+", metavar="BACKEND", help=backend_help())
         add("--op", nargs="+", action="extend", default=[], metavar="NAME", help="only these: add.Tensor, or all add")
         add("--family", nargs="+", action="extend", default=[], metavar="F", help="only these, such as pointwise")
         add("--format", default="terminal", metavar="F", help="terminal, markdown, csv or json (terminal)")

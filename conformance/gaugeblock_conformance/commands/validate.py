@@ -21,7 +21,7 @@ from ..runner import suite as suites
 from ..runner.progress import reporter
 from ..runner.run import RECORD, Options, Record, exit_status, validate
 from ..runner.selection import Selection
-from .arguments import megabytes, positive, seconds, total, words
+from .arguments import backend_help, megabytes, positive, seconds, total, words
 from .support import told
 
 SUITE = suites.STANDARD
@@ -38,9 +38,8 @@ class Validate:
     help = "check a backend against the spec"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        known = ", ".join(discovery.installed()) or "none"
         add = parser.add_argument
-        add("backend", metavar="BACKEND", help=f"NAME[:DEVICE] (installed: {known}) or package.module:Class")
+        add("backend", metavar="BACKEND", help=backend_help())
         add("--area", nargs="+", action="extend", default=[], metavar="A", help=f"only these: {', '.join(AREAS)}")
         add("--level", default="may", metavar="L", help=f"down to this level: {', '.join(LEVELS).lower()} (may)")
         add("--requirement", nargs="+", action="extend", default=[], metavar="ID", help="only these requirements")
