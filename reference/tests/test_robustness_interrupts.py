@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import math
+import os
 import signal
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import gaugeblock as gb
 import pytest
@@ -100,6 +105,146 @@ def test_a_call_that_nobody_waits_for_ends() -> None:
     with pytest.raises(KeyboardInterrupt):
         away(LONG, call)
     assert ended.wait(5)
+
+
+def interrupt(seconds: float) -> list[float]:
+    """Send SIGINT to the main thread some seconds from now; the list gets the time at which it was sent."""
+    sent: list[float] = []
+
+    def send() -> None:
+        sent.append(time.monotonic())
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    threading.Timer(seconds, send).start()
+    return sent
+
+
+FOLDS: dict[str, Callable[[], gb.Tensor]] = {
+    "of one output": lambda: gb.ones(1).expand(2**44).sum(),
+    "of many outputs": lambda: gb.ones(1, 1).expand(200, 2**40).var(1),
+    "of neighbours at once": lambda: gb.ones(1, 64).expand(2**38, 64).sum(0),
+    "of dims that cannot be merged": lambda: gb.ones(4, 1).expand(4, 2**42).sum(),
+    "of positions": lambda: gb.ones(1, 2)[:, :1].expand(40, 2**40).argmax(1),
+}
+"""Folds that would take minutes at least."""
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("name", FOLDS)
+def test_a_compiled_loop_that_nobody_waits_for_ends(name: str, threads: int) -> None:
+    before = gb.get_num_threads()
+    gb.set_num_threads(threads)
+    try:
+        interrupt(0.2)
+        with pytest.raises(KeyboardInterrupt):
+            away(LONG, FOLDS[name])
+        for thread in threading.enumerate():
+            if thread.name == "gaugeblock-away":
+                thread.join(20)
+                assert not thread.is_alive()
+    finally:
+        gb.set_num_threads(before)
+    assert gb.ones(1).expand(2**25).sum().item() == 2**25
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_fold_in_the_main_thread_answers(threads: int) -> None:
+    before = gb.get_num_threads()
+    gb.set_num_threads(threads)
+    try:
+        sent = interrupt(0.2)
+        with pytest.raises(KeyboardInterrupt):
+            gb.ones(4, 1).expand(4, 2**42).sum()
+        assert time.monotonic() - sent[0] < 5
+    finally:
+        gb.set_num_threads(before)
+
+
+def test_an_exception_that_a_thread_is_sent_ends_its_loop() -> None:
+    import ctypes
+
+    class Enough(Exception):
+        pass
+
+    found: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            gb.ones(1).expand(2**44).sum()
+        except Enough as error:
+            found.append(error)
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    time.sleep(0.2)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Enough))
+    thread.join(20)
+    assert len(found) == 1
+
+
+def test_long_operators_are_called_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gaugeblock.operators.networks import convolution_weight, distances
+
+    works: list[float] = []
+
+    def noted(work: float, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        works.append(work)
+        return function(*args, **kwargs)
+
+    for module in (distances, convolution_weight):
+        monkeypatch.setattr(module, "away", noted)
+    assert gb.pdist(gb.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 4.0]])).tolist() == [5.0, 4.0, 3.0]
+    weight = gb.ones(3, 2, 3, 3, requires_grad=True)
+    gb.conv2d(gb.ones(2, 2, 20, 20), weight).sum().backward()
+    assert gb.equal(weight.grad, gb.full((3, 2, 3, 3), 2.0 * 18 * 18))
+    # pairs x columns, and windows x channels x kernel elements
+    assert works[0] >= 3 * 2
+    assert works[1] >= 2 * 18 * 18 * 3 * 2 * 9
+
+
+def test_the_compiler_is_found_after_an_import_that_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    import llvmlite
+    from gaugeblock.kernels.llvm import llvm
+
+    binding = llvm()
+    monkeypatch.delattr(llvmlite, "binding")
+    llvm.cache_clear()
+    assert llvm() is binding
+
+
+@pytest.mark.parametrize("where", ["file", "path"])
+def test_save_passes_ctrl_c_on(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Any] = []
+    original = zipfile.ZipFile.open
+
+    def interrupted(self: zipfile.ZipFile, *args: Any, **kwargs: Any) -> Any:
+        opened.append(original(self, *args, **kwargs))
+        if len(opened) == 3:
+            raise KeyboardInterrupt
+        return opened[-1]
+
+    place = tmp_path / "saved"
+    gb.save(gb.ones(2), place)
+    before = place.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(zipfile.ZipFile, "open", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            gb.save(gb.ones(3), io.BytesIO() if where == "file" else place)
+    assert os.listdir(tmp_path) == ["saved"]
+    assert place.read_bytes() == before
+
+
+def test_save_writes_large_storages_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gaugeblock.interop import copying
+
+    x = gb.arange(1000)
+    whole, pieces = io.BytesIO(), io.BytesIO()
+    gb.save(x, whole)
+    monkeypatch.setattr(copying, "PIECE", 300)
+    gb.save(x, pieces)
+    with zipfile.ZipFile(whole) as one, zipfile.ZipFile(pieces) as other:
+        assert one.read("storage/0") == other.read("storage/0") == x.numpy().tobytes()
+    assert gb.equal(gb.load(pieces), x)
 
 
 @pytest.mark.parametrize("sizes", [(3 << 20,), (3 << 19, 2), (2, 3 << 20), (3, 2, 3 << 19)])

@@ -29,8 +29,8 @@ def atomic_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[IO[
         OSError: the file cannot be written.
     """
     part = os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}{PART}")
-    handle = os.open(part, _CREATE, mode)
     try:
+        handle = os.open(part, _CREATE, mode)
         with open(handle, "w+b") as file:
             lock(handle)
             yield file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
@@ -18,12 +19,24 @@ from ..tensor.getters import set_requires_grad
 from ..tensor.strides import extent
 from ..tensor.tensor import Tensor, make_tensor
 
+PIECE = 1 << 26
+"""Bytes of a storage that are taken at a time."""
+
 
 def storage_bytes(storage: Storage) -> bytes:
     """All bytes of a storage; none for a device without data."""
     if storage.device is cpu:
         return read_bytes(storage.pointer, storage.nbytes)
     return b"" if storage.device.type == "meta" else read_device(storage.device, storage.pointer, storage.nbytes)
+
+
+def storage_pieces(storage: Storage) -> Iterator[bytes]:
+    """The bytes of storage_bytes, PIECE at a time where the storage lies on the CPU."""
+    if storage.device is not cpu:
+        yield storage_bytes(storage)
+        return
+    for begin in range(0, storage.nbytes, PIECE):
+        yield read_bytes(storage.pointer + begin, min(PIECE, storage.nbytes - begin))
 
 
 def rebuild_storage(data: bytes, nbytes: int, device: Device) -> Storage:

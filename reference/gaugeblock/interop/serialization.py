@@ -12,6 +12,7 @@ import io
 import os
 import pickle
 import struct
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
@@ -155,11 +156,29 @@ def save(obj: object, f: str | os.PathLike[str] | IO[bytes]) -> None:
     writer = _Writer(stream)
     writer.dump(obj)
     opened = output_file(f) if isinstance(f, (str, os.PathLike)) else contextlib.nullcontext(f)
-    with opened as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr("format", FORMAT)
-        archive.writestr("data.pkl", stream.getvalue())
-        for number, storage in enumerate(writer.storages):
-            archive.writestr(f"storage/{number}", copying.storage_bytes(storage))
+    with opened as file:
+        archive = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
+        try:
+            archive.writestr("format", FORMAT)
+            archive.writestr("data.pkl", stream.getvalue())
+            for number, storage in enumerate(writer.storages):
+                _write_storage(archive, f"storage/{number}", storage)
+            archive.close()
+        except BaseException:
+            archive.fp = None  # closed without an end: it would refuse to end amid a member, in place of this error
+            raise
+
+
+def _write_storage(archive: zipfile.ZipFile, name: str, storage: Storage) -> None:
+    """Write the bytes of a storage piece by piece: signals are answered in between."""
+    import zipfile
+
+    member = zipfile.ZipInfo(name, time.localtime()[:6])
+    member.external_attr = 0o600 << 16
+    member.file_size = 0 if storage.device.type == "meta" else storage.nbytes
+    with archive.open(member, "w") as file:
+        for piece in copying.storage_pieces(storage):
+            file.write(piece)
 
 
 def placed(data: bytes, nbytes: int, place: str, map_location: MapLocation) -> Storage:

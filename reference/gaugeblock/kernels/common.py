@@ -13,15 +13,20 @@ from .sharing import MAX_DIMS
 PREFIX = "gb_common"
 GATHERED = 512
 """Strided elements of a reduction that are brought together at a time."""
-SUFFIXES = ("_set", "_forget", "_share_flat", "_share_grid", "_share_kept", "_split_run", "_each_run", "_turned_fold")
-"""Functions of the module, by what follows its name; those after the first two are called from other modules."""
-SHARE_FLAT, SHARE_GRID, SHARE_KEPT, SPLIT_RUN, EACH_RUN, TURNED_FOLD = (PREFIX + suffix for suffix in SUFFIXES[2:])
+OWN = ("_set", "_forget", "_let_look")
+"""Functions of the module that Python calls, by what follows its name."""
+SUFFIXES = (
+    "_share_flat", "_share_grid", "_share_kept", "_split_run", "_each_run", "_pieces_run", "_turned_fold",
+)  # fmt: skip
+"""Functions that other modules call."""
+SHARE_FLAT, SHARE_GRID, SHARE_KEPT, SPLIT_RUN, EACH_RUN, PIECES_RUN, TURNED_FOLD = (PREFIX + one for one in SUFFIXES)
 _TYPES = {
     SHARE_FLAT: "i1 (ptr, ptr, ptr, i64, ptr, i64)",
     SHARE_GRID: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, i64, i64)",
     SHARE_KEPT: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
     SPLIT_RUN: "void (ptr, ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr)",
     EACH_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
+    PIECES_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr)",
 }
 
 

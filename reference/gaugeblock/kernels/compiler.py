@@ -100,14 +100,14 @@ class Compiler:
 
     def _load_common(self) -> None:
         """Load what modules share, thread pool included, and make it known by name."""
-        addresses = self.load_all(common.text(NAME), common.SUFFIXES)
+        addresses = self.load_all(common.text(NAME), (*common.OWN, *common.SUFFIXES))
         with self._lock:
             if self._common:
                 return
-            for suffix, address in zip(common.SUFFIXES[2:], addresses[2:], strict=True):
+            for suffix, address in zip(common.SUFFIXES, addresses[len(common.OWN) :], strict=True):
                 self._symbols[common.PREFIX + suffix] = address
                 self._llvm.add_symbol(common.PREFIX + suffix, address)
-            attach(pool_of(*addresses[:2]))
+            attach(pool_of(*addresses[: len(common.OWN)]))
             # The pool's threads run until the process ends, so their code must outlive the interpreter's objects.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._engine))
             self._common = True

@@ -9,7 +9,7 @@ kept dimension and not in the reduced one. `parameters` starts with the count an
 from __future__ import annotations
 
 from .code import NAME
-from .common import EACH_RUN, SPLIT_RUN, declaration
+from .common import PIECES_RUN, SPLIT_RUN, declaration
 from .declarations import Declarations
 from .fold import FoldBody
 from .fold_loops import LoopWriter
@@ -42,7 +42,7 @@ class OutputWriter:
 
     def several(self, single: str) -> str:
         """The module whose @NAME folds W adjacent outputs at once; `single` is the other module's name."""
-        parts = [declaration(EACH_RUN)]
+        parts = [declaration(PIECES_RUN)]
         for number in range(len(self.body.phases)):
             parts += [self.loops.across(number), self._finish(number, self.body.width)]
         rest = self.declarations.text(self.level.attributes, [self._row(single, wide=True)])
@@ -151,7 +151,7 @@ class OutputWriter:
                 functions = f"ptr @along_{number}, ptr @merge_{number}, ptr @{NAME}_join_{number}"
                 lines.append(f"  call void @{SPLIT_RUN}({functions}, ptr %state, {RUN_TAIL})")
             else:
-                lines.append(f"  call void @{EACH_RUN}(ptr @across_{number}, ptr %state, {RUN_TAIL}, i64 0)")
+                lines.append(f"  call void @{PIECES_RUN}(ptr @across_{number}, ptr %state, {RUN_TAIL})")
             finish = f"@finish_{number}_{width}"
             lines.append(f"  call void {finish}(ptr %state, ptr %parameters, ptr %outs, ptr %out_strides)")
         signature = f"{RUN_TAIL}, ptr %outs, ptr %out_strides"

@@ -2,8 +2,9 @@
 
     @NAME_run(part, context, count) -> i1     part(context, k) for every k < count, each once; whether any failed
 
-The caller looks for signals every tenth of a second: when a Python handler raises (Ctrl-C), parts that nobody has begun
-are left out, the exception is pending, and the result is true.
+The caller looks every tenth of a second for signals, and for an exception that another thread sent to it, as away()
+does to stop a call. When a handler raises (Ctrl-C), or one was sent, parts that nobody has begun are left out, the
+exception is pending, and the result is true; whatever else that thread shares out before its next @begin is left out.
 
 The caller works too, taking one part after another as the others do, so that a thread that wakes late costs nothing.
 One job runs at a time: a second caller meanwhile does its parts alone, as does everybody inside a worker.
@@ -28,11 +29,17 @@ class Pool(NamedTuple):
     forget: Callable[[], None]
 
 
-def pool_of(set_threads: int, forget: int) -> Pool:
-    """The Python side of a loaded pool: addresses of @NAME_set and @NAME_forget."""
+def pool_of(set_threads: int, forget: int, let_look: int) -> Pool:
+    """The Python side of a loaded pool: addresses of @NAME_set, @NAME_forget and @NAME_let_look."""
     pool = Pool(ctypes.CFUNCTYPE(None, ctypes.c_int64)(set_threads), ctypes.CFUNCTYPE(None)(forget))
     pool.forget()
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(look))  # threads may look until the process ends
+    ctypes.PYFUNCTYPE(None, ctypes.py_object)(let_look)(look)
     return pool
+
+
+def look() -> None:
+    """Do nothing: where a Python function begins, Python raises what signals or other threads have sent."""
 
 
 _PAUSES = {
@@ -55,6 +62,32 @@ _IN_TURN = f"""declare i32 @clock_gettime(i32, ptr)
 declare i32 @PyGILState_Ensure()
 declare void @PyGILState_Release(i32)
 declare i32 @PyErr_CheckSignals()
+declare ptr @PyGILState_GetThisThreadState()
+declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
+declare void @Py_DecRef(ptr)
+@look = internal global ptr null, align 64
+@stopped_thread = internal global ptr null, align 64
+define void @NAME_let_look(ptr %look) {{
+  store ptr %look, ptr @look
+  ret void
+}}
+define internal i1 @is_stopped() {{
+  %thread = call ptr @PyGILState_GetThisThreadState()
+  %last = load atomic ptr, ptr @stopped_thread acquire, align 8
+  %same = icmp eq ptr %thread, %last
+  %ours = icmp ne ptr %thread, null
+  %is = and i1 %same, %ours
+  ret i1 %is
+}}
+define internal void @begin() {{
+  %again = call i1 @is_stopped()
+  br i1 %again, label %clear, label %done
+clear:
+  store atomic ptr null, ptr @stopped_thread release, align 8
+  br label %done
+done:
+  ret void
+}}
 define internal i64 @clock() {{
   %place = alloca [2 x i64]
   %r = call i32 @clock_gettime(i32 {_CLOCK}, ptr %place)
@@ -66,6 +99,9 @@ define internal i64 @clock() {{
   ret i64 %now
 }}
 define internal i1 @interrupted(ptr %since) {{
+  %already = call i1 @is_stopped()
+  br i1 %already, label %stop, label %time
+time:
   %now = call i64 @clock()
   %before = load i64, ptr %since
   %gone = sub i64 %now, %before
@@ -76,10 +112,30 @@ not_yet:
 look:
   store i64 %now, ptr %since
   %state = call i32 @PyGILState_Ensure()
-  %raised = call i32 @PyErr_CheckSignals()
+  %handled = call i32 @PyErr_CheckSignals()
+  %raised = icmp ne i32 %handled, 0
+  br i1 %raised, label %note, label %other
+other:
+  %function = load ptr, ptr @look
+  %given = icmp ne ptr %function, null
+  br i1 %given, label %call, label %nothing
+call:
+  %result = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %function, ptr null)
+  %failed = icmp eq ptr %result, null
+  br i1 %failed, label %note, label %returned
+returned:
+  call void @Py_DecRef(ptr %result)
+  br label %nothing
+nothing:
   call void @PyGILState_Release(i32 %state)
-  %is = icmp ne i32 %raised, 0
-  ret i1 %is
+  ret i1 false
+note:
+  %thread = call ptr @PyGILState_GetThisThreadState()
+  store atomic ptr %thread, ptr @stopped_thread release, align 8
+  call void @PyGILState_Release(i32 %state)
+  br label %stop
+stop:
+  ret i1 true
 }}
 define internal i1 @in_turn(ptr %part, ptr %context, i64 %count) {{
 entry:
@@ -94,7 +150,7 @@ test:
   br i1 %more, label %do, label %done
 do:
   %bad = call i1 %part(ptr %context, i64 %k)
-  %stop = call i1 @interrupted(ptr %since)
+  %stop = call i1 @stopped(ptr %since)
   br i1 %stop, label %left, label %go_on
 go_on:
   %either = or i1 %any, %bad
@@ -127,10 +183,10 @@ define i1 @NAME_run(ptr %part, ptr %context, i64 %count) {
 def text(name: str) -> str:
     """LLVM IR of the pool; where there are no POSIX threads the caller does all parts."""
     if os.name != "posix":
-        return _IN_TURN + _ALONE.replace("NAME", name)
+        return (_IN_TURN + _ALONE).replace("NAME", name)
     declaration, pause = _PAUSES[_FAMILIES.get(platform.machine().lower(), "other")]
     return f"""{declaration}
-{_IN_TURN}@mutex = internal global [128 x i8] zeroinitializer, align 64
+{_IN_TURN.replace("NAME", name)}@mutex = internal global [128 x i8] zeroinitializer, align 64
 @wake = internal global [128 x i8] zeroinitializer, align 64
 @threads = internal global i64 1, align 64
 @workers = internal global i64 0, align 64
@@ -143,7 +199,6 @@ def text(name: str) -> str:
 @part = internal global ptr null, align 64
 @context = internal global ptr null, align 64
 @count = internal global i64 0, align 64
-declare ptr @PyGILState_GetThisThreadState()
 declare ptr @PyErr_Occurred()
 declare i32 @pthread_mutex_init(ptr, ptr)
 declare i32 @pthread_mutex_lock(ptr)
@@ -291,6 +346,7 @@ after:
 define i1 @{name}_run(ptr %part, ptr %context, i64 %count) {{
 entry:
   %handle = alloca ptr
+  %since = alloca i64
   %wanted = load atomic i64, ptr @threads acquire, align 8
   %several = icmp sgt i64 %count, 1
   %allowed = icmp sgt i64 %wanted, 1
@@ -333,9 +389,11 @@ start:
   %l2 = call i32 @pthread_mutex_lock(ptr @mutex)
   store i64 0, ptr @open
   %u2 = call i32 @pthread_mutex_unlock(ptr @mutex)
+  %begin = call i64 @clock()
+  store i64 %begin, ptr %since
   br label %wait
 wait:
-  %turn = phi i64 [0, %start], [%turn_next, %pause], [0, %yield]
+  %turn = phi i64 [0, %start], [%turn_next, %pause], [0, %yield], [0, %stopping]
   %running = load atomic i64, ptr @running acquire, align 8
   %finished = icmp eq i64 %running, 0
   br i1 %finished, label %finish, label %linger
@@ -348,6 +406,11 @@ pause:
   br label %wait
 yield:
   %y = call i32 @sched_yield()
+  %stop = call i1 @interrupted(ptr %since)
+  br i1 %stop, label %stopping, label %wait
+stopping:
+  store atomic i64 {NO_PART}, ptr @next release, align 8
+  store atomic i64 1, ptr @fault release, align 8
   br label %wait
 finish:
   %fault = load atomic i64, ptr @fault acquire, align 8

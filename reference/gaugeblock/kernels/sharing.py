@@ -17,7 +17,7 @@ MAX_DIMS = 64
 
 
 def text(name: str) -> str:
-    """The functions of this module; @NAME_run is the pool's."""
+    """The functions of this module; @NAME_run and @begin are the pool's."""
     return "\n".join([_share_flat(name), _flat_part(), _share_grid(name), _grid_part(), _DECLARATIONS])
 
 
@@ -31,6 +31,7 @@ def parts_of(code: Code, volume: str) -> str:
 
 def _share_flat(name: str) -> str:
     code = Code()
+    code.line("call void @begin()")
     parts = parts_of(code, "%n")
     even = code.register(f"udiv i64 {code.register(f'add i64 %n, {parts}')}, {parts}")
     chunk = code.register(f"and i64 {code.register(f'add i64 {even}, 63')}, -64")
@@ -59,6 +60,7 @@ def _flat_part() -> str:
 
 def _share_grid(name: str) -> str:
     code = Code()
+    code.line("call void @begin()")
     wanted, best, along, volume = (code.register("alloca i64") for _ in range(4))
     code.store("i64", 1, volume)
     with code.loop(0, "%ndim") as d:

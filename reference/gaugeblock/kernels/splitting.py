@@ -3,13 +3,17 @@
     @NAME_share_kept(kept, fold, in, outs, nkeep, keep_sizes, keep_strides, out_strides, ndim, sizes, strides,
                      parameters, outputs) -> i1
     @NAME_split_run(run, merge, join, state, in, ndim, sizes, strides, parameters)
+    @NAME_pieces_run(run, state, in, ndim, sizes, strides, parameters)
     @NAME_turned_fold(in, outs, n, in_stride, out_strides, ndim, sizes, strides, parameters)
 
 The second folds the elements of one output into `state`. Many elements are folded part by part, along the outermost
 dim, each part into a state of its own, and these are joined in order: the parts, and so the bits of the result, are
 the same for every number of threads.
 
-The third stands in for a fold whose outputs each have few elements, side by side in one reduced dim: TURNED outputs at
+The third folds them in one go, as the function that walks over the reduced dims does, but piece by piece: this one and
+the second look for signals after each piece, and leave the rest out once there was one.
+
+The fourth stands in for a fold whose outputs each have few elements, side by side in one reduced dim: TURNED outputs at
 a time are turned, so that the fold itself finds the elements of neighbouring outputs side by side.
 """
 
@@ -21,8 +25,8 @@ from .sharing import MAX_DIMS, PART, context_of, fields_of, part_function, parts
 
 STATE_BYTES = (BLOCK_BYTES + 63) // 64 * 64
 MOST_PARTS = 64
-PIECE = 1 << 24
-"""Elements of a part between two looks for signals."""
+PIECE, WIDE_PIECE = 1 << 24, 1 << 21
+"""Elements of an output between two looks for signals, and where several outputs are folded at once."""
 TURNED, FEW = 128, 16
 """Outputs that are turned at a time, and the most elements that each may have."""
 
@@ -30,11 +34,13 @@ TURNED, FEW = 128, 16
 def text(name: str) -> str:
     """The functions of this module; @NAME_run is the pool's, @NAME_each_run the walk over reduced dims."""
     memcpy = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
-    return "\n".join([_share_kept(name), _kept_part(), _split_run(name), _run_part(name), _turned_fold(name), memcpy])
+    runs = [_split_run(name), _run_part(), _walked(name), _pieces_run(name)]
+    return "\n".join([_share_kept(name), _kept_part(), *runs, _turned_fold(name), memcpy])
 
 
 def _share_kept(name: str) -> str:
     code = Code()
+    code.line("call void @begin()")
     best, along, volume = (code.register("alloca i64") for _ in range(3))
     code.store("i64", code.load("i64", "%parameters"), volume)
     with code.loop(0, "%nkeep") as d:
@@ -130,39 +136,87 @@ def _split_run(name: str) -> str:
     return code.function(f"define void @{name}_split_run({arguments})", "  ret void")
 
 
-def _run_part(name: str) -> str:
+def _run_part() -> str:
     code = Code()
     kinds = ("ptr",) * 4 + ("i64",) + ("ptr",) * 3 + ("i64",) * 4
     run, merge, states, source, ndim, sizes, strides, parameters, size, chunk, step, inner = fields_of(code, kinds)
-    own = code.register(f"alloca [{MAX_DIMS} x i64]")
     begin, count = range_of(code, size, chunk)
-    with code.loop(0, ndim) as d:
-        code.store("i64", code.load("i64", code.slot(sizes, d)), code.slot(own, d))
     state = code.at(states, "%k", STATE_BYTES)
+    left = code.register(
+        f"call i1 @walked(ptr {run}, ptr {state}, ptr {source}, i64 {ndim}, ptr {sizes}, ptr {strides}, "
+        f"ptr {parameters}, i64 0, i64 {begin}, i64 {count}, i64 {step}, i64 {inner}, i64 {PIECE})"
+    )
+    code.line(f"call void {merge}(ptr {state})")
+    return part_function("run_part", code, left)
+
+
+def _walked(name: str) -> str:
+    """@walked: `run` over `count` of the outermost dim from `begin` on, in pieces of about `most` elements; whether it
+    was left. Elements are counted from `index` on."""
+    code = Code()
+    own = code.register(f"alloca [{MAX_DIMS} x i64]")
+    with code.loop(0, "%ndim") as d:
+        code.store("i64", code.load("i64", code.slot("%sizes", d)), code.slot(own, d))
     since, left = code.register("alloca i64"), code.register("alloca i1")
     code.store("i64", code.register("call i64 @clock()"), since)
-    code.store("i1", "false", left, 1)
-    within = code.register(f"call i64 @llvm.umax.i64(i64 {inner}, i64 1)")
-    few = code.register(f"udiv i64 {PIECE}, {within}")
+    code.store("i1", code.register(f"call i1 @stopped(ptr {since})"), left, 1)
+    within = code.register("call i64 @llvm.umax.i64(i64 %inner, i64 1)")
+    few = code.register(f"udiv i64 %most, {within}")
     few = code.register(f"call i64 @llvm.umax.i64(i64 {few}, i64 1)")
-    raised = code.register(f"add i64 {count}, {few}")
+    raised = code.register(f"add i64 %count, {few}")
     raised = code.register(f"sub i64 {raised}, 1")
     pieces = code.register(f"sdiv i64 {raised}, {few}")
-    place = code.slot(own, code.register(f"sub i64 {ndim}, 1"))
+    last = code.register("sub i64 %ndim, 1")
+    place = code.slot(own, last)
+    several = code.register("icmp sgt i64 %ndim, 1")
+    wide = code.register("icmp ugt i64 %inner, %most")
+    deeper = code.register(f"and i1 {several}, {wide}")
     with code.loop(0, pieces) as piece:
         first = code.register(f"mul i64 {piece}, {few}")
-        code.store("i64", code.minimum(code.register(f"sub i64 {count}, {first}"), few), place)
-        begins = code.register(f"add i64 {begin}, {first}")
-        index = code.register(f"mul i64 {begins}, {inner}")
-        gone = code.load("i1", left, 1)
-        with code.when(code.register(f"xor i1 {gone}, true")):
+        code.store("i64", code.minimum(code.register(f"sub i64 %count, {first}"), few), place)
+        begins = code.register(f"add i64 %begin, {first}")
+        index = code.register(f"add i64 %index, {code.register(f'mul i64 {begins}, %inner')}")
+        source = code.at("%in", begins, "%step")
+        going = code.register(f"xor i1 {code.load('i1', left, 1)}, true")
+        with code.when(code.register(f"and i1 {going}, {deeper}")):
+            next_dim = code.register(f"sub i64 {last}, 1")
+            size, step = (code.load("i64", code.slot(array, next_dim)) for array in ("%sizes", "%strides"))
+            inner = code.register(f"udiv i64 %inner, {size}")
+            found = code.register(
+                f"call i1 @walked(ptr %run, ptr %state, ptr {source}, i64 {last}, ptr %sizes, ptr %strides, "
+                f"ptr %parameters, i64 {index}, i64 0, i64 {size}, i64 {step}, i64 {inner}, i64 %most)"
+            )
+            code.store("i1", found, left, 1)
+        shallow = code.register(f"xor i1 {deeper}, true")
+        with code.when(code.register(f"and i1 {going}, {shallow}")):
             code.line(
-                f"call void @{name}_each_run(ptr {run}, ptr {state}, ptr {code.at(source, begins, step)}, i64 {ndim}, "
-                f"ptr {own}, ptr {strides}, ptr {parameters}, i64 {index})"
+                f"call void @{name}_each_run(ptr %run, ptr %state, ptr {source}, i64 %ndim, ptr {own}, ptr %strides, "
+                f"ptr %parameters, i64 {index})"
             )
             code.store("i1", code.register(f"call i1 @stopped(ptr {since})"), left, 1)
-    code.line(f"call void {merge}(ptr {state})")
-    return part_function("run_part", code, code.load("i1", left, 1))
+    arguments = (
+        "ptr %run, ptr %state, ptr %in, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters, i64 %index, i64 %begin, "
+        "i64 %count, i64 %step, i64 %inner, i64 %most"
+    )
+    return code.function(f"define internal i1 @walked({arguments})", f"  ret i1 {code.load('i1', left, 1)}")
+
+
+def _pieces_run(name: str) -> str:
+    code = Code()
+    volume = code.load("i64", "%parameters")
+    large = code.register(f"icmp ugt i64 {volume}, {WIDE_PIECE}")
+    deep = code.register("icmp sgt i64 %ndim, 0")
+    big = code.register(f"and i1 {large}, {deep}")
+    walk = "ptr %run, ptr %state, ptr %in, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
+    with code.when(code.register(f"xor i1 {big}, true")):
+        code.line(f"call void @{name}_each_run({walk}, i64 0)")
+    with code.when(big):
+        last = code.register("sub i64 %ndim, 1")
+        size = code.load("i64", code.slot("%sizes", last))
+        step = code.load("i64", code.slot("%strides", last))
+        inner = code.register(f"udiv i64 {volume}, {size}")
+        code.register(f"call i1 @walked({walk}, i64 0, i64 0, i64 {size}, i64 {step}, i64 {inner}, i64 {WIDE_PIECE})")
+    return code.function(f"define void @{name}_pieces_run({walk})", "  ret void")
 
 
 def _turned_fold(name: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
+from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import float32, float64
 from ...dispatch.state import FAST_GLOBALS
@@ -14,7 +16,7 @@ from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, values
 from .columns import column_blocks
-from .windows import padded
+from .windows import Ints, padded
 
 
 def weight_gradient(
@@ -41,20 +43,23 @@ def weight_gradient(
     if not plain or dtype not in (float32, float64) or FAST_GLOBALS["SPECIAL"] or any_watched((small, wide), {}):
         return None
     result = empty_tensor(tuple(sizes), dtype, cpu)
-    counts, kernel, around = small.geometry.sizes[2:], tuple(sizes[2:]), tuple(padding)
     target = array_of(result)
     target[...] = 0
     if small.geometry.numel and wide.geometry.numel and result.geometry.numel:
-        given = np.ascontiguousarray(values(small))
-        given = given.reshape(given.shape[0], groups, given.shape[1] // groups, -1)
-        source = padded(values(wide), around, around)
-        total = target.reshape(groups, given.shape[2], -1)
-        with np.errstate(all="ignore"):
-            for samples, places, block in column_blocks(
-                source, kernel, tuple(stride), tuple(dilation), counts, groups, target.dtype
-            ):
-                total += _product(given[samples, :, :, places], block)
+        around = tuple(padding)
+        setting = (tuple(stride), tuple(dilation), groups)
+        work = small.geometry.numel * prod(sizes[1:])
+        away(work, _add_products, target, values(small), padded(values(wide), around, around), *setting)
     return result
+
+
+def _add_products(into: Array, small: Array, source: Array, stride: Ints, dilation: Ints, groups: int) -> None:
+    counts, kernel = small.shape[2:], into.shape[2:]
+    given = np.ascontiguousarray(small).reshape(small.shape[0], groups, small.shape[1] // groups, -1)
+    total = into.reshape(groups, given.shape[2], -1)
+    with np.errstate(all="ignore"):
+        for samples, places, block in column_blocks(source, kernel, stride, dilation, counts, groups, into.dtype):
+            total += _product(given[samples, :, :, places], block)
 
 
 def _product(given: Array, columns: Array) -> Array:

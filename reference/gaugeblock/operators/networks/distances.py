@@ -137,14 +137,17 @@ def pdist(self: Tensor, p: float = 2.0) -> Tensor:
     rows = geometry.sizes[0]
     result = empty_tensor((rows * (rows - 1) // 2 if rows else 0,), geometry.dtype, geometry.device)
     if geometry.device is cpu and result.geometry.numel:
-        array, target = values(self), array_of(result)
-        start = 0
-        with np.errstate(all="ignore"):
-            for row in range(rows - 1):
-                end = start + rows - 1 - row
-                target[start:end] = norms(array[row] - array[row + 1 :], p)
-                start = end
+        away(8 * result.geometry.numel * geometry.sizes[1], _between_pairs, values(self), p, array_of(result))
     return result
+
+
+def _between_pairs(array: Array, p: float, into: Array) -> None:
+    start = 0
+    with np.errstate(all="ignore"):
+        for row in range(array.shape[0] - 1):
+            end = start + array.shape[0] - 1 - row
+            into[start:end] = norms(array[row] - array[row + 1 :], p)
+            start = end
 
 
 MODES = {
