@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import traceback
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ..core.errors import type_error
+from ..core.warn import warn
 
 if TYPE_CHECKING:
     from ..tensor.tensor import Tensor
@@ -56,23 +56,19 @@ def tell_origin(node: Node) -> None:
     """Warn of where the forward call of the node was made, and of the nodes that were running then."""
     trace = node.metadata.get(TRACE)
     if trace is None:
-        warnings.warn(
+        warn(
             f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
-            "forward pass for more information.",
-            stacklevel=2,
+            "forward pass for more information."
         )
         return
     text = "".join(trace)
-    warnings.warn(
-        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{text}", stacklevel=2
-    )
+    warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{text}")
     parent = node.metadata.get(PARENT)
     while parent is not None:
         text = "".join(parent.metadata.get(TRACE, ()))
-        warnings.warn(
+        warn(
             f"Previous calculation was induced by {parent.name()}. Traceback of forward call that induced the "
-            f"previous calculation:\n{text}",
-            stacklevel=2,
+            f"previous calculation:\n{text}"
         )
         parent = parent.metadata.get(PARENT)
 
@@ -109,10 +105,9 @@ class detect_anomaly:
     """``with detect_anomaly():`` raises at the first node that returns NaN, and tells where its forward call was."""
 
     def __init__(self, check_nan: bool = True) -> None:
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
-            "debugging.",
-            stacklevel=2,
+            "debugging."
         )
         self._wanted = check_nan
         self._before: list[tuple[bool, bool]] = []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from ..core.warn import warn
 from ..dispatch.dispatcher import call
 from ..dispatch.overrides import NOT_WRAPPED
 from ..dispatch.registry import REGISTRY
@@ -36,7 +36,7 @@ def get_grad(self: Tensor) -> Tensor | None:
     if meta.more is not None and (meta.more.grad is not None or meta.more.retains):
         return meta.more.grad  # type: ignore[no-any-return]
     if not self.requires_grad_flag and grad_fn_of(self) is not None:
-        warnings.warn(NOT_A_LEAF, stacklevel=2)
+        warn(NOT_A_LEAF)
     return None
 
 

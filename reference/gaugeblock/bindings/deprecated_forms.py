@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import functools
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from ..core.warn import warn
 
 
 def _products(first: str, second: str) -> tuple[str, ...]:
@@ -45,11 +46,7 @@ def _warned() -> list[None]:
 def _warn(form: str) -> None:
     if not _warned():
         _warned().append(None)
-        warnings.warn(
-            f"This overload is deprecated: {form}; give the tensors by position and the numbers by keyword",
-            UserWarning,
-            stacklevel=5,
-        )
+        warn(f"This overload is deprecated: {form}; give the tensors by position and the numbers by keyword")
 
 
 def accepting(function: str, name: str, text: str, caller: Callable[..., Any]) -> tuple[str, dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,5 +31,5 @@ def write_parts(name: str, parts: Sequence[Tensor], out: Any) -> None:
         if name not in BROADCASTING and one.geometry.dtype is not part.geometry.dtype:
             raise RuntimeError(f"{name}(): argument 'out' must have {part.geometry.dtype}, got {one.geometry.dtype}")
         if name not in BROADCASTING and one.geometry.sizes != part.geometry.sizes:
-            resize_output(one, part.geometry, warn=warnings.warn)
+            resize_output(one, part.geometry)
         invoke("copy_", one, part)

@@ -32,8 +32,8 @@ def is_warn_always_enabled() -> bool:
     return _Mode.always
 
 
-def warn(message: str) -> None:
-    """Give a UserWarning that points at the innermost frame outside the engine."""
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Give a warning that points at the innermost frame outside the engine."""
     frame = sys._getframe(1)
     while frame.f_code.co_filename.startswith((PACKAGE, "<gaugeblock")):
         before = caller(frame)
@@ -42,7 +42,7 @@ def warn(message: str) -> None:
         frame = before
     known = frame.f_globals.setdefault("__warningregistry__", {})
     module = frame.f_globals.get("__name__")
-    warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno, module, known)
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, known)
 
 
 def warn_once(message: str) -> None:

@@ -9,12 +9,12 @@ The last registration for a key is the active one; earlier ones stay and come ba
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Iterable
 
 from gaugeblock_spec.schema import parse
 
 from ..core.fork_safety import fork_safe
+from ..core.warn import warn as give_warning
 from ..tensor.geometry import WATCHED_KEY
 from .keys import (
     ALIASES,
@@ -120,13 +120,11 @@ class Registry:
         *,
         with_keys: bool = False,
         warn: bool = True,
-        depth: int = 3,
         own: bool = False,
     ) -> Callable[[], None]:
         """Put a kernel under a key; the last one wins. Returns a function that takes it away again.
 
-        The warning about one that is replaced names the caller `depth` frames up. The engine's `own` kernels stay, and
-        do what the fast paths do.
+        With `warn` one that is replaced is warned of. The engine's `own` kernels stay, and do what the fast paths do.
         """
         operator = self.operators.get(name) or self.find(name)
         if key not in KEYS:
@@ -137,7 +135,7 @@ class Registry:
             if stack is None:
                 stack = operator.kernels[key] = []
             elif stack and warn:
-                warnings.warn(f"{name}: a kernel for {key} is registered; the new one replaces it", stacklevel=depth)
+                give_warning(f"{name}: a kernel for {key} is registered; the new one replaces it")
             stack.append(entry)
             if operator.resolved:
                 operator.resolved.clear()
@@ -160,7 +158,7 @@ class Registry:
         entry = Registration(kernel, "kernel")
         for key in keys:
             if self.sealed or key in operator.kernels or key not in KEYS:
-                self.register(name, key, entry, depth=4)
+                self.register(name, key, entry)
             else:
                 operator.kernels[key] = [entry]
 

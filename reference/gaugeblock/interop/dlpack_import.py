@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DType
 from ..core.errors import type_error
+from ..core.warn import warn
 from ..memory.storage import foreign_storage
 from ..operators.conversion import converted
 from ..operators.copy import clone
@@ -111,11 +111,7 @@ def taken(capsule: Any) -> Tensor:
         raise BufferError(f"from_dlpack(): the capsule has version {managed.major}.{managed.minor}, known is 1")
     described = _read(managed)
     if versioned and managed.flags & READ_ONLY:
-        warnings.warn(
-            "from_dlpack(): the memory is not writable; writing to the tensor is undefined behaviour",
-            UserWarning,
-            stacklevel=3,
-        )
+        warn("from_dlpack(): the memory is not writable; writing to the tensor is undefined behaviour")
     address, deleter = _address(managed), managed.deleter
     take(capsule, name)
     needed = extent(described.sizes, described.strides) * described.dtype.itemsize

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ..core.dtype import BY_NAME, DType, set_default_dtype
+from ..core.warn import warn
 from ..iteration.types import UPSTREAM_NAMES
 from ..memory.untyped import UntypedStorage
 from ..operators.factories import empty
@@ -94,8 +94,7 @@ def set_default_tensor_type(t: Any) -> None:
 
     Raises TypeError for a dtype that is not floating. Source: torch.set_default_tensor_type.
     """
-    warnings.warn("set_default_tensor_type() is deprecated; use set_default_dtype() and set_default_device()",
-                  UserWarning, stacklevel=2)  # fmt: skip
+    warn("set_default_tensor_type() is deprecated; use set_default_dtype() and set_default_device()")
     name = t.rpartition(".")[2] if isinstance(t, str) else getattr(t, "__name__", "")
     if name not in CLASSES or not CLASSES[name].is_floating_point:
         raise TypeError(f"set_default_tensor_type(): only floating-point types can be the default type, got {t}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import warnings
 from collections.abc import Callable
 from struct import Struct
 from typing import Any, NoReturn
@@ -14,6 +13,7 @@ import numpy as np
 from ..core.device import cpu, meta
 from ..core.dtype import DType, bfloat16, dtype_from_numpy
 from ..core.errors import check_int, type_error
+from ..core.warn import warn
 from ..memory.elements import ADDRESS_SPACE, ORIGIN
 from ..memory.storage import Storage, foreign_storage, new_object
 from ..tensor.array_view import array_of, array_of_lazy
@@ -44,11 +44,9 @@ def from_numpy(ndarray: Any) -> Tensor:
     geometry, nbytes = known
     pointer, writeable = head_of(ndarray)
     if not writeable:
-        warnings.warn(
+        warn(
             "The given NumPy array is not writable; writing to the tensor is undefined behaviour. Copy the array to "
-            "protect its data",
-            UserWarning,
-            stacklevel=2,
+            "protect its data"
         )
     storage = new_object(Storage)
     storage.pool = storage.allocator = storage.deleter = None
@@ -227,11 +225,9 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
             f"not be greater than actual buffer length ({length} bytes)"
         )
     if not plain.flags.writeable:
-        warnings.warn(
+        warn(
             "The given buffer is not writable; writing to the tensor is undefined behaviour. Copy the buffer to "
-            "protect its data",
-            UserWarning,
-            stacklevel=2,
+            "protect its data"
         )
     sizes = (elements,)
     storage = foreign_storage(plain.ctypes.data + offset, elements * itemsize, owner=plain)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..core.dtype import DEFAULTS, float64, int64, uint64
 from ..core.errors import check_int, check_ints, type_error
+from ..core.warn import warn
 from ..iteration.types import UPSTREAM_NAMES
 from ..operators.arguments import dtype_argument
 from ..operators.arrays import values
@@ -57,9 +57,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Any
     """
     if end is None:
         raise TypeError('range() missing 1 required positional arguments: "end"')
-    warnings.warn(
-        "range() is deprecated: unlike arange(), it includes the end. Use arange()", UserWarning, stacklevel=2
-    )
+    warn("range() is deprecated: unlike arange(), it includes the end. Use arange()")
     bounds = {"start": start, "end": end, "step": step}
     first, last, by = (_real(name, bound) for name, bound in bounds.items())
     if by == 0:

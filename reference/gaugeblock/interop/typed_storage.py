@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..core.device import Device
 from ..core.dtype import BY_NAME, DEFAULTS, DType
 from ..core.errors import check_int, type_error
+from ..core.warn import warn
 from ..memory.storage import Storage
 from ..memory.untyped import UntypedStorage
 from ..operators.factories import empty
@@ -33,7 +33,7 @@ class TypedStorage:
     ) -> None:
         if not _WARNED:
             _WARNED.append(None)
-            warnings.warn("TypedStorage is deprecated. Use UntypedStorage, tensor.untyped_storage()", stacklevel=2)
+            warn("TypedStorage is deprecated. Use UntypedStorage, tensor.untyped_storage()")
         self.dtype: DType = dtype or DEFAULTS.dtype
         if len(args) > (0 if wrap_storage is not None else 1):
             raise RuntimeError(f"TypedStorage(): takes one size or sequence, or wrap_storage, got {len(args)}")

@@ -6,7 +6,6 @@ one layout) or strides and reordering, allocation, coalescing. Every check prece
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
@@ -276,7 +275,7 @@ class TensorIterator:
             if output.tensor is None:
                 output.tensor = new_like(output.geometry)
             elif output.will_resize:
-                resize_output(output.tensor, output.geometry, warn=warnings.warn)
+                resize_output(output.tensor, output.geometry)
                 output.will_resize = False
 
     def output(self, index: int = 0) -> Tensor:

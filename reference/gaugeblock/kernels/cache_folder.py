@@ -218,9 +218,9 @@ def cache_folder() -> CacheFolder:
     if found.folder is not None:
         return found
     if os.environ.get(VARIABLE) and isinstance(found.problem, UntrustedFolder):
-        import warnings
+        from ..core.warn import warn
 
-        warnings.warn(f"{VARIABLE}={place} is not used: {found.problem}", RuntimeWarning, stacklevel=2)
+        warn(f"{VARIABLE}={place} is not used: {found.problem}", RuntimeWarning)
     from gaugeblock_spec.temporary_folder import TemporaryFolder
 
     try:

@@ -6,9 +6,9 @@ import functools
 import os
 import platform
 import sys
-import warnings
 from typing import NamedTuple
 
+from ..core.warn import warn
 from .llvm import llvm
 
 VARIABLE = "GAUGEBLOCK_CPU_CAPABILITY"
@@ -84,7 +84,7 @@ def current_level() -> Level:
             return level
     known = ", ".join(level.name for level in known_levels())
     reason = "this processor lacks it" if wanted in known.split(", ") else f"expected one of {known}"
-    warnings.warn(f"{VARIABLE}={wanted!r} is ignored: {reason}", UserWarning, stacklevel=2)
+    warn(f"{VARIABLE}={wanted!r} is ignored: {reason}")
     return levels[-1]
 
 

@@ -117,10 +117,10 @@ class Library:
         self, operator: Operator, key: str, fn: Callable[..., Any], with_keyset: bool, *, warn: bool = True
     ) -> None:
         if fn is fallthrough_kernel:
-            remove = REGISTRY.register(operator.name, key, FALLTHROUGH, warn=warn, depth=4)
+            remove = REGISTRY.register(operator.name, key, FALLTHROUGH, warn=warn)
         else:
             kernel = adapted(operator, fn, with_keyset)
-            remove = REGISTRY.register(operator.name, key, kernel, with_keys=with_keyset, warn=warn, depth=4)
+            remove = REGISTRY.register(operator.name, key, kernel, with_keys=with_keyset, warn=warn)
         self._removers.append(remove)
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:

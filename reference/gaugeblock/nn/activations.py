@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ..core.dtype import DType
 from ..core.errors import type_error
+from ..core.warn import warn
 from ..tensor.tensor import Tensor
 from .lookup import either, operator
 
@@ -104,10 +104,7 @@ def _softmax_dim(name: str, input: Tensor) -> int:
     if not isinstance(input, Tensor):
         type_error(name, "input", input, "Tensor")
     ndim = input.ndim
-    warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=4,
-    )
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
     return 0 if ndim in (0, 1, 3) else 1
 
 
@@ -130,7 +127,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """softmax of (logits + Gumbel noise) / tau; with `hard` 1 at the largest place and 0 elsewhere."""
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warn("`eps` parameter is deprecated and has no effect.")
     noise = operator("empty_like")(logits).exponential_().log()
     soft = operator("softmax")(operator("div")(operator("sub")(logits, noise), tau), dim)
     if not hard:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.warn import warn
 from ..tensor.tensor import Tensor
 from .lookup import operator
 
@@ -15,11 +15,10 @@ PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
 
 def _aligned(align_corners: bool | None) -> bool:
     if align_corners is None:
-        warnings.warn(
+        warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
             "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
-            "details.",
-            stacklevel=3,
+            "details."
         )
     return bool(align_corners)
 

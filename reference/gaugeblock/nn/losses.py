@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..core.warn import warn
 from ..operators.networks.calls import apply_for_many
 from ..tensor.tensor import Tensor
 from .lookup import operator
@@ -18,10 +18,9 @@ Flag = bool | None
 
 def _paired(input: Any, target: Any) -> Any:
     if target.shape != input.shape:
-        warnings.warn(
+        warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
-            f"likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=3,
+            f"likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
         )
     return apply_for_many("broadcast_tensors", (input, target))
 
@@ -143,10 +142,9 @@ def kl_div(
         total = operator("kl_div")(input, target, 2, log_target=log_target)
         return total / input.shape[0] if input.ndim else total
     if size_average is None and reduce is None and reduction == "mean":
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
-            "only by the batch size, and aligns with the KL div math definition.",
-            stacklevel=2,
+            "only by the batch size, and aligns with the KL div math definition."
         )
     kind = number(reduction, size_average, reduce)
     return operator("kl_div")(input, target, kind, log_target=log_target)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from ..core.warn import warn
 from .lookup import operator
 
 NUMBERS = {"none": 0, "mean": 1, "sum": 2}
@@ -16,9 +16,7 @@ def chosen(reduction: str, size_average: bool | None = None, reduce: bool | None
         return reduction
     mean, whole = size_average is not False, reduce is not False
     found = ("mean" if mean else "sum") if whole else "none"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.", stacklevel=4
-    )
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.")
     return found
 
 

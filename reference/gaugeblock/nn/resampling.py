@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.warn import warn
 from ..tensor.tensor import Tensor
 from .lookup import operator
 from .pooling import repeated
@@ -45,7 +45,7 @@ def fold(
 
 
 def _deprecated(name: str) -> None:
-    warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
+    warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
 def upsample(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from ..core.device import cpu, meta
 from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
+from ..core.warn import warn
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..iteration.broadcast import broadcast_shapes
@@ -144,7 +144,7 @@ def _runner(launch: Launch) -> Callable[[Tensor, Tensor], Tensor]:
 def warn_of_lost_imaginary_part(source: Geometry, destination: Geometry) -> None:
     """UserWarning when complex values go into a real dtype other than bool."""
     if source.dtype.is_complex and not destination.dtype.is_complex and destination.dtype.kind:
-        warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=4)
+        warn("Casting complex values to real discards the imaginary part")
 
 
 def format_strides(geometry: Geometry, memory_format: MemoryFormat | None) -> tuple[int, ...]:

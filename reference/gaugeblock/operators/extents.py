@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
+from ..core.warn import warn
 from ..iteration.overlap import PARTIAL_OVERLAP, Extent, Overlap, internal_overlap, pair_overlap
 from ..tensor.tensor import Tensor
 
@@ -26,7 +25,4 @@ def check_no_overlap(written: Tensor, *read: Tensor) -> None:
 def warn_of_internal_overlap(operator: str, written: Tensor) -> None:
     """Warn when an indexed fill writes to a tensor whose indices share memory."""
     if internal_overlap(written.geometry.sizes, written.geometry.strides) is Overlap.YES:
-        warnings.warn(
-            f"Use of {operator} on expanded tensors is deprecated; clone() the tensor before writing to it",
-            stacklevel=5,
-        )
+        warn(f"Use of {operator} on expanded tensors is deprecated; clone() the tensor before writing to it")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from ..core.device import Device, cpu, meta
 from ..core.dtype import DType, bool_, dtype_from_numpy, int32, int64, uint8
+from ..core.warn import warn
 from ..tensor.basic_indexing import basic_view
 from ..tensor.scalars import item as item_of
 from ..tensor.tensor import Tensor
@@ -74,11 +74,9 @@ def _members(index: Any) -> Sequence[Any]:
     if isinstance(index, list) and len(index) < LEGACY_TUPLE_LIMIT:
         special = (list, tuple, slice, Tensor, type(Ellipsis), type(None))
         if any(isinstance(item, special) for item in index):
-            warnings.warn(
+            warn(
                 "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of "
-                "x[seq], or x[tensor(seq)] when an index array is meant",
-                UserWarning,
-                stacklevel=6,
+                "x[seq], or x[tensor(seq)] when an index array is meant"
             )
             return index
     return (index,)
@@ -142,7 +140,7 @@ def tensor_index_array(tensor: Tensor, device: Device) -> Array:
         )
     if dtype is uint8:
         if array.ndim:
-            warnings.warn("indexing with dtype uint8 is deprecated, use a bool tensor instead", stacklevel=6)
+            warn("indexing with dtype uint8 is deprecated, use a bool tensor instead")
         return array.astype(np.bool_)
     return array
 

@@ -19,10 +19,6 @@ AWARE = frozenset({"view", "metadata", "copy", "query", "factory", "random"})
 """Families whose kernels keep or resolve lazy values themselves."""
 
 
-def _silent(message: str, stacklevel: int) -> None:
-    """Drop a warning."""
-
-
 def resolve_arguments(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run the operator on resolved copies; a written argument gets the result back in its own lazy form."""
     written = {argument.name for argument in operator.schema.arguments if argument.written}
@@ -47,7 +43,7 @@ def resolve_arguments(operator: Operator, keys: int, args: tuple[Any, ...], kwar
         if made.sizes != original.geometry.sizes:
             lazy = original.geometry.lazy
             # The copy has already been resized, with its warning.
-            resize_output(original, geometry_of(made.sizes, made.strides, made.dtype, made.device, lazy), warn=_silent)
+            resize_output(original, geometry_of(made.sizes, made.strides, made.dtype, made.device, lazy), silent=True)
         copy_values(original, fresh)
         original.storage_impl.version += 1
         if result is fresh:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 from ..iteration.overlap import check_no_partial_overlap
@@ -158,7 +157,7 @@ def run_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> 
         return out
     bump_version(out)
     if plan.resize:
-        resize_output(out, plan.geometry, warn=warnings.warn)
+        resize_output(out, plan.geometry)
         values = arguments(call)
     if plan.launch is not None:
         plan.launch.run([out.pointer, *values])
@@ -181,6 +180,6 @@ def _write_converted(rule: PointwiseRule, call: Call, plan: Plan, out: Tensor) -
 
     result = run_functional(rule, call)
     if plan.resize:
-        resize_output(out, plan.geometry, warn=warnings.warn)
+        resize_output(out, plan.geometry)
     bump_version(out)
     copy_values(out, result)

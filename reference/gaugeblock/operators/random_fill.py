@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
 from ..core.limits import finfo, iinfo
+from ..core.warn import warn
 from ..iteration.overlap import check_no_internal_overlap
 from ..tensor.array_view import array_of
 from ..tensor.reinterpret import view_as_real
@@ -134,10 +134,9 @@ def check_range(low: int, high: int, dtype: DType) -> None:
         if not least <= value <= most:
             raise RuntimeError(f"{name} is out of bounds for {dtype.name}: {value}")
         if dtype.is_floating_point and abs(value) > 1 << MANTISSA_BITS[dtype]:
-            warnings.warn(
+            warn(
                 f"random_(): {name} is out of bounds [-(2^{MANTISSA_BITS[dtype]}), 2^{MANTISSA_BITS[dtype]}]: "
-                f"{dtype.name} does not hold every integer in this range",
-                stacklevel=5,
+                f"{dtype.name} does not hold every integer in this range"
             )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from ..core.dtype import DType, bool_, int64, uint8
+from ..core.warn import warn
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels import folds
 from ..kernels.fold import Fold
@@ -180,10 +180,9 @@ def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: flo
     for d in dims:
         count *= self.geometry.sizes[d]
     if count - removed <= 0:
-        warnings.warn(
+        warn(
             f"{operator}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-            f"(input numel divided by output numel).",
-            stacklevel=3,
+            f"(input numel divided by output numel)."
         )
     fold: Fold = folds.variance_fold(own, base == "std", bool(mean))
     results = (own.to_real(), own) if mean else (own.to_real(),)

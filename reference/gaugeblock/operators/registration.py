@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -288,7 +287,7 @@ def write_out(out: Tensor, result: Tensor, *, as_made: bool = False) -> Tensor:
         target = contiguous_geometry(made.sizes, geometry.dtype, geometry.device)
         if as_made and made.dense:
             target = geometry_of(made.sizes, made.strides, geometry.dtype, geometry.device)
-        resize_output(out, target, warn=warnings.warn)
+        resize_output(out, target)
     return _store(out, result)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from struct import error as struct_error
 from typing import Any, NoReturn
@@ -15,7 +14,7 @@ from ..core.errors import type_error
 from ..core.limits import iinfo
 from ..core.promotion import promote_types
 from ..core.rounding import rounded
-from ..core.warn import warn_once
+from ..core.warn import warn, warn_once
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, taken
 from ..memory.elements import pack_elements, store_bytes
 from ..tensor.array_view import array_of, array_of_lazy
@@ -53,11 +52,7 @@ def tensor(
         if found is not NOT_OVERRIDDEN:
             return found  # type: ignore[no-any-return]
     if isinstance(data, Tensor):
-        warnings.warn(
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()",
-            UserWarning,
-            stacklevel=2,
-        )
+        warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()")
     if dtype is None and device is None and not requires_grad and not pin_memory:
         result = _simple(data)
         if result is not None:

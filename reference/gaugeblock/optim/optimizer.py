@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
@@ -11,6 +10,8 @@ from typing import Any
 
 import gaugeblock as gb
 from gaugeblock.autograd import enable_grad, no_grad
+
+from ..core.warn import warn
 
 Group = dict[str, Any]
 
@@ -61,7 +62,7 @@ class Optimizer:
         for option, default in self.defaults.items():
             group.setdefault(option, default)
         if len({id(param) for param in members}) < len(members):
-            warnings.warn(f"{name}: a parameter is in the group more than once", stacklevel=3)
+            warn(f"{name}: a parameter is in the group more than once")
         taken = {id(param) for other in self.param_groups for param in other["params"]}
         if any(id(param) in taken for param in members):
             raise ValueError(f"{name}: a parameter is already in another group")

@@ -69,7 +69,7 @@ def _bring_back(original: Any, pairs: list[tuple[Tensor, Tensor]]) -> None:
         if tensor is original:
             if tensor.geometry.sizes != image.geometry.sizes:
                 there = contiguous_geometry(image.geometry.sizes, tensor.geometry.dtype, tensor.geometry.device)
-                resize_output(tensor, there, warn=lambda *message, **options: None)
+                resize_output(tensor, there, silent=True)
             call(REGISTRY.find("copy_"), tensor, image, False)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from ...core.device import cpu
+from ...core.warn import warn
 from ...dispatch.operator import Operator
 from ...kernels.operand import Immediate
 from ...operators.conversion import converted
@@ -62,7 +62,7 @@ def _warn(name: str, why: str) -> None:
     """Say once for each operator that the CPU computes it."""
     if name not in _WARNED:
         _WARNED.add(name)
-        warnings.warn(f"{name}: {why}; it runs on the CPU, on copies", stacklevel=5)
+        warn(f"{name}: {why}; it runs on the CPU, on copies")
 
 
 def _computed(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 from ...core.device import meta
 from ...core.dtype import bool_
+from ...core.warn import warn
 from ...tensor.scalars import item
 from ...tensor.tensor import Tensor
 from ..arrays import values
@@ -81,7 +80,7 @@ def cov(
 
 def _warn(freedom: float) -> None:
     if freedom <= 0:
-        warnings.warn("cov(): degrees of freedom is <= 0", stacklevel=4)
+        warn("cov(): degrees of freedom is <= 0")
 
 
 def corrcoef(self: Tensor) -> Tensor:
