@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -251,6 +252,9 @@ _OTHER_ARGUMENTS = frozenset(
 )
 
 
+_NOBODYS = "gaugeblock_asks_for_nothing"
+
+
 def public_paths(base: str, function: bool = False) -> list[str]:
     """Where torch may offer a function for an operator, in order: ``linalg.det`` for "linalg_det", and where no module
     has it as it stands, ``ops.aten``; ``function`` takes one of torch.nn.functional as it is."""
@@ -262,8 +266,21 @@ def public_paths(base: str, function: bool = False) -> list[str]:
 
 def _path(module: str, base: str, function: bool) -> str:
     """The path that snippets write: the first that the module, if it is imported, has."""
-    loaded = sys.modules.get(module)
-    return next((path for path in public_paths(base, function) if at_path(loaded, path) is not None), base)
+    return next((path for path, _ in found_paths(sys.modules.get(module), base, function)), base)
+
+
+def found_paths(module: Any, base: str, function: bool = False) -> Iterator[tuple[str, Any]]:
+    """The paths of :func:`public_paths` at which a module has something, and what it has there.
+
+    A namespace that has something under any name, such as Paddle's ``ops.aten``, says nothing by it and is left out.
+    """
+    for path in public_paths(base, function):
+        found = at_path(module, path)
+        if found is None:
+            continue
+        *space, _ = path.split(".")
+        if at_path(module, ".".join([*space, _NOBODYS])) is None:
+            yield path, found
 
 
 def at_path(module: Any, path: str) -> Any:

@@ -27,6 +27,7 @@ class Report:
         add("runs", nargs="+", type=Path, metavar="RUN", help="a record, the folder it is in, or a journal")
         add("--format", default="terminal", metavar="F", help=f"{names} (terminal)")
         add("--out", type=Path, metavar="FILE", help="write to a file instead of printing")
+        add("--verbose", action="store_true", help="terminal: list all that was skipped or not offered")
         add("--chapters", metavar="URL", help="html: where the chapters of the spec lie, for links (AREA.html there)")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -35,12 +36,15 @@ class Report:
             raise RecordError(f"unknown format {args.format!r}; known: {', '.join(sorted(points))}")
         if args.chapters is not None and args.format != "html":
             raise RecordError(f"--chapters is for --format html, not {args.format}")
+        if args.verbose and args.format != "terminal":
+            raise RecordError(f"--verbose is for --format terminal, not {args.format}")
         records = [record for run in args.runs for record in load_all(run)]
         if args.format not in ALL_KINDS:
             records = only_runs(records, args.format)
         elif args.format == "html" and not any(record["schema"] == RUN for record in records):
             raise RecordError(f"no run record among {', '.join(map(str, args.runs))}; give one beside the benchmarks")
         options = {} if args.chapters is None else {"chapters": args.chapters}
+        options |= {"verbose": True} if args.verbose else {}
         render: Any = points[args.format].load()
         write(render(records, args.out is None and use_colour(), **options), args.out)
         return 0

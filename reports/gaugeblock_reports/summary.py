@@ -99,6 +99,20 @@ def unsupported(record: Record) -> dict[str, str]:
     return {name: why for row in record["requirements"] for name, why in sorted(row["unsupported"].items())}
 
 
+def by_reason(absent: dict[str, str], most: int = 4) -> list[tuple[str, list[str]]]:
+    """Operators of ``unsupported`` by their reason, in which NAME stands for the operator's: the most frequent first,
+    and those beyond ``most`` together."""
+    groups: dict[str, list[str]] = {}
+    for name, why in absent.items():
+        base = re.escape(name.rpartition(":")[2].partition(".")[0])
+        groups.setdefault(re.sub(rf"\b{base}\b", "NAME", why), []).append(name)
+    found = sorted(groups.items(), key=lambda item: -len(item[1]))
+    if len(found) <= most:
+        return found
+    rest = [name for _, names in found[most - 1 :] for name in names]
+    return [*found[: most - 1], ("for other reasons, each its own", rest)]
+
+
 def verdict(record: Record) -> str:
     """The run in one sentence."""
     return f"{'unfinished; so far ' if record['environment'].get('unfinished') else ''}{_verdict(record)}"

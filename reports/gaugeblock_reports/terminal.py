@@ -15,14 +15,22 @@ from .summary import CauseGroup
 
 WIDEST = 100
 NARROWEST = 60
+FEW = 6
+"""Number of lines of a list of requirements that were judged in part."""
+LINES = 2
+"""Number of lines of a list of operators that have one reason."""
+VERBOSE = "all: --verbose"
 COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
 
-def render(records: Sequence[Record], colour: bool = False) -> str:
-    """The text of all ``records``: several side by side first, then one after the other."""
+def render(records: Sequence[Record], colour: bool = False, verbose: bool = False) -> str:
+    """The text of all ``records``: several side by side first, then one after the other.
+
+    Unless it is ``verbose``, long lists of what was not judged are cut.
+    """
     records = [printable(record) for record in records]
     parts = [_together(records)] if len(records) > 1 else []
-    return "\n".join([*parts, *(Report(record, colour).text() for record in records)])
+    return "\n".join([*parts, *(Report(record, colour, verbose).text() for record in records)])
 
 
 def _together(records: Sequence[Record]) -> str:
@@ -36,9 +44,10 @@ def _together(records: Sequence[Record]) -> str:
 class Report:
     """The report of one record."""
 
-    def __init__(self, record: Record, colour: bool) -> None:
+    def __init__(self, record: Record, colour: bool, verbose: bool = False) -> None:
         self.record = record
         self.colour = colour
+        self.verbose = verbose
         self.width = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
 
     def text(self) -> str:
@@ -141,12 +150,24 @@ class Report:
         partly = [row for row in self.record["requirements"] if row["status"] == "passed" and row["reason"]]
         if partly:
             yield self._title("Held in part")
-            for row in partly:
-                yield from self._wrapped(f"{row['id']}: {row['reason']}", "    ")
+            for row in partly if self.verbose or len(partly) <= FEW else partly[: FEW - 1]:
+                yield from self._wrapped(self._cut(f"{row['id']}: {row['reason']}", 2 * self.width), "    ")
+            if not self.verbose and len(partly) > FEW:
+                yield f"    and {len(partly) - FEW + 1} more ({VERBOSE})"
         absent = summary.unsupported(self.record)
         if absent:
             yield self._title(f"Operators not offered: {len(absent)}")
-            yield from self._wrapped(", ".join(absent), "    ")
+            for why, names in summary.by_reason(absent):
+                listed = self._cut(", ".join(names), LINES * (self.width - 8), len(names))
+                yield from self._wrapped(f"{why}: {listed}" if why else listed, "    ")
+
+    def _cut(self, text: str, limit: int, items: int = 0) -> str:
+        """``text`` up to the last comma or space before ``limit``, with how many of its ``items`` are left out."""
+        if self.verbose or len(text) <= limit:
+            return text
+        kept = text[:limit].rpartition(", " if items else " ")[0]
+        rest = f"{items - kept.count(', ') - 1} more ({VERBOSE})" if items else f"({VERBOSE})"
+        return f"{kept}{', and ' if items else ' … '}{rest}"
 
     def _foot(self) -> Iterator[str]:
         yield from self._wrapped(summary.totals(self.record), "")

@@ -77,6 +77,8 @@ def test_benchmarks_are_drawn_beside_runs(folder: Path) -> None:
 
 
 def test_options_of_other_formats_are_refused(folder: Path) -> None:
+    with pytest.raises(RecordError, match="--verbose is for --format terminal, not junit"):
+        command.run(parse(str(folder), "--format", "junit", "--verbose"))
     with pytest.raises(RecordError, match="--chapters is for --format html, not junit"):
         command.run(parse(str(folder), "--format", "junit", "--chapters", "https://example.org"))
 

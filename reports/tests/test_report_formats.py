@@ -186,3 +186,34 @@ def test_a_group_is_headed_by_a_must(run: dict[str, Any]) -> None:
     (group,) = summary.failures(run)
     assert group.row["id"] == "views/transpose-permutes"
     assert [row["level"] for row in group.rows] == list(levels.values())
+
+
+def test_what_is_not_offered_takes_a_few_lines(run: dict[str, Any]) -> None:
+    names = [f"operator_{n}.Tensor" for n in range(700)]
+    tried = {f"lost_{n}": f"lib has none of lost_{n}, nn.functional.lost_{n}, Tensor.lost_{n}" for n in range(9)}
+    many = [row(f"views/part-{n}", "passed", reason="1 of 2 tests skipped: " + "operators, " * 99) for n in range(40)]
+    many.append(row("views/k", unsupported={**dict.fromkeys(names, "not offered by the backend"), **tried}))
+    run["requirements"] += many
+    record.check(run)
+    short, whole = terminal.render([run]), terminal.render([run], verbose=True)
+    assert len(short.splitlines()) < 100 < 400 < len(whole.splitlines())
+    for text in (short, whole):
+        assert "Operators not offered: 710\n" in text
+        words = " ".join(text.split())
+        assert "not offered by the backend: operator_0.Tensor, operator_1.Tensor, " in words
+        assert "lib has none of NAME, nn.functional.NAME, Tensor.NAME: lost_0, lost_1, lost_2" in words
+    listed = re.search(r"operator_0.Tensor.*?, and (\d+) more \(all: --verbose\)", short, re.DOTALL)
+    assert listed is not None
+    assert len(re.findall("operator_", listed[0])) + int(listed[1]) == 700
+    assert "operator_699.Tensor" in whole and "operator_699.Tensor" not in short
+    assert "    and 36 more (all: --verbose)\n" in short
+    assert "--verbose" not in whole
+    assert max(map(len, short.splitlines())) <= 100
+
+
+def test_reasons_beyond_a_few_stand_together() -> None:
+    absent = {f"op{n}": f"reason {n}" for n in range(9)} | {"a": "first", "b": "first"}
+    assert summary.by_reason(absent, 3) == [
+        ("first", ["a", "b"]), ("reason 0", ["op0"]),
+        ("for other reasons, each its own", [f"op{n}" for n in range(1, 9)]),
+    ]  # fmt: skip

@@ -12,7 +12,7 @@ from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Unsupport
 from ..backend_autograd import CALLS as AUTOGRAD_CALLS
 from ..backend_declarations import CALLS as DECLARATION_CALLS
 from ..backend_dispatch import is_dispatch_call
-from ..dialect import METHODS, Dialect, TorchDialect, at_path, public_paths
+from ..dialect import METHODS, Dialect, TorchDialect, found_paths, public_paths
 from ..module_version import module_version
 from .autograd_calls import Differentiating
 from .autograd_writers import AUTOGRAD_WRITERS
@@ -274,7 +274,7 @@ class TorchStyleBackend:
         if (base.endswith("_") or base in METHODS or function is None) and method is not None:
             return _method(base)
         if function is None:
-            raise Unsupported(operator, f"{self.name} has neither a function nor a method {base!r}")
+            raise Unsupported(operator, f"{self.name} has none of {', '.join(self._tried(variant, base))}")
         if base in _VARIADIC:
             return lambda tensors: function(*tensors)
         if base == "tensordot":
@@ -286,6 +286,11 @@ class TorchStyleBackend:
             return lambda *args, **kwargs: function(*args, **{"device": device, **kwargs})
         result: Function = function
         return result
+
+    def _tried(self, variant: str, base: str) -> list[str]:
+        """The names under which an operator was looked for."""
+        functions = public_paths(base, variant == "function") if variant != "method" else []
+        return [*functions, *([f"Tensor.{base}"] if variant != "function" else [])]
 
     def shape(self, tensor: Any) -> tuple[int, ...]:
         return tuple(tensor.shape)
@@ -318,8 +323,7 @@ class TorchStyleBackend:
 
 def _function(module: Any, base: str, function: bool) -> Any:
     """The public function of an operator: ``linalg.det`` for "linalg_det"; None when there is none."""
-    found = (at_path(module, path) for path in public_paths(base, function))
-    return next((function for function in found if function is not None), None)
+    return next((found for _, found in found_paths(module, base, function)), None)
 
 
 _TRANSLATED = frozenset({DType, Layout, MemoryFormat, list, tuple})

@@ -29,7 +29,7 @@ SUPPORT = "support.csv"
 FORMATS_GROUP = "gaugeblock.reports"
 FILES = {"markdown": "report.md", "junit": "junit.xml", "html": "report.html"}
 
-Render = Callable[[Sequence[Record], bool], str]
+Render = Callable[..., str]
 
 
 class Validate:
@@ -56,6 +56,7 @@ class Validate:
         add("--fail-fast", action="store_true", help="end with the first failure that was not expected; skip the rest")
         add("--memory", type=megabytes, metavar="MIB", help="memory for one worker; 0 for no limit (by machine)")
         add("--support", action="store_true", help="print the table operator x dtype instead, also as DIR/support.csv")
+        add("--verbose", action="store_true", help="list all that was skipped or not offered")
         add("--no-snippet-check", action="store_true", help="do not execute the snippets of failures")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -104,7 +105,8 @@ class Validate:
             if render is None:
                 continue
             if name == "terminal":
-                sys.stdout.write(render([record], use_colour(sys.stdout)))
+                more = {"verbose": True} if args.verbose else {}
+                sys.stdout.write(render([record], use_colour(sys.stdout), **more))
                 continue
             path = out / FILES.get(name, f"report.{name}")
             write_atomically(here / path, render([record], False))
@@ -139,8 +141,8 @@ def _formats() -> dict[str, Render]:
 
 
 def _lazily(point: Any) -> Render:
-    def render(records: Sequence[Record], colour: bool) -> str:
-        text: str = point.load()(records, colour)
+    def render(records: Sequence[Record], colour: bool, **options: bool) -> str:
+        text: str = point.load()(records, colour, **options)
         return text
 
     return render

@@ -1,0 +1,54 @@
+"""The adapter for modules with torch's names: where it looks for an operator, and what it says if nothing is there."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from gaugeblock_conformance.backend import Unsupported
+from gaugeblock_conformance.backends.torch_style import TorchStyleBackend
+
+
+class AnyName:
+    """A namespace that has a function of whatever name, as Paddle's ``ops.aten``."""
+
+    def __getattr__(self, name: str) -> Any:
+        def refuse(*args: Any) -> None:
+            raise RuntimeError(f"operator aten::{name} not found in the registry")
+
+        return refuse
+
+
+class Tensor:
+    def detach(self) -> str:
+        return "detached"
+
+
+def library(**more: Any) -> Any:
+    made = SimpleNamespace(__name__="lib", Tensor=Tensor, float32=np.float32, where=lambda c, x, y: "where", **more)
+    return TorchStyleBackend(made)
+
+
+def test_a_stub_that_takes_any_name_is_no_operator() -> None:
+    backend = library(ops=SimpleNamespace(aten=AnyName()))
+    assert backend.call("detach", Tensor()) == "detached"
+    assert backend.call("where.self", True, 1, 2) == "where"
+    with pytest.raises(Unsupported):
+        backend.call("select.int", Tensor(), 0, 0)
+
+
+def test_operators_of_ops_are_found() -> None:
+    backend = library(ops=SimpleNamespace(aten=SimpleNamespace(fmod=lambda x, y: "fmod")))
+    assert backend.call("fmod.Tensor", 1, 2) == "fmod"
+
+
+def test_the_names_tried_are_told() -> None:
+    with pytest.raises(Unsupported) as absent:
+        library().call("linalg_det", Tensor())
+    wanted = "linalg.det, linalg_det, nn.functional.linalg_det, ops.aten.linalg_det, Tensor.linalg_det"
+    assert absent.value.reason == f"lib has none of {wanted}"
+    with pytest.raises(Unsupported) as absent:
+        library().call("method:zeros_like", Tensor())
+    assert absent.value.reason == "lib has none of Tensor.zeros_like"
