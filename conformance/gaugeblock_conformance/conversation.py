@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
@@ -35,6 +35,9 @@ class Handle:
 
     def __repr__(self) -> str:
         return self.name
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("the backend gave one tensor where several results are wanted")
 
 
 @dataclass

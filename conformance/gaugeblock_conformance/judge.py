@@ -143,7 +143,8 @@ class Judge(Conversation):
                 expression = last.targets[0]
                 wanted.add(expression)
         lines = [f"got = {expression}", f"assert repr(got) == {repr(want)!r}, got"]
-        raise self.failure(f"{what}: expected {want!r}, got {got!r}", repr(want), repr(got), lines, wanted)
+        given = "a tensor" if isinstance(got, Handle) else "tensors" if _handles(got) else repr(got)
+        raise self.failure(f"{what}: expected {want!r}, got {given}", repr(want), given, lines, wanted)
 
     def parts(self, result: Any, count: int) -> Sequence[Any]:
         """The tensors of an operator that gives several; expects ``count`` of them."""

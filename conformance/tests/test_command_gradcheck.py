@@ -138,9 +138,12 @@ def test_bad_input(argv: list[str], said: str, capsys: pytest.CaptureFixture[str
     assert len(error.splitlines()) == 1
 
 
-def test_a_backend_without_autograd_is_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main(["gradcheck", "numpy", "--op", "sin", "--out", str(tmp_path), "--jobs", "1"]) == 4
-    assert "1 operators: 1 skipped" in capsys.readouterr().out
+def test_a_backend_without_gradients_is_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["gradcheck", "numpy", "--out", str(tmp_path / "out"), "--jobs", "1"]) == 4
+    out, err = capsys.readouterr()
+    wanted = "numpy has no derivatives to check: it lists neither capability 'autograd' nor 'autograd.vjp'"
+    assert (out, err) == ("", f"gaugeblock: {wanted}\n")
+    assert not (tmp_path / "out").exists()
 
 
 def test_every_requirement_stands_for_an_operator_and_an_order() -> None:

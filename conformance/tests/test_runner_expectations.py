@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from gaugeblock_conformance import expectations
 from gaugeblock_conformance.problem import UsageProblem
-from gaugeblock_conformance.runner.run import Record, exit_status
+from gaugeblock_conformance.runner.progress import PlainReporter
+from gaugeblock_conformance.runner.run import Options, Record, exit_status, validate
 from gaugeblock_conformance.text_file import TEXT_LIMIT
 
 Run = Callable[..., Record]
@@ -181,3 +184,29 @@ def test_backends_without_a_valid_file_name_have_no_shipped_expectations() -> No
     assert expectations.shipped("torch", "2.13.0") is not None
     for name in ("../expectations/torch", "x" * 4_000_000, "torch\0", ""):
         assert expectations.shipped(name, "2.13.0") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "file"),
+    [
+        ("torch", "2.15.0+cpu", "torch-2.13.toml"),
+        ("gradcheck-torch", "3", "gradcheck-torch-2.13.toml"),
+        ("array-api-strict", "3.0", "array-api-strict-2.6.toml"),
+        ("nonesuch", "1", None),
+        ("", "1", None),
+    ],
+)
+def test_the_nearest_file_of_another_version(name: str, version: str, file: str | None) -> None:
+    assert expectations.shipped(name, version) is None
+    assert expectations.nearest(name, version) == file
+
+
+def test_a_file_that_is_left_out_is_named(fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expectations, "nearest", lambda name, version: f"{name}-0.9.toml for {version}")
+    said = io.StringIO()
+    options = Options("fake_backends:Healthy", tmp_path, suite="fake_suite:fake", budget="quick", jobs=1)
+    validate(options, PlainReporter(said))
+    why = "no file for version 1.2.3+local; healthy-0.9.toml for 1.2.3+local is shipped and left out"
+    assert f"expected failures: 0 ({why})\n" in said.getvalue()
+    validate(replace(options, expect="none"), PlainReporter(said))
+    assert "expected failures: 0 (no file)\n" in said.getvalue()

@@ -200,3 +200,21 @@ def test_refusal_must_come_and_be_of_the_class() -> None:
         session.expect_raises(RuntimeError, "select.int", x, 0, 5)
     with pytest.raises(ConformanceError, match="does not say"):
         session.expect_raises(IndexError, "select.int", x, 0, 5, match="no such words")
+
+
+def test_what_is_no_number_is_told_as_a_tensor() -> None:
+    """The names of the suite's own handles say nothing to a reader."""
+    s = Session(Broken("__len__", lambda operator, args, result: args[0]))
+    with pytest.raises(ConformanceError) as told:
+        s.expect(s.call("__len__", s.tensor([1, 2], "int32")), 2, "len")
+    assert told.value.message == "len: expected 2, got a tensor"
+    assert told.value.got == "a tensor"
+    s = Session(Broken("__len__", lambda operator, args, result: [args[0]]))
+    with pytest.raises(ConformanceError, match="len: expected 2, got tensors"):
+        s.expect(s.call("__len__", s.tensor([1, 2], "int32")), 2, "len")
+
+
+def test_one_tensor_in_place_of_several_is_told_in_words() -> None:
+    s = Session(NumpyBackend())
+    with pytest.raises(TypeError, match="the backend gave one tensor where several results are wanted"):
+        _first, _second = s.call("clone", s.tensor([1, 2], "int32"))

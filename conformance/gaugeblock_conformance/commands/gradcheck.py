@@ -11,6 +11,7 @@ from gaugeblock_spec import operators
 
 from .. import discovery
 from ..gradcheck.operators import FIRST, FORWARD, SECOND
+from ..gradcheck.recorded import VJP
 from ..gradcheck.rows import differentiable
 from ..gradcheck.suite import FAST, SLOW, operator_of
 from ..gradcheck.table import markdown, terminal
@@ -60,6 +61,7 @@ class Gradcheck:
             check_snippets=not args.no_snippet_check,
             suite=FAST if args.fast else SLOW,
             shipped="gradcheck-",
+            needs=("autograd", VJP),
         )
         record = validate(options, reporter())
         write_atomically(out / TABLE, markdown(record))

@@ -88,6 +88,25 @@ def shipped(name: str, version: str) -> Traversable | None:
     return None
 
 
+def nearest(name: str, version: str) -> str | None:
+    """The name of the file of this package for the version of a backend that is nearest to one without a file."""
+    versions = {
+        entry.name: _numbers(entry.name.removeprefix(f"{name}-").removesuffix(".toml"))
+        for entry in resources.files(__package__).iterdir()
+        if re.fullmatch(rf"{re.escape(name)}-[\d.]+\.toml", entry.name)
+    }
+    mine = _numbers(version)
+    return min(versions, default=None, key=lambda file: _distance(versions[file], mine))
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version.split("+")[0])[:3]]
+
+
+def _distance(one: list[int], other: list[int]) -> list[int]:
+    return [abs(a - b) for a, b in zip([*one, 0, 0, 0][:3], [*other, 0, 0, 0][:3], strict=True)]
+
+
 def _placed(path: Path | Traversable, known: Collection[str]) -> list[tuple[str, Expectation]]:
     """Each row with the words for its place: file and line."""
     try:

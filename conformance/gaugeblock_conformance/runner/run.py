@@ -18,7 +18,7 @@ from .. import budget as budgets
 from .. import discovery, expectations
 from ..expectations.manifest import NOTHING, Manifest
 from ..journal import LIMIT, Journal, unwritable, write_atomically
-from ..problem import NOTHING_JUDGED, PARTIAL
+from ..problem import NOTHING_JUDGED, PARTIAL, UsageProblem
 from ..text_file import read_bytes
 from . import suite as suites
 from .checking import Malformed, check_row
@@ -43,6 +43,7 @@ class Options:
     whose name begins with ``shipped``; ``memory`` is in bytes for one worker, 0 for no limit, None for an even share
     of most of the machine's memory. ``fail_fast`` ends the run with the first row that makes its exit status 1,
     ``total`` after so many seconds (None: as the budget says). What is left out then is skipped, and says so.
+    A backend that lists none of the capabilities ``needs`` is not run.
     """
 
     backend: str
@@ -60,6 +61,7 @@ class Options:
     shipped: str = ""
     fail_fast: bool = False
     total: float | None = None
+    needs: tuple[str, ...] = ()
 
 
 class Reporter(Protocol):
@@ -72,6 +74,12 @@ class Reporter(Protocol):
     def decided(self, row: Row) -> None: ...
 
     def finish(self) -> None: ...
+
+
+class NothingToJudge(UsageProblem):
+    """A backend without what the run is about."""
+
+    exit_status = NOTHING_JUDGED
 
 
 class Interrupted(Exception):
@@ -100,8 +108,11 @@ def validate(options: Options, reporter: Reporter) -> Record:
     setup = {"backend": name.text, "suite": options.suite, "budget": budget.name, "seed": options.seed}
     with _folder(options.out), Pool(suite.requirements, jobs, limits, **setup) as pool:
         backend = pool.backend(reporter.note, len(ids))
+        if options.needs and not set(options.needs) & set(backend["capabilities"]):
+            listed = " nor ".join(map(repr, options.needs))
+            raise NothingToJudge(f"{backend['name']} has no derivatives to check: it lists neither capability {listed}")
         manifest = _manifest(options, backend, set(suite.requirements))
-        reporter.note(f"expected failures: {len(manifest.expected)} ({manifest.source})")
+        reporter.note(f"expected failures: {len(manifest.expected)} ({_source(options, manifest, backend)})")
         configuration = {
             "backend": name.text,
             "backend version": backend["version"],
@@ -224,6 +235,14 @@ def _manifest(options: Options, backend: dict[str, Any], known: set[str]) -> Man
     if found is None:
         return NOTHING
     return replace(expectations.read(found, known, backend["device"]), source=f"{found.name}, shipped with the suite")
+
+
+def _source(options: Options, manifest: Manifest, backend: dict[str, Any]) -> str:
+    """Where the expectations come from; if there are none for this version, which file is left out."""
+    left_out = expectations.nearest(options.shipped + backend["name"], backend["version"])
+    if manifest is not NOTHING or options.expect is not None or left_out is None:
+        return manifest.source
+    return f"no file for version {backend['version']}; {left_out} is shipped and left out"
 
 
 def _memory(asked: int | None, jobs: int) -> int:
