@@ -23,8 +23,26 @@ import gaugeblock as gb
 kind, seconds, seed = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
 chance = random.Random(seed)
 SIZES = [(2, 2), (64, 32), (300, 300), (1,), (0,), (7, 5, 3)]
+
+class Named:
+    name = "named"
+
+class Subclass(gb.Tensor):
+    pass
+
+class Mixed(Named, Subclass):
+    pass
+
+class Opaque(gb.Tensor):
+    __torch_function__ = classmethod(gb.overrides._disabled_torch_function_impl)
+
 tensors = [gb.ones(*chance.choice(SIZES)) for _ in range(4)]
 tensors.append(tensors[0].view(-1))
+tensors += [gb.ones(*chance.choice(SIZES)).as_subclass(kind) for kind in (Subclass, Mixed, Opaque)]
+tensors.append(tensors[0].as_subclass(Subclass))
+tensors += [gb.ones(*chance.choice(SIZES), requires_grad=True) for _ in range(2)]
+tensors.append(gb.ones(*chance.choice(SIZES)).as_subclass(Mixed).requires_grad_())
+kinds = [type(x) for x in tensors]
 weight = gb.ones(64, 32, requires_grad=True)
 ended = threading.Event()
 
@@ -77,9 +95,10 @@ for thread in threads:
     thread.join(60)
 assert not any(thread.is_alive() for thread in threads), "a thread does not end"
 assert min(counts) > 0, counts
-for x in tensors:
-    x.set_(gb.ones(2, 3))
-    assert x.sum().item() == 6 and type(x) is gb.Tensor
+for x, kind in zip(tensors, kinds):
+    with gb.no_grad():
+        x.set_(gb.ones(2, 3))
+    assert x.sum().item() == 6 and type(x) is kind
 print("calls", *counts)
 """
 

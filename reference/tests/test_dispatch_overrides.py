@@ -296,3 +296,20 @@ class TestAnotherLibrary:
 
         with pytest.raises(TypeError, match=r"theirs.*gaugeblock Tensor.*another library"):
             theirs(gb.ones(2))
+
+
+class Named:
+    """A base that stands before Tensor and has a method of its own for one of Tensor's."""
+
+    def dim(self) -> str:
+        return "named"
+
+
+class Mixed(Named, gb.Tensor):
+    """Neither it nor its first base says anything of overrides."""
+
+
+def test_a_subclass_behind_another_base_keeps_its_class() -> None:
+    x = gb.ones(3, 4).as_subclass(Mixed)
+    assert [type(one) for one in (x[1], x.T, x.view(12), x + 1, x.detach())] == [Mixed] * 5
+    assert (x.dim(), gb.Tensor.dim(x)) == ("named", 2)

@@ -13,6 +13,8 @@ import pytest
 from gaugeblock.cuda.streams.stream import Stream
 from gaugeblock.interop import managed_tensor
 from gaugeblock.interop.managed_tensor import VERSIONED, Managed, ManagedVersioned, capsule_of, keep
+from gaugeblock.memory import set_allocator
+from gaugeblock.memory.pages import aligned_block, release_block
 from gaugeblock.utils.dlpack import from_dlpack, to_dlpack
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "float32"]
@@ -84,6 +86,79 @@ def test_the_producer_lives_as_long_as_what_was_taken() -> None:
     assert view[0].item() == 10 and len(managed_tensor._KEPT) == before + 1
     del view
     assert len(managed_tensor._KEPT) == before
+
+
+class Given:
+    """An object that gives out a capsule which was made before."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+@pytest.mark.parametrize("size", [1000, 1_000_000])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.resize_(2_000_000),
+        lambda x: x.untyped_storage().resize_(0),
+        lambda x: [x.untyped_storage().resize_(nbytes) for nbytes in (0, 1 << 20, 0)],
+        lambda x: x.set_(),
+        lambda x: setattr(x, "data", gb.ones(3)),
+    ],
+)
+def test_what_was_given_outlives_changes_of_the_tensor(change: Any, size: int) -> None:
+    x = gb.arange(size)
+    capsules = [x.__dlpack__(), x.__dlpack__(), x[7:].__dlpack__()]  # type: ignore[attr-defined]
+    taken = from_dlpack(x)
+    change(x)
+    others = [gb.full((size,), -7) for _ in range(4)]
+    assert taken.tolist() == list(range(size))
+    assert np.array_equal(np.from_dlpack(Given(capsules[0])), np.arange(size))
+    assert from_dlpack(capsules[1]).tolist() == list(range(size))
+    assert np.array_equal(np.from_dlpack(Given(capsules[2])), np.arange(7, size))
+    assert x.resize_(5).fill_(3).tolist() == [3] * 5
+    assert all(int(other[0]) == -7 for other in others)
+
+
+def test_a_block_that_was_given_is_freed_with_its_last_user() -> None:
+    allocator = Counting()
+    set_allocator(allocator)
+    try:
+        x = gb.ones(1000)
+        capsule = x.__dlpack__()  # type: ignore[attr-defined]
+        x.untyped_storage().resize_(0)
+        assert len(allocator.given) == 1
+        del capsule
+        assert not allocator.given
+        x.untyped_storage().resize_(4000)
+        taken = from_dlpack(x)
+        del taken
+        x.untyped_storage().resize_(8000)
+        assert list(allocator.given.values()) == [8000]
+    finally:
+        set_allocator(None)
+
+
+class Counting:
+    """An allocator that knows which of its blocks are in use."""
+
+    def __init__(self) -> None:
+        self.given: dict[int, int] = {}
+
+    def allocate(self, nbytes: int) -> int:
+        address = aligned_block(nbytes)
+        self.given[address] = nbytes
+        return address
+
+    def free(self, address: int, nbytes: int) -> None:
+        assert self.given.pop(address) == nbytes
+        release_block(address)
 
 
 @pytest.mark.parametrize("version", [None, (0, 8), (1, 0), (2, 0)])

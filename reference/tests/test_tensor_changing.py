@@ -58,21 +58,47 @@ CHANGES: dict[str, tuple[Callable[[gb.Tensor], object], tuple[int, ...], float]]
 }
 
 
+class Named:
+    """A class that stands before Tensor among the bases of a subclass."""
+
+
+def subclasses() -> list[type[gb.Tensor]]:
+    """Return Tensor and new subclasses of it, whose tensors no other test has changed."""
+
+    class Subclass(gb.Tensor):
+        pass
+
+    class Mixed(Named, Subclass):
+        pass
+
+    class First(Named, gb.Tensor):
+        __slots__ = ("name",)
+
+    return [gb.Tensor, Subclass, Mixed, First]
+
+
+KINDS = pytest.mark.parametrize("kind", [0, 1, 2, 3], ids=["Tensor", "Subclass", "Mixed", "First"])
+
+
+@KINDS
 @pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_running_call_sees_the_old_metadata(name: str) -> None:
+def test_a_running_call_sees_the_old_metadata(name: str, kind: int) -> None:
     change, sizes, total = CHANGES[name]
-    x = gb.ones(3, 4)
+    cls = subclasses()[kind]
+    x = gb.ones(3, 4).as_subclass(cls)
     reader = Reader(x)
     change(x)
     assert (tuple(x.shape), x.sum().item()) == (sizes, total)
     assert reader.end() == (True, True, 0, 12.0)
     assert (tuple(x.shape), x.sum().item()) == (sizes, total)
-    assert type(x) is gb.Tensor
+    assert type(x) is cls
 
 
-def test_a_running_call_keeps_the_old_block_of_a_storage_that_shrinks() -> None:
-    x = gb.ones(3, 4)
+@KINDS
+def test_a_running_call_keeps_the_old_block_of_a_storage_that_shrinks(kind: int) -> None:
+    cls = subclasses()[kind]
+    x = gb.ones(3, 4).as_subclass(cls)
     row = x[1]
     reader = Reader(row)
     x.untyped_storage().resize_(0)
@@ -82,11 +108,25 @@ def test_a_running_call_keeps_the_old_block_of_a_storage_that_shrinks() -> None:
     with pytest.raises(RuntimeError, match="the storage was resized under this tensor"):
         row.sum()
     x.untyped_storage().resize_(48)
-    assert (row.fill_(2).sum().item(), type(row) is gb.Tensor) == (8.0, True)
+    assert (row.fill_(2).sum().item(), type(row) is cls) == (8.0, True)
 
 
-def test_changes_and_calls_of_threads_at_once() -> None:
-    x, ended = gb.ones(64, 32), threading.Event()
+@KINDS
+def test_elements_of_a_storage_that_shrinks_are_out_of_reach(kind: int) -> None:
+    x = gb.ones(3, 4).as_subclass(subclasses()[kind])
+    x.untyped_storage().resize_(0)
+    for read in (x.sum, x.tolist, lambda: x[1], lambda: x.detach().clone(), lambda: x + 1):
+        with pytest.raises(RuntimeError, match="the storage was resized under this tensor"):
+            read()
+    x.untyped_storage().resize_(48)
+    assert x.fill_(2).sum().item() == 24.0
+
+
+@pytest.mark.parametrize("requires_grad", [False, True], ids=["plain", "leaf"])
+@KINDS
+def test_changes_and_calls_of_threads_at_once(kind: int, requires_grad: bool) -> None:
+    cls = subclasses()[kind]
+    x, ended = gb.ones(64, 32).as_subclass(cls).requires_grad_(requires_grad), threading.Event()
     wrong: list[object] = []
 
     def read() -> None:
@@ -104,11 +144,12 @@ def test_changes_and_calls_of_threads_at_once() -> None:
         thread.start()
     for step in range(300):
         x.data = gb.ones((2, 2) if step % 3 == 0 else (300, 300) if step % 3 == 1 else (64, 32))
-        x.t_()
+        if not requires_grad:
+            x.t_()
     ended.set()
     for thread in threads:
         thread.join(60)
-    assert wrong == []
+    assert (wrong, x.sum().item() >= 4, type(x) is cls) == ([], True, True)
 
 
 COLLECTIONS = """

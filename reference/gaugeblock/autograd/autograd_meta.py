@@ -79,7 +79,10 @@ def handle(tensor: Tensor) -> Tensor:
     if kind is Tensor:
         made._pointer = tensor.pointer
         return made
-    made._pointer = tensor._pointer  # the raw slot: the property of a subclass refuses a null address
+    try:
+        made._pointer = tensor.pointer
+    except RuntimeError:  # no memory, so that reading the other object raises too
+        made._pointer = 0
     if hasattr(tensor, "__dict__"):
         made.__dict__.update(tensor.__dict__)
     return made

@@ -60,11 +60,12 @@ def intercepted_property(name: str, original: property) -> property:
 
 
 def complete(cls: type[Tensor]) -> None:
-    """Give a direct subclass of Tensor the intercepting forms of what it does not define itself."""
-    if cls.__mro__[1] is not Tensor:
-        return
+    """Give a subclass of Tensor the intercepting forms of what it and its other bases do not define."""
+    before = cls.__mro__[: cls.__mro__.index(Tensor)]
+    if any(issubclass(kind, Tensor) for kind in before[1:]):
+        return  # that class has them
     for name, value in list(Tensor.__dict__.items()):
-        if name in GENERATED or name in OWN or name in cls.__dict__:
+        if name in GENERATED or name in OWN or any(name in kind.__dict__ for kind in before):
             continue
         value = value.original if isinstance(value, Intercepting) else value
         if isinstance(value, FunctionType):

@@ -12,6 +12,7 @@ from ..core.errors import check_int, check_ints, check_nbytes, check_sizes, type
 from ..core.layout import Layout, strided
 from ..memory.dataless import dataless_storage
 from ..memory.storage import new_object
+from ..tensor.changing import subclass_pointer
 from ..tensor.geometry import geometry_of, unwatched
 from ..tensor.getters import set_requires_grad
 from ..tensor.strides import default_strides, extent
@@ -28,22 +29,12 @@ LISTENERS: list[Callable[[type[Tensor]], None]] = []
 """Called with every new subclass."""
 
 
-def _address(self: Tensor) -> int:
-    address = self._pointer
-    if not address and self.geometry.numel and self.geometry.device is cpu:
-        raise RuntimeError(
-            f"a {type(self).__name__} of sizes {list(self.geometry.sizes)} has no data of its own: the call reached a "
-            f"kernel instead of its __torch_dispatch__"
-        )
-    return address
-
-
 def _init_subclass(cls: type[Tensor], /, **options: Any) -> None:
     super(Tensor, cls).__init_subclass__(**options)
     if getattr(cls, "__torch_dispatch__", None) is not None:
         cls.class_keys = MODE_KEYS
-    if "pointer" not in cls.__dict__ and cls.__mro__[1] is Tensor:
-        setattr(cls, "pointer", property(_address))  # noqa: B010
+    if getattr(cls, "pointer") is Tensor.__dict__["pointer"]:  # noqa: B009
+        setattr(cls, "pointer", property(subclass_pointer))  # noqa: B010
     enter_overrides()
     for listener in LISTENERS:
         listener(cls)

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from ..core.device import cpu
 from ..core.errors import type_error
+from ..memory.storage import lend
 from ..operators.conversion import converted
 from ..operators.copy import clone
 from ..operators.device_methods import is_pinned
@@ -52,6 +53,8 @@ def dlpack(
     copy: bool | None = None,
 ) -> Any:
     """A capsule that shares the tensor's memory, or has a copy, for from_dlpack of any library to take.
+
+    The memory stays as long as the capsule or what was made of it, also when the tensor's storage is resized.
 
     `stream` is the taker's, as a number: 1 and None are CUDA's default stream, -1 asks for no synchronisation; another
     one will wait for what the current stream has now. With `max_version` from (1, 0) on the capsule is versioned.
@@ -138,11 +141,21 @@ def _described(managed: Managed | ManagedVersioned, tensor: Tensor) -> int:
     ndim = len(geometry.sizes)
     numbers = (ctypes.c_int64 * (2 * ndim))(*geometry.sizes, *geometry.strides)
     pointer = ctypes.POINTER(ctypes.c_int64)
-    view.data = tensor.pointer if geometry.numel else None
+    lent, address = _lent(tensor)
+    view.data = address if geometry.numel else None
     view.device_type, view.device_id = dlpack_device(tensor)
     view.ndim = ndim
     view.code, view.bits = CODES[geometry.dtype]
     view.lanes = 1
     view.shape = ctypes.cast(numbers, pointer)
     view.strides = ctypes.cast(ctypes.addressof(numbers) + 8 * ndim, pointer)
-    return keep(managed, (tensor.storage_impl, numbers))
+    return keep(managed, (lent, numbers))
+
+
+def _lent(tensor: Tensor) -> tuple[object, int]:
+    """Return what keeps the memory of a tensor alive, also when its storage is resized, and its address."""
+    while True:
+        storage = tensor.storage_impl
+        block, pointer = lend(storage), tensor.pointer
+        if tensor.storage_impl is storage:
+            return (storage, block), pointer

@@ -20,8 +20,8 @@ class Storage:
     """A flat run of bytes; it knows no dtype and no shape.
 
     `pointer` is the address (0 when there are no bytes), `pool` the free list that the block goes back to (None
-    when `allocator` or `deleter` has to be asked), `owner` an object kept alive as long as the storage, `version`
-    the counter that in-place operators raise.
+    when `allocator` or `deleter` has to be asked), `owner` an object kept alive as long as the storage or the Lent that
+    exports share, `version` the counter that in-place operators raise.
     """
 
     __slots__ = (
@@ -239,6 +239,24 @@ def move_bytes(device: Device, destination: int, source: int, nbytes: int) -> No
         move_in_device(device, destination, source, nbytes)
 
 
+class Lent:
+    """Keeps a block that was exported from a resizable storage, once a resize has put another in its place."""
+
+    __slots__ = ("block",)
+
+    def __init__(self) -> None:
+        self.block: Storage | None = None
+
+
+def lend(storage: Storage) -> object:
+    """Return what an export must keep alive beside `storage`, so that its block outlives a resize."""
+    fresh = Lent()
+    # No function is called here, so that threads that export at once share one.
+    if storage.owner is None:
+        storage.owner = fresh
+    return storage.owner
+
+
 resize_listeners: list[Callable[[Storage], object]] = []
 
 
@@ -294,6 +312,8 @@ def exchange_block(storage: Storage, nbytes: int) -> Storage:
     before.pool, storage.pool, fresh.pool = storage.pool, fresh.pool, None
     before.allocator, storage.allocator, fresh.allocator = storage.allocator, fresh.allocator, None
     before._nbytes, storage._nbytes, fresh._nbytes = storage.nbytes, nbytes, 0
+    if storage.owner is not None:
+        storage.owner.block, storage.owner = before, None
     return before
 
 

@@ -10,6 +10,10 @@ A call reads geometry, storage and address of a tensor one after another, withou
 
 When those calls have ended, the class is Tensor again. With a single thread none of this happens, and calls on tensors
 that are not changed pay nothing for it.
+
+The class of a tensor of a user's subclass stays, since programs look at it. The subclass itself gets the properties,
+before the first change of one of its tensors, and keeps them: taking them away after every change would make CPython
+give up caching the attributes of that class.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
+from ..core.device import cpu
 from ..core.fork_safety import fork_safe
 from ..memory.storage import Storage
 from .geometry import Geometry, unwatched
@@ -95,8 +100,7 @@ class Before:
         self.geometry = tensor._geometry
         self.storage_impl = tensor._storage_impl
         self.offset = tensor._offset
-        fits = _fits(self.geometry, self.storage_impl, self.offset)
-        self.pointer: int | None = tensor._pointer if fits else None
+        self.pointer = tensor._pointer if _fits(self.geometry, self.storage_impl, self.offset) else 0
 
 
 _CHANGED: dict[int, list[Before]] = {}
@@ -158,6 +162,23 @@ def _refuse(geometry: Geometry, offset: int, storage: Storage) -> NoReturn:
         f"itemsize {geometry.dtype.itemsize} are out of bounds for storage of size {storage.nbytes}: the storage was "
         f"resized under this tensor"
     )
+
+
+def _null(tensor: Tensor, geometry: Geometry, storage: Storage, offset: int) -> int:
+    """Return 0, the address of a tensor in no memory. Raise RuntimeError if it has elements that need memory."""
+    if not _fits(geometry, storage, offset):
+        _refuse(geometry, offset, storage)
+    if geometry.numel and geometry.device is cpu:
+        raise RuntimeError(
+            f"a {type(tensor).__name__} of sizes {list(geometry.sizes)} has no data of its own: the call reached a "
+            f"kernel instead of its __torch_dispatch__"
+        )
+    return 0
+
+
+def subclass_pointer(self: Tensor) -> int:
+    """Return the address of the first element. Raise RuntimeError for a tensor without memory for its elements."""
+    return self._pointer or _null(self, self.geometry, self.storage_impl, self.offset)
 
 
 class UnbackedTensor(Tensor):
@@ -231,22 +252,26 @@ class ChangingTensor(Tensor):
         """The address of the first element. Raises RuntimeError when the storage is too small for the tensor."""
         while True:
             count, before = _LOCK.changes, _before(self)
-            pointer: int | None = self._pointer
+            geometry, storage, offset = self._geometry, self._storage_impl, self._offset
+            pointer = self._pointer
             if before is not None:
-                pointer = before.pointer
-            elif _LOCK.changes != count:
-                continue
-            elif not pointer and not _fits(self._geometry, self._storage_impl, self._offset):
-                pointer = None
-            if pointer is None:
-                _refuse(self.geometry, self.offset, self.storage_impl)
-            return pointer
+                return before.pointer or _null(self, before.geometry, before.storage_impl, before.offset)
+            if _LOCK.changes == count:
+                return pointer or _null(self, geometry, storage, offset)
 
 
 for _kind in (UnbackedTensor, ChangingTensor):
     _kind.__name__ = _kind.__qualname__ = "Tensor"
 OWN_CLASSES = frozenset({Tensor, UnbackedTensor, ChangingTensor})
 """The classes of tensors that are not of a user's subclass."""
+_MEMBERS = {name: ChangingTensor.__dict__[name] for name in ("geometry", "storage_impl", "offset", "pointer")}
+
+
+def _guard(kind: type[Tensor]) -> None:
+    """Make the members of a user's subclass wait for changes, as those of ChangingTensor do."""
+    if kind.__dict__.get("pointer") is not _MEMBERS["pointer"]:
+        for name, member in _MEMBERS.items():
+            type.__setattr__(kind, name, member)
 
 
 def _end(geometry: Geometry, offset: int) -> int:
@@ -318,6 +343,8 @@ class Changing:
     def begin(self, tensors: Iterable[Tensor]) -> bool:
         """Make other threads wait when they read these tensors; return whether any of them is new."""
         fresh = [one for one in tensors if id(one) not in self._changes]
+        for kind in {type(tensor) for tensor in fresh} - OWN_CLASSES:
+            _guard(kind)
         calls = _call_of(sys._getframe(1)) or set()
         for tensor in fresh:
             earlier = _CHANGED.get(id(tensor), [])
@@ -351,9 +378,7 @@ class Changing:
     def __exit__(self, *_: object) -> None:
         try:
             frames = _uncollected(_calls_of_others)
-            for tensor, change in self._changes.values():
-                if type(tensor) not in OWN_CLASSES:
-                    _RETIRED.append((set(frames), change.storage_impl))
+            for _tensor, change in self._changes.values():
                 change.frames = set(frames)
             _LOCK.changes += 1
             if not frames:
