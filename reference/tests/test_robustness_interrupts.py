@@ -6,6 +6,8 @@ import io
 import math
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import zipfile
@@ -210,6 +212,70 @@ def test_the_compiler_is_found_after_an_import_that_was_interrupted(monkeypatch:
     monkeypatch.delattr(llvmlite, "binding")
     llvm.cache_clear()
     assert llvm() is binding
+
+
+def test_true_elements_are_found_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gaugeblock.operators import arrays
+
+    x = gb.randint(0, 3, (11, 5, 7))
+    flat = x.reshape(-1)
+    whole = gb.nonzero(x), gb.nonzero(flat), flat[flat > 0], x[x > 0]
+    for piece in (1, 40, 100):
+        monkeypatch.setattr(arrays, "PIECE", piece)
+        parts = gb.nonzero(x), gb.nonzero(flat), flat[flat > 0], x[x > 0]
+        assert all(gb.equal(one, other) for one, other in zip(whole, parts, strict=True))
+    assert gb.nonzero(gb.zeros(200)).shape == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("leaves", "dtype"), [([0.5, -1.5, 2.0], gb.float32), ([3, -7, 5], gb.int64), ([True, False], gb.bool)]
+)
+def test_long_lists_are_read_piece_by_piece(
+    leaves: list[Any], dtype: gb.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gaugeblock.operators import tensor_data
+
+    monkeypatch.setattr(tensor_data, "PIECE", 7)
+    made = gb.tensor(leaves * 50)
+    assert made.dtype is dtype
+    assert made.tolist() == leaves * 50
+    with pytest.raises(RuntimeError, match="overflow"):
+        gb.tensor([1] * 40 + [300], dtype=gb.uint8)
+
+
+def test_a_long_list_answers() -> None:
+    many = [1, 2] * (2 * 10**7)
+    sent = interrupt(0.2)
+    with pytest.raises(KeyboardInterrupt):
+        [gb.tensor(many) for _ in range(20)]
+    assert time.monotonic() - sent[0] < 1.5
+
+
+TWICE = """
+import signal
+import gaugeblock as gb
+signal.signal(signal.SIGINT, signal.default_int_handler)
+x = gb.rand(4000, 4000, dtype=gb.float64)
+print("begun", flush=True)
+try:
+    gb.linalg.svd(x)
+except KeyboardInterrupt:
+    print("answered", flush=True)
+"""
+
+
+def test_a_second_ctrl_c_ends_the_wait_at_exit() -> None:
+    process = subprocess.Popen([sys.executable, "-c", TWICE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for word in ("begun", "answered"):
+        assert process.stdout.readline().strip() == word
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+    try:
+        process.communicate(timeout=10)
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.mark.parametrize("where", ["file", "path"])

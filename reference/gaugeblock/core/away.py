@@ -1,8 +1,9 @@
 """Long calls of foreign code, made in a thread of their own so that the main thread answers signals meanwhile.
 
 NumPy, BLAS and LAPACK look for no signals. When one raises in the main thread (Ctrl-C) the call is told to stop, which
-it does where it next runs Python code; until then its arguments live, and its result is dropped. The process exits
-after it: OpenBLAS ends in a deadlock when the thread that called it is gone.
+it does where it next runs Python code, or where a compiled loop looks for signals; until then its arguments live, and
+its result is dropped. One row that is scanned or normalised, and one call of NumPy, run to their end. The process exits
+after it: OpenBLAS may end in a deadlock when the thread that called it is gone. A second Ctrl-C ends that wait.
 """
 
 from __future__ import annotations

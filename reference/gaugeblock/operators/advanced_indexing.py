@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bool_
 from ..iteration.types import UPSTREAM_NAMES
@@ -18,7 +19,7 @@ from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import unsqueeze
-from .arrays import Array, filled, number_as, values
+from .arrays import STEPS, Array, filled, number_as, true_places, values
 from .copy import clone
 from .extents import check_no_overlap, warn_of_internal_overlap
 from .fill import masked_fill_, number_from
@@ -151,10 +152,10 @@ def _pick(view: Tensor, arrays: dict[int, Array]) -> Tensor:
 
 def take_true(array: Array, mask: Array, dtype: DType) -> Tensor:
     """The elements of `array` where `mask`, of the same sizes, is true, in row-major order."""
-    places = mask.nonzero()[0] if mask.ndim == 1 else mask.reshape(-1).nonzero()[0]
+    places = true_places(mask if mask.ndim == 1 else mask.reshape(-1))[0]
     result = empty_tensor((places.size,), dtype)
     if places.size:
-        array.reshape(-1).take(places, out=array_of(result), mode="clip")
+        away(STEPS * places.size, array.reshape(-1).take, places, out=array_of(result), mode="clip")
     return result
 
 

@@ -24,6 +24,8 @@ from ..tensor.versions import bump_version
 from .number_limits import check_fits
 
 Array = np.ndarray[Any, Any]
+PIECE = 1 << 22
+"""Elements that are searched between two looks for signals."""
 STEPS = 512
 """Steps of work that an element of a result takes, at most."""
 
@@ -116,6 +118,24 @@ def check_same_device(operator: str, *tensors: Tensor) -> Device:
 def widened(array: Array, dtype: DType) -> Array:
     """`array` with half precision widened to float32, for accumulation."""
     return array.astype(np.float32) if dtype is float16 or dtype is bfloat16 else array
+
+
+def true_places(array: Array) -> tuple[Array, ...]:
+    """What ``array.nonzero()`` gives, found piece by piece: NumPy lets no other thread run meanwhile."""
+    if array.size <= PIECE:
+        return array.nonzero()
+    found: tuple[Array, ...] = away(STEPS * array.size, _true_pieces, array)
+    return found
+
+
+def _true_pieces(array: Array) -> tuple[Array, ...]:
+    rows = max(1, PIECE * len(array) // array.size)
+    parts = []
+    for begin in range(0, len(array), rows):
+        found = array[begin : begin + rows].nonzero()
+        found[0][...] += begin
+        parts.append(found)
+    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
 def number_as(operator: str, dtype: DType, value: Any) -> Array:

@@ -18,7 +18,7 @@ from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.views import expand
 from .advanced_indexing import take_true
-from .arrays import Array, computed, values
+from .arrays import Array, computed, true_places, values
 from .invoke import invoke
 from .picking import Picking, picking
 from .prepared import noted
@@ -260,7 +260,7 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor:
 def nonzero(self: Tensor) -> Tensor:
     """The indices of the elements that are not zero, row-major, as int64 of sizes (count, ndim)."""
     array = values(self)
-    found = array.nonzero() if array.ndim else ()
+    found = true_places(array) if array.ndim else ()
     count = found[0].size if found else int(np.count_nonzero(array))
     result = empty_tensor((len(found) * count,), int64)
     if result.geometry.numel:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.away import away
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DEFAULTS, DType, dtype_of_number, float32, float64, int64
 from ..core.layout import Layout
@@ -23,7 +24,7 @@ from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from .allocation import COPY, on_device
 from .arguments import check_layout
-from .arrays import Array
+from .arrays import STEPS, Array
 from .factory_kernels import COMPOSITE, resized
 from .fresh_fill import FEW_BYTES, PACKED, fill_zeros
 from .registration import kernel
@@ -33,6 +34,11 @@ AnyDevice = Device | str | None
 
 SHORT = 32
 """Values up to which Python's arithmetic is quicker than a call of NumPy's."""
+
+
+def _fill_with(into: Array, values: Callable[[], Array]) -> None:
+    with np.errstate(all="ignore"):
+        into[...] = values().astype(into.dtype)
 
 
 def _line_of(
@@ -49,8 +55,7 @@ def _line_of(
         if count and place is cpu and steps is not None:
             count_by(result, steps)
         elif count and place is cpu:
-            with np.errstate(all="ignore"):
-                array_of(result)[...] = values().astype(kind.numpy)
+            away(STEPS * count, _fill_with, array_of(result), values)
         return result
 
     return on_device(device, make)

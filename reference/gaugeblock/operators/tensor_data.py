@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..core.away import away
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, dtype_from_numpy, dtype_of_number, int64
 from ..core.errors import type_error
@@ -25,10 +26,13 @@ from ..tensor.splitting import unbind
 from ..tensor.tensor import Tensor, empty_tensor
 from .allocation import on_device, pinned
 from .arguments import dtype_argument
+from .arrays import STEPS
 
 _SEQUENCES = (list, tuple, range)
 MOST_DIMS = 128
 """Lists within lists that are read; a list may contain itself."""
+PIECE = 1 << 20
+"""Numbers of a list that are read between two looks for signals."""
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -170,7 +174,9 @@ def _collect(data: Any, sizes: tuple[int, ...], depth: int, leaves: list[Any]) -
 
 
 def _from_leaves(leaves: list[Any], sizes: tuple[int, ...], dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
-    kinds = set(map(type, leaves))
+    kinds: set[type] = set()
+    for begin in range(0, len(leaves), PIECE):
+        kinds.update(map(type, leaves[begin : begin + PIECE]))
     if not kinds <= set(_NUMBERS):
         found = inferred_dtype(leaves)
         leaves = [_number(leaf) for leaf in leaves]
@@ -221,14 +227,15 @@ def _number(leaf: Any) -> Any:
 
 def _as_array(leaves: list[Any], dtype: DType) -> np.ndarray[Any, Any]:
     if dtype is bool_:
-        return np.array([bool(leaf) for leaf in leaves], np.bool_)
+        return _filled([bool(leaf) for leaf in leaves], np.bool_)
     if dtype.kind < 3 and any(isinstance(leaf, complex) for leaf in leaves):
         raise TypeError(f"tensor(): data must be real numbers for dtype {dtype}, not complex")
     if dtype.kind == 1:
         return _int_array(leaves, dtype)
     wide = np.complex128 if dtype.is_complex else np.float64
     with np.errstate(all="ignore"):
-        return rounded(np.array(leaves, wide), dtype)
+        array: np.ndarray[Any, Any] = away(STEPS * len(leaves), rounded, _filled(leaves, wide), dtype)
+        return array
 
 
 def _int_array(leaves: list[Any], dtype: DType) -> np.ndarray[Any, Any]:
@@ -239,14 +246,32 @@ def _int_array(leaves: list[Any], dtype: DType) -> np.ndarray[Any, Any]:
             if isinstance(leaf, float) and not limits.min <= leaf <= limits.max:
                 _refuse_number(leaf, dtype)
         leaves = [int(leaf) for leaf in leaves]
-    low, high = min(leaves, default=0), max(leaves, default=0)
+    low, high = _ends(leaves)
     if high > max(limits.max, (1 << 63) - 1) or low < -(1 << 63):
         raise ValueError(f"tensor(): Overflow when unpacking long long: {high if high > limits.max else low}")
     if high > limits.max or low < lowest:
         _refuse_number(high if high > limits.max else low, dtype)
     if low < 0 and not dtype.is_signed:
         leaves = [leaf % (limits.max + 1) for leaf in leaves]
-    return np.array(leaves, dtype.numpy)
+    return _filled(leaves, dtype.numpy)
+
+
+def _filled(leaves: list[Any], kind: Any) -> np.ndarray[Any, Any]:
+    """An array of the numbers; long lists are read piece by piece, and signals are answered in between."""
+    if len(leaves) <= PIECE:
+        return np.array(leaves, kind)
+    array = np.empty(len(leaves), kind)
+    for begin in range(0, len(leaves), PIECE):
+        array[begin : begin + PIECE] = np.array(leaves[begin : begin + PIECE], kind)
+    return array
+
+
+def _ends(leaves: list[Any]) -> tuple[Any, Any]:
+    """The least and the greatest number; two zeros of an empty list."""
+    if len(leaves) <= PIECE:
+        return min(leaves, default=0), max(leaves, default=0)
+    pairs = [_ends(leaves[begin : begin + PIECE]) for begin in range(0, len(leaves), PIECE)]
+    return min(low for low, _ in pairs), max(high for _, high in pairs)
 
 
 def _refuse_number(value: float, dtype: DType) -> NoReturn:
