@@ -6,8 +6,6 @@ import io
 import math
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 import zipfile
@@ -249,33 +247,6 @@ def test_a_long_list_answers() -> None:
     with pytest.raises(KeyboardInterrupt):
         [gb.tensor(many) for _ in range(20)]
     assert time.monotonic() - sent[0] < 1.5
-
-
-TWICE = """
-import signal
-import gaugeblock as gb
-signal.signal(signal.SIGINT, signal.default_int_handler)
-x = gb.rand(4000, 4000, dtype=gb.float64)
-print("begun", flush=True)
-try:
-    gb.linalg.svd(x)
-except KeyboardInterrupt:
-    print("answered", flush=True)
-"""
-
-
-def test_a_second_ctrl_c_ends_the_wait_at_exit() -> None:
-    process = subprocess.Popen([sys.executable, "-c", TWICE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    for word in ("begun", "answered"):
-        assert process.stdout.readline().strip() == word
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-    try:
-        process.communicate(timeout=10)
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.mark.parametrize("where", ["file", "path"])

@@ -3,7 +3,8 @@
 NumPy, BLAS and LAPACK look for no signals. When one raises in the main thread (Ctrl-C) the call is told to stop, which
 it does where it next runs Python code, or where a compiled loop looks for signals; until then its arguments live, and
 its result is dropped. One row that is scanned or normalised, and one call of NumPy, run to their end. The process exits
-after it: OpenBLAS may end in a deadlock when the thread that called it is gone. A second Ctrl-C ends that wait.
+after it: OpenBLAS may end in a deadlock when the thread that called it is gone. For the same reason a second Ctrl-C at
+exit may not be enough: Python's own wait ends, that of the process not always.
 """
 
 from __future__ import annotations
