@@ -1,5 +1,5 @@
 """The cases under pytest-benchmark, for one backend at a time and its own comparisons, histograms and JSON:
-``pytest --pyargs gaugeblock_benchmarks.test_cases --gaugeblock-backend numpy``. What a backend does not offer is
+``pytest --pyargs gaugeblock_benchmarks.test_cases --backend numpy``. What a backend does not offer is
 skipped by name.
 
 For several backends beside each other use ``gaugeblock bench``: pytest-benchmark times one function from its first
@@ -41,7 +41,7 @@ def _backend(name: str) -> Backend:
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
 def test_case(task: OperatorTask, request: pytest.FixtureRequest, benchmark: Callable[..., Any]) -> None:
     """Time one case."""
-    backend = _backend(request.config.getoption("gaugeblock_backend") or "reference")
+    backend = _backend(request.config.getoption("--backend", None) or "reference")
     case = task.case
     try:
         function, _ = function_of(backend, case.operator.call)

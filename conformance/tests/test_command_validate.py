@@ -38,6 +38,16 @@ def test_a_run(fake_suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == out
 
 
+def test_annotations_are_printed(fake_suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["validate", "fake_backends:Wrong", "--budget", "quick", "--jobs", "1", "--no-snippet-check"]
+    assert command.main([*argv, "--format", "github"]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("::error title=wrong 1.2.3+local on cpu%3A dtypes/negation::wrong value of neg's")
+    assert out[-1] == "::notice title=wrong 1.2.3+local on cpu::not conforming: 1 MUST broken"
+    assert command.main([*argv, "--format", "all"]) == 1
+    assert "::error" not in capsys.readouterr().out
+
+
 def test_filters(fake_suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["validate", "fake_backends:Wrong", "--budget", "quick", "--jobs", "1", "--seed", "7", "--out", "here"]
     assert command.main([*argv, "--area", "views"]) == 0

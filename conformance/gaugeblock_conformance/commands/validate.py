@@ -27,6 +27,7 @@ from .support import told
 SUITE = suites.STANDARD
 SUPPORT = "support.csv"
 FORMATS_GROUP = "gaugeblock.reports"
+PRINTED = ("terminal", "github")
 FILES = {"markdown": "report.md", "junit": "junit.xml", "html": "report.html"}
 
 Render = Callable[..., str]
@@ -62,7 +63,7 @@ class Validate:
     def run(self, args: argparse.Namespace) -> int:
         formats = words(args.format) or ["terminal"]
         known = {**_formats(), "json": None}
-        formats = list(known) if "all" in formats else formats
+        formats = [name for name in known if name != "github"] if "all" in formats else formats
         for name in formats:
             if name not in known:
                 raise unknown("format", name, known, "or all")
@@ -104,8 +105,8 @@ class Validate:
             render = known[name]
             if render is None:
                 continue
-            if name == "terminal":
-                more = {"verbose": True} if args.verbose else {}
+            if name in PRINTED:
+                more = {"verbose": True} if args.verbose and name == "terminal" else {}
                 sys.stdout.write(render([record], use_colour(sys.stdout), **more))
                 continue
             path = out / FILES.get(name, f"report.{name}")
@@ -150,7 +151,8 @@ def _lazily(point: Any) -> Render:
 
 def _formats_help() -> str:
     names = sorted({"json", *(point.name for point in entry_points(group=FORMATS_GROUP))})
-    return f"{', '.join(names)} or all; terminal is printed, the others are written to DIR (terminal; json always)"
+    printed = " and ".join(PRINTED)
+    return f"{', '.join(names)} or all; {printed} are printed, the others written to DIR (terminal; json always)"
 
 
 command = Validate()
