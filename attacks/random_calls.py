@@ -239,6 +239,10 @@ def arguments(draw: Draw, call: Call) -> tuple[list[Any], dict[str, Any]]:
     return positional, keywords
 
 
+BEYOND_64_BITS = ("int too big to convert", "can't convert negative int to unsigned")
+"""What PyTorch and the engine say of an int that is too big or too small."""
+
+
 def is_deliberate(call: Call, error: BaseException) -> bool:
     """Return whether an error was raised on purpose: by a ``raise`` statement of the engine, or at the call itself."""
     frames = traceback.extract_tb(error.__traceback__)
@@ -248,7 +252,7 @@ def is_deliberate(call: Call, error: BaseException) -> bool:
     if type(error) in (RuntimeError, NotImplementedError):
         return "gaugeblock" in inner.filename  # the interpreter itself raises neither class in straight code
     if isinstance(error, OverflowError):
-        return str(error) == "int too big to convert"  # an int beyond 64 bits, as PyTorch says it
+        return str(error) in BEYOND_64_BITS
     if isinstance(error, TypeError) and _misfit(call, str(error)):
         return True
     if "gaugeblock" not in inner.filename and not inner.filename.startswith("<"):

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 GIL_GRAIN = 32768
 
 _READERS = {
-    "i": ("i64", "PyLong_AsLongLong"),
-    "u": ("i64", "PyLong_AsUnsignedLongLongMask"),
+    "n": ("i64", "PyLong_AsLongLong"),
+    "i": ("i64", "whole_number"),
+    "u": ("i64", "whole_number"),
     "d": ("double", "PyFloat_AsDouble"),
 }
 
@@ -22,17 +23,34 @@ PYTHON_API = """@_Py_NoneStruct = external global i8
 @zero_division = internal constant [18 x i8] c"ZeroDivisionError\\00"
 declare i64 @PyLong_AsSsize_t(ptr)
 declare i64 @PyLong_AsLongLong(ptr)
-declare i64 @PyLong_AsUnsignedLongLongMask(ptr)
+declare i64 @PyLong_AsUnsignedLongLong(ptr)
 declare double @PyFloat_AsDouble(ptr)
 declare double @PyComplex_RealAsDouble(ptr)
 declare double @PyComplex_ImagAsDouble(ptr)
 declare i32 @PyObject_IsTrue(ptr)
 declare ptr @PyErr_Occurred()
+declare void @PyErr_Clear()
 declare ptr @PyErr_Format(ptr, ptr, ...)
 declare void @PyErr_SetString(ptr, ptr)
 declare void @Py_IncRef(ptr)
 declare ptr @PyEval_SaveThread()
-declare void @PyEval_RestoreThread(ptr)"""
+declare void @PyEval_RestoreThread(ptr)
+define internal i64 @whole_number(ptr %item) {
+  %signed = call i64 @PyLong_AsLongLong(ptr %item)
+  %minus = icmp eq i64 %signed, -1
+  br i1 %minus, label %look, label %done
+look:
+  %error = call ptr @PyErr_Occurred()
+  %beyond = icmp ne ptr %error, null
+  br i1 %beyond, label %wrap, label %done
+wrap:
+  call void @PyErr_Clear()
+  %bits = call i64 @PyLong_AsUnsignedLongLong(ptr %item)
+  ret i64 %bits
+done:
+  ret i64 %signed
+}"""
+"""What entry points use. `whole_number` reads an int from -2**63 to 2**64 - 1, modulo 2**64; others are an error."""
 
 
 class EntryWriter:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..core.dtype import DType, uint64
+from ..core.dtype import DType, bool_, uint64
 from .complex_lanes import Complex, Value
 from .conversion import rounded, storage_type
 from .expression import BOOL, F64, INT, Lane, LaneType
@@ -58,6 +59,14 @@ def number_kind(dtype: DType) -> str:
     if dtype is uint64:
         return "u"
     return {"bool": "b", "int": "i", "float": "d", "complex": "c"}[dtype.category]
+
+
+def operand_kinds(operands: Sequence[DType | Raw | Immediate]) -> list[str]:
+    """Return how a kernel reads its operands; beside truth values alone an int is not taken modulo 2**64."""
+    kinds = [number_kind(one.dtype) if isinstance(one, Immediate) else "m" for one in operands]
+    if all(isinstance(one, Immediate) or one is bool_ for one in operands) and "m" in kinds:
+        return ["n" if kind == "i" else kind for kind in kinds]
+    return kinds
 
 
 def immediate_value(raw: tuple[Lane, ...], dtype: DType, level: Level) -> Value:

@@ -5,7 +5,7 @@
 
 Sizes and strides stand innermost first; outputs first, then inputs in memory (numbers have no strides). Addresses are
 ints. Both raise RuntimeError("ZeroDivisionError") for integer division by zero, TypeError for wrong arguments and
-OverflowError for ints beyond int64; both release the interpreter lock above 32768 elements.
+OverflowError for ints below -2**63 or from 2**64 on; both release the interpreter lock above 32768 elements.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .compiler import Builtin, compiler
 from .declarations import Declarations
 from .isa import Level, current_level
 from .loops import RowWriter
-from .operand import Immediate, Raw, number_kind
+from .operand import Immediate, Raw, operand_kinds
 from .packing import gather, scatter
 from .pieces import row_text
 from .pointwise_entry import Signature, contiguous_entry, strided_entry
@@ -94,7 +94,7 @@ class PointwiseKernel:
         return object.__getattribute__(self, attribute)
 
     def _signature(self) -> Signature:
-        kinds = [number_kind(o.dtype) if isinstance(o, Immediate) else "m" for o in self.operands]
+        kinds = operand_kinds(self.operands)
         return Signature(len(self.results), "".join(kinds))
 
     def tiled(self, apart: tuple[bool, ...]) -> Builtin:

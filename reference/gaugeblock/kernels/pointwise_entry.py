@@ -19,8 +19,8 @@ from .sharing import MAX_DIMS
 
 
 class Signature(NamedTuple):
-    """Number of outputs and the kinds of the other operands: "m" memory, else a number read as "i" int64,
-    "u" uint64, "d" double, "c" two doubles, "b" truth value."""
+    """Number of outputs and the kinds of the other operands: "m" memory, else a number read as "n" int64, "i" and
+    "u" int64 or uint64 modulo 2**64, "d" double, "c" two doubles, "b" truth value."""
 
     outputs: int
     kinds: str

@@ -147,6 +147,10 @@ def contains(self: Tensor, element: Any) -> bool:
             sizes, others = list(self.geometry.sizes), list(element.geometry.sizes)
             raise RuntimeError(f"__contains__(): element of sizes {others} does not broadcast with {sizes}") from None
     if isinstance(element, bool | int | float | complex):
+        if element.__class__ is int and not -(1 << 63) <= element < 1 << 63:
+            if self.geometry.dtype.kind == 0:
+                return False
+            element = float(element) if self.geometry.dtype.kind > 1 else element
         return bool((array_of_lazy(self) == element).any())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.device import Device
-from ...kernels.operand import Immediate, number_kind
+from ...kernels.operand import operand_kinds
 from ...operators.launch import Launch
 from ...tensor.geometry import Geometry
 from ...tensor.tensor import Tensor
@@ -15,7 +15,7 @@ from .deferred import defer_loop
 from .ptx_launch import launch_loop
 from .twins import geometry_elsewhere, host_views
 
-WHOLE = {"i": (-(1 << 63), 1 << 63), "u": (0, 1 << 64)}
+WHOLE = {"n": (-(1 << 63), 1 << 63), "i": (-(1 << 63), 1 << 64), "u": (-(1 << 63), 1 << 64)}
 """Which whole numbers a kernel takes, by the kind of its operand; addresses are among both."""
 
 
@@ -48,7 +48,7 @@ class CudaLoops:
         def run(*values: Any) -> None:
             put_loop(index, operator, launch, list(values[:-1]), nbytes)
 
-        limits = [WHOLE[number_kind(one.dtype)] for one in getattr(launch.kernel, "operands", ()) if _is_whole(one)]
+        limits = [WHOLE[kind] for kind in operand_kinds(getattr(launch.kernel, "operands", ())) if kind in WHOLE]
         if not limits:
             return run
         least, end = limits[0]
@@ -60,7 +60,3 @@ class CudaLoops:
             run(*values)
 
         return run_checked
-
-
-def _is_whole(operand: Any) -> bool:
-    return isinstance(operand, Immediate) and number_kind(operand.dtype) in WHOLE

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ...kernels.lower import reachable
-from ...kernels.operand import Immediate, number_kind
+from ...kernels.operand import operand_kinds
 from ...kernels.pointwise import PointwiseKernel
 from .image import body_of, image_of
 from .layout import Ints, Layout, fitting_width, layout_of
@@ -43,11 +43,11 @@ class GridLaunch(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-def _integer(value: Any) -> list[Any]:
+def _integer(value: Any, bits: int = 64) -> list[Any]:
     number = operator.index(value)
-    if not -(1 << 63) <= number < 1 << 63:
-        raise OverflowError(f"ptx: the number {number} does not fit int64")
-    return [ctypes.c_int64(number)]
+    if not -(1 << 63) <= number < 1 << bits:
+        raise OverflowError(f"ptx: the number {number} does not fit 64 bits")
+    return [ctypes.c_int64(number)]  # modulo 2**64
 
 
 def _complex(value: Any) -> list[Any]:
@@ -57,8 +57,9 @@ def _complex(value: Any) -> list[Any]:
 
 _NUMBERS: dict[str, Callable[[Any], list[Any]]] = {
     "b": lambda value: [ctypes.c_int64(bool(value))],
+    "n": lambda value: _integer(value, 63),
     "i": _integer,
-    "u": lambda value: [ctypes.c_uint64(operator.index(value))],
+    "u": _integer,
     "d": lambda value: [ctypes.c_double(value)],
     "c": _complex,
 }
@@ -84,7 +85,7 @@ class PreparedLaunch:
         self.guarded = body.guarded
         self.itemsizes = [operand.itemsize for operand in body.memory]
         self.kinds = ["m"] * len(body.outputs)
-        self.kinds += [number_kind(one.dtype) if isinstance(one, Immediate) else "m" for one in kernel.operands]
+        self.kinds += operand_kinds(kernel.operands)
         self.mixed = any(kind != "m" for kind in self.kinds)
         if len(strides) != len(self.itemsizes) or any(len(steps) != len(shape) for steps in strides):
             raise ValueError(
@@ -135,7 +136,7 @@ class PreparedLaunch:
         return max(1, min(-(-self.count // (width * BLOCK)), self.limit))
 
     def _arguments(self, values: Sequence[Any], fault: int) -> tuple[int, tuple[Any, ...]]:
-        """Elements per step and the parameters. TypeError for another number of values, OverflowError beyond int64."""
+        """Elements per step and the parameters. TypeError for another number of values, OverflowError for wide ints."""
         if len(values) != len(self.kinds):
             raise TypeError(f"ptx: {self.kernel.title} expected {len(self.kinds)} values, got {len(values)}")
         addresses: Sequence[int] = values
