@@ -118,7 +118,7 @@ def test_numbers_that_do_not_fit_are_refused_at_once() -> None:
     for call in calls:
         call(1)
         call(1)
-        for number in (1 << 63, -(1 << 63) - 1, 1 << 70):
+        for number in (1 << 64, -(1 << 63) - 1, 1 << 70):
             with pytest.raises(OverflowError, match="to convert"):
                 call(number)
     gb.cuda.synchronize()

@@ -156,11 +156,12 @@ def test_numbers_are_converted_at_every_call() -> None:
     a = np.array([1, 2, 3], np.int8)
     out = np.empty(3, np.int8)
     kernel = formula("add", (int8, Immediate(int8)), int8, int8)
-    for number, first in ((1000, -23), (-1, 0), (True, 2), (2**40 + 5, 6)):
+    for number, first in ((1000, -23), (-1, 0), (True, 2), (2**40 + 5, 6), (2**63 + 5, 6), (2**64 - 1, 0)):
         kernel.contiguous(out.ctypes.data, a.ctypes.data, number, 3)
         assert out[0] == first
-    with pytest.raises(OverflowError):
-        kernel.contiguous(out.ctypes.data, a.ctypes.data, 2**63, 3)
+    for number in (2**64, -(2**63) - 1):
+        with pytest.raises(OverflowError):
+            kernel.contiguous(out.ctypes.data, a.ctypes.data, number, 3)
     with pytest.raises(TypeError):
         kernel.contiguous(out.ctypes.data, a.ctypes.data, 1.5, 3)
 

@@ -59,7 +59,7 @@ _NUMBERS: dict[str, Callable[[Any], list[Any]]] = {
     "b": lambda value: [ctypes.c_int64(bool(value))],
     "n": lambda value: _integer(value, 63),
     "i": _integer,
-    "u": _integer,
+    "u": lambda value: [ctypes.c_uint64(_integer(value)[0].value)],
     "d": lambda value: [ctypes.c_double(value)],
     "c": _complex,
 }
