@@ -91,6 +91,16 @@ def test_snippet_of_a_right_backend_holds(run: Run) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_failure_is_told_with_its_call_and_slopes(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    _, record = run("Flipped", "--op", "mul.Tensor")
+    failure = record["requirements"][0]["failure"]
+    out = capsys.readouterr().out
+    for name, text in (("call", failure["example"]["call"]), ("numerical", failure["expected"])):
+        assert f"\n    {name:<12}{text}\n" in out
+    assert f"\n    analytical  {failure['got']}\n    snippet\n        import gaugeblock as gb\n" in out
+    assert out.endswith("1 operators: 1 failed; 0 calls differentiated\n")
+
+
 def test_fast_mode_finds_the_entry(run: Run) -> None:
     status, record = run("Flipped", "--op", "mul.Tensor", "--fast")
     assert status == 1

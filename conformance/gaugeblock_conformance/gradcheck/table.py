@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Any
 
 from tabulate import tabulate
 
+from ..problem import visible
 from .operators import ORDERS
 from .suite import operator_of
 
@@ -20,13 +22,17 @@ _RANK = (*_BAD, "xfailed", "passed", "skipped")
 
 @dataclass
 class Line:
-    """One operator: status of each order, worst error as a share of what is allowed, calls tried, what was wrong."""
+    """One operator: status of each order, worst error as a share of what is allowed, calls tried, what was wrong.
+
+    ``failures`` are those that were not expected.
+    """
 
     operator: str
     status: dict[str, str] = field(default_factory=dict)
     worst: float | None = None
     inputs: int = 0
     remarks: list[str] = field(default_factory=list)
+    failures: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def verdict(self) -> str:
@@ -49,6 +55,8 @@ def lines(record: Record) -> list[Line]:
         worst = row.get("figures", {}).get("worst")
         if worst is not None:
             line.worst = max(worst, line.worst or 0.0)
+        if row["status"] in _BAD and row["failure"]:
+            line.failures.append(row["failure"])
         remark = row["failure"]["message"] if row["failure"] else row["reason"]
         if remark and remark not in line.remarks:
             line.remarks.append(remark)
@@ -73,12 +81,24 @@ def markdown(record: Record) -> str:
 
 
 def terminal(record: Record) -> str:
-    """The lines of operators that did not pass, with the first remark of each, then the totals."""
+    """The lines of operators that did not pass, the first failure of each in full, then the totals."""
     table = lines(record)
     odd = [line for line in table if line.verdict != "passed"]
     text = f"{tabulate([line.cells() for line in odd], _HEADS, 'simple', disable_numparse=True)}\n\n" if odd else ""
-    failed = [f"{line.operator}: {' '.join(line.remarks[0].split())[:300]}" for line in odd if line.verdict in _BAD]
-    return text + "".join(f"{remark}\n" for remark in failed) + ("\n" if failed else "") + summary(table) + "\n"
+    return text + "".join(f"{told(line)}\n\n" for line in odd if line.verdict in _BAD) + summary(table) + "\n"
+
+
+def told(line: Line) -> str:
+    """The first failure of an operator: message, call, both slopes, and the snippet."""
+    parts = [f"{line.operator}: {visible(line.remarks[0], 300)}"]
+    if not line.failures:
+        return parts[0]
+    failure = line.failures[0]
+    facts = {"call": failure["example"].get("call"), "numerical": failure["expected"], "analytical": failure["got"]}
+    parts += [f"    {name:<12}{visible(text, 600)}" for name, text in facts.items() if text]
+    if failure["snippet"]:
+        parts += ["    snippet", textwrap.indent(failure["snippet"].rstrip(), " " * 8)]
+    return "\n".join(parts)
 
 
 def summary(table: Sequence[Line]) -> str:
