@@ -20,9 +20,10 @@ view._offset = {self}.offset
 view._pointer = {self}.pointer
 base = {self}.base
 if base is None:
-    base = {self}
     {self}.viewed = True
-view.base = base
+    view.base = {self}
+else:
+    view.base = base
 view.counter = {self}.counter
 view.autograd = None
 view.requires_grad_flag = False

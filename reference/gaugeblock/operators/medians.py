@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from ..core.dtype import DType, int64
 from ..core.errors import wrap_dim
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
+from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor
 from .arrays import Array, computed, values
+from .many_dims import along, has_many_dims
 from .named_results import pair
 from .reduce_call import reduced_sizes
 from .registration import kernel
@@ -46,6 +49,8 @@ def _middle(array: Array, ignore_nan: bool) -> Array:
 
 def _median_all(operator: str, self: Tensor, ignore_nan: bool) -> Tensor:
     _check(operator, self)
+    if has_many_dims(self.geometry):
+        self = reshape(self, (-1,))
     dtype = self.geometry.dtype
     return computed((), dtype, self.geometry.device, lambda: _median_of(values(self).reshape(-1), dtype, ignore_nan))
 
@@ -64,6 +69,9 @@ def _median_of(flat: Array, dtype: DType, ignore_nan: bool) -> Any:
 
 def _median_dim(operator: str, self: Tensor, dim: int, keepdim: bool, ignore_nan: bool) -> Any:
     _check(operator, self)
+    if has_many_dims(self.geometry):
+        call = partial(_median_dim, operator, dim=1, keepdim=True, ignore_nan=ignore_nan)
+        return along(operator, self, dim, call, keepdim=keepdim)
     place = wrap_dim(operator, dim, self.geometry.ndim)
     geometry = self.geometry
     if geometry.ndim and geometry.sizes[place] == 0:

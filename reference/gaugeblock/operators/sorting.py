@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..tensor.strides import default_strides, preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
 from .arrays import Array, values
 from .gathering import resolved
+from .many_dims import along, has_many_dims
 from .named_results import pair, result_type
 from .picking import Picking, picking
 from .prepared import forget, noted
@@ -157,6 +159,8 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Any:
 
     Raises IndexError for a dim out of range, RuntimeError for complex values.
     """
+    if has_many_dims(self.geometry):
+        return along("sort", self, dim, lambda three: sort(three, 1, descending))
     made = result_type("sort")
     return _noted("sort", self, made(*_sorted("sort", self, dim, descending, False)), dim, descending, made)
 
@@ -164,24 +168,33 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Any:
 @kernel("sort.stable")
 def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> Any:
     """sort; with `stable` equal keys keep their order."""
+    if has_many_dims(self.geometry):
+        return along("sort", self, dim, lambda three: sort_stable(three, stable=stable, dim=1, descending=descending))
     return pair("sort.stable", *_sorted("sort", self, dim, descending, bool(stable)))
 
 
 @kernel("argsort")
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices of sort."""
+    if has_many_dims(self.geometry):
+        return along("argsort", self, dim, lambda three: argsort(three, 1, descending))  # type: ignore[no-any-return]
     return _noted("argsort", self, _sorted("argsort", self, dim, descending, False)[1], dim, descending, _second)
 
 
 @kernel("argsort.stable")
 def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices of sort; with `stable` equal keys keep their order."""
+    if has_many_dims(self.geometry):
+        call = partial(argsort_stable, stable=stable, dim=1, descending=descending)
+        return along("argsort", self, dim, call)  # type: ignore[no-any-return]
     return _sorted("argsort", self, dim, descending, stable)[1]
 
 
 @kernel("msort")
 def msort(self: Tensor) -> Tensor:
     """The values of sort along dim 0."""
+    if has_many_dims(self.geometry):
+        return sort(self, 0)[0]  # type: ignore[no-any-return]
     return _sorted("msort", self, 0, False)[0]
 
 
@@ -197,6 +210,8 @@ def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool
 
     Raises RuntimeError when `k` exceeds the size, and for bool and complex.
     """
+    if has_many_dims(self.geometry):
+        return along("topk", self, dim, lambda three: topk(three, k, 1, largest, sorted))
     place = wrap_dim("topk", dim, self.geometry.ndim)
     size = self.geometry.sizes[place] if self.geometry.ndim else 1
     if not 0 <= k <= size:
@@ -233,6 +248,8 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
     Raises IndexError for a dim of size 0, RuntimeError when `k` is out of [1, size], NotImplementedError for bool.
     """
+    if has_many_dims(self.geometry):
+        return along("kthvalue", self, dim, lambda three: kthvalue(three, k, 1, True), keepdim=keepdim)
     place = wrap_dim("kthvalue", dim, self.geometry.ndim)
     size = self.geometry.sizes[place] if self.geometry.ndim else 1
     if not size:

@@ -11,6 +11,7 @@ from ...core.errors import wrap_dim
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..arrays import outline, values
+from ..many_dims import along, has_many_dims
 from ..named_results import pair
 from ..sorting import sortable
 
@@ -21,6 +22,8 @@ def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     Raises IndexError for a dim that is out of range or empty, NotImplementedError for complex values.
     """
     geometry = self.geometry
+    if has_many_dims(geometry):
+        return along("mode", self, dim, lambda three: mode(three, 1, True), keepdim=keepdim)
     place = wrap_dim("mode", dim, geometry.ndim)
     if geometry.dtype.is_complex:
         raise NotImplementedError(f"\"mode_cpu\" not implemented for '{UPSTREAM_NAMES[geometry.dtype.name]}'")

@@ -1,0 +1,36 @@
+"""Operators along one dim of tensors with more dims than NumPy takes: their elements as three dims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from ..core.errors import wrap_dim
+from ..tensor.geometry import Geometry
+from ..tensor.reshaping import reshape
+from ..tensor.tensor import Tensor
+
+MOST_DIMS = 30
+"""NumPy indexes arrays of up to 32 dims with arrays, and some operators add one or two."""
+
+
+def has_many_dims(geometry: Geometry) -> bool:
+    """Return whether NumPy may have no arrays for the operator's steps."""
+    return len(geometry.sizes) > MOST_DIMS
+
+
+def along(operator: str, self: Tensor, dim: int, call: Callable[[Tensor], Any], *, keepdim: bool = True) -> Any:
+    """Return what `call` makes of `self` as three dims, where it works along dim 1, with the other dims back.
+
+    `call` keeps dim 1, which the results lose without `keepdim`. Raises IndexError for a dim out of range.
+    """
+    sizes = self.geometry.sizes
+    place = wrap_dim(operator, dim, len(sizes))
+    before, after = sizes[:place], sizes[place + 1 :]
+    found = call(reshape(self, (prod(before), sizes[place], prod(after))))
+
+    def back(result: Tensor) -> Tensor:
+        return reshape(result, (*before, *((result.geometry.sizes[1],) if keepdim else ()), *after))
+
+    return back(found) if isinstance(found, Tensor) else type(found)(*map(back, found))
