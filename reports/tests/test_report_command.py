@@ -48,7 +48,7 @@ def test_writes(folder: Path) -> None:
 
 
 def test_bad_input(folder: Path) -> None:
-    with pytest.raises(RecordError, match="unknown format 'pdf'; known: html, json, junit, markdown, terminal"):
+    with pytest.raises(RecordError, match="unknown format 'pdf'; known: github, html, json, junit, markdown, terminal"):
         command.run(parse(str(folder), "--format", "pdf"))
     with pytest.raises(RecordError, match="--out /dev/null/x: cannot write there"):
         command.run(parse(str(folder), "--out", "/dev/null/x"))
