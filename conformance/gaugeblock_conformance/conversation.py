@@ -44,7 +44,9 @@ class Handle:
 class Outcome:
     """Totals of a session over all its examples.
 
-    ``operators`` has the operators that the backend offers, ``figures`` a test's measurements by name.
+    ``operators`` has the operators that the backend offers, ``figures`` a test's measurements by name. Of a test that
+    goes over operators, ``judged`` has the number of examples of each, ``broken`` the failures, and ``first_steps`` the
+    calls that led to the first of these.
     """
 
     examples: int = 0
@@ -54,6 +56,9 @@ class Outcome:
     unsupported: dict[str, str] = field(default_factory=dict)
     operators: set[str] = field(default_factory=set)
     figures: dict[str, float] = field(default_factory=dict)
+    judged: dict[str, int] = field(default_factory=dict)
+    broken: dict[str, ConformanceError] = field(default_factory=dict)
+    first_steps: list[Step] | None = None
 
 
 class Conversation:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 
 class ConformanceError(AssertionError):
     """The backend broke a requirement.
 
     ``message`` says what was wrong in one line; ``expected`` and ``got`` are texts; ``example`` the drawn inputs;
     ``snippet`` a few lines in the backend's own API that fail the same way; ``cause`` the key under which failures
-    of one cause are grouped.
+    of one cause are grouped. ``again``, if it is set, runs the failing example in another session.
     """
+
+    again: Callable[[Any], None] | None = None
 
     def __init__(
         self, message: str, expected: str, got: str, example: dict[str, str], snippet: str, cause: str

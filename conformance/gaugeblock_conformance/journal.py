@@ -15,7 +15,7 @@ from gaugeblock_spec.atomic_file import output_file
 from .problem import UsageProblem, shown, visible
 from .text_file import read_bytes
 
-SCHEMA = "gaugeblock-journal/2"
+SCHEMA = "gaugeblock-journal/3"
 NAME = "journal.jsonl"
 LIMIT = 1 << 30
 """Largest size in bytes of a journal."""

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
+from gaugeblock_spec import operators as spec
+
 from .backend import Backend, Unsupported
 from .budget import STANDARD, Budget
 from .conversation import Handle, Outcome
 from .failure import ConformanceError
 from .judge import Judge
+from .trace import Call
 
-__all__ = ["Budget", "ConformanceError", "Handle", "Outcome", "Session"]
+__all__ = ["Budget", "ConformanceError", "Handle", "OperatorSession", "OtherOperators", "Outcome", "Session"]
+
+SIMPLER = 1500
+"""Number of examples that a session runs at most to make failures of single operators simpler."""
+
+
+class OtherOperators(BaseException):
+    """Raised in a test that does not judge the operators asked for; no test catches it by mistake."""
 
 
 class Session(Judge):
@@ -20,6 +30,10 @@ class Session(Judge):
     ``budget`` says how many examples a property tries, ``seed`` which ones, ``shrink`` whether a failing one is made
     smaller before it is told. A test that goes over many operators tries those of ``foremost`` before the others,
     or, if ``narrow``, them alone; ``sweeps`` says afterwards whether it was such a test.
+
+    With ``collect`` the failure of one operator is noted in the outcome and the other operators are judged too; else
+    it is raised. ``only`` names the operators to judge, all if it is empty; those of ``avoided`` are left out.
+    ``at_operator`` is told of each operator before it is judged.
     """
 
     def __init__(self, backend: Backend, budget: Budget = STANDARD, seed: int = 0) -> None:
@@ -27,9 +41,16 @@ class Session(Judge):
         self.budget = budget
         self.seed = seed
         self.shrink = True
+        self.simpler = SIMPLER
         self.foremost: Collection[str] = ()
         self.narrow = False
         self.sweeps = False
+        self.collect = False
+        self.only: Collection[str] = ()
+        self.avoided: Collection[str] = ()
+        self.at_operator: Callable[[str], None] | None = None
+        self._operator: str | None = None
+        self._missed = False
 
     def in_order(self, operators: Iterable[str]) -> list[str]:
         """``operators`` with the foremost ones, whatever their overload or form, before the others."""
@@ -39,6 +60,10 @@ class Session(Judge):
             return [name for name in operators if _base(name) in first]
         return sorted(operators, key=lambda name: _base(name) not in first)
 
+    def each(self, operators: Iterable[str], body: Callable[[str], None]) -> None:
+        """Run ``body(operator)`` for each of ``operators``, whose verdicts are subresults of the test."""
+        self._judge_each(self.in_order(operators), body)
+
     def run_example(self, body: Callable[..., None], drawn: dict[str, Any]) -> None:
         """Run ``body(self, **drawn)`` as one example; an unsupported operator in it is noted and ends it."""
         self.begin(drawn)
@@ -47,14 +72,27 @@ class Session(Judge):
             body(self, **drawn)
             self._purity.check_all(self)
         except Unsupported as missing:
-            self.outcome.unsupported[f"{missing.operator}"] = f"{missing.reason}"
+            self._note(missing)
             return
         finally:
             self._inside = False
         self.outcome.examples += 1
 
     def table(self, rows: Iterable[Any], body: Callable[..., None]) -> None:
-        """Run ``body(self, *row)`` for each row of a table, each an example of its own; its tensors are not drawn."""
+        """Run ``body(self, *row)`` for each row of a table, each an example of its own; its tensors are not drawn.
+
+        If every row begins with the name of an operator, the verdicts of the operators are subresults of the test.
+        """
+        rows = list(rows)
+        groups: dict[str, list[Any]] = {}
+        for row in rows:
+            groups.setdefault(_first_word(row), []).append(row)
+        if groups.keys() <= spec.load().keys():
+            self._judge_each(groups, lambda name: self._rows(groups[name], body))
+        else:
+            self._rows(rows, body)
+
+    def _rows(self, rows: Iterable[Any], body: Callable[..., None]) -> None:
         self._from_table = True
         try:
             for row in rows:
@@ -62,6 +100,56 @@ class Session(Judge):
                 self.run_example(lambda s, row, values=values: body(s, *values), {"row": row})
         finally:
             self._from_table = False
+
+    def _judge_each(self, operators: Iterable[str], body: Callable[[str], None]) -> None:
+        wanted = {_base(name) for name in self.only}
+        for name in operators:
+            if name in self.avoided or (wanted and _base(name) not in wanted):
+                continue
+            if self.at_operator is not None:
+                self.at_operator(name)
+            self._operator = name
+            before, self._missed = self.outcome.examples, False
+            try:
+                body(name)
+            except Unsupported as missing:
+                self._note(missing)
+            except ConformanceError as error:
+                if not self.collect:
+                    raise
+                if not self.outcome.broken:
+                    self.outcome.first_steps = list(self.steps())
+                self.outcome.broken.setdefault(name, error)
+            finally:
+                self._operator = None
+            tried = self.outcome.examples - before
+            if tried or self._missed or name in self.outcome.broken:
+                self.outcome.judged[name] = self.outcome.judged.get(name, 0) + tried
+
+    def _note(self, missing: Unsupported) -> None:
+        self.outcome.unsupported[f"{missing.operator}"] = f"{missing.reason}"
+        self._missed = True
+
+
+class OperatorSession(Session):
+    """A session that judges the operators of ``only``: a test that does not go over operators is left at its start."""
+
+    def _adopt(self, *args: Any) -> Handle:
+        self._check_scope()
+        return super()._adopt(*args)
+
+    def _record(self, *args: Any) -> Call:
+        self._check_scope()
+        return super()._record(*args)
+
+    def _check_scope(self) -> None:
+        if self._operator is None:
+            raise OtherOperators
+
+
+def _first_word(row: Any) -> str:
+    first = row[0] if isinstance(row, tuple) and row else row
+    return first if isinstance(first, str) else ""
 
 
 def _base(operator: str) -> str:

@@ -61,16 +61,16 @@ def test_one_device_has_no_other_beside_it() -> None:
 
 def test_second_right_allocator_is_not_accused(fakes: Path) -> None:
     verdicts = _verdicts(_load(fakes / "fake_allocators.py", "NaiveBackend"), slow=False)
-    assert {v for v in verdicts.values() if not v.startswith(("passed", "skipped"))} == set()
-    assert sum(v == "passed" for v in verdicts.values()) > 60
+    assert {v for v in verdicts.values() if not v.startswith(("passed", "partial", "skipped"))} == set()
+    assert sum(v in ("passed", "partial") for v in verdicts.values()) > 60
 
 
 def test_pool_of_another_kind_is_not_accused(fakes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", __import__("fake_cupy"))
     backend: Any = discovery.load(discovery.resolve("gaugeblock_conformance.backends.cupy:CupyBackend"))
     verdicts = _verdicts(backend)
-    passed = [name for name, verdict in verdicts.items() if verdict == "passed"]
-    assert {v for v in verdicts.values() if not v.startswith(("passed", "skipped"))} == set()
+    passed = [name for name, verdict in verdicts.items() if verdict in ("passed", "partial")]
+    assert {v for v in verdicts.values() if not v.startswith(("passed", "partial", "skipped"))} == set()
     assert len(passed) == sum(set(r.capabilities) == {"alloc.reuse"} for r in AREA) >= 5
     with pytest.raises(ValueError, match="cupy has no device 'cpu'"):
         type(backend)("cpu")
@@ -88,7 +88,7 @@ def test_known_defect_breaks_the_one_wish() -> None:
     backend = ReferenceBackend()
     backend._allocating = _Faithful(backend.module, "cpu")
     verdicts = _verdicts(backend, slow=False)
-    failed = [name for name, verdict in verdicts.items() if not verdict.startswith(("passed", "skipped"))]
+    failed = [name for name, verdict in verdicts.items() if not verdict.startswith(("passed", "partial", "skipped"))]
     assert failed == ["allocator/waiting-blocks-are-searched-before-giving-up"]
 
 
@@ -110,8 +110,8 @@ class _FakeTorchBackend(NumpyBackend):
 
 def test_adapter_of_torch_over_a_right_allocator_is_not_accused(fakes: Path) -> None:
     verdicts = _verdicts(_FakeTorchBackend(), slow=False)
-    assert {v for v in verdicts.values() if not v.startswith(("passed", "skipped"))} == set()
-    assert sum(v == "passed" for v in verdicts.values()) > 45
+    assert {v for v in verdicts.values() if not v.startswith(("passed", "partial", "skipped"))} == set()
+    assert sum(v in ("passed", "partial") for v in verdicts.values()) > 45
 
 
 def test_adapter_of_torch_empties_its_one_allocator(fakes: Path) -> None:

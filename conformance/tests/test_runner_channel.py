@@ -76,7 +76,7 @@ FAILURE = dict(new_failure("failed", "no"))
         ({"id": 3}, "id is 3"),
         ({"level": "MAY"}, "level is 'MAY'; the spec says 'MUST'"),
         ({"sentence": "Anything goes."}, "sentence is 'Anything goes.'"),
-        ({"status": "perfect"}, "'status' is 'perfect'; allowed: passed, failed"),
+        ({"status": "perfect"}, "'status' is 'perfect'; allowed: passed, partial, failed"),
         ({"status": "xpassed"}, "'status' is 'xpassed'"),
         ({"status": "failed"}, "status 'failed' with no failure"),
         ({"failure": FAILURE}, "status 'passed' with a failure of verdict 'failed'"),

@@ -80,7 +80,7 @@ def test_none(run_fake: Run) -> None:
     [
         ("[[expected]\n", "line 1"),
         ("\n" + ENTRY.format(id="views/nag"), r":3: unknown requirement 'views/nag'; did you mean views/neg"),
-        (ENTRY.format(id="views/neg") + "colour = 1\n", r":2: unknown field 'colour'; allowed: requirement, reason"),
+        (ENTRY.format(id="views/neg") + "colour = 1\n", r":2: unknown field 'colour'; allowed: requirement, operator"),
         ('[[expected]]\nrequirement = "views/neg"\n', ":1: field 'reason' is missing"),
         (ENTRY.format(id="views/neg") + "match = 3\n", ":2: field 'match' must be a non-empty str, not 3"),
         (ENTRY.format(id="views/neg") + 'match = "("\n', ":2: field 'match' is not a regular expression"),
@@ -137,7 +137,7 @@ def test_rows_of_all_devices(tmp_path: Path) -> None:
     assert (neg.snippet, neg.got, neg.tried, neg.slug) == ("print(1)", "1", ("1.0",), "views-neg")
     assert (clone.see, clone.kind, neg.kind) == (("views/neg",), "missing", "missing")
     assert clone.upstream == "https://example.org/1"
-    assert list(expectations.read(file, ["views/neg", "views/clone"], "cpu").expected) == ["views/clone"]
+    assert list(expectations.read(file, ["views/neg", "views/clone"], "cpu").expected) == [("views/clone", None)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The report as JUnit XML: one suite per area, one case per requirement."""
+"""The report as JUnit XML: one suite per area, one case per requirement and per operator that did not simply hold."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def render(records: Sequence[Record], colour: bool = False) -> str:
 
 def _suite(root: ET.Element, record: Record, area: str) -> None:
     environment = record["environment"]
-    rows = [row for row in record["requirements"] if row["area"] == area]
+    rows = [case for row in record["requirements"] if row["area"] == area for case in _cases(row)]
     suite = ET.SubElement(root, "testsuite", name=f"gaugeblock.{environment['backend']}.{area}")
     counts = {
         "tests": len(rows),
@@ -41,6 +41,24 @@ def _suite(root: ET.Element, record: Record, area: str) -> None:
         ET.SubElement(properties, "property", name=name, value=str(environment[name]))
     for row in rows:
         _case(suite, environment["backend"], row)
+
+
+def _cases(row: Row) -> list[Row]:
+    """The requirement, or if it is judged operator by operator and broke for some, these as rows of their own."""
+    failures = {failure["operator"]: failure for failure in summary.failures_of(row)}
+    parts = [
+        {**row, "id": f"{row['id']}[{name}]", "status": status, "seconds": 0.0, "failure": failures.get(name)}
+        for name, status in row["subresults"].items()
+        if status not in ("passed", "skipped")
+    ]
+    for part in parts:
+        if part["status"] == "xfailed" and part["failure"] is not None:
+            part["reason"] = part["failure"]["known"]
+    whole = failures.get(None)
+    if parts and whole is None:
+        held = sum(status in summary.HELD for status in row["subresults"].values())
+        return [{**row, "status": "passed" if held else "skipped", "failure": None}, *parts]
+    return [row, *parts]
 
 
 def _case(suite: ET.Element, backend: str, row: Row) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 
 from gaugeblock_spec.requirements import AREAS
 
+from .record import EARLIER as EARLIER_RUN
 from .record import RUN, Record, RecordError, Row
 
-SCHEMA = "gaugeblock-journal/2"
-EARLIER = "gaugeblock-journal/1"
-"""The earlier schema, whose lines have no digests."""
+SCHEMA = "gaugeblock-journal/3"
+EARLIER = ("gaugeblock-journal/2", "gaugeblock-journal/1")
+"""Earlier schemas: rows have no subresults, and in the first of all lines have no digests."""
 NAME = "journal.jsonl"
 
 
@@ -28,11 +29,12 @@ def record_of(path: Path, text: str) -> Record:
     """
     lines = [_parsed(path, number, line) for number, line in enumerate(text.split("\n")[:-1], 1)]
     head = lines[0] if lines else {}
-    if head.get("schema") not in (SCHEMA, EARLIER):
-        raise RecordError(f"journal {path}: schema is {head.get('schema')!r}; allowed: {SCHEMA!r}, {EARLIER!r}")
+    if head.get("schema") not in (SCHEMA, *EARLIER):
+        allowed = ", ".join(map(repr, (SCHEMA, *EARLIER)))
+        raise RecordError(f"journal {path}: schema is {head.get('schema')!r}; allowed: {allowed}")
     rows: dict[str, Row] = {}
     for number, line in enumerate(lines, 1):
-        if head["schema"] == SCHEMA and line.pop("digest", None) != _digest(line):
+        if head["schema"] != EARLIER[-1] and line.pop("digest", None) != _digest(line):
             raise RecordError(f"journal {path}:{number}: damaged: its digest does not match")
         if number == 1:
             continue
@@ -46,7 +48,8 @@ def record_of(path: Path, text: str) -> Record:
         environment = _environment(head["configuration"], head["started"], list(rows.values()))
     except (KeyError, TypeError, AttributeError) as error:
         raise RecordError(f"journal {path}: its first line lacks {error}") from error
-    return {"schema": RUN, "environment": environment, "requirements": sorted(rows.values(), key=_place)}
+    schema = RUN if head["schema"] == SCHEMA else EARLIER_RUN
+    return {"schema": schema, "environment": environment, "requirements": sorted(rows.values(), key=_place)}
 
 
 def _digest(line: dict[str, Any]) -> str:

@@ -75,7 +75,7 @@ def _table(record: Record) -> Iterator[str]:
 
 def _group(number: int, group: CauseGroup) -> Iterator[str]:
     failure, row = group.shown, group.row
-    yield f"### {number}. {group.verdict}: {row['id']} ({row['level']})"
+    yield f"### {number}. {group.verdict}: {escaped(group.name_of(row))} ({row['level']})"
     yield ""
     yield f"> {escaped(row['sentence'])}"
     yield ">"
@@ -95,7 +95,7 @@ def _group(number: int, group: CauseGroup) -> Iterator[str]:
             yield ""
         fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", failure["snippet"]))])
         yield from (f"{fence}python", failure["snippet"].rstrip(), fence)
-    others = [f"`{other['id']}` ({other['level']})" for other in group.rows if other is not row]
+    others = [f"`{group.name_of(other)}` ({other['level']})" for other in group.rows if other is not row]
     if others:
         yield from ("", f"The same cause breaks {', '.join(others)}.")
 
@@ -106,7 +106,7 @@ def _rows(title: str, rows: list[dict[str, str | None]]) -> Iterator[str]:
     yield from ("", f"## {title}", "")
     for row in rows:
         link = f" <{row['upstream']}>" if row["upstream"] else ""
-        yield f"- `{row['id']}` ({row['level']}): {escaped(row['reason'] or '')}{link}"
+        yield f"- `{summary.known_name(row)}` ({row['level']}): {escaped(row['reason'] or '')}{link}"
 
 
 def escaped(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .record import Record, level_rank
 
 LEVELS = ("MUST", "SHOULD", "MAY")
-HELD = ("passed", "xpassed")
+HELD = ("passed", "partial", "xpassed")
 BROKEN = ("failed", "crashed", "timeout")
 LONGEST = 32
 
@@ -24,6 +24,11 @@ class Cell:
     def held(self) -> int:
         """Requirements that hold, expected or not."""
         return sum(self.counts[status] for status in HELD)
+
+    @property
+    def partial(self) -> int:
+        """Requirements that hold as far as they were judged: some of their tests or operators were skipped."""
+        return self.counts["partial"]
 
     @property
     def known(self) -> int:
@@ -47,18 +52,18 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """``28/32 ~4 -5``: held of judged, known not to hold, broken, skipped."""
+        """``28/32 ½3 ~4 -5``: held of judged, of these held in part, known not to hold, broken, skipped."""
         if not self.counts:
             return ""
         parts = [f"{self.held}/{self.judged}"] if self.judged else []
-        signs = (("~", self.known), ("!", self.broken), ("-", self.skipped))
+        signs = (("½", self.partial), ("~", self.known), ("!", self.broken), ("-", self.skipped))
         return " ".join([*parts, *(f"{sign}{count}" for sign, count in signs if count)])
 
     def __add__(self, other: Cell) -> Cell:
         return Cell(self.counts + other.counts)
 
 
-MEANING = "Cells: requirements that hold, of those checked; ~ known not to, ! broken otherwise, - skipped."
+MEANING = "Cells: requirements that hold, of those checked; ½ in part, ~ known not to, ! broken otherwise, - skipped."
 
 NOTHING = Cell(Counter())
 
@@ -138,6 +143,8 @@ def sentence(record: Record) -> str:
     if not must.judged and not lesser.judged:
         return f"{_name(record)}: nothing was checked"
     parts = [f"{must.held:,} of {must.judged:,} MUST hold"]
+    if must.partial:
+        parts.append(f"{must.partial:,} of them in part")
     if must.known:
         parts.append(f"{must.known:,} known not to")
     if must.broken:

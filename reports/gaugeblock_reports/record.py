@@ -19,7 +19,9 @@ from . import schema_check
 Record = dict[str, Any]
 Row = dict[str, Any]
 
-RUN = "gaugeblock-run/1"
+RUN = "gaugeblock-run/2"
+EARLIER = "gaugeblock-run/1"
+"""The earlier schema, without subresults, which is still read."""
 BENCH = "gaugeblock-bench/1"
 BUNDLE = "gaugeblock-report/1"
 SCHEMAS = {RUN: "run_record.schema.json", BENCH: "bench_record.schema.json"}
@@ -97,7 +99,12 @@ def load_all(path: Path) -> list[Record]:
 
 
 def check(record: Any, source: str = "run record") -> None:
-    """Raises RecordError naming the first field of ``record`` that breaks the schema that it states."""
+    """Raises RecordError naming the first field of ``record`` that breaks the schema that it states.
+
+    A run record of the earlier schema becomes one of the present schema.
+    """
+    if isinstance(record, dict) and record.get("schema") == EARLIER:
+        _upgrade(record)
     found = record.get("schema") if isinstance(record, dict) else None
     if not isinstance(found, str) or found not in SCHEMAS:
         raise RecordError(f"{source}: schema is {found!r}; allowed: {', '.join(map(repr, SCHEMAS))}")
@@ -109,6 +116,22 @@ def check(record: Any, source: str = "run record") -> None:
         twice = [name for name, count in Counter(row["id"] for row in record["requirements"]).items() if count > 1]
         if twice:
             raise RecordError(f"{source}: $.requirements: {twice[0]} occurs twice")
+
+
+def _upgrade(record: dict[str, Any]) -> None:
+    record["schema"] = RUN
+    rows = record.get("requirements")
+    for row in rows if isinstance(rows, list) else ():
+        if not isinstance(row, dict):
+            continue
+        row.setdefault("subresults", {})
+        if row.get("status") == "passed" and row.get("reason"):
+            row["status"] = "partial"
+        further = row.get("further_failures")
+        for failure in [row.get("failure"), *(further if isinstance(further, list) else ())]:
+            if isinstance(failure, dict):
+                failure.setdefault("operator", None)
+                failure.setdefault("known", None)
 
 
 def printable(value: Any) -> Any:

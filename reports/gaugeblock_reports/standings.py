@@ -11,8 +11,8 @@ from .matrix import BROKEN, HELD
 from .record import FILE, Record, load, printable
 
 FOLDER = Path("reports/scoreboard")
-_HEAD = """| backend | version | budget | hold | known not to hold | broken otherwise | skipped by name |
-| --- | --- | --- | --- | --- | --- | --- |"""
+_HEAD = """| backend | version | budget | hold | hold in part | known not to hold | broken otherwise | skipped by name |
+| --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
 def read(folder: Path) -> list[Record]:
@@ -33,7 +33,7 @@ def table(records: Sequence[Record]) -> str:
 def _row(record: Record) -> str:
     environment, counts = record["environment"], _statuses(record)
     broken = sum(counts[status] for status in BROKEN)
-    figures = (_held(counts), counts["xfailed"], broken, counts["skipped"])
+    figures = (_held(counts) - counts["partial"], counts["partial"], counts["xfailed"], broken, counts["skipped"])
     names = [str(printable(environment[field])).replace("|", r"\|") for field in ("name", "version", "budget")]
     return f"| {' | '.join([*names, *map(str, figures)])} |"
 

@@ -10,8 +10,11 @@ from typing import Any
 
 from .record import Record, Row, level_rank
 
-STATUSES = ("passed", "failed", "crashed", "timeout", "xpassed", "xfailed", "skipped")
+STATUSES = ("passed", "partial", "failed", "crashed", "timeout", "xpassed", "xfailed", "skipped")
 BROKEN = ("failed", "crashed", "timeout")
+HELD = ("passed", "partial")
+FEW = 3
+"""Number of operators that are named beside a requirement."""
 ALWAYS_SHOWN = ("passed", "failed", "skipped")
 
 Failure = dict[str, Any]
@@ -19,13 +22,21 @@ Failure = dict[str, Any]
 
 @dataclass
 class CauseGroup:
-    """Failures with one cause: ``shown`` is the one to read, ``rows`` are the requirements that it breaks."""
+    """Failures with one cause: ``shown`` is the one to read, ``rows`` are the requirements that it breaks.
+
+    ``operators`` has the operators at fault for each requirement that is judged operator by operator.
+    """
 
     cause: str
     verdict: str
     shown: Failure
     row: Row
     rows: list[Row] = field(default_factory=list)
+    operators: dict[str, list[str]] = field(default_factory=dict)
+
+    def name_of(self, row: Row) -> str:
+        """The requirement's id with the operators at fault in brackets."""
+        return _bracketed(row, self.operators.get(row["id"], []))
 
 
 @dataclass(frozen=True)
@@ -58,17 +69,22 @@ def shown_statuses(record: Record) -> list[str]:
 def failures(record: Record) -> list[CauseGroup]:
     """Failures that were not expected, grouped by cause: MUST first, then by how many requirements they break.
 
+
     A group is headed by the requirement named after the operator at fault, else by one of the highest level.
     """
     groups: dict[tuple[str, str], CauseGroup] = {}
     for row in record["requirements"]:
         if row["status"] not in BROKEN:
             continue
-        for failure in _failures(row):
+        for failure in failures_of(row):
+            if failure["known"] is not None:
+                continue
             key = (failure["verdict"], failure["cause"])
             group = groups.setdefault(key, CauseGroup(failure["cause"], failure["verdict"], failure, row))
             if row not in group.rows:
                 group.rows.append(row)
+            if failure["operator"] is not None:
+                group.operators.setdefault(row["id"], []).append(failure["operator"])
             if _better(failure, group.shown):
                 group.shown, group.row = failure, row
     for group in groups.values():
@@ -78,6 +94,18 @@ def failures(record: Record) -> list[CauseGroup]:
     return sorted(
         groups.values(), key=lambda group: (min(level_rank(row["level"]) for row in group.rows), -len(group.rows))
     )
+
+
+def known_name(row: Row) -> str:
+    """The requirement's id with the operators that fail as expected, or hold against expectation, in brackets."""
+    return _bracketed(row, [name for name, status in row["subresults"].items() if status in ("xfailed", "xpassed")])
+
+
+def _bracketed(row: Row, operators: list[str]) -> str:
+    if not operators:
+        return str(row["id"])
+    shown = ", ".join(operators[:FEW])
+    return f"{row['id']}[{shown}{f' and {len(operators) - FEW} more' if len(operators) > FEW else ''}]"
 
 
 def with_status(record: Record, status: str) -> list[Row]:
@@ -131,14 +159,17 @@ def _verdict(record: Record) -> str:
         return f"not conforming: nothing was checked, all {len(rows)} skipped"
     if not broken and _refused_all(rows):
         return "not conforming: nothing was judged, none of the operators asked for is offered"
-    held = sum(row["status"] == "passed" and row["level"] == "MUST" for row in rows)
+    held = sum(row["status"] in HELD and row["level"] == "MUST" for row in rows)
+    partly = sum(row["status"] == "partial" and row["level"] == "MUST" for row in rows)
     listed = sum(row["status"] == "xfailed" and row["level"] == "MUST" for row in rows)
     skipped = sum(row["status"] == "skipped" and row["level"] == "MUST" for row in rows)
     parts = [f"{held} MUST held"]
+    parts += [f"{partly} of them in part"] if partly else []
     parts += [f"{listed} broken as expected"] if listed else []
     parts += [f"{skipped} skipped"] if skipped else []
     parts += [f"{len(broken)} SHOULD or MAY not met"] if broken else []
-    return f"conforming: {', '.join(parts)}"
+    known = sum(row["status"] == "xfailed" for row in rows)
+    return f"{f'no unexpected failures, {known} known' if known else 'conforming'}: {', '.join(parts)}"
 
 
 def _refused_all(rows: list[Row]) -> bool:
@@ -159,7 +190,7 @@ def totals(record: Record) -> str:
 
 def support(record: Record) -> str | None:
     """How the backend says that it ran the operators of the requirements that held, if it says."""
-    counts = Counter(row["support"] for row in with_status(record, "passed"))
+    counts = Counter(row["support"] for row in record["requirements"] if row["status"] in HELD)
     if not counts["native"] and not counts["fallback"]:
         return None
     return f"of the requirements that held, {counts['native']} ran natively and {counts['fallback']} by fallback"
@@ -192,7 +223,8 @@ def printed(failure: Failure, most: int = 4) -> list[str]:
     return found[-most:] if fatal is None else found[max(0, fatal - most + 2) : fatal + 2]
 
 
-def _failures(row: Row) -> Iterator[Failure]:
+def failures_of(row: Row) -> Iterator[Failure]:
+    """Every failure of a requirement."""
     if row["failure"] is not None:
         yield row["failure"]
     yield from row["further_failures"]

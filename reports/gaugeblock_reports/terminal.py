@@ -82,7 +82,7 @@ class Report:
             ]
             for line in lines
         ]
-        headers = ["area", "level", *statuses, "examples", "seconds"]
+        headers = ["area", "level", *statuses, "examples", "s"]
         align = ["left", "left", *["right"] * (len(statuses) + 2)]
         table = tabulate([headers, *rows], tablefmt="plain", colalign=align, disable_numparse=True).splitlines()
         rule = "─" * max(map(len, table))
@@ -101,7 +101,7 @@ class Report:
     def _group(self, number: int, group: CauseGroup) -> Iterator[str]:
         failure, row = group.shown, group.row
         mark = self._paint(group.verdict, "red")
-        yield f"{number:>2}. {mark} {row['id']} ({row['level']}; {', '.join(row['origin'])})"
+        yield f"{number:>2}. {mark} {group.name_of(row)} ({row['level']}; {', '.join(row['origin'])})"
         yield from self._wrapped(row["sentence"], "    ")
         yield ""
         yield from self._wrapped(failure["message"], "    ", keep_lines=True)
@@ -118,7 +118,7 @@ class Report:
             yield from (f"        {line}" for line in failure["snippet"].rstrip().splitlines())
         for index, line in enumerate(summary.printed(failure)):
             yield f"    {'' if index else 'printed':<10}{line.strip()[: self.width - 14]}"
-        others = [f"{other['id']} ({other['level']})" for other in group.rows if other is not row]
+        others = [f"{group.name_of(other)} ({other['level']})" for other in group.rows if other is not row]
         if others:
             yield from self._wrapped("; ".join(others), "    also      ")
 
@@ -137,7 +137,7 @@ class Report:
             for row in rows:
                 verdict = row["failure"]["verdict"] if row["failure"] else "failed"
                 link = f" ({row['upstream']})" if row["upstream"] else ""
-                yield f"    {row['id']} ({row['level']}, {verdict})"
+                yield f"    {summary.known_name(row)} ({row['level']}, {verdict})"
                 yield from self._wrapped(f"{row['reason']}{link}", "        ")
 
     def _skips(self) -> Iterator[str]:
@@ -147,7 +147,7 @@ class Report:
             yield self._title(f"Skipped: {_count(count, 'requirement')}, for want of")
             for reason, rows in groups:
                 yield from self._wrapped(reason, f"    {len(rows):>4}  ")
-        partly = [row for row in self.record["requirements"] if row["status"] == "passed" and row["reason"]]
+        partly = [row for row in self.record["requirements"] if row["status"] == "partial"]
         if partly:
             yield self._title("Held in part")
             for row in partly if self.verbose or len(partly) <= FEW else partly[: FEW - 1]:
@@ -175,7 +175,7 @@ class Report:
         if support is not None:
             yield from self._wrapped(support, "")
         verdict = summary.verdict(self.record)
-        yield self._paint(verdict, "green" if verdict.startswith("conforming") else "red")
+        yield self._paint(verdict, "red" if verdict.startswith(("not conforming", "unfinished")) else "green")
 
     def _wrapped(self, text: str, prefix: str, keep_lines: bool = False) -> Iterator[str]:
         indent = " " * len(prefix)

@@ -71,6 +71,8 @@ def failure(verdict: str = "failed", cause: str = "one cause", **facts: Any) -> 
         "message": "wrong value of add's result at (1,)",
         "cause": cause,
         "test": "test_it",
+        "operator": None,
+        "known": None,
         "example": {"x": "Tensor(float32, sizes=(2, 3))", "k": "3"},
         "expected": "(1, 2)",
         "got": "(1, 3)",
@@ -105,6 +107,7 @@ def row(identifier: str, status: str = "passed", level: str = "MUST", **facts: A
         "unsupported": {},
         "failure": failure() if status in ("failed", "crashed", "timeout", "xfailed") else None,
         "further_failures": [],
+        "subresults": {},
         **facts,
     }
 
@@ -113,7 +116,7 @@ def run(*rows: dict[str, Any], name: str = "torch", **facts: Any) -> dict[str, A
     """A record of ``rows``."""
     tests = {"module:3 test_it": {"file": "module.py", "line": 3, "code": "def test_it(s):\n    assert s\n"}}
     return {
-        "schema": "gaugeblock-run/1",
+        "schema": "gaugeblock-run/2",
         "environment": environment(name, **facts),
         "requirements": list(rows),
         "tests": tests,

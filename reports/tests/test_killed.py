@@ -73,7 +73,7 @@ def with_digest(**line: object) -> dict[str, object]:
 
 
 def test_a_modified_line_is_damaged(tmp_path: Path) -> None:
-    head = with_digest(**{**HEAD, "schema": "gaugeblock-journal/2"})
+    head = with_digest(**{**HEAD, "schema": "gaugeblock-journal/3"})
     whole = journal(tmp_path, head, with_digest(row=row("views/a")))
     assert [row["id"] for row in load(whole)["requirements"]] == ["views/a"]
     with pytest.raises(RecordError, match=r"journal\.jsonl:2: damaged: its digest does not match"):

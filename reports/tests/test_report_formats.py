@@ -36,7 +36,7 @@ def run() -> dict[str, Any]:
             row("dtypes/f", "skipped", reason="missing capability sort, index.adv; unsupported operator q, r"),
             row("dtypes/g", "xfailed", failure=failure(), reason="known", upstream="https://example.org/1"),
             row("dtypes/h", "xpassed", reason="expected to fail: known"),
-            row("dtypes/i", "passed", reason="1 of 2 tests skipped: missing capability half"),
+            row("dtypes/i", "partial", reason="1 of 2 tests skipped: missing capability half"),
             row("dtypes/j", "skipped", reason="unsupported operator q", unsupported={"q": "not offered"}),
         ],
     }
@@ -129,7 +129,7 @@ def test_markdown(run: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda run: run.update(schema="other/2"), "schema is 'other/2'; allowed: 'gaugeblock-run/1'"),
+        (lambda run: run.update(schema="other/2"), "schema is 'other/2'; allowed: 'gaugeblock-run/2'"),
         (lambda run: run["environment"].pop("seed"), "$.environment: 'seed' is a required property"),
         (lambda run: run["requirements"][1].update(status="odd"), "$.requirements[1].status: 'odd' is not one of"),
         (lambda run: run["requirements"][2].update(examples=-1), "$.requirements[2].examples: -1 is less than"),

@@ -44,6 +44,7 @@ class Validate:
         add("--area", nargs="+", action="extend", default=[], metavar="A", help=f"only these: {', '.join(AREAS)}")
         add("--level", default="may", metavar="L", help=f"down to this level: {', '.join(LEVELS).lower()} (may)")
         add("--requirement", nargs="+", action="extend", default=[], metavar="ID", help="only these requirements")
+        add("--op", nargs="+", action="extend", default=[], metavar="OP", help="only verdicts on these operators")
         add("--budget", default="standard", metavar="B", help=f"{', '.join(BUDGETS)} (standard)")
         add("--seed", type=int, default=0, metavar="N", help="seed of all drawn examples (0)")
         add("--jobs", type=positive, metavar="N", help="worker processes (the number of CPUs)")
@@ -77,7 +78,9 @@ class Validate:
         options = Options(
             backend=args.backend,
             out=out,
-            selection=Selection(tuple(words(args.area)), args.level.lower(), tuple(words(args.requirement))),
+            selection=Selection(
+                tuple(words(args.area)), args.level.lower(), tuple(words(args.requirement)), tuple(words(args.op))
+            ),
             budget=args.budget,
             seed=args.seed,
             jobs=args.jobs,

@@ -7,10 +7,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from gaugeblock_spec import operators
+
 from ..problem import UsageProblem, shown, unknown
 
 FIELDS: dict[str, type] = {
     "requirement": str,
+    "operator": str,
     "reason": str,
     "evidence": str,
     "upstream": str,
@@ -31,11 +34,15 @@ KINDS = ("deviation", "missing", "difference")
 
 @dataclass(frozen=True)
 class Expectation:
-    """One requirement that is expected to break; README.md of this folder says what each field means."""
+    """One requirement, or its verdict on one operator, that is expected to break.
+
+    README.md of this folder says what each field means.
+    """
 
     requirement: str
     reason: str
     evidence: str
+    operator: str | None = None
     upstream: str | None = None
     devices: tuple[str, ...] = ()
     match: str | None = None
@@ -48,9 +55,15 @@ class Expectation:
     kind: str = KINDS[0]
 
     @property
+    def name(self) -> str:
+        """The requirement's id, with the operator in brackets if there is one."""
+        return self.requirement if self.operator is None else f"{self.requirement}[{self.operator}]"
+
+    @property
     def slug(self) -> str:
-        """The name of the page that shows it: the requirement's id as one word."""
-        return self.requirement.replace("/", "-").replace("_", "-")
+        """The name of the page that shows it: the requirement's id and the operator as one word."""
+        words = self.requirement if self.operator is None else f"{self.requirement}-{self.operator.replace('.', '-')}"
+        return words.replace("/", "-").replace("_", "-")
 
     def covers(self, message: str) -> bool:
         """Whether a failure with this message is the one expected."""
@@ -78,6 +91,8 @@ def parse(entry: Any, where: str, known: Collection[str]) -> Expectation:
             raise UsageProblem(f"{where}: field {name!r} is missing; required: {', '.join(REQUIRED)}")
     if entry["requirement"] not in known:
         raise UsageProblem(f"{where}: {unknown('requirement', entry['requirement'], known)}")
+    if "operator" in entry and entry["operator"] not in operators.load():
+        raise UsageProblem(f"{where}: {unknown('operator', entry['operator'], operators.load())}")
     given = [name for name in SHOWING if name in entry]
     if given and len(given) < len(SHOWING):
         absent = next(name for name in SHOWING if name not in entry)

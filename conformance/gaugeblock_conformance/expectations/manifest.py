@@ -11,36 +11,74 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from ..problem import UsageProblem, shown, visible
-from ..runner.rows import BROKEN, TEXT, Row
+from ..runner.rows import BROKEN, HELD, TEXT, Failure, Row
 from ..text_file import read_bytes
 from .expectation import Expectation, parse
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The expectations of one file that apply to a device, by requirement id."""
+    """The expectations of one file that apply to a device, by requirement id and operator (None: whole requirement)."""
 
     source: str
-    expected: dict[str, Expectation]
+    expected: dict[tuple[str, str | None], Expectation]
+
+    def of(self, requirement: str) -> dict[str | None, Expectation]:
+        """Return the expectations of one requirement by operator."""
+        return {operator: one for (name, operator), one in self.expected.items() if name == requirement}
 
     def judge(self, row: Row) -> Row:
         """The row with its status seen in the light of the expectations (the given row is not changed)."""
-        expectation = self.expected.get(row["id"])
-        if expectation is None:
+        found = self.of(row["id"])
+        if not found:
             return row
         judged = row.copy()
-        if row["status"] == "passed":
+        judged["subresults"] = dict(row["subresults"])
+        whole = found.pop(None, None)
+        held = [one for name, one in found.items() if row["subresults"].get(name or "") in HELD]
+        if whole is not None and row["status"] in HELD:
+            held.append(whole)
+        judged["subresults"].update({one.operator: "xpassed" for one in held if one.operator})
+        if row["status"] in BROKEN:
+            _judge_failures(judged, whole, found)
+        if held and judged["status"] not in BROKEN:
             judged["status"] = "xpassed"
-            judged["reason"] = f"expected to fail: {expectation.reason}"
-        elif row["status"] in BROKEN:
-            message = row["failure"]["message"] if row["failure"] else ""
-            if not expectation.covers(message):
-                judged["reason"] = f"expected to fail in another way ({expectation.match!r}): {expectation.reason}"
-                return judged
-            judged["status"] = "xfailed"
-            judged["reason"] = expectation.reason
-            judged["upstream"] = expectation.upstream
+            judged["reason"] = "; ".join(_held(one) for one in held)
         return judged
+
+
+def _held(expectation: Expectation) -> str:
+    of = f" of {expectation.operator}" if expectation.operator else ""
+    return f"expected to fail{of}: {expectation.reason}"
+
+
+def _judge_failures(row: Row, whole: Expectation | None, by_operator: Mapping[str | None, Expectation]) -> None:
+    """Mark the failures that are expected and put the others first; without others the row fails as expected."""
+    unexpected: list[Failure] = []
+    known: list[Failure] = []
+    upstream: list[str] = []
+    for failure in (row["failure"], *row["further_failures"]):
+        if failure is None:
+            continue
+        candidates = [one for one in (by_operator.get(failure["operator"]), whole) if one is not None]
+        expectation = next((one for one in candidates if one.covers(failure["message"])), None)
+        if expectation is None:
+            unexpected.append(failure)
+            if candidates and row["reason"] is None:
+                one = candidates[0]
+                row["reason"] = f"expected to fail in another way ({one.match!r}): {one.reason}"
+            continue
+        known.append({**failure, "known": expectation.reason})
+        upstream += [expectation.upstream] if expectation.upstream else []
+        if failure["operator"] is not None:
+            row["subresults"][failure["operator"]] = "xfailed"
+    row["failure"], *row["further_failures"] = [*unexpected, *known]
+    if unexpected:
+        row["status"] = unexpected[0]["verdict"]
+        return
+    row["status"] = "xfailed"
+    row["reason"] = "; ".join(dict.fromkeys(failure["known"] or "" for failure in known))
+    row["upstream"] = next(iter(upstream), None)
 
 
 # Characters allowed in a file name; no path separators.
@@ -55,13 +93,14 @@ def read(path: Path | Traversable, known: Collection[str], device: str) -> Manif
     Raises:
         UsageProblem: what :func:`rows` raises, or the same id twice for the device.
     """
-    expected: dict[str, Expectation] = {}
+    expected: dict[tuple[str, str | None], Expectation] = {}
     for where, expectation in _placed(path, known):
         if expectation.devices and device not in expectation.devices:
             continue
-        if expectation.requirement in expected:
-            raise UsageProblem(f"{where}: {expectation.requirement!r} is expected twice")
-        expected[expectation.requirement] = expectation
+        key = expectation.requirement, expectation.operator
+        if key in expected:
+            raise UsageProblem(f"{where}: {expectation.name!r} is expected twice")
+        expected[key] = expectation
     return Manifest(str(path), expected)
 
 
@@ -134,7 +173,7 @@ def _placed(path: Path | Traversable, known: Collection[str]) -> list[tuple[str,
     for index, entry in enumerate(entries):
         where = f"expectation file {path}:{lines[index]}" if index < len(lines) else f"expectation file {path}"
         placed.append((where, parse(entry, where, known)))
-    showing = {expectation.requirement: expectation for _, expectation in placed if expectation.snippet}
+    showing = {expectation.name: expectation for _, expectation in placed if expectation.snippet}
     return [(where, _seeing(expectation, showing, where)) for where, expectation in placed]
 
 

@@ -43,7 +43,7 @@ def pages(peer: Peer) -> dict[str, str]:
 def page(peer: Peer, row: Expectation) -> str:
     """Requirement, snippet, what is expected, what came, versions and the upstream issue."""
     requirement = requirements()[row.requirement]
-    seen = [other.requirement for other in peer.rows if row.requirement in other.see]
+    seen = [other.requirement for other in peer.rows if row.name in other.see]
     parts = [
         f"# {peer.name} {peer.version}: {row.reason}",
         f"Requirement {_linked(row.requirement)} ({requirement.level}): {requirement.sentence}",
@@ -107,7 +107,7 @@ def _counts(peer: Peer) -> str:
 def _table(rows: Iterable[Expectation]) -> str:
     lines = ["| requirement | what it does | upstream |", "| --- | --- | --- |"]
     for row in rows:
-        cells = f"[{row.requirement}]({row.slug}.md)", _cell(row.reason), _upstream(row)
+        cells = f"[{row.name}]({row.slug}.md)", _cell(row.reason), _upstream(row)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

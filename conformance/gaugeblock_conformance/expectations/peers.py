@@ -82,7 +82,7 @@ class Stale:
     shown: str
 
     def __str__(self) -> str:
-        return f"{self.row.requirement}: expected\n{self.row.got}\nand saw\n{self.shown}"
+        return f"{self.row.name}: expected\n{self.row.got}\nand saw\n{self.shown}"
 
 
 def stale(peer: Peer, seconds: float = SECONDS) -> list[Stale]:

@@ -67,7 +67,7 @@ def write(path: Path, record: Mapping[str, Any], known: Collection[str]) -> Writ
 
 
 def _key(one: Expectation) -> Key:
-    return one.requirement, getattr(one, "operator", None)
+    return one.requirement, one.operator
 
 
 def _name(key: Key) -> str:

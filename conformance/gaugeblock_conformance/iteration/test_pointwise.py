@@ -24,14 +24,17 @@ _SHARE = 0.12
 
 
 def _each(s: Session, body: Any, names: tuple[str, ...]) -> None:
-    """Run ``body(s, x=sample)`` as a property of each operator; the first that breaks is told."""
-    for name in s.in_order(names):
+    """Run ``body(s, x=sample)`` as a property of each operator."""
+
+    def judge(name: str) -> None:
 
         def named(s: Session, x: Sample) -> None:
             body(s, x)
 
         named.__name__ = f"{body.__name__}_{name.replace('.', '_')}"
         forall(x=samples(name), weight=_SHARE)(named)(s)
+
+    s.each(names, judge)
 
 
 def _wanted(s: Session, x: Sample, operator: str) -> Array | None:

@@ -16,6 +16,7 @@ Make = Callable[[str, bytes], OperatorCall | None]
 Body = Callable[[Session, OperatorCall], None]
 
 _SHRINKS = 150
+_SIZES = (32, 8, 4, 2, 1)
 _FEW = 3
 # What the first codes of an operator ask for; those behind them ask for anything.
 _ASKED = (APART, APART | GIVEN, GIVEN)
@@ -32,9 +33,10 @@ def sweep(
     The first codes ask for operands that lie apart, for arguments beside their default, and for both, and each for the
     next form of the operator's samples, until all were met; with more than a few there is also one of zeros. ``make``
     may give None for a code that stands for no call: the next is taken, a few times. An operator that the backend does
-    not offer is noted and left at its first example. The first failure is made simpler, byte by byte, and raised.
+    not offer is noted and left at its first example. The first failure of an operator is made simpler, byte by byte.
     """
-    for name in s.in_order(names):
+
+    def judge(name: str) -> None:
         count = max(2, round(s.budget.examples * weight), len(forms_of(name)))
         random = np.random.default_rng((s.seed, zlib.crc32(f"{body.__name__}/{name}".encode())))
         for k in range(count):
@@ -48,6 +50,8 @@ def sweep(
                 raise _simplest(s, name, code, make, body, error) from None
             if s.outcome.examples == before:
                 break
+
+    s.each(names, judge)
 
 
 def _made(name: str, k: int, make: Make, random: np.random.Generator) -> tuple[bytes, OperatorCall | None]:
@@ -71,21 +75,29 @@ def _example(s: Session, body: Body, call: OperatorCall) -> None:
 def _simplest(
     s: Session, name: str, code: bytes, make: Make, body: Body, error: ConformanceError
 ) -> ConformanceError:
-    """The failure of the simplest code found: bytes set to zero from the front as long as the cause stays."""
-    if not s.shrink:
-        return error
-    tried = 0
-    for place in range(len(code)):
-        if not code[place] or tried >= _SHRINKS:
-            continue
-        shorter = code[:place] + b"\0" + code[place + 1 :]
-        call = make(name, shorter)
-        if call is None:
-            continue
-        tried += 1
-        try:
-            _example(s, body, call)
-        except ConformanceError as found:
-            if found.cause == error.cause:
-                code, error = shorter, found
+    """The failure of the simplest code found: bytes are set to zero, many at once and then fewer, as long as the cause
+    stays."""
+    tried = 0 if s.shrink else _SHRINKS
+    for size in _SIZES:
+        for start in range(0, len(code), size):
+            if not any(code[start : start + size]) or tried >= _SHRINKS or s.simpler <= 0:
+                continue
+            shorter = code[:start] + bytes(len(code[start : start + size])) + code[start + size :]
+            call = make(name, shorter)
+            if call is None:
+                continue
+            tried += 1
+            s.simpler -= 1
+            try:
+                _example(s, body, call)
+            except ConformanceError as found:
+                if found.cause == error.cause:
+                    code, error = shorter, found
+    error.again = lambda other: _once_more(other, name, code, make, body)
     return error
+
+
+def _once_more(s: Session, name: str, code: bytes, make: Make, body: Body) -> None:
+    call = make(name, code)
+    assert call is not None
+    _example(s, body, call)

@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 from gaugeblock_spec.requirements import Requirement
 
 from ..problem import shown
-from .rows import BROKEN, CODE, ITEMS, TEXT, Failure, Row, Verdict, new_failure, new_row
+from .rows import BROKEN, CODE, HELD, ITEMS, TEXT, Failure, Row, Verdict, new_failure, new_row
 
 LONGEST_MARK = 200
 """Extra characters allowed for the mark at the end of a cut text and for a remark after it."""
@@ -74,8 +74,18 @@ def _check_status(row: Row) -> None:
         raise Malformed(f"{row['id']}: status {status!r} with further failures")
     if status == "skipped" and not row["reason"]:
         raise Malformed(f"{row['id']}: status 'skipped' without a reason")
-    if status == "passed" and not row["examples"]:
-        raise Malformed(f"{row['id']}: status 'passed' without an example")
+    if status in HELD and not row["examples"]:
+        raise Malformed(f"{row['id']}: status {status!r} without an example")
+    _check_subresults(row)
+
+
+def _check_subresults(row: Row) -> None:
+    failures = [failure for failure in (row["failure"], *row["further_failures"]) if failure is not None]
+    blamed = {failure["operator"] for failure in failures} - {None}
+    broken = {name for name, status in row["subresults"].items() if status in BROKEN}
+    if blamed != broken:
+        name = shown(next(iter(blamed ^ broken)))
+        raise Malformed(f"{row['id']}: the failures and the subresults disagree on {name}")
 
 
 def _text(value: Any) -> bool:
@@ -96,6 +106,10 @@ def _text_or_none(value: Any) -> bool:
 
 def _count(value: Any) -> bool:
     return type(value) is int and 0 <= value < 1 << 63
+
+
+def _nothing(value: Any) -> bool:
+    return value is None
 
 
 def _seconds(value: Any) -> bool:
@@ -153,6 +167,7 @@ def _pictures(value: Any) -> bool:
 
 
 _TEXT_TABLE = _table(_text)
+_VERDICT_TABLE = _table(_verdict)
 _NUMBER_TABLE = _table(_number)
 _EMPTY: Failure = new_failure("failed", "")
 _FAILURE: dict[str, Check] = {
@@ -160,6 +175,8 @@ _FAILURE: dict[str, Check] = {
     "message": _text,
     "cause": _text,
     "test": _text_or_none,
+    "operator": _text_or_none,
+    "known": _nothing,
     "example": _TEXT_TABLE,
     "expected": _text_or_none,
     "got": _text_or_none,
@@ -193,6 +210,7 @@ _ROW: dict[str, Check] = {
     "unsupported": _TEXT_TABLE,
     "failure": _failure_or_none,
     "further_failures": _failures,
+    "subresults": _VERDICT_TABLE,
     "figures": _NUMBER_TABLE,
     "pictures": _pictures,
 }
@@ -219,4 +237,5 @@ _ALLOWED: dict[Check, str] = {
     _pictures: "a list of pictures",
     _TEXT_TABLE: "an object of strings",
     _NUMBER_TABLE: "an object of numbers",
+    _VERDICT_TABLE: f"an object of {', '.join(VERDICTS)}",
 }

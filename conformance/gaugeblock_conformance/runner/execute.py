@@ -15,22 +15,40 @@ from ..budget import Budget
 from ..pictures import Picture, pictures
 from ..problem import one_line, shown, unknown
 from ..requirement import TestCase
-from ..session import ConformanceError, Outcome, Session
+from ..session import ConformanceError, OperatorSession, OtherOperators, Outcome, Session
 from . import suite as suites
-from .rows import Failure, Row, new_failure, new_row
+from .rows import Failure, Row, Status, new_failure, new_row
 
 TraceSink = Callable[[str], None]
+ELSEWHERE = "does not judge the operators asked for"
+"""Why a requirement is skipped that does not go over the operators that a run is about."""
+_RANK = {"skipped": 0, "passed": 1, "failed": 2}
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What one test said of the backend: why it was skipped, how it failed, what it did."""
+    """What one test said of the backend: why it was skipped, how it failed, what it did.
+
+    A test that goes over operators has a failure for each that broke the requirement.
+    """
 
     reason: str | None
-    failure: Failure | None
+    failures: Sequence[Failure]
     outcome: Outcome
     tried: int
     pictures: Sequence[Picture] = ()
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The operators that a requirement is judged for: all, ``only`` some, or all but those to ``avoid``.
+
+    ``at_operator`` is told of each operator before it is judged.
+    """
+
+    only: tuple[str, ...] = ()
+    avoid: tuple[str, ...] = ()
+    at_operator: Callable[[str], None] | None = None
 
 
 # Results of tests that check several requirements, so that each is run once in a process.
@@ -44,19 +62,21 @@ def run_requirement(
     seed: int,
     *,
     tests: Sequence[TestCase] | None = None,
+    scope: Scope | None = None,
     trace_sink: TraceSink | None = None,
     on_test: Callable[[TestCase], None] | None = None,
     memo: Memo | None = None,
 ) -> Row:
     """Run every test of ``requirement`` against ``backend`` here, without a worker, and return its row.
 
-    ``tests`` defaults to the registered ones. ``trace_sink`` is told the source lines so far before every call;
-    ``on_test`` is told of each test before it starts. ``memo`` keeps the results of tests that check several
-    requirements from one call to the next.
+    ``tests`` defaults to the registered ones, ``scope`` to all operators. ``trace_sink`` is told the source lines so
+    far before every call; ``on_test`` is told of each test before it starts. ``memo`` keeps the results of tests that
+    check several requirements from one call to the next.
 
     Raises:
         UsageProblem: ``requirement`` is an id that the spec does not have.
     """
+    scope = scope or Scope()
     if isinstance(requirement, str):
         suite = suites.standard()
         if requirement not in suite.requirements:
@@ -77,38 +97,58 @@ def run_requirement(
         if on_test is not None:
             on_test(case)
         known = None if memo is None else memo.get(case)
-        result = known or _run_case(backend, case, budget, seed, trace_sink, requirement.area)
+        result = known or _run_case(backend, case, budget, seed, scope, trace_sink, requirement.area)
         if memo is not None and len(case.ids) > 1:
             memo[case] = result
         _count(row, backend, result, again=known is not None)
         if result.reason is not None:
             skipped.append(result.reason)
-        if result.failure is not None:
-            failures.append(result.failure)
+        failures += result.failures
         if result.pictures:
             row.setdefault("pictures", []).extend(result.pictures)
     row["seconds"] = round(time.perf_counter() - started, 6)
+    asked = len(tests) - skipped.count(ELSEWHERE)
+    skipped = [reason for reason in skipped if reason != ELSEWHERE]
     if failures:
         row["failure"], *row["further_failures"] = failures
         row["status"] = failures[0]["verdict"]
-    elif len(skipped) == len(tests):
-        row["status"], row["reason"] = "skipped", "; ".join(dict.fromkeys(skipped))
-    elif skipped:
-        row["reason"] = f"{len(skipped)} of {len(tests)} tests skipped: {'; '.join(dict.fromkeys(skipped))}"
+    elif len(skipped) == asked:
+        elsewhere = not asked or scope.only
+        row["status"], row["reason"] = "skipped", ELSEWHERE if elsewhere else "; ".join(dict.fromkeys(skipped))
+    else:
+        row["reason"] = _left_out(skipped, asked, row["subresults"])
+        row["status"] = "passed" if row["reason"] is None else "partial"
     return row
 
 
+def _left_out(skipped: Sequence[str], tests: int, subresults: dict[str, Status]) -> str | None:
+    """Return what a requirement that held was not judged by, or None if nothing was left out."""
+    parts = []
+    if skipped:
+        parts.append(f"{len(skipped)} of {tests} tests skipped: {'; '.join(dict.fromkeys(skipped))}")
+    missing = [name for name, status in subresults.items() if status == "skipped"]
+    if missing:
+        parts.append(f"{len(missing)} of {len(subresults)} operators skipped: {', '.join(missing)}")
+    return "; ".join(parts) or None
+
+
 def _run_case(
-    backend: Backend, case: TestCase, budget: Budget, seed: int, trace_sink: TraceSink | None, area: str
+    backend: Backend,
+    case: TestCase,
+    budget: Budget,
+    seed: int,
+    scope: Scope,
+    trace_sink: TraceSink | None,
+    area: str,
 ) -> CaseResult:
-    session = Session(backend, budget, seed)
+    session = _session(backend, budget, seed, scope)
     missing = [name for name in case.needs if name not in session.capabilities]
     if missing:
-        return CaseResult(f"missing capability {', '.join(missing)}", None, session.outcome, 0)
+        return CaseResult(f"missing capability {', '.join(missing)}", (), session.outcome, 0)
     session.trace_sink = trace_sink
     reason: str | None = None
     failure: Failure | None = None
-    drawn: list[Picture] = []
+    whole: dict[str | None, ConformanceError] = {}
     try:
         case.function(session)
     except MissingCapability as absent:
@@ -119,10 +159,10 @@ def _run_case(
             failure = new_failure("failed", f"{case.name}: {fault}", cause=fault, test=case.name)
     except Unsupported as absent:
         reason = f"unsupported operator {absent.operator}"
+    except OtherOperators:
+        reason = ELSEWHERE
     except ConformanceError as error:
-        failure = _failure(case, error)
-        drawn = pictures(session.steps(), area, case.name)
-        failure["adapter_snippet"] = _through_adapter(backend, case, session, error)
+        whole[None] = error
     except MemoryError as error:
         failure = new_failure("crashed", f"out of memory: {one_line(error)}", test=case.name)
     except Exception as error:
@@ -130,17 +170,35 @@ def _run_case(
     except BaseException as error:
         failure = new_failure("crashed", f"the backend aborted the test with {one_line(error)}", test=case.name)
     outcome = session.outcome
+    found = dict(outcome.broken.items()) | whole
+    failures = [_failure(case, operator, error) for operator, error in found.items()]
+    drawn: list[Picture] = []
+    if found:
+        drawn = pictures(outcome.first_steps or session.steps(), area, case.name)
+        for one, snippet in zip(failures, _through_adapter(backend, case, session, found), strict=True):
+            one["adapter_snippet"] = snippet
+    if failure is not None:
+        failures.append(failure)
     tried = outcome.examples
-    if failure is None and reason is None and not tried:
+    if not failures and reason is None and not tried:
         if outcome.unsupported:
             reason = f"unsupported operator {', '.join(sorted(outcome.unsupported))}"
         elif outcome.calls or outcome.tensors:
             tried = 1
         elif not session.has_data:
             reason = "the device holds no data"
+        elif scope.only or scope.avoid:
+            reason = ELSEWHERE
         else:
-            failure = new_failure("failed", f"{case.name} tried no example at all", test=case.name)
-    return CaseResult(reason, failure, outcome, tried, drawn)
+            failures = [new_failure("failed", f"{case.name} tried no example at all", test=case.name)]
+    return CaseResult(reason, failures, outcome, tried, drawn)
+
+
+def _session(backend: Backend, budget: Budget, seed: int, scope: Scope) -> Session:
+    session = (OperatorSession if scope.only else Session)(backend, budget, seed)
+    session.collect = True
+    session.only, session.avoided, session.at_operator = scope.only, scope.avoid, scope.at_operator
+    return session
 
 
 def misused(name: str, listed: Collection[str]) -> str | None:
@@ -152,15 +210,25 @@ def misused(name: str, listed: Collection[str]) -> str | None:
     return None
 
 
-def _through_adapter(backend: Backend, case: TestCase, first: Session, error: ConformanceError) -> str | None:
-    """The snippet again, by way of the adapter, if the adapter may be what broke the requirement."""
+def _through_adapter(
+    backend: Backend, case: TestCase, first: Session, found: dict[str | None, ConformanceError]
+) -> list[str | None]:
+    """The snippets of the failures ``found`` by way of the adapter, if it may be what broke the requirement."""
     dialect = getattr(backend, "adapter_dialect", None)
     if dialect is None or dialect is first.dialect:
-        return None
-    session = Session(backend, first.budget, first.seed)
-    session.dialect = dialect
+        return [None] * len(found)
+    snippets = []
+    for operator, error in found.items():
+        session = Session(backend, first.budget, first.seed)
+        session.dialect = dialect
+        session.foremost, session.narrow = [] if operator is None else [operator], operator is not None
+        snippets.append(_snippet_again(error.again or case.function, session, error))
+    return snippets
+
+
+def _snippet_again(function: Callable[[Session], None], session: Session, error: ConformanceError) -> str | None:
     try:
-        case.function(session)
+        function(session)
     except ConformanceError as again:
         return again.snippet if again.message == error.message else None
     except Exception:
@@ -171,6 +239,7 @@ def _through_adapter(backend: Backend, case: TestCase, first: Session, error: Co
 def _count(row: Row, backend: Backend, result: CaseResult, again: bool) -> None:
     """Add a test's figures to the row; work that another row has counted already adds examples only."""
     outcome = result.outcome
+    _add_subresults(row, outcome)
     row["examples"] += result.tried
     row["unsupported"].update(outcome.unsupported)
     answered = outcome.operators - outcome.unsupported.keys()
@@ -185,6 +254,14 @@ def _count(row: Row, backend: Backend, result: CaseResult, again: bool) -> None:
     row["figures"].update(outcome.figures)
 
 
+def _add_subresults(row: Row, outcome: Outcome) -> None:
+    """Add a test's verdicts on operators; the worst of several tests counts."""
+    for operator, examples in outcome.judged.items():
+        status: Status = "failed" if operator in outcome.broken else "passed" if examples else "skipped"
+        before = row["subresults"].get(operator, "skipped")
+        row["subresults"][operator] = max(status, before, key=_RANK.__getitem__)
+
+
 def _support(backend: Backend, operators: set[str], before: str | None) -> str | None:
     """``fallback`` if the backend says so of any operator called, ``native`` if of none, None if it does not say."""
     ask = getattr(backend, "support", None)
@@ -194,13 +271,14 @@ def _support(backend: Backend, operators: set[str], before: str | None) -> str |
     return "fallback" if "fallback" in answers else "native" if "native" in answers else None
 
 
-def _failure(case: TestCase, error: ConformanceError) -> Failure:
+def _failure(case: TestCase, operator: str | None, error: ConformanceError) -> Failure:
     memory = isinstance(error.__cause__, MemoryError)
     return new_failure(
         "crashed" if memory else "failed",
         _text(error.message) or one_line(error),
         cause=_text(error.cause) or case.name,
         test=case.name,
+        operator=operator,
         example={str(name): str(value) for name, value in (error.example or {}).items()},
         expected=_text(error.expected),
         got=_text(error.got),

@@ -185,6 +185,9 @@ class Items:
                 judged = self.manifest.judge(_row_of(case, identifier, failures))
                 if judged["status"] == "xfailed":
                     pytest.xfail(f"{identifier}: {judged['reason']}")
+                told = [one for one in (judged["failure"], *judged["further_failures"]) if one and one["known"] is None]
+                if len(told) < len(failures):
+                    error = Broken("\n\n".join(map(_told, told)))
                 if judged["reason"]:
                     raise Broken(f"{error}\n{identifier}: {judged['reason']}") from error
         raise error
@@ -221,7 +224,7 @@ def _row_of(case: TestCase, identifier: str, failures: list[Failure]) -> Row:
 
 def _told(failure: Failure) -> str:
     """A failure as text: what a ConformanceError says, and the last words of a process."""
-    lines = [failure["message"]]
+    lines = [f"[{failure['operator']}] {failure['message']}" if failure["operator"] else failure["message"]]
     lines += [f"{name}: {failure[name]}" for name in ("expected", "got") if failure[name] is not None]
     lines += [f"  {name} = {value}" for name, value in failure["example"].items()]
     if failure["snippet"]:

@@ -9,18 +9,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gaugeblock_spec import operators
 from gaugeblock_spec.requirements import Requirement
 
 from ..problem import BackendProblem, UsageProblem, shown, visible
 from .checking import Malformed, check_ready, check_row
 from .environment import resident_memory
 from .process import WorkerProcess
-from .rows import TEXT, Row, Verdict, new_failure, new_row, trimmed
+from .rows import TEXT, Failure, Row, Verdict, new_failure, new_row, trimmed
 from .schedule import Schedule
 
 TICK = 0.05
 LOAD_TIMEOUT = 120.0
 SLOW = 10.0
+DEATHS = 30
+"""Number of operators that may end the process in one requirement before the others are given up."""
 ATTEMPTS = 3
 """Number of times that a backend that has been loaded once may fail to load again."""
 NAME = 300
@@ -51,6 +54,7 @@ class Pool:
         self._schedule = Schedule(requirements)
         self._suspects: deque[str] = deque()
         self._first: dict[str, Row] = {}
+        self._deaths: dict[str, list[Failure]] = {}
         self._loaded = False
         self._refusals = 0
         self._refused = ""
@@ -133,7 +137,9 @@ class Pool:
             if worker.ready is None or worker.busy is not None:
                 continue
             if self._suspects:
-                worker.run(self._suspects.popleft(), careful=True, timeout=self._limits.timeout)
+                chosen = self._suspects.popleft()
+                avoid = [str(failure["operator"]) for failure in self._deaths.get(chosen, ())]
+                worker.run(chosen, careful=True, timeout=self._limits.timeout, avoid=avoid)
             elif self._schedule:
                 chosen = self._schedule.next(worker, worker.ready.get("families", {}))
                 worker.run(chosen, careful=False, timeout=self._limits.timeout)
@@ -245,25 +251,47 @@ class Pool:
         yield from self._broken(worker, row)
 
     def _broken(self, worker: WorkerProcess, row: Row) -> Iterator[Row]:
-        """A first break is looked into by a careful second run; the second run's break is the verdict."""
+        """A first break is looked into by a careful second run; the second run's break is the verdict.
+
+        If it happened while an operator was judged, it is the verdict on that operator, and the others are judged next.
+        """
         failure, identifier = row["failure"], row["id"]
         assert failure is not None
         failure["snippet"] = failure["snippet"] or worker.traced()
         failure["output"] = worker.printed()
+        operator = worker.operator()
+        if operator is not None and operator in operators.load():
+            failure["operator"] = operator
+            row["subresults"] = {operator: failure["verdict"]}
         row = trimmed(row)
+        deaths = self._deaths.get(identifier, [])
         if not worker.careful:
             self._first[identifier] = row
             self._suspects.append(identifier)
+        elif row["subresults"] and len(deaths) < DEATHS and operator not in {one["operator"] for one in deaths}:
+            self._deaths[identifier] = [*deaths, failure]
+            self._first.pop(identifier, None)
+            self._suspects.append(identifier)
         self._replace(worker)
-        if worker.careful:
+        if worker.careful and identifier not in self._suspects:
             yield self._settled(row)
 
     def _settled(self, row: Row) -> Row:
+        """Return the verdict of a run with those of the runs before it that ended the process."""
+        deaths = self._deaths.pop(row["id"], [])
         first = self._first.pop(row["id"], None)
-        if first is None or row["status"] == "crashed" or first["failure"] is None or first["status"] == "timeout":
+        if first is not None and first["failure"] is not None and row["status"] not in ("crashed", "timeout"):
+            if first["status"] == "timeout":
+                return row
+            first["failure"]["message"] += f"; a second run {row['status']}, so it does not happen every time"
+            deaths = [*deaths, first["failure"]]
+        if not deaths:
             return row
-        first["failure"]["message"] += f"; a second run {row['status']}, so it does not happen every time"
-        return first
+        rest = [failure for failure in (row["failure"], *row["further_failures"]) if failure is not None]
+        row["failure"], row["further_failures"] = deaths[0], [*deaths[1:], *rest]
+        row["status"], row["reason"] = deaths[0]["verdict"], None
+        row["subresults"].update({one["operator"]: one["verdict"] for one in deaths if one["operator"] is not None})
+        return row
 
     def _replace(self, worker: WorkerProcess) -> None:
         self._retire(worker)

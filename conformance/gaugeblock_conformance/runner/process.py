@@ -8,6 +8,7 @@ import re
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_bytes
@@ -15,7 +16,7 @@ from typing import Any
 
 from .channel import KEY_BYTES, Garbled, Receiver
 from .supervised import ABANDONED, Supervised, death, output_file
-from .trace import read_trace
+from .trace import forget_operator, read_operator, read_trace
 from .worker import UNHEARD, Setup
 
 OUTPUT_TAIL = 2000
@@ -84,12 +85,13 @@ class WorkerProcess:
         """The descriptors that become readable when there is news."""
         return self.fd, self._process.fd
 
-    def run(self, requirement: str, careful: bool, timeout: float) -> None:
-        """Ask for one requirement."""
+    def run(self, requirement: str, careful: bool, timeout: float, avoid: Sequence[str] = ()) -> None:
+        """Ask for one requirement, judged for all operators but those to ``avoid``."""
         self.busy, self.careful, self.test = requirement, careful, None
         self.deadline = time.monotonic() + timeout
         self._output_start = os.fstat(self._output.fileno()).st_size
-        self._send(json.dumps({"run": requirement, "careful": careful}))
+        forget_operator(self._trace.fileno())
+        self._send(json.dumps({"run": requirement, "careful": careful, "avoid": list(avoid)}))
 
     def read(self) -> list[dict[str, Any]]:
         """The complete messages that have arrived since the last call."""
@@ -129,6 +131,10 @@ class WorkerProcess:
     def traced(self) -> str | None:
         """The source lines of the example in hand, if this request was careful."""
         return read_trace(self._trace.fileno()) if self.careful else None
+
+    def operator(self) -> str | None:
+        """The operator that is being judged, if the requirement is judged operator by operator."""
+        return read_operator(self._trace.fileno())
 
     def printed(self) -> str | None:
         """The end of what the backend printed during this request, without the folders of this machine."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LINE = 160
 """Largest number of characters of a message in a progress line."""
-QUIET = ("passed", "skipped", "xfailed")
+QUIET = ("passed", "partial", "skipped", "xfailed")
 
 
 def reporter(stream: TextIO | None = None) -> Reporter:
@@ -101,7 +101,7 @@ class BarReporter:
 
 def counts(found: Counter[str]) -> str:
     """``"12 passed, 1 failed"``."""
-    order = ("passed", "failed", "crashed", "timeout", "xpassed", "xfailed", "skipped")
+    order = ("passed", "partial", "failed", "crashed", "timeout", "xpassed", "xfailed", "skipped")
     return ", ".join(f"{found[status]} {status}" for status in order if found[status])
 
 

@@ -1,4 +1,4 @@
-"""One requirement's row of a run record (schema ``gaugeblock-run/1``)."""
+"""One requirement's row of a run record (schema ``gaugeblock-run/2``)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from gaugeblock_spec.requirements import Requirement
 from ..pictures import Picture
 from ..problem import cut
 
-Verdict = Literal["passed", "failed", "skipped", "crashed", "timeout"]
-Status = Literal["passed", "failed", "skipped", "crashed", "timeout", "xfailed", "xpassed"]
+Verdict = Literal["passed", "partial", "failed", "skipped", "crashed", "timeout"]
+Status = Literal["passed", "partial", "failed", "skipped", "crashed", "timeout", "xfailed", "xpassed"]
+"""``partial`` is a requirement that held as far as it was judged: some of its tests or operators were skipped."""
 
 BROKEN: tuple[Status, ...] = ("failed", "crashed", "timeout")
+HELD: tuple[Status, ...] = ("passed", "partial")
 TEXT = 4000
 """Largest number of characters of a text that may come from the backend."""
 CODE = 1 << 20
@@ -22,12 +24,18 @@ ITEMS = 10_000
 
 
 class Failure(TypedDict):
-    """What went wrong: ``verdict`` says how, ``cause`` groups failures that have one reason."""
+    """What went wrong: ``verdict`` says how, ``cause`` groups failures that have one reason.
+
+    ``operator`` is the one whose subresult it is, if the requirement is judged operator by operator, and ``known`` the
+    reason that the file of expected failures gives for it.
+    """
 
     verdict: Verdict
     message: str
     cause: str
     test: str | None
+    operator: str | None
+    known: str | None
     example: dict[str, str]
     expected: str | None
     got: str | None
@@ -39,7 +47,7 @@ class Failure(TypedDict):
 
 
 class Row(TypedDict):
-    """A decided requirement."""
+    """A decided requirement; ``subresults`` has the status of each operator that it was judged for."""
 
     id: str
     area: str
@@ -63,6 +71,7 @@ class Row(TypedDict):
     unsupported: dict[str, str]
     failure: Failure | None
     further_failures: list[Failure]
+    subresults: dict[str, Status]
     figures: dict[str, float]
     pictures: NotRequired[list[Picture]]
 
@@ -92,6 +101,7 @@ def new_row(requirement: Requirement, status: Status = "passed", reason: str | N
         unsupported={},
         failure=None,
         further_failures=[],
+        subresults={},
         figures={},
     )
 
@@ -103,6 +113,8 @@ def new_failure(verdict: Verdict, message: str, **facts: Any) -> Failure:
         message=message,
         cause=message,
         test=None,
+        operator=None,
+        known=None,
         example={},
         expected=None,
         got=None,
@@ -131,7 +143,7 @@ def _trimmed(failure: Failure) -> Failure:
     kept = failure.copy()
     kept["message"], kept["cause"] = cut(failure["message"], TEXT), cut(failure["cause"], TEXT)
     kept["example"] = _texts(failure["example"])
-    for field in ("expected", "got", "output", "snippet_result"):
+    for field in ("operator", "expected", "got", "output", "snippet_result"):
         kept[field] = _text(failure[field])
     for code in ("snippet", "adapter_snippet"):
         text = failure[code]

@@ -23,14 +23,17 @@ from ..text_file import read_bytes
 from . import suite as suites
 from .checking import Malformed, check_row
 from .environment import cores, machine, spec_version, suite_version, total_memory
+from .execute import ELSEWHERE
 from .pool import Limits, Pool
 from .rows import BROKEN, Row, new_row
 from .selection import Selection, longest_first
 from .snippets import check_rows, set_aside
 from .sources import sources
 
-SCHEMA = "gaugeblock-run/1"
+SCHEMA = "gaugeblock-run/2"
 RECORD = "record.json"
+SNIPPET_SECONDS = 30.0
+"""Seconds after which a run begins no further snippet."""
 SNIPPETS = "snippets"
 """Folder beside the record for what is too long to stand in it."""
 
@@ -106,6 +109,7 @@ def validate(options: Options, reporter: Reporter) -> Record:
     # A backend may remove the current folder.
     here = Path.cwd()
     setup = {"backend": name.text, "suite": options.suite, "budget": budget.name, "seed": options.seed}
+    setup["operators"] = options.selection.operators
     with _folder(options.out), Pool(suite.requirements, jobs, limits, **setup) as pool:
         backend = pool.backend(reporter.note, len(ids))
         if options.needs and not set(options.needs) & set(backend["capabilities"]):
@@ -147,16 +151,17 @@ def validate(options: Options, reporter: Reporter) -> Record:
             finally:
                 reporter.finish()
     elapsed = time.monotonic() - clock
-    if options.check_snippets:
-        check_rows(journal.rows, jobs, limits.memory, here, clock + total)
-    out = here / options.out
-    _usable(out)
-    set_aside(journal.rows, out / SNIPPETS)
     by_id = {row["id"]: manifest.judge(row) for row in journal.rows}
     rows = [by_id.get(i) or new_row(suite.requirements[i], "skipped", left_out) for i in ids]
-    unfinished = len(by_id) < len(rows)
+    rows = [row for row in rows if row["reason"] != ELSEWHERE]
+    if options.check_snippets:
+        check_rows(rows, jobs, limits.memory, here, min(clock + total, time.monotonic() + SNIPPET_SECONDS))
+    out = here / options.out
+    _usable(out)
+    set_aside(rows, out / SNIPPETS)
+    unfinished = len(by_id) < len(ids)
     if unfinished:
-        reporter.note(f"{len(by_id)} of {len(rows)} requirements decided, the others {left_out}; --resume continues")
+        reporter.note(f"{len(by_id)} of {len(ids)} requirements decided, the others {left_out}; --resume continues")
     environment = {
         "backend": name.text,
         **{key: backend[key] for key in ("name", "version", "device", "capabilities", "packages")},

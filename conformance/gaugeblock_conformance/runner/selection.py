@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gaugeblock_spec import operators as spec
 from gaugeblock_spec.requirements import LEVELS, Requirement
 
 from ..problem import UsageProblem, unknown
@@ -13,11 +14,15 @@ from ..problem import UsageProblem, unknown
 
 @dataclass(frozen=True)
 class Selection:
-    """Filters, all of which must let a requirement through. ``level`` is the weakest level wanted."""
+    """Filters, all of which must let a requirement through. ``level`` is the weakest level wanted.
+
+    With ``operators``, named without overload or form, only verdicts on these operators are asked for.
+    """
 
     areas: tuple[str, ...] = ()
     level: str = "may"
     requirements: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
@@ -26,7 +31,8 @@ class Selection:
         """The ids selected, in the spec's order.
 
         Raises:
-            UsageProblem: an area, level or id that does not exist, or filters that together let nothing through.
+            UsageProblem: an area, level, operator or id that does not exist, or filters that together let nothing
+                through.
         """
         areas = list(dict.fromkeys(requirement.area for requirement in known.values()))
         levels = [level.lower() for level in LEVELS]
@@ -36,6 +42,10 @@ class Selection:
         for identifier in self.requirements:
             if identifier not in known:
                 raise unknown("requirement", identifier, known, "all: gaugeblock requirements")
+        names = {word for name in spec.load() for word in (name, name.partition(".")[0].rstrip("_"))}
+        for operator in self.operators:
+            if operator not in names:
+                raise unknown("operator", operator, sorted(names))
         if self.level not in levels:
             raise unknown("level", self.level, levels)
         wanted = LEVELS[: levels.index(self.level) + 1]

@@ -7,10 +7,9 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from ..problem import cut
@@ -37,9 +36,6 @@ class SnippetResult:
     seen: str
 
 
-Check = Callable[[Failure, int, Path | None], SnippetResult]
-
-
 def check_snippet(failure: Failure, memory: int = 0, here: Path | None = None) -> SnippetResult:
     """Run ``failure``'s snippet with this Python, in an empty folder, with at most ``memory`` bytes (0: no limit).
 
@@ -61,28 +57,29 @@ def check_rows(
 ) -> None:
     """Run one snippet per cause and store the result in its failure; snippets may import from the folder ``here``.
 
-    None is begun after the time ``until`` of the monotonic clock; those are left as not executed.
+    Failures that were not expected come first. None is begun after the time ``until`` of the monotonic clock; those
+    are left as not executed.
     """
-    by_cause: dict[tuple[str, str], list[Failure]] = {}
-    for row in rows:
-        for failure in [row["failure"], *row["further_failures"]]:
-            if failure is not None and failure["snippet"]:
-                by_cause.setdefault((failure["verdict"], failure["cause"]), []).append(failure)
-    first = [failures[0] for failures in by_cause.values()]
+    by_cause: dict[tuple[str, str], Failure] = {}
+    failures = [one for row in rows for one in (row["failure"], *row["further_failures"]) if one is not None]
+    for failure in sorted(failures, key=lambda failure: failure["known"] is not None):
+        if failure["snippet"]:
+            by_cause.setdefault((failure["verdict"], failure["cause"]), failure)
+
+    def check(failure: Failure) -> None:
+        if time.monotonic() > until:
+            return
+        result = check_snippet(failure, memory, here)
+        failure["snippet_checked"], failure["snippet_result"] = result.same, result.seen
+        if result.same or not failure["adapter_snippet"] or time.monotonic() > until:
+            return
+        result = check_snippet({**failure, "snippet": failure["adapter_snippet"]}, memory, here)
+        if result.same:
+            failure["snippet"], failure["snippet_checked"] = failure["adapter_snippet"], True
+            failure["snippet_result"] = f"{result.seen}; only by way of the adapter"
+
     with ThreadPoolExecutor(max(1, jobs)) as executor:
-
-        def begun(check: Check, failure: Failure) -> SnippetResult | None:
-            return None if time.monotonic() > until else check(failure, memory, here)
-
-        for failure, result in zip(first, executor.map(partial(begun, check_snippet), first), strict=True):
-            if result is not None:
-                failure["snippet_checked"] = result.same
-                failure["snippet_result"] = result.seen
-        wrapped = [f for f in first if f["snippet_checked"] is False and f.get("adapter_snippet")]
-        for failure, result in zip(wrapped, executor.map(partial(begun, _of_adapter), wrapped), strict=True):
-            if result is not None and result.same:
-                failure["snippet"], failure["snippet_checked"] = failure["adapter_snippet"], True
-                failure["snippet_result"] = f"{result.seen}; only by way of the adapter"
+        list(executor.map(check, by_cause.values()))
 
 
 def set_aside(rows: Iterable[Row], folder: Path) -> None:
@@ -98,10 +95,6 @@ def set_aside(rows: Iterable[Row], folder: Path) -> None:
                     (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
                     note = f"# {len(text):,} characters, in {folder.name}/{name} beside the record\n"
                     failure[field] = note
-
-
-def _of_adapter(failure: Failure, memory: int, here: Path | None) -> SnippetResult:
-    return check_snippet({**failure, "snippet": failure["adapter_snippet"]}, memory, here)
 
 
 def _execute(snippet: str, limit: float, memory: int, here: Path) -> tuple[int, str]:

@@ -1,8 +1,9 @@
 """A worker process: loads the backend, then runs one requirement per request.
 
 Requests are JSON lines, the first of them a :class:`Setup`; replies are messages of :mod:`.channel`. The first reply is
-``ready`` (facts about the backend) or ``problem``. Then each ``{"run": id, "careful": bool}`` is answered by a ``test``
-message for each test begun and by a ``row``. The arguments are the descriptors of requests, replies and the trace.
+``ready`` (facts about the backend) or ``problem``. Then each ``{"run": id, "careful": bool, "avoid": [operator]}`` is
+answered by a ``test`` message for each test begun and by a ``row``. The arguments are the descriptors of requests,
+replies and the trace.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from . import suite as suites
 from .channel import Sender
 from .copies import TWICE, Copies
 from .environment import loaded_packages
-from .execute import Memo, run_requirement
+from .execute import Memo, Scope, run_requirement
 from .rows import new_failure, new_row, trimmed
 from .trace import TraceWriter
 
@@ -46,6 +47,7 @@ class Setup:
     budget: str
     seed: int
     key: str
+    operators: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -110,14 +112,12 @@ def main(arguments: Sequence[str]) -> None:
         }
     )
     effort = budget.named(setup.budget)
-    trace: TraceWriter | None = None
+    trace = TraceWriter(trace_fd)
     memo: Memo = {}
     for line in requests:
         request = json.loads(line)
         requirement = suite.requirements[request["run"]]
         cases = tests.get(requirement.id, [])
-        if request["careful"] and trace is None:
-            trace = TraceWriter(trace_fd)
         copies.begin()
         row = run_requirement(
             backend,
@@ -125,9 +125,10 @@ def main(arguments: Sequence[str]) -> None:
             effort,
             setup.seed,
             tests=cases,
+            scope=Scope(tuple(setup.operators), tuple(request["avoid"]), trace.at_operator),
             trace_sink=trace if request["careful"] else None,
             on_test=lambda case: reply(test=case.name),
-            memo=None if request["careful"] else memo,
+            memo=None if request["careful"] or request["avoid"] else memo,
         )
         if copies.found():
             row = {**new_row(requirement, "crashed"), "tests": row["tests"], "failure": new_failure("crashed", TWICE)}

@@ -39,6 +39,18 @@ class Wrong(Healthy):
         return result
 
 
+class WrongTwice(Wrong):
+    """Forgets to invert too."""
+
+    name = "wrong-twice"
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        result = super().call(operator, *args, **kwargs)
+        if operator == "bitwise_not" and result.size > 1:
+            result[1:] = args[0][1:]
+        return result
+
+
 class Breaks(Healthy, ABC):
     """On operator ``bitwise_not`` does what ``how`` does."""
 

@@ -103,3 +103,28 @@ def many() -> Suite:
         return {i: [TestCase("slow", slow, __name__, 1, (i,), ("core",))] for i in requirements}
 
     return Suite(requirements, tests)
+
+
+def by_operator() -> Suite:
+    """Requirements that are judged operator by operator, by a sweep and by a table, and one that is not."""
+
+    def sweep(s: Session) -> None:
+        def judge(name: str) -> None:
+            x = s.tensor(VALUES, "int32", name="x")
+            expected = {"neg": [1, -2, 3], "bitwise_not": [0, -3, 2], "clone": VALUES}[name]
+            s.run_example(lambda s, name: s.expect_values(s.call(name, x), expected, dtype="int32"), {"name": name})
+
+        s.each(["neg", "bitwise_not", "clone"], judge)
+
+    def table(s: Session) -> None:
+        s.table([("clone", 1), ("neg", 1), ("neg", 2)], lambda s, name, n: s.call(name, s.tensor([n] * n, "int32")))
+
+    def absent(s: Session) -> None:
+        s.table([("clone", 1), ("cosh", 1)], lambda s, name, n: s.call(name, s.tensor([n], "int32")))
+
+    functions = {"views/sweep": sweep, "views/table": table, "views/absent": absent, "views/other": call_once("neg")}
+
+    def tests() -> dict[str, list[TestCase]]:
+        return {i: [TestCase(f.__name__, f, __name__, 1, (i,), ("core",))] for i, f in functions.items()}
+
+    return Suite({i: make_requirement(i) for i in functions}, tests)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..matrix import BROKEN, HELD, labels
 from ..record import Record, Row, level_rank
@@ -18,6 +18,7 @@ KINDS = {
     "found": "newly checked",
     "first": "only in the first",
     "second": "only in the second",
+    "changed": "changed for some operators",
     "same": "unchanged",
 }
 
@@ -27,11 +28,19 @@ CONDITIONS = ("budget", "seed", "device", "spec_version", "suite_version", "pyth
 
 @dataclass(frozen=True)
 class Change:
-    """One requirement: its rows in both runs (None: not in that one) and what became of it."""
+    """One requirement: its rows in both runs (None: not in that one) and what became of it.
+
+    Where it is judged operator by operator, `operators` has what became of those that changed.
+    """
 
     kind: str
     before: Row | None
     after: Row | None
+    operators: dict[str, str] = field(default_factory=dict)
+
+    def of_kind(self, kind: str) -> list[str]:
+        """The operators that something became of."""
+        return [name for name, found in self.operators.items() if found == kind]
 
     @property
     def row(self) -> Row:
@@ -63,8 +72,13 @@ class Comparison:
 
     @property
     def regressions(self) -> list[Change]:
-        """Every MUST that held and is broken now, whether or not that was expected."""
-        return [change for change in self.of_kind("broken") if change.must and _group(change.before) == "held"]
+        """Every MUST that held and is broken now, as a whole or for an operator, whether or not that was expected."""
+        return [
+            change
+            for change in self.changes
+            if change.must
+            and ((change.kind == "broken" and _group(change.before) == "held") or change.of_kind("broken"))
+        ]
 
     @property
     def counts(self) -> dict[tuple[str, str], Counter[str]]:
@@ -111,19 +125,33 @@ def compare(first: Record, second: Record) -> Comparison:
 def _change(before: Row | None, after: Row | None) -> Change:
     if before is None or after is None:
         return Change("second" if before is None else "first", before, after)
-    groups = (_group(before), _group(after))
+    kind = _kind(_group(before), _group(after))
+    operators = _operators(before["subresults"], after["subresults"])
+    if kind == "same" and operators:
+        kind = "changed"
+    return Change(kind, before, after, operators)
+
+
+def _operators(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
+    """What became of each operator that both runs judged and that changed."""
+    kinds = {name: _kind(_status_group(before[name]), _status_group(after[name])) for name in after if name in before}
+    return {name: kind for name, kind in kinds.items() if kind not in ("same", "still")}
+
+
+def _kind(*groups: str) -> str:
     if groups[1] == "skipped":
-        kind = "same" if groups[0] == "skipped" else "lost"
-    elif groups[1] == "broken":
-        kind = "still" if groups[0] == "broken" else "broken"
-    else:
-        kind = {"broken": "mended", "held": "same", "skipped": "found"}[groups[0]]
-    return Change(kind, before, after)
+        return "same" if groups[0] == "skipped" else "lost"
+    if groups[1] == "broken":
+        return "still" if groups[0] == "broken" else "broken"
+    return {"broken": "mended", "held": "same", "skipped": "found"}[groups[0]]
 
 
 def _group(row: Row | None) -> str:
     """Held, broken (expected or not) or skipped."""
-    status = "skipped" if row is None else row["status"]
+    return _status_group("skipped" if row is None else row["status"])
+
+
+def _status_group(status: str) -> str:
     return "held" if status in HELD else "broken" if status in BROKEN or status == "xfailed" else "skipped"
 
 

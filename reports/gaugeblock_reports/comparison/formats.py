@@ -137,5 +137,6 @@ def _why(change: Change) -> str:
     if row is None:
         return ""
     failure = row["failure"]
-    told = row["reason"] or (failure["message"] if failure else "")
-    return " ".join(told.split())
+    told = [row["reason"] or (failure["message"] if failure else "")]
+    told += [f"{KINDS[kind]}: {', '.join(change.of_kind(kind))}" for kind in KINDS if change.of_kind(kind)]
+    return " ".join("; ".join(filter(None, told)).split())

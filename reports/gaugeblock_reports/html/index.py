@@ -15,7 +15,10 @@ from typing import Any
 from ..record import Record, Row
 from . import excerpts
 
-CODES = {"passed": "p", "failed": "f", "crashed": "c", "timeout": "t", "xpassed": "u", "xfailed": "k", "skipped": "s"}
+CODES = {
+    "passed": "p", "partial": "h", "failed": "f", "crashed": "c", "timeout": "t", "xpassed": "u", "xfailed": "k",
+    "skipped": "s",
+}  # fmt: skip
 ABSENT = "-"
 
 
@@ -97,12 +100,21 @@ def _cell(row: Row, shown: Row) -> dict[str, Any]:
         "support": row["support"],
         "failures": [{name: value for name, value in failure.items() if value} for failure in failures],
         "unsupported": unsupported,
+        "subresults": _subresults(row["subresults"]),
         "figures": row.get("figures"),
         "pictures": [_picture(picture) for picture in row.get("pictures", [])],
         "sentence": row["sentence"] if row["sentence"] != shown["sentence"] else None,
         "level": row["level"] if row["level"] != shown["level"] else None,
     }
     return {name: value for name, value in cell.items() if value}
+
+
+def _subresults(statuses: dict[str, str]) -> dict[str, Any]:
+    """The number of operators of each status, and the names of those that did not simply hold."""
+    names: dict[str, list[str]] = {}
+    for operator, status in statuses.items():
+        names.setdefault(status, []).append(operator)
+    return {status: found if status != "passed" else len(found) for status, found in names.items()}
 
 
 def _picture(picture: dict[str, str]) -> dict[str, str]:

@@ -32,6 +32,8 @@ def verdict(cell: Cell) -> tuple[str, str]:
         return "xpassed", "held against expectation"
     if cell.known:
         return "xfailed", "some known not to hold"
+    if cell.partial or cell.skipped:
+        return "partial", "all hold as far as they were checked"
     return "passed", "all hold"
 
 
@@ -102,7 +104,7 @@ def _bar(cell: Cell) -> str:
 def _facts(record: Record) -> Iterator[str]:
     environment = record["environment"]
     selection = environment["selection"]
-    asked = [*selection["areas"], *selection["requirements"]]
+    asked = [*selection["areas"], *selection["requirements"], *selection.get("operators", [])]
     packages = ", ".join(f"{name} {version}" for name, version in sorted(environment["packages"].items()))
     facts = {
         "backend": environment["backend"],

@@ -2,11 +2,11 @@
 // The list of requirements: filters, deep links, keyboard. All text is set as text, never as markup.
 (() => {
 const data = JSON.parse(document.getElementById('index').textContent);
-const STATUS = {p: 'passed', f: 'failed', c: 'crashed', t: 'timeout', u: 'xpassed', k: 'xfailed', s: 'skipped', '-': 'absent'};
-const WORD = {passed: 'held', failed: 'broken', crashed: 'crashed', timeout: 'timed out', xpassed: 'unexpectedly held',
+const STATUS = {p: 'passed', h: 'partial', f: 'failed', c: 'crashed', t: 'timeout', u: 'xpassed', k: 'xfailed', s: 'skipped', '-': 'absent'};
+const WORD = {passed: 'held', partial: 'held in part', failed: 'broken', crashed: 'crashed', timeout: 'timed out', xpassed: 'unexpectedly held',
   xfailed: 'known not to hold', skipped: 'skipped', absent: 'not in this run'};
 const CHANGE = {broken: 'newly broken', mended: 'mended', still: 'still broken', lost: 'newly skipped', found: 'newly checked',
-  first: 'only in the first', second: 'only in the second', same: 'unchanged'};
+  first: 'only in the first', second: 'only in the second', changed: 'changed for some operators', same: 'unchanged'};
 const CHUNK = 100, PRINTED = 300, narrow = matchMedia('(max-width:700px)');
 const $ = id => document.getElementById(id);
 
@@ -54,7 +54,7 @@ const kinds = data.changes ? CHANGE : {...WORD, differ: 'held and broken'};
 const kindsOf = (row, run) => {
   if (data.changes) return [row.change];
   const found = (run === '' ? [...row.codes] : [row.codes[run]]).map(code => STATUS[code]);
-  return /[pu]/.test(row.codes) && /[fctk]/.test(row.codes) ? [...found, 'differ'] : found;
+  return /[phu]/.test(row.codes) && /[fctk]/.test(row.codes) ? [...found, 'differ'] : found;
 };
 function fits(row, except) {
   return (!state.area || row.area === state.area) && (!state.level || row.level === state.level)
@@ -218,9 +218,18 @@ function asides(cell) {
   if (!cell) return [];
   const other = [['In this run a ' + cell.level, cell.level], ['As this run had it: ' + cell.sentence, cell.sentence]];
   const nodes = other.filter(([, told]) => told).map(([text]) => make('p', {class: 'note'}, text));
+  if (cell.subresults) nodes.push(...operators(cell.subresults));
   if (cell.unsupported) nodes.push(folded(cell.unsupported.length + (cell.unsupported.length > 1 ? ' operators' : ' operator') + ' not offered',
     () => [make('p', {class: 'note'}, cell.unsupported.join('; '))]));
   return nodes;
+}
+function operators(found) {
+  const names = Object.entries(found).filter(([status]) => status !== 'passed');
+  const total = names.reduce((sum, [, list]) => sum + list.length, found.passed || 0);
+  const text = ['operators: ' + (found.passed || 0).toLocaleString('en') + ' of ' + total.toLocaleString('en') + ' held',
+    ...names.map(([status, list]) => list.length + ' ' + WORD[status])].join(', ');
+  if (!names.length) return [make('p', {class: 'note'}, text)];
+  return [folded(text, () => names.map(([status, list]) => make('p', {class: 'note'}, mark(status), ' ' + list.join(', '))))];
 }
 function verdict(run, status, cell) {
   const block = make('div', {class: 'verdict ' + status}, make('h5', {}, mark(status), make('bdi', {}, data.runs[run]), WORD[status],
@@ -235,7 +244,9 @@ function verdict(run, status, cell) {
   return block;
 }
 function failed(failure) {
-  const nodes = [make('p', {class: 'message'}, failure.message)];
+  const title = failure.operator ? make('b', {}, failure.operator + ': ') : null;
+  const nodes = [make('p', {class: 'message'}, title, failure.message)];
+  if (failure.known) nodes.push(make('p', {class: 'note'}, 'Expected: ' + failure.known));
   const pair = ['expected', 'got'].filter(name => failure[name]).map(name =>
     make('figure', {}, make('figcaption', {}, name), make('pre', {class: 'wrap', tabindex: '0'}, failure[name])));
   if (pair.length) nodes.push(make('div', {class: 'pair'}, ...pair));
