@@ -10,6 +10,11 @@ from gaugeblock_conformance import command
 from gaugeblock_spec import operators, requirements
 
 
+@pytest.fixture(autouse=True)
+def of_a_hundred_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+
+
 def printed(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
     assert command.main(list(argv)) == 0
     return capsys.readouterr().out

@@ -27,14 +27,14 @@ def _annotations(record: Record) -> Iterator[str]:
         kind = "error" if any(one["level"] == "MUST" for one in group.rows) else "warning"
         parts = [failure["message"], row["sentence"]]
         parts += [f"{name}: {failure[name]}" for name in ("expected", "got") if failure[name] is not None]
-        others = [one["id"] for one in group.rows if one is not row]
+        others = [group.name_of(one) for one in group.rows if one is not row]
         parts += [f"also: {', '.join(others[:MOST])}{' …' if len(others) > MOST else ''}"] if others else []
-        yield _command(kind, *_place(record, row, failure), f"{heading}: {row['id']}", "\n".join(parts))
+        yield _command(kind, *_place(record, row, failure), f"{heading}: {group.name_of(row)}", "\n".join(parts))
     for row in summary.with_status(record, "xpassed"):
         text = f"unexpectedly held, {row['reason']}; take it out of {record['environment']['expectations']}"
-        yield _command("error", *_place(record, row, None), f"{heading}: {row['id']}", text)
+        yield _command("error", *_place(record, row, None), f"{heading}: {summary.known_name(row)}", text)
     verdict = summary.verdict(record)
-    if not verdict.startswith("conforming"):
+    if verdict.startswith(("not conforming", "unfinished")):
         yield f"::notice title={_property(heading)}::{_data(verdict)}"
 
 
