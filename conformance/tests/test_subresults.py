@@ -56,6 +56,12 @@ def test_an_operator_that_ends_the_process_leaves_the_others_judged(run_fake: Ru
     assert row["failure"]["snippet"].rstrip().endswith("backend.call('bitwise_not', x)")
 
 
+def test_operators_that_ended_the_process_are_told_when_the_time_is_over(run_fake: Run) -> None:
+    row = rows(run_fake("Hangs", timeout=2.0, total=5.0, **BY_OPERATOR))["views/sweep"]
+    assert failures(row) == [("bitwise_not", "timeout")]
+    assert (row["status"], row["subresults"]["bitwise_not"]) == ("timeout", "timeout")
+
+
 def test_only_the_operators_asked_for_are_judged(run_fake: Run) -> None:
     found = rows(run_fake("WrongTwice", selection=Selection(operators=("bitwise_not",)), **BY_OPERATOR))
     assert {name: row["subresults"] for name, row in found.items()} == {"views/sweep": {"bitwise_not": "failed"}}

@@ -227,11 +227,13 @@ class Pool:
 
     def _once(self) -> Iterator[Row]:
         """Yield the breaks that there was no time to look into."""
-        for row in self._first.values():
-            if row["failure"] is not None:
-                row["failure"]["message"] += "; there was no time for a second run"
-                yield row
-        self._first.clear()
+        for identifier in [*self._first, *(name for name in self._deaths if name not in self._first)]:
+            deaths = self._deaths.pop(identifier, [])
+            first = self._first.pop(identifier, None)
+            if first is not None and first["failure"] is not None:
+                first["failure"]["message"] += "; there was no time for a second run"
+                deaths = [*deaths, first["failure"]]
+            yield _headed(first or new_row(self._requirements[identifier]), deaths)
 
     def _check_running(self, worker: WorkerProcess, end: str | None) -> Iterator[Row]:
         if end is not None:
@@ -285,15 +287,18 @@ class Pool:
                 return row
             first["failure"]["message"] += f"; a second run {row['status']}, so it does not happen every time"
             deaths = [*deaths, first["failure"]]
-        if not deaths:
-            return row
-        rest = [failure for failure in (row["failure"], *row["further_failures"]) if failure is not None]
-        row["failure"], row["further_failures"] = deaths[0], [*deaths[1:], *rest]
-        row["status"], row["reason"] = deaths[0]["verdict"], None
-        row["subresults"].update({one["operator"]: one["verdict"] for one in deaths if one["operator"] is not None})
-        return row
+        return _headed(row, deaths) if deaths else row
 
     def _replace(self, worker: WorkerProcess) -> None:
         self._retire(worker)
         if self._schedule or self._suspects:
             self._start()
+
+
+def _headed(row: Row, deaths: Sequence[Failure]) -> Row:
+    """``row`` with the failures of runs that ended the process before its own."""
+    rest = [one for one in (row["failure"], *row["further_failures"]) if one is not None and one not in deaths]
+    row["failure"], row["further_failures"] = deaths[0], [*deaths[1:], *rest]
+    row["status"], row["reason"] = deaths[0]["verdict"], None
+    row["subresults"].update({one["operator"]: one["verdict"] for one in deaths if one["operator"] is not None})
+    return row
