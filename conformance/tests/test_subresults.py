@@ -98,6 +98,19 @@ def test_an_expectation_of_one_operator_leaves_the_others(run_fake: Run, tmp_pat
     assert exit_status(record) == 0
 
 
+def test_an_expectation_of_several_operators_leaves_the_others(run_fake: Run, tmp_path: Path) -> None:
+    file = tmp_path / "expected.toml"
+    entry = ENTRY.replace('operator = "{operator}"', "operators = {operator}").replace("{operator} is", "it is")
+    file.write_text(entry.format(operator='["neg", "clone"]'))
+    row = rows(run_fake("WrongTwice", expect=str(file), **BY_OPERATOR))["views/sweep"]
+    assert row["subresults"] == {"neg": "xfailed", "bitwise_not": "failed", "clone": "passed"}
+    file.write_text(entry.format(operator='["neg", "bitwise_not", "clone"]'))
+    row = rows(run_fake("WrongTwice", expect=str(file), **BY_OPERATOR))["views/sweep"]
+    assert (row["status"], row["reason"]) == ("xfailed", "it is known")
+    row = rows(run_fake("Healthy", expect=str(file), **BY_OPERATOR))["views/sweep"]
+    assert (row["status"], row["reason"]) == ("xpassed", "expected to fail: it is known")
+
+
 def test_an_operator_that_holds_against_expectation_is_told(run_fake: Run, tmp_path: Path) -> None:
     file = tmp_path / "expected.toml"
     file.write_text(ENTRY.format(operator="clone"))
@@ -106,6 +119,14 @@ def test_an_operator_that_holds_against_expectation_is_told(run_fake: Run, tmp_p
     assert (row["status"], row["subresults"]["clone"]) == ("xpassed", "xpassed")
     assert row["reason"] == "expected to fail of clone: clone is known"
     assert exit_status(record) == 1
+
+
+def test_what_fails_sometimes_may_hold(run_fake: Run, tmp_path: Path) -> None:
+    file = tmp_path / "expected.toml"
+    file.write_text(ENTRY.format(operator="neg") + "sometimes = true\n")
+    record = run_fake("Healthy", expect=str(file), **BY_OPERATOR)
+    assert (rows(record)["views/sweep"]["status"], exit_status(record)) == ("passed", 0)
+    assert rows(run_fake("Wrong", expect=str(file), **BY_OPERATOR))["views/sweep"]["status"] == "xfailed"
 
 
 def test_an_expectation_names_a_known_operator(run_fake: Run, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from ..problem import UsageProblem, shown, unknown
 FIELDS: dict[str, type] = {
     "requirement": str,
     "operator": str,
+    "operators": list,
     "reason": str,
     "evidence": str,
     "upstream": str,
@@ -26,6 +27,7 @@ FIELDS: dict[str, type] = {
     "tried": list,
     "see": list,
     "kind": str,
+    "sometimes": bool,
 }
 REQUIRED = ("requirement", "reason", "evidence")
 SHOWING = ("snippet", "expected", "got", "tried")
@@ -43,6 +45,7 @@ class Expectation:
     reason: str
     evidence: str
     operator: str | None = None
+    operators: tuple[str, ...] = ()
     upstream: str | None = None
     devices: tuple[str, ...] = ()
     match: str | None = None
@@ -53,6 +56,7 @@ class Expectation:
     tried: tuple[str, ...] = ()
     see: tuple[str, ...] = ()
     kind: str = KINDS[0]
+    sometimes: bool = False
 
     @property
     def name(self) -> str:
@@ -65,8 +69,10 @@ class Expectation:
         words = self.requirement if self.operator is None else f"{self.requirement}-{self.operator.replace('.', '-')}"
         return words.replace("/", "-").replace("_", "-")
 
-    def covers(self, message: str) -> bool:
-        """Whether a failure with this message is the one expected."""
+    def covers(self, message: str, operator: str | None = None) -> bool:
+        """Whether a failure with this message, of this operator, is one that is expected."""
+        if self.operators and operator is not None and operator not in self.operators:
+            return False
         return self.match is None or re.search(self.match, message) is not None
 
 
@@ -91,8 +97,11 @@ def parse(entry: Any, where: str, known: Collection[str]) -> Expectation:
             raise UsageProblem(f"{where}: field {name!r} is missing; required: {', '.join(REQUIRED)}")
     if entry["requirement"] not in known:
         raise UsageProblem(f"{where}: {unknown('requirement', entry['requirement'], known)}")
-    if "operator" in entry and entry["operator"] not in operators.load():
-        raise UsageProblem(f"{where}: {unknown('operator', entry['operator'], operators.load())}")
+    for name in (*([entry["operator"]] if "operator" in entry else []), *entry.get("operators", ())):
+        if name not in operators.load():
+            raise UsageProblem(f"{where}: {unknown('operator', name, operators.load())}")
+    if "operator" in entry and "operators" in entry:
+        raise UsageProblem(f"{where}: field 'operators' has no place beside 'operator'")
     given = [name for name in SHOWING if name in entry]
     if given and len(given) < len(SHOWING):
         absent = next(name for name in SHOWING if name not in entry)

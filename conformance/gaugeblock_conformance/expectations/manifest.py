@@ -38,6 +38,7 @@ class Manifest:
         held = [one for name, one in found.items() if row["subresults"].get(name or "") in HELD]
         if whole is not None and row["status"] in HELD:
             held.append(whole)
+        held = [one for one in held if not one.sometimes]
         judged["subresults"].update({one.operator: "xpassed" for one in held if one.operator})
         if row["status"] in BROKEN:
             _judge_failures(judged, whole, found)
@@ -61,7 +62,7 @@ def _judge_failures(row: Row, whole: Expectation | None, by_operator: Mapping[st
         if failure is None:
             continue
         candidates = [one for one in (by_operator.get(failure["operator"]), whole) if one is not None]
-        expectation = next((one for one in candidates if one.covers(failure["message"])), None)
+        expectation = next((one for one in candidates if one.covers(failure["message"], failure["operator"])), None)
         if expectation is None:
             unexpected.append(failure)
             if candidates and row["reason"] is None:

@@ -58,7 +58,7 @@ def write(path: Path, record: Mapping[str, Any], known: Collection[str]) -> Writ
             if entry is None:
                 entries.append(_entry(key, _reason(row, failure), failure, environment, key in elsewhere))
                 here[key] = Expectation(key[0], UNSAID, UNSAID)
-            elif not entry.covers(failure["message"]):
+            elif not entry.covers(failure["message"], failure.get("operator")):
                 remarks.append(f"{_name(key)} fails in another way than {entry.match!r}: {failure['message']}")
         if row["status"] == "xpassed" and row["id"] in {name for name, _ in here}:
             remarks.append(f"{row['id']} holds now: take it out")
