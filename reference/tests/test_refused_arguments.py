@@ -205,9 +205,9 @@ def test_reducing_dims_of_a_tensor_with_65(name: str) -> None:
 
 
 def test_tensors_of_65_dims_reduced_whole() -> None:
-    for name in ("sum", "prod", "mean", "amax", "max", "argmax"):
+    for name in ("sum", "prod", "mean", "amax", "max", "argmax", "median"):
         assert getattr(gb, name)(DEEP).shape == ()
-    for reduce in (gb.all, gb.any, gb.norm, gb.linalg.vector_norm, gb.median):
+    for reduce in (gb.all, gb.any, gb.norm, gb.linalg.vector_norm):
         with pytest.raises(RuntimeError, match="only tensors with up to 64 dims"):
             reduce(DEEP)
 
@@ -217,3 +217,108 @@ def test_a_memory_format_is_given_whatever_the_dtype() -> None:
     for y in (x.float(memory_format=gb.contiguous_format), x.to(gb.float32, memory_format=gb.contiguous_format)):
         assert y.stride() == (2, 1)
         assert y.tolist() == x.tolist()
+
+
+BEYOND = 1 << 70
+POOLED = gb.ones(1, 2, 2)
+PLACES = gb.zeros(1, 2, 2, dtype=gb.int64)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: gb.tensor_split(gb.ones(4), BEYOND), ValueError, r"tensor_split.*'sections' must fit 64 bits"),
+        (lambda: gb.ones(4).tensor_split(-BEYOND), ValueError, r"tensor_split.*'sections' must fit 64 bits"),
+        (lambda: gb.tensor_split(gb.ones(4), [1, BEYOND]), TypeError, r"tensor_split.* does not fit 64 bits"),
+        (lambda: gb.tensor_split(gb.ones(4), 1 << 62), RuntimeError, "more than memory holds"),
+        (lambda: gb.hsplit(gb.ones(4), BEYOND), ValueError, r"hsplit.*'sections' must fit 64 bits"),
+        (lambda: gb.ones(4).chunk(BEYOND), ValueError, r"chunk.*'chunks' must fit 64 bits"),
+        (lambda: gb.ones(4).split(BEYOND), ValueError, r"split.* does not fit 64 bits"),
+        (lambda: gb.split_with_sizes(gb.ones(4), [BEYOND, 1]), TypeError, r"split_with_sizes.* does not fit 64 bits"),
+        (lambda: gb.tril_indices(1 << 62, 4), RuntimeError, r"tril_indices.* do not fit 64 bits"),
+        (lambda: gb.triu_indices(4, 1 << 62), RuntimeError, r"triu_indices.* do not fit 64 bits"),
+        (lambda: gb.tril_indices(1 << 40, 4), RuntimeError, "can't allocate memory"),
+        (lambda: gb.tril_indices(BEYOND, 4), ValueError, r"tril_indices.* does not fit 64 bits"),
+        (lambda: gb.triu_indices(4, 4, -BEYOND), ValueError, r"triu_indices.* does not fit 64 bits"),
+        (lambda: gb.isin(BEYOND, gb.ones(2)), OverflowError, r"isin.*'element' must fit 64 bits"),
+        (lambda: gb.isin(gb.ones(2), BEYOND), OverflowError, r"isin.*'test_element' must fit 64 bits"),
+        (lambda: gb.bucketize(-BEYOND, gb.ones(2)), OverflowError, r"bucketize.*'self' must fit 64 bits"),
+        (lambda: gb.searchsorted(gb.ones(2), BEYOND), OverflowError, r"searchsorted.*'self' must fit 64 bits"),
+        (lambda: gb.std(gb.ones(2), correction=BEYOND), OverflowError, r"std.*'correction' must fit 64 bits"),
+        (lambda: gb.var(gb.ones(2), correction=1 + 2j), RuntimeError, r"var.*cannot be converted to type double"),
+        (lambda: gb.std_mean(gb.ones(2), correction=2j), RuntimeError, r"std_mean.*cannot be converted to type double"),
+        (lambda: gb.as_tensor(gb.ones(2, device="meta"), 1 + 2j), TypeError, r"as_tensor.*'dtype' must be a dtype"),
+        (lambda: gb.asarray(gb.ones(2, device="meta"), dtype=3), TypeError, r"'dtype' must be a dtype, not int"),
+        (lambda: gb.histogramdd(gb.ones(3, 0), True), TypeError, r"histogramdd.*'bins' must be int"),
+        (lambda: gb.ones(2).index_put([gb.tensor(True)] * 2, gb.ones(1)), RuntimeError, "one mask without dims alone"),
+    ],
+)
+def test_arguments_that_do_not_fit(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("lengths", "error", "message"),
+    [
+        (([2], [1, 1], [0, 0]), RuntimeError, "'kernel_size' must hold 2 ints, got 1"),
+        (([2, 2], [1], [0, 0]), IndexError, "'stride' must hold 2 ints, got 1"),
+        (([2, 2], [2, 2], []), IndexError, "'padding' must hold 2 ints, got 0"),
+    ],
+)
+def test_lists_of_max_unpool_that_are_too_short(lengths: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=rf"max_unpool2d\(\): argument {message}"):
+        gb.nn.functional.max_unpool2d(POOLED, PLACES, *lengths)
+    assert gb.nn.functional.max_unpool2d(POOLED, PLACES, [2, 2], [2, 2], [0, 0, 9]).shape == (1, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("call", "fitting", "error"),
+    [
+        (lambda n: gb.ones(2, dtype=gb.int8).nonzero_static(size=1, fill_value=n), 3, ValueError),
+        (lambda n: gb.ones(4).tensor_split(n), 2, ValueError),
+        (lambda n: gb.ones(4).tensor_split([n]), 2, TypeError),
+        (lambda n: gb.ones(4).split(n), 2, ValueError),
+        (lambda n: gb.tril_indices(2, n), 2, ValueError),
+        (lambda n: gb.triu_indices(2, 2, n), 2, ValueError),
+    ],
+)
+def test_ints_beyond_64_bits_in_a_call_that_ran_before(
+    call: Callable[[int], Any], fitting: int, error: type[Exception]
+) -> None:
+    for _ in range(3):
+        call(fitting)
+        with pytest.raises(error, match="64 bits"):
+            call(BEYOND)
+
+
+def test_ints_between_int64_and_uint64() -> None:
+    assert gb.bucketize(1 << 63, gb.ones(3)).item() == gb.searchsorted(gb.ones(3), 1 << 63).item() == 3
+    assert gb.isin(1 << 63, gb.tensor([2.0**63])).item()
+
+
+def test_a_correction_that_is_complex_without_an_imaginary_part() -> None:
+    assert gb.var(gb.tensor([1.0, 3.0]), correction=1 + 0j).item() == 2.0
+
+
+def test_a_mask_without_dims_beside_another_index_names_no_place() -> None:
+    for mask in (gb.tensor(True), gb.tensor(False)):
+        for indices in ([gb.tensor(1), mask], [mask, gb.tensor(1)], [mask, gb.tensor([1]), mask]):
+            assert gb.zeros(2, 2).index_put(indices, gb.tensor(3.0)).tolist() == [[0.0, 0.0], [3.0, 3.0]]
+
+
+@pytest.mark.parametrize(("density", "total"), [(False, 0.0), (True, float("nan"))])
+def test_a_histogram_of_points_without_coordinates(density: bool, total: float) -> None:
+    counts, edges = gb.histogramdd(gb.ones(3, 0), 3, density=density)
+    assert counts.shape == () and edges == () and str(counts.item()) == str(total)
+
+
+@pytest.mark.parametrize("offset", [-(1 << 63), -9, -3, -1, 0, 2, 5, (1 << 63) - 1])
+def test_triangles_hold_the_places_on_their_side_of_the_diagonal(offset: int) -> None:
+    for row, col in ((4, 4), (2, 5), (5, 2), (0, 3), (3, 0)):
+        places = [[r, c] for r in range(row) for c in range(col)]
+        lower = [place for place in places if place[1] - place[0] <= offset]
+        upper = [place for place in places if place[1] - place[0] >= offset]
+        assert gb.tril_indices(row, col, offset).t().tolist() == lower
+        assert gb.triu_indices(row, col, offset).t().tolist() == upper
+        assert gb.tril_indices(row, col, offset, device="meta").shape == (2, len(lower))

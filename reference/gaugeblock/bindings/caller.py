@@ -16,7 +16,17 @@ from ..operators.arguments import check_out_dtype
 from ..operators.tensor_data import tensor
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
-from .converters import NO, NUMBERS_AS_TENSORS, converter_of, first_size, none_as_default, number, optional, shown_type
+from .converters import (
+    NO,
+    NUMBERS_AS_TENSORS,
+    converter_of,
+    first_size,
+    is_wide,
+    none_as_default,
+    number,
+    optional,
+    shown_type,
+)  # fmt: skip
 from .deprecated_forms import modern
 from .groups import Group, Overload, by_keyword
 from .parts_out import WRITING_PARTS, write_parts
@@ -149,9 +159,24 @@ class Caller:
                 if values is not None and options is not None:
                     return call(recipe.operator, *values, **options)
             return self._resolve(key, args, kwargs)
-        except NAMED as error:
+        except (*NAMED, OverflowError) as error:
+            if is_wide(args) or is_wide(kwargs.values()):
+                self._refuse_wide(args, kwargs)
             self._name_in(error)
             raise
+
+    def _refuse_wide(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise what the conversion of the arguments does, which a remembered call skips."""
+        given = {name: value for name, value in kwargs.items() if name != "out"}
+        for signature in self.signatures():
+            try:
+                self._match(signature, self._gathered(signature, args), given)
+            except Mismatch:
+                continue
+            except (ValueError, TypeError) as error:
+                self._name_in(error)
+                raise
+            return
 
     def _name_in(self, error: Exception) -> None:
         """Put the name of the operator before a message that says neither it nor that of a part of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import index
 from typing import Any
 
@@ -63,6 +63,15 @@ def integer(value: Any) -> Any:
         return integer(index(value))
     except TypeError:
         return NO
+
+
+def is_wide(values: Iterable[Any]) -> bool:
+    """Return whether an int among `values`, or in a list or tuple among them, does not fit 64 bits."""
+    for value in values:
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            if item.__class__ is int and not LOWEST <= item <= HIGHEST:
+                return True
+    return False
 
 
 def first_size(value: Any, error: type[Exception] = TypeError) -> Any:

@@ -37,6 +37,14 @@ def _as_int(operator: str, argument: str, value: object) -> int:
         type_error(operator, argument, value, "int")
 
 
+def check_int64(operator: str, argument: str, value: object) -> int:
+    """Return `value` as check_int does. Raise ValueError for one that does not fit 64 bits."""
+    found = check_int(operator, argument, value)
+    if -INT64_MAX - 1 <= found <= INT64_MAX:
+        return found
+    raise ValueError(f"{operator}(): argument '{argument}' must fit 64 bits, got {found}")
+
+
 def wrap_dim(operator: str, dim: int, ndim: int, argument: str = "dim") -> int:
     """`dim` counted from the front; a 0-dim tensor accepts -1 and 0. Raises IndexError outside [-ndim, ndim)."""
     if type(dim) is not int:
@@ -65,6 +73,15 @@ def check_ints(operator: str, argument: str, value: object) -> tuple[int, ...]:
             type_error(operator, argument, value[0], "int")
         return tuple([item if type(item) is int else _as_int(operator, argument, item) for item in value])
     return (check_int(operator, argument, value),)
+
+
+def check_int64s(operator: str, argument: str, value: object) -> tuple[int, ...]:
+    """Return `value` as check_ints does. Raise TypeError for an item that does not fit 64 bits."""
+    found = check_ints(operator, argument, value)
+    for place, item in enumerate(found):
+        if not -INT64_MAX - 1 <= item <= INT64_MAX:
+            raise TypeError(f"{operator}(): argument '{argument}' must fit 64 bits, got {item} at pos {place + 1}")
+    return found
 
 
 def check_sizes(operator: str, sizes: Sequence[int], argument: str = "size") -> None:

@@ -21,7 +21,7 @@ from .numpy import from_numpy, frombuffer
 def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
     """`data` itself when it is a tensor of the wanted dtype and device, a tensor on an array's memory when the dtype
     agrees, else a copy. Raises as tensor() and from_numpy()."""
-    place = as_device(device)
+    place, dtype = as_device(device), dtype_argument("as_tensor", dtype)
     if isinstance(data, Tensor):
         geometry = data.geometry
         if (dtype is None or geometry.dtype is dtype) and (device is None or geometry.device is place):

@@ -130,6 +130,10 @@ def histogramdd(
     given = tuple(bins) if isinstance(bins, (tuple, list)) else (bins,) * count
     if len(given) != count:
         raise RuntimeError("histogramdd(): The size of bins must be equal to the innermost dimension of the input.")
+    if isinstance(bins, bool):
+        type_error("histogramdd", "bins", bins, "int, a list of ints or of Tensors")
+    if not count:  # no coordinate names a cell, so that none is counted
+        return Histogramdd(filled_from(np.full((), np.nan if density else 0.0), geometry.dtype), ())
     rows = values(input).reshape(-1, count)
     if range is not None and len(range) != 2 * count:
         raise RuntimeError(f"histogramdd(): argument 'range' must have {2 * count} elements, got {len(range)}")

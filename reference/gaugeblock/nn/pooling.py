@@ -187,7 +187,12 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
     ) -> Any:
         kernel, paddings = repeated(kernel_size, dims), repeated(padding, dims)
         steps = kernel if stride is None else repeated(stride, dims)
-        sizes = _unpooled_sizes(input, kernel, steps, paddings, output_size)
+        if len(kernel) != dims:
+            raise RuntimeError(f"max_unpool{dims}d(): argument 'kernel_size' must hold {dims} ints, got {len(kernel)}")
+        for argument, given in (("stride", steps), ("padding", paddings)):
+            if len(given) < dims:
+                raise IndexError(f"max_unpool{dims}d(): argument '{argument}' must hold {dims} ints, got {len(given)}")
+        sizes = _unpooled_sizes(input, kernel, steps[:dims], paddings[:dims], output_size)
         if dims == 1:
             return operator("max_unpool2d")(input.unsqueeze(-1), indices.unsqueeze(-1), (*sizes, 1)).squeeze(-1)
         if dims == 2:

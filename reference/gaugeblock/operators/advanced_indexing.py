@@ -119,16 +119,23 @@ def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, ac
 
 def _arrays_of(self: Tensor, indices: Sequence[Tensor | None]) -> dict[int, Array]:
     arrays: dict[int, Array] = {}
+    bare: list[tuple[int, Array]] = []  # masks without dims, which beside other indices name no place
     dim = 0
     for tensor in indices:
         if tensor is None:
             dim += 1
             continue
-        arrays[dim] = array = tensor_index_array(tensor, self.geometry.device)
-        dim += max(array.ndim, 1) if array.dtype == np.bool_ else 1
+        array = tensor_index_array(tensor, self.geometry.device)
+        if not array.ndim and array.dtype == np.bool_:
+            bare.append((dim, array))
+            continue
+        arrays[dim] = array
+        dim += array.ndim if array.dtype == np.bool_ else 1
     if dim > self.geometry.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self.geometry.ndim} (got {dim})")
-    return arrays
+    if len(bare) > 1 and not arrays:
+        raise RuntimeError(f"index(): argument 'indices' may hold one mask without dims alone, got {len(bare)}")
+    return arrays or dict(bare)
 
 
 def _pick(view: Tensor, arrays: dict[int, Array]) -> Tensor:

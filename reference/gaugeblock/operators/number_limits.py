@@ -31,6 +31,22 @@ def whole_number(operator: str, value: Number) -> int:
     return math.trunc(value.real)
 
 
+def real_number(operator: str, value: Number) -> float:
+    """Return `value` as a float. Raises RuntimeError for a complex number with an imaginary part."""
+    if isinstance(value, complex) and value.imag:
+        raise RuntimeError(f"{operator}(): value cannot be converted to type double without overflow: {value!r}")
+    return float(value.real)
+
+
+def check_number(operator: str, argument: str, value: Number) -> Number:
+    """Return `value`. Raises OverflowError for an int that fits neither int64 nor uint64."""
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        raise OverflowError(
+            f"{operator}(): int too big to convert: argument '{argument}' must fit 64 bits, got {value}"
+        )
+    return value
+
+
 def _fits(value: Number, dtype: DType) -> bool:
     if isinstance(value, complex):
         if not dtype.is_complex:

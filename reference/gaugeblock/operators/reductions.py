@@ -12,6 +12,7 @@ from ..kernels import folds
 from ..kernels.fold import Fold
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
+from .number_limits import check_number, real_number
 from .reduce_call import Dims, check_few_dims, reduce, reduced_dims
 from .registration import kernel
 
@@ -175,7 +176,7 @@ def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: flo
     if own.kind < 2:
         raise RuntimeError(f"{operator}(): std and var only support floating point and complex dtypes")
     dims = reduced_dims(operator, dim, self.geometry.ndim)
-    removed = 1.0 if correction is None else float(correction)
+    removed = 1.0 if correction is None else real_number(operator, check_number(operator, "correction", correction))
     count = 1
     for d in dims:
         count *= self.geometry.sizes[d]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..core.device import cpu
-from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64
-from ..core.errors import wrap_dim
+from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64, uint64
+from ..core.errors import INT64_MAX, wrap_dim
 from ..core.warn import warn_once
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
@@ -20,6 +20,7 @@ from ..tensor.geometry import geometry_of
 from ..tensor.strides import default_strides
 from ..tensor.tensor import Tensor, new_like
 from .arrays import Array, computed, filled, from_array, values
+from .number_limits import check_number
 from .registration import kernel
 from .sorting import sortable
 
@@ -172,12 +173,14 @@ def searchsorted_number(sorted_sequence: Tensor, self: Number, **options: Any) -
             f"searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
             f"boundaries tensor dim({sorted_sequence.geometry.ndim}) and input value {self}"
         )
+    check_number("searchsorted", "self", self)
     return searchsorted(sorted_sequence, _tensor_of(self, sorted_sequence), **options)
 
 
 def _tensor_of(number: Number, other: Tensor) -> Tensor:
     """The number as a 0-dim tensor on the device of `other`."""
-    kind = int64 if isinstance(number, (bool, int)) else dtype_of_number(number)
+    whole = uint64 if isinstance(number, int) and number > INT64_MAX else int64
+    kind = whole if isinstance(number, (bool, int)) else dtype_of_number(number)
     return computed((), kind, other.geometry.device, lambda: number)
 
 
@@ -192,6 +195,7 @@ def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, righ
 @kernel("bucketize.Scalar")
 def bucketize_number(self: Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """bucketize of one number. Raises RuntimeError unless `boundaries` is 1-D."""
+    check_number("bucketize", "self", self)
     return bucketize(_tensor_of(self, boundaries), boundaries, out_int32=out_int32, right=right)
 
 
@@ -216,7 +220,7 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
 def isin_number(elements: Tensor, test_element: Number, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element equals a number, or with `invert` differs from it. Raises RuntimeError as isin."""
     _check_isin(elements.geometry.dtype)
-    _check_isin(dtype_of_number(test_element))
+    _check_isin(dtype_of_number(check_number("isin", "test_element", test_element)))
     found: Tensor = call(REGISTRY.find("ne.Scalar" if invert else "eq.Scalar"), elements, test_element)
     return found
 
@@ -224,7 +228,7 @@ def isin_number(elements: Tensor, test_element: Number, *, assume_unique: bool =
 @kernel("isin.Scalar_Tensor")
 def number_isin(element: Number, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether a number equals one of `test_elements`. Raises RuntimeError as isin."""
-    _check_isin(dtype_of_number(element))
+    _check_isin(dtype_of_number(check_number("isin", "element", element)))
     return isin(_tensor_of(element, test_elements), test_elements, invert=invert)
 
 

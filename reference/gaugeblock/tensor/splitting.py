@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.device import cpu
 from ..core.dtype import int64
-from ..core.errors import check_int, check_ints, wrap_dim
+from ..core.errors import check_int64, check_int64s, wrap_dim
 from .array_view import array_of
 from .hooks import hooks
 from .tensor import Tensor
@@ -29,7 +29,7 @@ def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[
     if isinstance(split_size, list | tuple):
         return split_with_sizes(self, split_size, dim)
     place, size = _size_along("split", self, dim)
-    step = check_int("split", "split_size", split_size)
+    step = check_int64("split", "split_size", split_size)
     if step < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
     if step == 0:
@@ -43,7 +43,7 @@ def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[
 def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Parts of the given sizes, which add up to the size of `dim`. Raises RuntimeError when they do not."""
     place, size = _size_along("split_with_sizes", self, dim)
-    lengths = check_ints("split_with_sizes", "split_sizes", split_sizes)
+    lengths = check_int64s("split_with_sizes", "split_sizes", split_sizes)
     if any(length < 0 for length in lengths):
         raise RuntimeError(
             f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(lengths)}"
@@ -63,13 +63,13 @@ def _cut(self: Tensor, place: int, lengths: Sequence[int]) -> tuple[Tensor, ...]
 
 
 MOST_PARTS = 1 << 22
-"""Empty parts that chunk makes at most; upstream's memory ends at some such number."""
+"""Empty parts that chunk and tensor_split make at most; upstream's memory ends at some such number."""
 
 
 def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts of equal size, the last one shorter. Raises RuntimeError unless chunks > 0."""
     place, size = _size_along("chunk", self, dim)
-    chunks = check_int("chunk", "chunks", chunks)
+    chunks = check_int64("chunk", "chunks", chunks)
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     step = (size + chunks - 1) // chunks
@@ -103,12 +103,14 @@ def tensor_split(self: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[
     if isinstance(indices_or_sections, Tensor):
         indices_or_sections = _places(indices_or_sections)
     if isinstance(indices_or_sections, list | tuple):
-        cuts = check_ints("tensor_split", "indices", indices_or_sections)
+        cuts = check_int64s("tensor_split", "indices", indices_or_sections)
         bounds = [slice(start, stop).indices(size)[:2] for start, stop in zip((0, *cuts), (*cuts, size), strict=True)]
         return tuple([sliced(self, place, start, max(stop - start, 0), 1) for start, stop in bounds])
-    sections = check_int("tensor_split", "sections", indices_or_sections)
+    sections = check_int64("tensor_split", "sections", indices_or_sections)
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    if sections > max(size, MOST_PARTS):
+        raise RuntimeError(f"tensor_split(): {sections} parts of a dimension of size {size} are more than memory holds")
     small, larger = divmod(size, sections)
     return _cut(self, place, [small + 1] * larger + [small] * (sections - larger))
 
@@ -119,7 +121,7 @@ def _split_along(operator: str, self: Tensor, parts: int | Sequence[int], dim: i
             f"{operator} requires a tensor with at least {least} dimension, but got a tensor with "
             f"{self.geometry.ndim} dimensions!"
         )
-    if isinstance(parts, int) and parts > 0 and self.geometry.sizes[dim] % parts:
+    if isinstance(parts, int) and check_int64(operator, "sections", parts) > 0 and self.geometry.sizes[dim] % parts:
         raise RuntimeError(
             f"{operator} attempted to split along dimension {dim}, but the size of the dimension "
             f"{self.geometry.sizes[dim]} is not divisible by the split_size {parts}!"

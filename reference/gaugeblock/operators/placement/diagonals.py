@@ -83,19 +83,33 @@ def _triangle(
     chosen = dtype if isinstance(dtype, DType) else int64
     if chosen.kind != 1:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[chosen.name]}'")
+    if max(row, col, offset, -offset - 1) > INT64_MAX:
+        raise RuntimeError(f"{operator}(): the numbers of a triangle must fit 64 bits, got {row}, {col} and {offset}")
     if lower:
         col = min(col, max(0, row + offset))  # no row reaches further
-    if max(row, col) > INT64_MAX:
-        raise RuntimeError(f"{operator}(): sizes of a triangle must fit 64 bits, got {row} and {col}")
+    offset = max(-row, min(offset, col))
     first, last = (max(0, -offset), row) if lower else (0, min(row, col - offset))
-    rows = np.arange(first, last if col else first)
+    last = last if col else first
+    places = _places(first, last, col, offset, lower)
+    if places > INT64_MAX:
+        raise RuntimeError(f"{operator}(): the triangle's {places} places do not fit 64 bits")
+    result, target = outline((2, places), chosen, cpu if device is None else device)
+    if target is None:
+        return result
+    rows = np.arange(first, last)
     starts = np.zeros_like(rows) if lower else np.maximum(rows + offset, 0)
     counts = (np.minimum(rows + offset + 1, col) if lower else col) - starts
-    result, target = outline((2, int(counts.sum())), chosen, cpu if device is None else device)
-    if target is not None:
-        target[0] = np.repeat(rows, counts)
-        target[1] = np.arange(target.shape[1]) - np.repeat(np.cumsum(counts) - counts - starts, counts)
+    target[0] = np.repeat(rows, counts)
+    target[1] = np.arange(target.shape[1]) - np.repeat(np.cumsum(counts) - counts - starts, counts)
     return result
+
+
+def _places(first: int, last: int, col: int, offset: int, lower: bool) -> int:
+    """Return how many places the rows from `first` to `last` of a triangle hold; as an exact int it cannot wrap."""
+    turn = min(max(col - offset if lower else -offset, first), last)
+    if lower:  # row r holds r + offset + 1 places before the turn
+        return (turn - first) * (first + turn + 2 * offset + 1) // 2 + (last - turn) * col
+    return (turn - first) * col + (last - turn) * (2 * (col - offset) - turn - last + 1) // 2
 
 
 def tril_indices(
