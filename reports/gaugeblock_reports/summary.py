@@ -212,7 +212,14 @@ def circumstances(record: Record) -> list[str]:
         f"{environment['cpu']}, {environment['cores']} cores, {environment['platform']}, "
         f"Python {environment['python']}",
         f"started {environment['started']}, expected failures: {listed or 'none'}",
+        *(f"withdrawn: {name}, which the adapter does not carry: {why}" for name, why in withdrawn(record).items()),
     ]
+
+
+def withdrawn(record: Record) -> dict[str, str]:
+    """Capability or dtype that the adapter does not carry -> what its check found."""
+    found: dict[str, str] = record["environment"].get("withdrawn", {})
+    return found
 
 
 def printed(failure: Failure, most: int = 4) -> list[str]:

@@ -12,7 +12,9 @@ Ten minutes to your own backend:
    If your module has torch's names, derive from ``gaugeblock_conformance.backends.torch_style.TorchStyleBackend``
    instead: that is three lines.
 3. Name more ``CAPABILITIES`` as you go: each one switches on the requirements that need it. What you leave out is
-   skipped by name. ``gaugeblock requirements --area views`` shows which capability a requirement needs.
+   skipped by name. ``gaugeblock requirements --area views`` shows which capability a requirement needs. ``validate``
+   checks this adapter first: what it does not carry is withdrawn, or ends the run with status 3, and never counts
+   against the backend.
 4. In this folder ``gaugeblock validate TEMPLATE`` finds the file. To be found everywhere, name the class in the
    pyproject.toml of your package:
 

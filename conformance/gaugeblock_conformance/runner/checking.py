@@ -219,6 +219,7 @@ _READY: dict[str, Check] = {
     "version": _text,
     "device": _text,
     "capabilities": _texts,
+    "withdrawn": _TEXT_TABLE,
     "packages": _table(_text, None),
     "families": _table(_text, None),
     "efforts": _table(_seconds, None),

@@ -17,6 +17,7 @@ from ..problem import one_line, shown, unknown
 from ..requirement import TestCase
 from ..session import ConformanceError, OperatorSession, OtherOperators, Outcome, Session
 from . import suite as suites
+from .preflight import withdrawn_of
 from .rows import Failure, Row, Status, new_failure, new_row
 
 TraceSink = Callable[[str], None]
@@ -144,7 +145,7 @@ def _run_case(
     session = _session(backend, budget, seed, scope)
     missing = [name for name in case.needs if name not in session.capabilities]
     if missing:
-        return CaseResult(f"missing capability {', '.join(missing)}", (), session.outcome, 0)
+        return CaseResult(_missing(backend, missing), (), session.outcome, 0)
     session.trace_sink = trace_sink
     reason: str | None = None
     failure: Failure | None = None
@@ -154,7 +155,7 @@ def _run_case(
     except MissingCapability as absent:
         fault = misused(absent.name, session.capabilities)
         if fault is None:
-            reason = f"missing capability {absent.name}"
+            reason = _missing(backend, [absent.name])
         else:
             failure = new_failure("failed", f"{case.name}: {fault}", cause=fault, test=case.name)
     except Unsupported as absent:
@@ -192,6 +193,14 @@ def _run_case(
         else:
             failures = [new_failure("failed", f"{case.name} tried no example at all", test=case.name)]
     return CaseResult(reason, failures, outcome, tried, drawn)
+
+
+def _missing(backend: Backend, names: Sequence[str]) -> str:
+    """Return the reason to skip a test for want of capabilities ``names``, or of those withdrawn from the adapter."""
+    withdrawn = [name for name in names if name in withdrawn_of(backend)]
+    if withdrawn:
+        return f"withdrawn capability {', '.join(withdrawn)}: the adapter fails its check"
+    return f"missing capability {', '.join(names)}"
 
 
 def _session(backend: Backend, budget: Budget, seed: int, scope: Scope) -> Session:

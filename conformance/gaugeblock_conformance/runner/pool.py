@@ -186,27 +186,34 @@ class Pool:
 
     def _listen_while_loading(self, worker: WorkerProcess) -> None:
         """Read a worker's facts about its backend. Raises UsageProblem if the backend cannot be loaded."""
-        name = self._setup["backend"]
         death = worker.died()
         for message in worker.read():
             if "problem" in message:
                 kind = BackendProblem if message["status"] == BackendProblem.exit_status else UsageProblem
                 raise kind(visible(str(message["problem"]), TEXT))
+            if "checking" in message:
+                worker.checking = visible(str(message["checking"]), NAME)
+                continue
             try:
                 worker.ready = check_ready(message.get("ready"))
             except Malformed as malformed:
-                raise BackendProblem(f"backend {name!r} cannot be loaded: {malformed}") from None
+                raise self._unloadable(worker, str(malformed)) from None
             worker.deadline = float("inf")
             return
         if worker.garbled is not None:
-            raise BackendProblem(f"backend {name!r} cannot be loaded: {worker.garbled}")
+            raise self._unloadable(worker, worker.garbled)
         if death is not None:
             printed = [line for line in (worker.printed() or "").splitlines() if not line.startswith(_DULL)]
             fatal = next((line for line in printed if line.startswith("Fatal Python error")), None)
             last = f": {visible(fatal or printed[-1], NAME)}" if printed else ""
-            raise BackendProblem(f"backend {name!r} cannot be loaded: its process ended with {death}{last}")
+            raise self._unloadable(worker, f"its process ended with {death}{last}")
         if time.monotonic() > worker.deadline:
-            raise BackendProblem(f"backend {name!r} cannot be loaded: not ready after {self._patience:.0f} s")
+            raise self._unloadable(worker, f"not ready after {self._patience:.0f} s")
+
+    def _unloadable(self, worker: WorkerProcess, why: str) -> BackendProblem:
+        """Return the problem of a backend that does not load, or whose adapter is not through its checks."""
+        what = " cannot be loaded" if worker.checking is None else f": its adapter fails the check {worker.checking!r}"
+        return BackendProblem(f"backend {self._setup['backend']!r}{what}: {why}")
 
     def _refuse(self, worker: WorkerProcess, reason: str) -> None:
         """Replace a worker whose backend did not load again, or retire it after ``ATTEMPTS`` failures."""

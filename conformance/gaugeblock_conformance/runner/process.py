@@ -45,6 +45,7 @@ def hypothesis_folder() -> str:
 class WorkerProcess:
     """A worker process, started on construction.
 
+    ``checking`` is the check of the adapter in hand while the backend loads.
     ``read`` returns the messages that have arrived, ``died`` says how the process ended. ``garbled`` is set when data
     arrives that is not a message; later messages are ignored.
     """
@@ -53,6 +54,7 @@ class WorkerProcess:
         self.busy: str | None = None
         self.careful = False
         self.test: str | None = None
+        self.checking: str | None = None
         self.ready: dict[str, Any] | None = None
         self.deadline = float("inf")
         self.garbled: str | None = None

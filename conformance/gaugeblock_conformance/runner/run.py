@@ -18,13 +18,13 @@ from .. import budget as budgets
 from .. import discovery, expectations
 from ..expectations.manifest import NOTHING, Manifest
 from ..journal import LIMIT, Journal, unwritable, write_atomically
-from ..problem import NOTHING_JUDGED, PARTIAL, UsageProblem
+from ..problem import NOTHING_JUDGED, PARTIAL, UsageProblem, visible
 from ..text_file import read_bytes
 from . import suite as suites
 from .checking import Malformed, check_row
 from .environment import cores, machine, spec_version, suite_version, total_memory
 from .execute import ELSEWHERE
-from .pool import Limits, Pool
+from .pool import NAME, Limits, Pool
 from .rows import BROKEN, Row, new_row
 from .selection import Selection, longest_first
 from .snippets import check_rows, set_aside
@@ -115,6 +115,9 @@ def validate(options: Options, reporter: Reporter) -> Record:
         if options.needs and not set(options.needs) & set(backend["capabilities"]):
             listed = " nor ".join(map(repr, options.needs))
             raise NothingToJudge(f"{backend['name']} has no derivatives to check: it lists neither capability {listed}")
+        withdrawn = backend["withdrawn"]
+        for item, why in withdrawn.items():
+            reporter.note(f"withdrawn: {item}, which the adapter does not carry: {visible(why, NAME)}")
         manifest = _manifest(options, backend, set(suite.requirements))
         reporter.note(f"expected failures: {len(manifest.expected)} ({_source(options, manifest, backend)})")
         configuration = {
@@ -126,6 +129,7 @@ def validate(options: Options, reporter: Reporter) -> Record:
             "spec version": spec_version(suite.requirements.values()),
             "suite version": suite_version(),
             "selection": options.selection.to_json(),
+            **({"withdrawn": sorted(withdrawn)} if withdrawn else {}),
         }
         if options.resume:
             journal = Journal.resume(options.out, configuration, once({i: suite.requirements[i] for i in ids}))
@@ -165,6 +169,7 @@ def validate(options: Options, reporter: Reporter) -> Record:
     environment = {
         "backend": name.text,
         **{key: backend[key] for key in ("name", "version", "device", "capabilities", "packages")},
+        **({"withdrawn": withdrawn} if withdrawn else {}),
         **machine(),
         "seed": options.seed,
         "budget": budget.name,

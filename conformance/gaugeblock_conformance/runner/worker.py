@@ -1,9 +1,9 @@
 """A worker process: loads the backend, then runs one requirement per request.
 
-Requests are JSON lines, the first of them a :class:`Setup`; replies are messages of :mod:`.channel`. The first reply is
-``ready`` (facts about the backend) or ``problem``. Then each ``{"run": id, "careful": bool, "avoid": [operator]}`` is
-answered by a ``test`` message for each test begun and by a ``row``. The arguments are the descriptors of requests,
-replies and the trace.
+Requests are JSON lines, the first of them a :class:`Setup`; replies are messages of :mod:`.channel`. The first are
+``checking``, one before each check of the adapter, and ``ready`` (facts about the backend) or ``problem``. Then each
+``{"run": id, "careful": bool, "avoid": [operator]}`` is answered by a ``test`` message for each test begun and by a
+``row``. The arguments are the descriptors of requests, replies and the trace.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from .channel import Sender
 from .copies import TWICE, Copies
 from .environment import loaded_packages
 from .execute import Memo, Scope, run_requirement
+from .preflight import check_adapter, withdrawn_of
 from .rows import new_failure, new_row, trimmed
 from .trace import TraceWriter
 
@@ -93,6 +94,7 @@ def main(arguments: Sequence[str]) -> None:
         backend = discovery.load(discovery.resolve(setup.backend))
         suite = suites.load(setup.suite)
         tests = suite.tests()
+        backend = check_adapter(backend, lambda name: reply(checking=name))
     except UsageProblem as problem:
         reply(problem=str(problem), status=problem.exit_status)
         return
@@ -106,6 +108,7 @@ def main(arguments: Sequence[str]) -> None:
             "version": str(backend.version),
             "device": str(backend.device),
             "capabilities": sorted(backend.capabilities),
+            "withdrawn": withdrawn_of(backend),
             "packages": loaded_packages(),
             "families": families(tests),
             "efforts": {name: sum(_USUAL[case.effort] for case in cases) for name, cases in tests.items()},

@@ -229,6 +229,16 @@ class FlattersByShape(Healthy):
         return np.ones(1, tensor.dtype) if isinstance(tensor, Stretched) else np.array(tensor)
 
 
+class Listed(np.ndarray):
+    """A tensor that ``to_numpy`` converts to a list."""
+
+
 class GivesList(Healthy):
+    """Returns lists for results of operators."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        result = super().call(operator, *args, **kwargs)
+        return result.view(Listed) if operator == "neg" else result
+
     def to_numpy(self, tensor: Any) -> Any:
-        return np.array(tensor).tolist()
+        return tensor.tolist() if isinstance(tensor, Listed) else np.array(tensor)

@@ -8,6 +8,7 @@ from html import escape
 from urllib.parse import quote
 
 from .. import matrix as model
+from .. import summary
 from ..matrix import Cell, Matrix
 from ..record import Record
 
@@ -122,6 +123,7 @@ def _facts(record: Record) -> Iterator[str]:
         f"Python {environment['python']}",
         "packages": packages,
         "capabilities": ", ".join(environment["capabilities"]),
+        "withdrawn": "; ".join(f"{name}: {why}" for name, why in summary.withdrawn(record).items()),
     }
     for name, value in facts.items():
         if value:
