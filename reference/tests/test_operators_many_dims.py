@@ -22,6 +22,17 @@ CALLS: dict[str, Callable[[Any, Any, int], Any]] = {
     "mode kept": lambda lib, x, dim: lib.mode(x, dim, True),
     "cumsum": lambda lib, x, dim: lib.cumsum(x, dim),
     "all medians": lambda lib, x, dim: (lib.median(x), lib.nanmedian(x)),
+    "roll": lambda lib, x, dim: (lib.roll(x, (1, 2), (dim, -1)), lib.roll(x, 5)),
+    "diff": lambda lib, x, dim: lib.diff(x, 2, dim, append=x),
+    "scatter": lambda lib, x, dim: lib.scatter(x, dim, lib.argsort(x, dim), 2 * x),
+    "scatter value": lambda lib, x, dim: lib.scatter(x, dim, lib.argsort(x, dim).narrow(dim, 0, 1), 9.0),
+    "scatter_add": lambda lib, x, dim: lib.scatter_add(x, dim, lib.zeros_like(x, dtype=lib.int64), x),
+    "take_along_dim": lambda lib, x, dim: lib.take_along_dim(x, lib.argsort(x, dim).narrow(-1, 0, 1) - 1, dim),
+    "nonzero": lambda lib, x, dim: lib.nonzero(x),
+    "unique": lambda lib, x, dim: lib.unique(x, return_inverse=True, return_counts=True),
+    "unique of a dim": lambda lib, x, dim: lib.unique(x, dim=dim, return_inverse=True, return_counts=True),
+    "repeat": lambda lib, x, dim: x.repeat((2,) + (1,) * (x.dim() - 2) + (3,)),
+    "softmax": lambda lib, x, dim: (lib.softmax(x, dim).round(decimals=3), lib.log_softmax(x, dim).round(decimals=3)),
     "msort": lambda lib, x, dim: lib.msort(x.transpose(0, dim)),
 }
 VALUES = [5.0, 1.0, 4.0, 2.0, 2.0, 3.0, 0.0, 7.0, 6.0, 9.0, 8.0, 8.0]
@@ -58,3 +69,32 @@ def test_wrong_dims_are_named() -> None:
         gb.sort(x, 65)
     with pytest.raises(RuntimeError, match=r"topk\(\): selected index k out of range"):
         gb.topk(x, 2, 0)
+
+
+@pytest.mark.parametrize("name", ["sort", "topk", "kthvalue", "median", "mode", "scatter_add", "take_along_dim"])
+def test_gradients_of_many_dims_are_those_of_torch(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib in (torch, gb):
+        x = lib.tensor(VALUES).reshape(*(1,) * 62, 2, 3, 2).requires_grad_()
+        results = CALLS[name](lib, x, -2)
+        first = results if hasattr(results, "shape") else results[0]
+        found.append(lib.autograd.grad((first * first).reshape(-1).sum(), x)[0].reshape(-1).tolist())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (0, 3), (3, 0), (1, 1)])
+def test_lists_of_many_dims(sizes: tuple[int, ...]) -> None:
+    x = gb.arange(6.0)[: sizes[0] * sizes[1]].reshape(sizes)
+    found = x.reshape((1,) * 70 + sizes).tolist()
+    for _ in range(70):
+        assert len(found) == 1
+        found = found[0]
+    assert found == x.tolist()
+
+
+def test_scatter_in_place_of_many_dims_counts_a_version() -> None:
+    x = gb.zeros((1,) * 64 + (3,))
+    version = x._version
+    x.scatter_(-1, gb.tensor([2]).reshape((1,) * 65), 5.0)
+    assert (x.reshape(-1).tolist(), x._version) == ([0.0, 0.0, 5.0], version + 1)

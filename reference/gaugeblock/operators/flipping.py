@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..iteration.reorder import permute, reorder_dimensions
 from ..memory.elements import store_bytes
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.geometry import Geometry, geometry_of
+from ..tensor.reshaping import reshape
 from ..tensor.strides import preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.views import transpose
@@ -23,6 +25,7 @@ from .copy import clone
 from .element_loop import formula_kernel
 from .fresh_fill import fill_zeros
 from .launch import Launch
+from .many_dims import along, has_many_dims
 from .prepared import noted
 from .registration import kernel
 
@@ -42,12 +45,23 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     if dims and not geometry.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     places = tuple([wrap_dim("roll", dim, geometry.ndim) for dim in dims])
+    if has_many_dims(geometry):
+        return _rolled(self, shifts, dims)
     result, target = outline(geometry.sizes, geometry.dtype, geometry.device)
     if target is not None:
         _roll_into(target, values(self), shifts, places)
         if len(shifts) == 1 and (not dims or geometry.ndim == 1) and geometry.contiguous and not geometry.lazy:
             return noted("roll", result, _turning(geometry, shifts[0])) if geometry.numel else result
     return result
+
+
+def _rolled(self: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
+    """Roll along one dim after the other."""
+    if not dims:
+        return reshape(roll(reshape(self, (-1,)), shifts), self.geometry.sizes)
+    for shift, dim in zip(shifts, dims, strict=True):
+        self = along("roll", self, dim, partial(roll, shifts=(shift,), dims=(1,)))
+    return self
 
 
 def _turning(geometry: Geometry, shift: int) -> Callable[[Tensor], Tensor]:

@@ -20,6 +20,7 @@ from ..tensor.views import expand
 from .advanced_indexing import take_true
 from .arrays import Array, computed, true_places, values
 from .invoke import invoke
+from .many_dims import has_many_dims
 from .picking import Picking, picking
 from .prepared import noted
 from .registration import kernel
@@ -235,8 +236,12 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     common[place] = self.geometry.sizes[place]
     source = expand(self, tuple(common))
     common[place] = indices.geometry.sizes[place]
-    wide = expand(indices, tuple(common))
     length = self.geometry.sizes[place]
+    if has_many_dims(indices.geometry):
+        flat = reshape(indices, (-1,))
+        places = computed(flat.geometry.sizes, int64, self.geometry.device, lambda: _from_start(flat, length))
+        return gather(source, place, expand(reshape(places, indices.geometry.sizes), tuple(common)))
+    wide = expand(indices, tuple(common))
     return gather(source, place, computed(common, int64, self.geometry.device, lambda: _from_start(wide, length)))
 
 
@@ -256,11 +261,23 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     return take_true(array, chosen, self.geometry.dtype)
 
 
+def _unravelled(places: Array, sizes: tuple[int, ...]) -> tuple[Array, ...]:
+    """The place along each dim of places in row-major order."""
+    found: list[Array] = []
+    for size in reversed(sizes):
+        places, along = np.divmod(places, max(size, 1))
+        found.append(along)
+    return tuple(reversed(found))
+
+
 @kernel("nonzero", "CPU")
 def nonzero(self: Tensor) -> Tensor:
     """The indices of the elements that are not zero, row-major, as int64 of sizes (count, ndim)."""
-    array = values(self)
+    many = has_many_dims(self.geometry)
+    array = values(reshape(self, (-1,)) if many else self)
     found = true_places(array) if array.ndim else ()
+    if many:
+        found = _unravelled(found[0], self.geometry.sizes)
     count = found[0].size if found else int(np.count_nonzero(array))
     result = empty_tensor((len(found) * count,), int64)
     if result.geometry.numel:

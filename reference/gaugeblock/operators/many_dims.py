@@ -1,4 +1,4 @@
-"""Operators along one dim of tensors with more dims than NumPy takes: their elements as three dims."""
+"""Operators along one dim of tensors with more dims than NumPy takes: their elements as fewer dims."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..core.errors import wrap_dim
 from ..tensor.geometry import Geometry
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor
+from ..tensor.views import as_strided
 
 MOST_DIMS = 30
 """NumPy indexes arrays of up to 32 dims with arrays, and some operators add one or two."""
@@ -34,3 +35,10 @@ def along(operator: str, self: Tensor, dim: int, call: Callable[[Tensor], Any], 
         return reshape(result, (*before, *((result.geometry.sizes[1],) if keepdim else ()), *after))
 
     return back(found) if isinstance(found, Tensor) else type(found)(*map(back, found))
+
+
+def without_dims(self: Tensor, dropped: set[int]) -> Tensor:
+    """Return a view of `self` at the first place along the `dropped` dims, without them."""
+    sizes, strides = self.geometry.sizes, self.geometry.strides
+    kept = [d for d in range(len(sizes)) if d not in dropped]
+    return as_strided(self, tuple([sizes[d] for d in kept]), tuple([strides[d] for d in kept]), self.offset)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -12,12 +14,14 @@ from ..core.dtype import int32, int64
 from ..core.errors import wrap_dim
 from ..iteration.types import common_dtype
 from ..tensor.array_view import array_of
+from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.views import diagonal as diagonal_view
 from ..tensor.views import narrow
 from .arrays import STEPS, Array, computed, outline, outline_between, values
 from .copy import clone
 from .joining import cat
+from .many_dims import MOST_DIMS, along, has_many_dims
 from .registration import kernel
 
 
@@ -36,6 +40,11 @@ def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
         )
     sizes = (1,) * (len(repeats) - geometry.ndim) + geometry.sizes
     total = tuple([size * count for size, count in zip(sizes, repeats, strict=True)])
+    if len(total) > MOST_DIMS and 0 not in total:
+        kept = [(size, count) for size, count in zip(sizes, repeats, strict=True) if size * count > 1]
+        if len(kept) < len(total):
+            fewer = reshape(self, [size for size, _ in kept])
+            return reshape(repeat(fewer, [count for _, count in kept]), total)
     result = empty_tensor(total, geometry.dtype, geometry.device)
     if result.geometry.numel and geometry.device is cpu:
         split = [part for count, size in zip(repeats, sizes, strict=True) for part in (count, size)]
@@ -175,6 +184,8 @@ def diff(
     joined = cat(parts, dim) if len(parts) > 1 else self
     dtype = common_dtype([(part.geometry.dtype, 2) for part in parts])
     place = wrap_dim("diff", dim, joined.geometry.ndim)
+    if has_many_dims(joined.geometry):
+        return cast("Tensor", along("diff", joined, dim, partial(diff, n=n, dim=1)))
     sizes = joined.geometry.sizes
     kept = (*sizes[:place], max(sizes[place] - n, 0), *sizes[place + 1 :])
     result, target = outline_between(kept, dtype, joined.geometry.device, (narrow(joined, place, 0, kept[place]),))

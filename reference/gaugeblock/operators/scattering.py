@@ -24,6 +24,7 @@ from .arrays import Array, number_as, values
 from .copy import clone
 from .extents import check_no_overlap, warn_of_internal_overlap
 from .gathering import check_index_dtype, check_within, gather_dim, gather_places, index_values
+from .many_dims import has_many_dims, without_dims
 from .number_limits import check_fits
 from .prepared import LATEST
 from .registration import F, derived_out, kernel
@@ -160,6 +161,13 @@ def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tenso
                 f"Expected index {list(theirs)} to be no larger than self {list(mine)} apart from "
                 f"dimension {dim} and to be no larger size than src {list(given or ())}"
             )
+    if has_many_dims(self.geometry) and index.geometry.numel:
+        ones = {other for other, size in enumerate(mine) if size == 1 and other != dim}
+        if ones:
+            dim -= sum(other < dim for other in ones)
+            given_parts = without_dims(source, ones) if isinstance(source, Tensor) else source
+            _scatter(operator, without_dims(self, ones), dim, without_dims(index, ones), given_parts, combine)
+            return self
     if index.geometry.numel and self.geometry.device is cpu:
         places = gather_places(operator, self, dim, index)
         check_written_in_inference(self)

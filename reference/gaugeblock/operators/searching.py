@@ -17,9 +17,11 @@ from ..iteration.operand import Number
 from ..iteration.types import UPSTREAM_NAMES, common_dtype
 from ..tensor.array_view import array_of
 from ..tensor.geometry import geometry_of
+from ..tensor.reshaping import reshape
 from ..tensor.strides import default_strides
 from ..tensor.tensor import Tensor, new_like
 from .arrays import Array, computed, filled, from_array, values
+from .many_dims import has_many_dims
 from .number_limits import check_number
 from .registration import kernel
 from .sorting import sortable
@@ -40,11 +42,11 @@ def unique2(
     NaNs are all distinct. Results that are not asked for have no elements.
     """
     _refuse_complex("unique", self)
-    flat = sortable(values(self).reshape(-1))
+    flat = sortable(values(reshape(self, (-1,))))
     found, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True, equal_nan=False)
     return (
         from_array(found, self.geometry.dtype),
-        filled(self.geometry.sizes, int64, inverse.reshape(self.geometry.sizes)) if return_inverse else _nothing(),
+        reshape(from_array(inverse.reshape(-1), int64), self.geometry.sizes) if return_inverse else _nothing(),
         from_array(counts, int64) if return_counts else _nothing(),
     )
 
@@ -60,6 +62,11 @@ def unique_dim(
     """The distinct parts along `dim` in lexicographic order, with inverse and counts. Raises IndexError."""
     _refuse_complex("unique_dim", self)
     place = wrap_dim("unique_dim", dim, self.geometry.ndim)
+    if has_many_dims(self.geometry):
+        sizes = self.geometry.sizes
+        three = reshape(self, (prod(sizes[:place]), sizes[place], prod(sizes[place + 1 :])))
+        parts, where, many = unique_dim(three, 1)
+        return reshape(parts, (*sizes[:place], parts.geometry.sizes[1], *sizes[place + 1 :])), where, many
     array = sortable(values(self).reshape(self.geometry.sizes or (1,)))
     found, inverse, counts = np.unique(array, return_inverse=True, return_counts=True, axis=place, equal_nan=False)
     return (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import cast
 
 from ..core.device import cpu
 from ..core.dtype import DType, float64
@@ -18,6 +20,7 @@ from .conversion import converted
 from .copy import copy_values
 from .element_loop import element_launch
 from .launch import Launch
+from .many_dims import MOST_DIMS, along
 from .prepared import noted
 from .reduce_call import reduce, reduced_dims
 from .registration import kernel
@@ -28,6 +31,8 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
     chosen = dtype_argument(operator, dtype)
     source = self if chosen is None else converted(self, chosen)
     geometry = source.geometry
+    if geometry.ndim > MOST_DIMS:
+        return cast("Tensor", along(operator, source, dim, partial(_normalised, operator, dim=1, dtype=None)))
     plan = geometry.plans.get((operator, dim))
     if plan is None:
         plan = remember(geometry.plans, (operator, dim), _plan(operator, geometry, dim))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from ..memory.elements import read_element
 from .array_view import array_of_lazy
 from .geometry import CONJUGATE
 from .hooks import hooks
+from .reshaping import reshape
 from .splitting import unbind
 from .tensor import Tensor
 
 PIECE = 1 << 20
+NUMPY_DIMS = 64
 """Elements that become Python numbers between two looks for signals."""
 
 
@@ -50,6 +53,12 @@ def tolist(self: Tensor) -> Any:
     geometry = self.geometry
     if not geometry.ndim:
         return item(self)
+    if geometry.ndim > NUMPY_DIMS:
+        flat = tolist(reshape(self, (-1,)))
+        for place in range(geometry.ndim - 1, 0, -1):
+            size = geometry.sizes[place]
+            flat = [flat[row * size : (row + 1) * size] for row in range(prod(geometry.sizes[:place]))]
+        return flat
     array = array_of_lazy(_here(self))
     return _listed(array.astype(np.float32) if geometry.dtype is bfloat16 else array)
 
