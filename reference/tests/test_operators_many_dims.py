@@ -98,3 +98,19 @@ def test_scatter_in_place_of_many_dims_counts_a_version() -> None:
     version = x._version
     x.scatter_(-1, gb.tensor([2]).reshape((1,) * 65), 5.0)
     assert (x.reshape(-1).tolist(), x._version) == ([0.0, 0.0, 5.0], version + 1)
+
+
+@pytest.mark.parametrize("ndim", [31, 63])
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize("dim", [None, -2, 0])
+def test_quantiles_of_many_dims_are_those_of_torch(ndim: int, keepdim: bool, dim: int | None) -> None:
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib in (torch, gb):
+        x = lib.tensor(VALUES).reshape(*(1,) * (ndim - 3), 2, 3, 2)
+        found.append(parts((lib.quantile(x, 0.25, dim, keepdim), lib.nanquantile(x, 0.5, dim, keepdim))))
+        if ndim < 63:
+            found[-1] += parts(lib.quantile(x, lib.tensor([0.0, 0.5]), dim, keepdim))
+    assert found[0] == found[1]
+    whole = gb.ones((1,) * 70).quantile(0.5)
+    assert (whole.item(), whole.shape) == (1.0, ())

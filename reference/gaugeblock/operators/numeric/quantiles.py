@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from ...core.device import cpu
@@ -9,9 +11,11 @@ from ...core.dtype import float32, float64
 from ...core.errors import wrap_dim
 from ...tensor.array_view import array_of
 from ...tensor.geometry import geometry_of
+from ...tensor.reshaping import reshape
 from ...tensor.strides import default_strides
 from ...tensor.tensor import Tensor, new_like
 from ..arrays import Array, values
+from ..many_dims import has_many_dims
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
@@ -62,6 +66,11 @@ def quantiles(
     else:
         rest = tuple(1 if d == place else size for d, size in enumerate(sizes) if keepdim or d != place)
     first = q.geometry.sizes if isinstance(q, Tensor) else ()
+    if has_many_dims(self.geometry):
+        ends = (prod(sizes[:place]), sizes[place], prod(sizes[place + 1 :])) if dim is not None else (-1,)
+        inner = None if dim is None else 1
+        fewer = quantiles(operator, reshape(self, ends), q, inner, False, interpolation, ignore_nan)
+        return reshape(fewer, (*first, *rest))
     strides = default_strides((*rest, *first))
     strides = (strides[-1], *strides[:-1]) if first else strides
     result = new_like(geometry_of((*first, *rest), strides, self.geometry.dtype, self.geometry.device))
