@@ -7,7 +7,7 @@ const WORD = {passed: 'held', partial: 'held in part', failed: 'broken', crashed
   xfailed: 'known not to hold', skipped: 'skipped', absent: 'not in this run'};
 const CHANGE = {broken: 'newly broken', mended: 'mended', still: 'still broken', lost: 'newly skipped', found: 'newly checked',
   first: 'only in the first', second: 'only in the second', changed: 'changed for some operators', same: 'unchanged'};
-const CHUNK = 100, PRINTED = 300, narrow = matchMedia('(max-width:700px)');
+const CHUNK = 100, PRINTED = 300, FEW = 3, narrow = matchMedia('(max-width:700px)');
 const $ = id => document.getElementById(id);
 
 function make(tag, attributes, ...children) {
@@ -236,17 +236,19 @@ function verdict(run, status, cell) {
     make('small', {}, effort(cell))));
   if (cell.reason) block.append(make('p', {}, cell.reason));
   if (cell.upstream) block.append(make('p', {}, make('a', {href: cell.upstream, rel: 'noreferrer noopener'}, cell.upstream)));
-  for (const failure of cell.failures || []) block.append(...failed(failure));
+  const failures = cell.failures || [], rest = failures.slice(FEW), told = failure => failed(failure, cell.reason);
+  block.append(...failures.slice(0, FEW).flatMap(told));
+  if (rest.length) block.append(folded(rest.length + ' more: ' + rest.map(failure => failure.operator || failure.test).join(', '), () => rest.flatMap(told)));
   for (const text of figures(cell)) block.append(make('p', {class: 'note'}, text));
   block.append(...asides(cell));
   for (const picture of cell.pictures || [])
     block.append(make('figure', {class: 'drawn'}, make('figcaption', {class: 'label'}, picture.title), make('img', {src: picture.source, alt: picture.title})));
   return block;
 }
-function failed(failure) {
+function failed(failure, reason) {
   const title = failure.operator ? make('b', {}, failure.operator + ': ') : null;
   const nodes = [make('p', {class: 'message'}, title, failure.message)];
-  if (failure.known) nodes.push(make('p', {class: 'note'}, 'Expected: ' + failure.known));
+  if (failure.known && failure.known !== reason) nodes.push(make('p', {class: 'note'}, 'Expected: ' + failure.known));
   const pair = ['expected', 'got'].filter(name => failure[name]).map(name =>
     make('figure', {}, make('figcaption', {}, name), make('pre', {class: 'wrap', tabindex: '0'}, failure[name])));
   if (pair.length) nodes.push(make('div', {class: 'pair'}, ...pair));
