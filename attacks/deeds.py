@@ -41,8 +41,9 @@ ESCAPE = "\x1b[2J\x1b[31m"
 class Deed:
     """``do`` is called with the backend and returns an answer that replaces the right one, or None.
 
-    ``when`` is an operator, ``load``, ``every`` (every call), or the name of an observer. ``verdicts`` are allowed for
-    the requirement of ``bitwise_not``, ``others`` for all others, and ``status`` holds the allowed exit statuses.
+    ``when`` is an operator, ``load``, ``every`` (every call), the name of an observer, which lies as soon as ``neg``
+    has been called, or ``always`` and that name. ``verdicts`` are allowed for the requirement of ``bitwise_not``,
+    ``others`` for all others, and ``status`` holds the allowed exit statuses.
     """
 
     do: Callable[[Any], Any]
@@ -61,22 +62,26 @@ class Hostile(TemplateBackend):
     def __init__(self, deed: str) -> None:
         super().__init__()
         self.deed = DEEDS[deed]
+        self.negated = False
         if self.deed.when == "load":
             self.deed.do(self)
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
-        if self.deed.when in (operator, "every"):
+        if self.deed.when == "every" or (self.deed.when == operator and args):
             answer = self.deed.do(self)
             if answer is not None:
                 return answer
-        return super().call(operator, *args, **kwargs)
+        result = super().call(operator, *args, **kwargs)
+        self.negated = self.negated or operator == "neg"
+        return result
 
 
 def _observer(name: str) -> Callable[..., Any]:
     right = getattr(TemplateBackend, name)
 
     def observe(self: Hostile, tensor: Any) -> Any:
-        return self.deed.do(right(self, tensor)) if self.deed.when == name else right(self, tensor)
+        lies = self.deed.when == f"always {name}" or (self.deed.when == name and self.negated)
+        return self.deed.do(right(self, tensor)) if lies else right(self, tensor)
 
     return observe
 
@@ -335,6 +340,7 @@ def _hangs() -> dict[str, Deed]:
             lambda b: (signal.signal(signal.SIGTERM, signal.SIG_IGN) and None) or time.sleep(600), TIMEOUT
         ),
         "hang-endless-shape": Deed(lambda shape: iter(int, 1), (*ENDS, *PASSED), "shape", (*ENDS, *PASSED)),
+        "hang-endless-shape-at-once": Deed(lambda shape: iter(int, 1), (), "always shape", (), (3,)),
     }
 
 
@@ -460,6 +466,10 @@ def _lies() -> dict[str, Deed]:
         "lie-dtype": wrong(lambda name: LyingText("int64"), "dtype"),
         "lie-unknown-dtype": wrong(lambda name: ESCAPE, "dtype"),
         "lie-dtype-comparable": wrong(lambda name: Comparable(), "dtype"),
+        "lie-list-at-once": Deed(lambda a: a.tolist(), (), "always to_numpy", (), (3,)),
+        "lie-size-at-once": Deed(lambda shape: (LyingInt(7),), (), "always shape", (), (3,)),
+        "lie-dtype-at-once": Deed(lambda name: LyingText("int64"), (), "always dtype", (), (3,)),
+        "lie-unknown-dtype-at-once": Deed(lambda name: ESCAPE, (), "always dtype", (), (3,)),
         "lie-nothing-negated": wrong(lambda b: np.array([-1, 2, -3], np.int32), "neg"),
         "lie-result-none": wrong(lambda b: Comparable(), "neg"),
     }

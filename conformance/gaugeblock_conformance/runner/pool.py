@@ -209,6 +209,15 @@ class Pool:
             raise self._unloadable(worker, f"its process ended with {death}{last}")
         if time.monotonic() > worker.deadline:
             raise self._unloadable(worker, f"not ready after {self._patience:.0f} s")
+        if worker.checking is not None and (hoard := self._hoard(worker)) is not None:
+            raise self._unloadable(worker, hoard)
+
+    def _hoard(self, worker: WorkerProcess) -> str | None:
+        """Return how much memory a worker holds if that is beyond the limit."""
+        limit = self._limits.memory
+        if not limit or (held := resident_memory(worker.pid or 0)) <= limit:
+            return None
+        return f"the process held {held >> 20} MiB of memory; the limit is {limit >> 20} MiB"
 
     def _unloadable(self, worker: WorkerProcess, why: str) -> BackendProblem:
         """Return the problem of a backend that does not load, or whose adapter is not through its checks."""
@@ -247,9 +256,8 @@ class Pool:
             yield from self._lost(worker, "crashed", end)
         elif time.monotonic() > worker.deadline:
             yield from self._lost(worker, "timeout", f"not done after {self._limits.timeout:g} s")
-        elif self._limits.memory and (held := resident_memory(worker.pid or 0)) > self._limits.memory:
-            text = f"the process held {held >> 20} MiB of memory; the limit is {self._limits.memory >> 20} MiB"
-            yield from self._lost(worker, "crashed", text)
+        elif (hoard := self._hoard(worker)) is not None:
+            yield from self._lost(worker, "crashed", hoard)
 
     def _lost(self, worker: WorkerProcess, verdict: Verdict, message: str) -> Iterator[Row]:
         assert worker.busy is not None
