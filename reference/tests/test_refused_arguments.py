@@ -250,6 +250,9 @@ PLACES = gb.zeros(1, 2, 2, dtype=gb.int64)
         (lambda: gb.as_tensor(gb.ones(2, device="meta"), 1 + 2j), TypeError, r"as_tensor.*'dtype' must be a dtype"),
         (lambda: gb.asarray(gb.ones(2, device="meta"), dtype=3), TypeError, r"'dtype' must be a dtype, not int"),
         (lambda: gb.histogramdd(gb.ones(3, 0), True), TypeError, r"histogramdd.*'bins' must be int"),
+        (lambda: gb.chain_matmul(gb.eye(2), gb.eye(2), out=[]), TypeError, r"chain_matmul.*'out' must be Tensor"),
+        (lambda: gb.tensordot(gb.ones(2), gb.ones(2), 1, out=()), TypeError, r"tensordot.*'out' must be Tensor"),
+        (lambda: gb.fft.rfftfreq(-4), RuntimeError, r"negative dimension -1"),
         (lambda: gb.ones(2).index_put([gb.tensor(True)] * 2, gb.ones(1)), RuntimeError, "one mask without dims alone"),
     ],
 )
@@ -322,3 +325,9 @@ def test_triangles_hold_the_places_on_their_side_of_the_diagonal(offset: int) ->
         assert gb.tril_indices(row, col, offset).t().tolist() == lower
         assert gb.triu_indices(row, col, offset).t().tolist() == upper
         assert gb.tril_indices(row, col, offset, device="meta").shape == (2, len(lower))
+
+
+@pytest.mark.parametrize(("make", "count"), [(gb.fft.fftfreq, 1 << 50), (gb.fft.rfftfreq, (1 << 49) + 1)])
+def test_frequencies_without_data_are_not_computed(make: Callable[..., gb.Tensor], count: int) -> None:
+    assert make(1 << 50, device="meta").shape == (count,)
+    assert gb.fft.rfftfreq(-1).shape == (1,) and gb.fft.rfftfreq(-3).shape == (0,)

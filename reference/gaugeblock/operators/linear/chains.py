@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...core.errors import type_error
 from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
 from ..arguments import tensors_argument
@@ -82,4 +83,6 @@ def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
 def public_chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """chain_matmul of the arguments."""
     given = tensors_argument("chain_matmul", matrices)
+    if out is not None and not isinstance(out, Tensor):
+        type_error("chain_matmul", "out", out, "Tensor")
     return apply("chain_matmul", given) if out is None else apply("chain_matmul.out", given, out=out)

@@ -73,6 +73,8 @@ def public_tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = N
             type_error("tensordot", "dims", given, "int or a pair of lists of ints")
     mine, theirs = (check_ints("tensordot", "dims", d) for d in dims)
     if out is not None:
+        if not isinstance(out, Tensor):
+            type_error("tensordot", "out", out, "Tensor")
         return apply("tensordot.out", a, b, mine, theirs, out=out)
     return apply("tensordot", a, b, mine, theirs)
 

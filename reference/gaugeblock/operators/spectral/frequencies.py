@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,17 @@ from ..arrays import Array, outline
 from ..invoke import apply
 
 
-def _frequencies(operator: str, places: Array, n: int, d: float, dtype: Any, device: Device | None) -> Tensor:
+def _frequencies(
+    operator: str, count: int, places: Callable[[], Array], n: int, d: float, dtype: Any, device: Device | None
+) -> Tensor:
+    """Return `count` frequencies; `places` is asked for them only where there is data."""
     chosen = dtype if isinstance(dtype, DType) else DEFAULTS.dtype
     if chosen.kind < 2:
         raise RuntimeError(f"{operator} requires a floating point or complex dtype, got {chosen.name}")
-    result, target = outline(places.shape, chosen, cpu if device is None else device)
+    result, target = outline((count,), chosen, cpu if device is None else device)
     if target is not None:
         with np.errstate(all="ignore"):
-            target[...] = places * (np.float64(1.0) / np.float64(n * d))
+            target[...] = places() * (np.float64(1.0) / np.float64(n * d))
     return result
 
 
@@ -35,14 +38,16 @@ def _check_count(operator: str, n: int) -> None:
 def fft_fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Device | None = None, **options: Any) -> Tensor:
     """The frequencies of n points `d` apart: 0 and the positive ones, then the negative ones. Raises RuntimeError."""
     _check_count("fftfreq", n)
-    places = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
-    return _frequencies("fftfreq", places, n, d, dtype, device)
+    return _frequencies(
+        "fftfreq", n, lambda: np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)]), n, d, dtype, device
+    )
 
 
 def fft_rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Device | None = None, **options: Any) -> Tensor:
     """The frequencies that are not negative. Raises RuntimeError for a dtype that is no float."""
     _check_count("rfftfreq", n)
-    return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, device)
+    count = (n // 2 if n > 0 else -(-n // 2)) + 1
+    return _frequencies("rfftfreq", count, lambda: np.arange(count), n, d, dtype, device)
 
 
 def _shifted(operator: str, self: Tensor, dim: Sequence[int] | int | None, sign: int) -> Tensor:
