@@ -11,11 +11,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from .aliasing import writes_first
+from .assertion import looks_at_nothing, unbound
 from .backend import Array, Backend, MissingCapability, Unsupported, numpy_dtype
 from .case import TensorCase, default_strides
 from .dialect import AdapterDialect, Dialect
 from .exact import WrongAnswer, exact
-from .failure import ConformanceError
+from .failure import ConformanceError, NoReproducer
 from .purity import Purity, Root
 from .trace import Call, Create, Name, Step, names_in, render
 
@@ -252,11 +253,22 @@ class Conversation:
         return x.name
 
     def failure(
-        self, message: str, expected: str, got: str, lines: list[str], wanted: Collection[str] = (),
+        self, message: str, expected: str, got: str, lines: list[str] | NoReproducer, wanted: Collection[str] = (),
         cause: str | None = None,
     ) -> ConformanceError:  # fmt: skip
-        """The error to raise: ``lines`` conclude the snippet, ``wanted`` are the variables that they mention."""
-        snippet = self.snippet(lines, set(wanted)) if lines else self._up_to_last()
+        """The error to raise: ``lines`` conclude the snippet, ``wanted`` are the variables that they mention.
+
+        Without lines the snippet ends with the last step. Lines that look at nothing show nothing and are left out.
+        """
+        if isinstance(lines, list) and lines and looks_at_nothing(lines):
+            lines = NoReproducer("the test compares what no expression gives")
+        if isinstance(lines, NoReproducer):
+            snippet = lines.told(self._up_to_last())
+        else:
+            snippet = self.snippet(lines, set(wanted)) if lines else self._up_to_last()
+            strange = unbound(snippet)
+            if strange is not None:
+                snippet = NoReproducer(f"{strange} has no form in the backend's own API").told(snippet)
         key = cause or re.sub(r"\d+", "N", re.sub(r"\b[rxy]\d+\b", "x", message))
         return ConformanceError(message, expected, got, self.drawn(), snippet, key)
 
@@ -274,6 +286,8 @@ class Conversation:
         mutates = _NOTHING
         if writes_first(operator) and args and type(args[0]) is Handle:
             mutates = frozenset({args[0].name})
+            if operator.startswith("set_.") and len(args) > 1 and type(args[1]) is Handle:
+                mutates |= {args[1].name}  # Its storage may grow.
         if kwargs and (out := kwargs.get("out")) is not None:
             mutates |= {h.name for h in (out if isinstance(out, tuple | list) else (out,)) if type(h) is Handle}
         step = Call((), operator, self._named(args), self._named(kwargs), mutates)

@@ -21,7 +21,9 @@ from .case import TensorCase
 from .trace import Call, Name
 from .values import CHEAP, table
 
-_PARTS = (("backend_dispatch", PARTS), ("backend_autograd", AUTOGRAD_PARTS), ("backend_allocator", ALLOCATOR_PARTS))
+_PARTS = (("backend_dispatch", PARTS), ("backend_autograd", AUTOGRAD_PARTS), ("backend_allocator", ALLOCATOR_PARTS),
+          ("backend_declarations", ("Declaration",)))  # fmt: skip
+_AUGMENTED = re.compile(r"\w+ (?:[-+*/%&|^@]|//|\*\*|<<|>>)= ")
 _ADAPTER_CALLS = (CALLS, KERNEL_CALLS, DECLARATION_CALLS, AUTOGRAD_CALLS, ALLOCATOR_CALLS)
 
 
@@ -95,6 +97,8 @@ class Dialect:
     def statement(self, step: Call) -> str:
         targets = ", ".join(step.targets) + ("," if step.unpack and len(step.targets) == 1 else "")
         text = self.expression(step.operator, step.args, step.kwargs)
+        if targets and _AUGMENTED.match(text):
+            return f"{text}; {targets} = {text.split()[0]}"
         return f"{targets} = {text}" if targets else text
 
     def expression(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -118,7 +122,10 @@ class Dialect:
             inner = ", ".join(self.literal(v) for v in value)
             return f"({inner},)" if len(value) == 1 else f"({inner})"
         if isinstance(value, np.ndarray):
-            return f"np.array({array_literal(value)}, dtype={dtype_name(value.dtype)!r})"
+            turned = tuple(slice(None, None, -1 if stride < 0 else None) for stride in value.strides)
+            index = ", ".join("::-1" if part.step else ":" for part in turned)
+            text = f"np.array({array_literal(value[turned])}, dtype={dtype_name(value.dtype)!r})"
+            return f"{text}[{index}]" if "-1" in index else text
         return repr(value)
 
     def dtype(self, name: str) -> str:

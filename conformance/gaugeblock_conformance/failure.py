@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True)
+class NoReproducer:
+    """Why no few lines of the backend's own API can show a failure; given where an expression would be."""
+
+    why: str
+
+    def told(self, calls: str) -> str:
+        """Comments that give the reason and the ``calls`` that led to the failure."""
+        lines = [f"no stand-alone reproducer: {self.why}"]
+        if calls.strip():
+            lines += ["the calls before:", *calls.rstrip().splitlines()]
+        return "".join(f"# {line}".rstrip() + "\n" for line in lines)
+
+
+def executable(snippet: str | None) -> bool:
+    """Whether a snippet has more than comments."""
+    return any(line.strip() and not line.startswith("#") for line in (snippet or "").splitlines())
 
 
 class ConformanceError(AssertionError):
     """The backend broke a requirement.
 
     ``message`` says what was wrong in one line; ``expected`` and ``got`` are texts; ``example`` the drawn inputs;
-    ``snippet`` a few lines in the backend's own API that fail the same way; ``cause`` the key under which failures
-    of one cause are grouped. ``again``, if it is set, runs the failing example in another session.
+    ``snippet`` a few lines in the backend's own API that fail the same way, or comments that say why none can;
+    ``cause`` the key under which failures of one cause are grouped. ``again``, if it is set, runs the failing example
+    in another session.
     """
 
     again: Callable[[Any], None] | None = None

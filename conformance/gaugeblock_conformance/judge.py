@@ -13,6 +13,7 @@ from .assertion import assert_near, assert_value, plain
 from .backend import Array, dtype_name, numpy_dtype
 from .comparison import first_mismatch
 from .conversation import Conversation, Handle
+from .failure import NoReproducer
 from .trace import Call, names_in
 
 _OBSERVERS = {
@@ -89,12 +90,7 @@ class Judge(Conversation):
         bad = ~(near | same)
         if bad.any():
             at = tuple(int(i) for i in np.argwhere(np.atleast_1d(bad))[0][: want.ndim])
-            bound = float(np.broadcast_to(tolerance, want.shape)[at])
-            expression = self.dialect.element(x.name, at)
-            plain = complex(want[at]) if got.dtype.kind == "c" else float(want[at])
-            lines = [f"got = {expression}", *assert_near(plain, bound)]
-            message = f"wrong value of {self.origin(x)} at {at}: further from the exact result than {bound:.3g}"
-            raise self.failure(message, repr(plain), repr(got[at].item()), lines, {x.name})
+            self._fail_near(x, at, want[at], got[at], float(np.broadcast_to(tolerance, want.shape)[at]))
 
     def _read_like(self, x: Handle, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> Array:
         """Return the elements of ``x``. Fails if the adapter returns another shape or dtype than the tensor's."""
@@ -102,7 +98,8 @@ class Judge(Conversation):
         if got.shape != shape or (dtype is not None and got.dtype != dtype):
             want, given = f"{shape} {dtype or got.dtype}", f"{got.shape} {got.dtype}"
             message = f"to_numpy gives an array of {given} for {self.origin(x)}, which is {want}"
-            raise self.failure(message, want, given, [], {x.name}, cause="to_numpy gives another shape or dtype")
+            why = NoReproducer("what is wrong is what the adapter's to_numpy makes of the tensor")
+            raise self.failure(message, want, given, why, {x.name}, cause="to_numpy gives another shape or dtype")
         return got
 
     def expect_shares(self, x: Handle, y: Handle) -> None:
@@ -125,26 +122,47 @@ class Judge(Conversation):
                                {x.name, y.name})  # fmt: skip
 
     def expect(
-        self, got: Any, want: Any, what: str, expression: str | None = None, names: Sequence[Handle] = ()
-    ) -> None:
+        self, got: Any, want: Any, what: str, expression: str | NoReproducer | None = None,
+        names: Sequence[Handle] = (),
+    ) -> None:  # fmt: skip
         """Expect a plain Python value (not a tensor).
 
         Without ``expression`` the value must be what the last call returned; with it, ``names`` are the tensors that
-        the expression mentions.
+        the expression mentions. Where no expression gives the value, say why.
         """
         nan = isinstance(want, float) and want != want and isinstance(got, float) and got != got
         if (got == want and type(got) is type(want)) or nan:
             return
-        wanted = {h.name for h in names}
         if expression is None:
-            expression = "repr(None)"
-            last = self.steps()[-1] if self.steps() else None
-            if isinstance(last, Call) and last.targets:
-                expression = last.targets[0]
-                wanted.add(expression)
-        lines = [f"got = {expression}", f"assert repr(got) == {repr(want)!r}, got"]
+            expression, names = self.of_last("{}")
+        wanted = {h.name for h in names}
+        lines: list[str] | NoReproducer = (
+            expression
+            if isinstance(expression, NoReproducer)
+            else [f"got = {expression}", f"assert repr(got) == {repr(want)!r}, got"]
+        )
         given = "a tensor" if isinstance(got, Handle) else "tensors" if _handles(got) else repr(got)
         raise self.failure(f"{what}: expected {want!r}, got {given}", repr(want), given, lines, wanted)
+
+    def expect_of_last(self, got: Any, want: Any, what: str, form: str | NoReproducer) -> None:
+        """Expect a plain Python value that ``form`` makes of what the last call gave, which stands for its braces."""
+        if isinstance(form, NoReproducer):
+            self.expect(got, want, what, form)
+        else:
+            self.expect(got, want, what, *self.of_last(form))
+
+    def of_last(self, form: str) -> tuple[str | NoReproducer, list[Handle]]:
+        """An expression for what the last call gave, put for the braces in ``form``, and the variables that it
+        mentions."""
+        last = self.steps()[-1] if self.steps() else None
+        if not isinstance(last, Call):
+            return NoReproducer("no call was made"), []
+        if not last.targets:
+            called = self.dialect.expression(last.operator, last.args, last.kwargs)
+            return form.format(called), [Handle(None, name) for name in {*names_in(last.args), *names_in(last.kwargs)}]
+        names = ", ".join(last.targets)
+        text = f"({names},)" if last.unpack and len(last.targets) == 1 else f"({names})" if last.unpack else names
+        return form.format(text), [Handle(None, name) for name in last.targets if name != "_"]
 
     def parts(self, result: Any, count: int) -> Sequence[Any]:
         """The tensors of an operator that gives several; expects ``count`` of them."""
@@ -163,27 +181,50 @@ class Judge(Conversation):
         """Expect the call to raise one of ``classes`` (with ``match`` found in its text) and to change nothing."""
         allowed = classes if isinstance(classes, tuple) else (classes,)
         _, error = self.attempt(operator, *args, **kwargs)
-        if isinstance(error, allowed) and (match is None or re.search(match, str(error))):
-            return
-        step = self.steps().pop()
-        assert isinstance(step, Call)
-        wanted = {*names_in(step.args), *names_in(step.kwargs)}
-        call = self.dialect.statement(step)
-        names = " or ".join(c.__name__ for c in allowed)
-        tuple_text = f"({', '.join(c.__name__ for c in allowed)})" if len(allowed) > 1 else allowed[0].__name__
         if error is None:
-            lines = ["try:", f"    {call}", f"except {tuple_text}:", "    pass", "else:",
-                     f"    raise AssertionError({'no ' + names!r})"]  # fmt: skip
-            raise self.failure(f"{operator} accepted what it must refuse", names, "no exception", lines, wanted,
-                               cause=f"{operator} accepts bad input")  # fmt: skip
+            message = f"{operator} accepted what it must refuse"
+            self._fail_refusal(error, allowed, message, f"{operator} accepts bad input")
         if not isinstance(error, allowed):
-            message = f"{operator} raised {type(error).__name__} instead of {names}"
-            lines = ["try:", f"    {call}", f"except {tuple_text}:", "    pass"]
-            raise self.failure(message, names, f"{type(error).__name__}: {error}", lines, wanted)
+            message = f"{operator} raised {type(error).__name__} instead of {_either(allowed)}"
+            self._fail_refusal(error, allowed, message)
+        if match is None or re.search(match, str(error)):
+            return
+        call, wanted = self._refused()
         message = f"{operator}: the error does not say {match!r}"
-        lines = ["import re", "try:", f"    {call}", f"except {tuple_text} as error:",
+        lines = ["import re", "try:", f"    {call}", f"except {_caught(allowed)} as error:",
                  f"    assert re.search({match!r}, str(error)), error"]  # fmt: skip
         raise self.failure(message, str(match), str(error), lines, wanted)
+
+    def expect_refusal(
+        self, error: Exception | None, classes: type[Exception] | tuple[type[Exception], ...], what: str
+    ) -> None:
+        """Expect the last call, which was attempted, to have raised an exception of one of ``classes``."""
+        allowed = classes if isinstance(classes, tuple) else (classes,)
+        if not isinstance(error, allowed):
+            got = "none" if error is None else type(error).__name__
+            self._fail_refusal(error, allowed, f"{what}: expected {_either(allowed)}, got {got}")
+
+    def expect_accepted(self, error: Exception, what: str) -> NoReturn:
+        """Fail because the last call, which was attempted, raised ``error``."""
+        call, wanted = self._refused()
+        raise self.failure(what, "no exception", f"{type(error).__name__}: {error}", [call], wanted)
+
+    def _fail_refusal(
+        self, error: Exception | None, allowed: tuple[type[Exception], ...], message: str, cause: str | None = None
+    ) -> NoReturn:
+        call, wanted = self._refused()
+        names = _either(allowed)
+        lines = ["try:", f"    {call}", f"except {_caught(allowed)}:", "    pass"]
+        if error is None:
+            lines += ["else:", f"    raise AssertionError({'no ' + names!r})"]
+        got = "no exception" if error is None else f"{type(error).__name__}: {error}"
+        raise self.failure(message, names, got, lines, wanted, cause=cause)
+
+    def _refused(self) -> tuple[str, set[str]]:
+        """The last call as a statement, taken out of the steps before it, and the variables that it mentions."""
+        step = self.steps().pop()
+        assert isinstance(step, Call)
+        return self.dialect.statement(step), {*names_in(step.args), *names_in(step.kwargs)}
 
     def expect_version(self, x: Handle, want: int) -> None:
         """Expect the in-place version counter (capability ``version``)."""
@@ -196,8 +237,18 @@ class Judge(Conversation):
         words, kind = _OBSERVERS[what]
         got = kind(self.observe(what, x))
         if got != want:
-            lines = [f"got = {self.dialect.observe(what, x.name)}", f"assert got == {want!r}, got"]
+            expression = self.dialect.observe(what, x.name)
+            if kind is tuple and not expression.startswith("tuple("):
+                # What the backend gives may be a list, which equals no tuple.
+                expression = f"tuple({expression})"
+            lines = [f"got = {expression}", f"assert got == {want!r}, got"]
             raise self.failure(f"wrong {words} of {self.origin(x)}", repr(want), repr(got), lines, {x.name})
+
+    def _fail_near(self, x: Handle, at: tuple[int, ...], want: Any, got: Any, bound: float) -> NoReturn:
+        exact = complex(want) if got.dtype.kind == "c" else float(want)
+        lines = [f"got = {self.dialect.element(x.name, at)}", *assert_near(exact, bound)]
+        message = f"wrong value of {self.origin(x)} at {at}: further from the exact result than {bound:.3g}"
+        raise self.failure(message, repr(exact), repr(plain(got)), lines, {x.name})
 
     def _fail_element(
         self, x: Handle, at: tuple[int, ...], want: Any, got: Any, ulp: float, signed_zero: bool
@@ -205,6 +256,15 @@ class Judge(Conversation):
         lines = [f"got = {self.dialect.element(x.name, at)}", *assert_value(want, ulp, signed_zero)]
         message = f"wrong value of {self.origin(x)}" + (f" (more than {ulp:g} ULP off)" if ulp else "")
         raise self.failure(f"{message} at {at}", repr(plain(want)), repr(plain(got)), lines, {x.name})
+
+
+def _either(classes: tuple[type[Exception], ...]) -> str:
+    return " or ".join(c.__name__ for c in classes)
+
+
+def _caught(classes: tuple[type[Exception], ...]) -> str:
+    names = ", ".join(c.__name__ for c in classes)
+    return f"({names})" if len(classes) > 1 else names
 
 
 def _handles(value: Any) -> list[Handle]:

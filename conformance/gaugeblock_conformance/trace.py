@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from .dialect import Dialect
 
 
-_STATEFUL = AUTOGRAD_STATEFUL | ALLOCATOR_STATEFUL
+_STATEFUL = AUTOGRAD_STATEFUL | ALLOCATOR_STATEFUL | frozenset(
+    """manual_seed set_default_dtype set_num_threads use_deterministic_algorithms declare_operator apply_function under
+    gradients""".split()
+)
 
 
 class Name:
@@ -80,19 +83,42 @@ def slice_steps(steps: list[Step], wanted: set[str]) -> list[Step]:
 
     A step counts when it makes a wanted variable or writes to one (a view's storage is its base's, so that writes
     through any variable derived from a wanted root count too), and always when it concerns the dispatcher, or changes
-    what autograd or an allocator keeps: state that no variable holds.
+    what autograd or an allocator keeps: state that no variable holds. After a seed every call may be a draw,
+    and where the log of hooks is read any may have written to it.
     """
+    operators = [step.operator if isinstance(step, Call) else "" for step in steps]
+    if "autograd_log" in operators:
+        open_end = -1  # Any call may have written to the log.
+    else:
+        open_end = operators.index("manual_seed") if "manual_seed" in operators else len(steps)
     roots = _families(steps)
-    needed = set(wanted)
+    operators = [step.operator if isinstance(step, Call) else "" for step in steps]
+    if "autograd_log" in operators:
+        open_end = -1
+    else:
+        open_end = operators.index("manual_seed") if "manual_seed" in operators else len(steps)
     families = {roots[n] for n in wanted if n in roots}
+    while True:
+        # A write may come after the call that first mentions what it writes to.
+        before = set(families)
+        kept = _kept(steps, wanted, roots, families, open_end)
+        if families == before:
+            return kept
+
+
+def _kept(
+    steps: list[Step], wanted: set[str], roots: dict[str, str], families: set[str], open_end: int
+) -> list[Step]:
+    """The steps that make or write to variables of ``families``, which grow by what these steps use."""
+    needed = set(wanted)
     kept: list[Step] = []
-    for step in reversed(steps):
+    for place, step in reversed(list(enumerate(steps))):
         if isinstance(step, Create):
             if step.target in needed:
                 kept.append(step)
             continue
         writes = {roots[n] for n in step.mutates if n in roots} & families
-        kept_always = step.operator in _STATEFUL or is_dispatch_call(step.operator)
+        kept_always = step.operator in _STATEFUL or is_dispatch_call(step.operator) or place > open_end
         if writes or needed.intersection(step.targets) or kept_always:
             kept.append(step)
             used = {*names_in(step.args), *names_in(step.kwargs)}

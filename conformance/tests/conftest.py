@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from gaugeblock_conformance.runner.run import Options, Record, validate
 from gaugeblock_conformance.session import ConformanceError, Session
 
 FAKES = Path(__file__).parent / "fakes"
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
 
 class Silent:

@@ -97,12 +97,6 @@ def expect_node(s: Session, y: Handle, there: bool) -> None:
     s.expect(found, there, f"a node of {s.origin(y)}", f"{s.text('grad_fn', y)} is not None", [y])
 
 
-def of_last(s: Session, form: str) -> tuple[str, list[Handle]]:
-    """An expression for what the last call gave, put for the braces in ``form``, and the variables that it mentions."""
-    target = s.steps()[-1].targets[0]  # type: ignore[union-attr]
-    return form.format(target), [Handle(None, target)]
-
-
 def operands_of_last(s: Session) -> list[Handle]:
     """The variables among the arguments of the last call."""
     return [Handle(None, name) for name in names_in(s.steps()[-1].args)]  # type: ignore[union-attr]

@@ -132,13 +132,13 @@ def test_allowed_unused_inputs(s: Session, used: list[bool], zeros: bool) -> Non
         y = s.call("add.Tensor", y, x) if use else y
     flags: dict[str, Any] = {"materialize_grads": True} if zeros else {"allow_unused": True}
     found = gradients(s, y, leaves, **flags)
-    s.expect(len(found), len(used), "number of gradients", repr(None))
-    for got, use in zip(found, used, strict=True):
+    s.expect_of_last(len(found), len(used), "number of gradients", "len({})")
+    for k, (got, use) in enumerate(zip(found, used, strict=True)):
         if use or zeros:
-            s.expect(isinstance(got, Handle), True, "a gradient", repr(None))
+            s.expect_of_last(isinstance(got, Handle), True, "a gradient", f"{{}}[{k}] is not None")
             s.expect_values(got, [float(use)] * 2)
         else:
-            s.expect(got is None, True, "no gradient for an unused input", repr(None))
+            s.expect_of_last(got is None, True, "no gradient for an unused input", f"{{}}[{k}] is None")
 
 
 @requirement("autograd/chosen-inputs-alone-accumulate")

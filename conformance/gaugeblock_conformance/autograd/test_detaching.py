@@ -10,7 +10,7 @@ from ..forall import forall
 from ..requirement import requirement
 from ..session import Session
 from ..strategies import LAYOUTS
-from .leaves import backward, expect_grad, expect_node, gradient, leaf, leaf_of, of_last, small_floats
+from .leaves import backward, expect_grad, expect_node, gradient, leaf, leaf_of, small_floats
 
 
 @requirement("autograd/detach-cuts-the-graph")
@@ -84,7 +84,7 @@ def test_numpy_and_numbers(s: Session, dims: int, result: bool) -> None:
     s.expect(s.call("tolist", y), np.full((1,) * dims, value).tolist(), "tolist")
     array = s.call("numpy", s.call("detach", y))
     want = np.full((1,) * dims, value).tolist()
-    s.expect(array.tolist(), want, "numpy of a detached tensor", *of_last(s, "{}.tolist()"))
+    s.expect(array.tolist(), want, "numpy of a detached tensor", *s.of_last("{}.tolist()"))
 
 
 @requirement("autograd/only-leaves-cross-processes")

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as hs
 
+from ..failure import NoReproducer
 from ..forall import forall
 from ..requirement import requirement
 from ..session import Handle, Session
 from ..strategies import broadcastable
 from ..strategies.shapes import Sizes
-from .leaves import expect_grad, gradient, leaf, of_last, ones_like, operands_of_last
+from .leaves import expect_grad, gradient, leaf, ones_like, operands_of_last
+
+_UNTOLD = NoReproducer("a snippet keeps the tensors in variables")
 
 ACCUMULATOR = "AccumulateGrad"
 NAMES: list[tuple[Any, ...]] = [
@@ -45,10 +48,10 @@ def _node(s: Session, y: Handle) -> Any:
 def _expect_edge(s: Session, node: Any, edge: int, want: Any, slot: int = 0) -> None:
     """Expect the edge to lead to a node, or nowhere, and to that slot of it."""
     edges = s.call("next_functions", node)
-    s.expect(len(edges) > edge, True, f"an edge {edge}", *of_last(s, f"len({{}}) > {edge}"))
-    s.expect(edges[edge][1], slot, f"slot of edge {edge}", *of_last(s, f"{{}}[{edge}][1]"))
+    s.expect(len(edges) > edge, True, f"an edge {edge}", *s.of_last(f"len({{}}) > {edge}"))
+    s.expect(edges[edge][1], slot, f"slot of edge {edge}", *s.of_last(f"{{}}[{edge}][1]"))
     if want is None or edges[edge][0] is None:
-        nowhere = of_last(s, f"{{}}[{edge}][0] is None")
+        nowhere = s.of_last(f"{{}}[{edge}][0] is None")
         s.expect(edges[edge][0] is None, want is None, f"edge {edge} leads nowhere", *nowhere)
         return
     s.expect(s.call("same_node", s.call("next_node", node, edge), want), True, f"edge {edge} leads to the producer")
@@ -61,8 +64,8 @@ def test_names(s: Session) -> None:
         y = s.call(operator, x, *[x if a is None else a for a in arguments])
         y = y[0] if isinstance(y, list | tuple) else y
         found = s.call("node_name", _node(s, y))
-        s.expect(found[-1:].isdigit(), True, f"{found!r} ends with a number", *of_last(s, "{}[-1:].isdigit()"))
-        stem = of_last(s, "{}.rstrip('0123456789')")
+        s.expect(found[-1:].isdigit(), True, f"{found!r} ends with a number", *s.of_last("{}[-1:].isdigit()"))
+        stem = s.of_last("{}.rstrip('0123456789')")
         s.expect(found.rstrip("0123456789"), name, f"name of the node of {operator}", *stem)
 
     s.table(NAMES, row)
@@ -112,7 +115,7 @@ def _expect_accumulator(s: Session, node: Any, edge: int, x: Handle) -> None:
     if following is None:
         s.expect(None, ACCUMULATOR, f"edge {edge}")
     name = s.call("node_name", following)
-    ends = of_last(s, f"{{}}.endswith({ACCUMULATOR!r})")
+    ends = s.of_last(f"{{}}.endswith({ACCUMULATOR!r})")
     s.expect(name.endswith(ACCUMULATOR), True, f"the node behind edge {edge} accumulates", *ends)
     s.expect_same(s.call("node_variable", following), x)
 
@@ -137,7 +140,7 @@ def test_empty_edges(s: Session, needs: list[bool]) -> None:
     tensors = [leaf(s, [1.0]) if need else s.tensor([1.0]) for need in needs]
     node = _node(s, s.call("cat", tensors))
     edges = s.call("next_functions", node)
-    s.expect(len(edges), len(needs), "number of edges", *of_last(s, "len({})"))
+    s.expect(len(edges), len(needs), "number of edges", *s.of_last("len({})"))
     for edge, (x, need) in enumerate(zip(tensors, needs, strict=True)):
         if need:
             _expect_accumulator(s, node, edge, x)
@@ -168,9 +171,9 @@ def test_results_and_arguments_saved(s: Session) -> None:
         y = s.call(operator, x, *[s.tensor([3.0, 3.0]) if a is None else a for a in arguments])
         node = _node(s, y)
         names = s.call("saved_names", node)
-        s.expect(name in names, True, f"{operator} saves {name}", *of_last(s, f"{name!r} in {{}}"))
+        s.expect(name in names, True, f"{operator} saves {name}", *s.of_last(f"{name!r} in {{}}"))
         if name == "result":
-            s.expect("self" in names, False, f"{operator} saves its argument", *of_last(s, "'self' in {}"))
+            s.expect("self" in names, False, f"{operator} saves its argument", *s.of_last("'self' in {}"))
             saved = s.call("saved", node, name)
             s.expect_values(saved, s.read(y).copy())
         elif name == "self":
@@ -189,9 +192,10 @@ def test_nodes_as_functions(s: Session, shapes: tuple[Sizes, Sizes], needs: tupl
     tensors = [leaf(s, a) if need else s.tensor(a) for a, need in zip(arrays, needs, strict=True)]
     y = s.call("mul.Tensor", *tensors)
     found = s.parts(s.call("apply_node", _node(s, y), ones_like(s, y)), 2)
+    told = [s.of_last(f"{{}}[{k}] is not None") for k in (0, 1)]
     whole = [np.broadcast_to(a, np.broadcast_shapes(*shapes)) for a in arrays]
     for k, got in enumerate(found):
-        s.expect(got is not None, needs[k], f"a gradient for argument {k}", repr(None))
+        s.expect(got is not None, needs[k], f"a gradient for argument {k}", *told[k])
         if isinstance(got, Handle):
             summed = s.call("sum_to_size", got, shapes[k])
             s.expect_values(summed, _sum_to(whole[1 - k], shapes[k]), signed_zero=False)
@@ -221,10 +225,10 @@ def test_intermediates_are_released(s: Session, length: int) -> None:
         y = s.call("add.Tensor", y, x)
         watched.append(s.guard("watch_tensor", lambda y=y: s.backend.call("watch_tensor", y.raw)))  # type: ignore[misc]
     total = s.call("sum", y)
-    s.expect([alive() for alive in watched], [False] * (length - 1) + [True], "tensors that live", repr(None))
+    s.expect([alive() for alive in watched], [False] * (length - 1) + [True], "tensors that live", _UNTOLD)
     del y
     gc.collect()
-    s.expect([alive() for alive in watched], [False] * length, "tensors that live", repr(None))
+    s.expect([alive() for alive in watched], [False] * length, "tensors that live", _UNTOLD)
     s.expect_values(gradient(s, total, x), [length + 1.0] * 2)
 
 

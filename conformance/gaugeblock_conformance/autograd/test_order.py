@@ -13,7 +13,7 @@ from ..forall import forall
 from ..requirement import requirement
 from ..session import Session
 from . import duals
-from .leaves import backward, clear_log, expect_grad, leaf, of_last
+from .leaves import backward, clear_log, expect_grad, leaf
 
 X, W = np.array([1.0, -2.0, 3.0]), np.array([2.0, 1.0, -1.0])
 CHAIN = 100_000
@@ -45,7 +45,7 @@ def _run_with_hooks(s: Session, program: Program, action: str) -> list[int]:
 def test_each_value_has_one_gradient(s: Session, program: Program) -> None:
     reached = _run_with_hooks(s, program, "see")
     log = s.call("autograd_log")
-    expression = of_last(s, "sorted(map(int, {}), reverse=True)")
+    expression = s.of_last("sorted(map(int, {}), reverse=True)")
     s.expect(sorted(map(int, log), reverse=True), reached, "values whose hook ran", *expression)
 
 
@@ -105,9 +105,9 @@ def test_thread_of_hooks(s: Session, branches: int) -> None:
     assert total is not None
     backward(s, total)
     log = s.call("autograd_log")
-    s.expect(len(log), 2 * branches, "hooks that ran", *of_last(s, "len({})"))
+    s.expect(len(log), 2 * branches, "hooks that ran", *s.of_last("len({})"))
     elsewhere = [entry for entry in log if not entry.endswith(" same")]
-    expression = of_last(s, "[entry for entry in {} if not entry.endswith(' same')]")
+    expression = s.of_last("[entry for entry in {} if not entry.endswith(' same')]")
     s.expect(elsewhere, [], "hooks on another thread", *expression)
 
 

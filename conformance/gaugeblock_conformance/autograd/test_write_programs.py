@@ -94,8 +94,8 @@ class Run:
             found = self.s.call("grad", x)
             if isinstance(found, Handle):
                 self._expect(found, np.zeros(array.shape) if grad is None else grad)
-            else:
-                self.s.expect(grad is None or not grad.any(), True, f"grad of {x.name} is missing", repr(None))
+            elif grad is not None and grad.any():
+                self.s.expect_of_last(False, True, f"grad of {x.name} is missing", "{} is not None")
 
     def leave(self) -> None:
         """Leave what is still entered, without a word."""

@@ -41,7 +41,8 @@ def test_operator_that_comes_and_goes(s: Session) -> None:
         s.expect_values(s.call("suite::f.default", x), [2.0])
         s.expect_values(s.call("suite::f.other", x, 1), [5.0])
         s.expect_raises(AttributeError, "suite::f.nothing", x)
-    s.expect_raises(AttributeError, "suite::f", x)
+    s.steps().clear()  # What was declared is gone, and a snippet says nothing of that.
+    s.expect_raises(AttributeError, "suite::f", s.tensor([1.0]))
 
 
 @requirement("dispatch/defining-an-operator-twice-raises")
@@ -117,7 +118,7 @@ def test_state_after_an_exception(s: Session, depth: int, name: str, inside: boo
         x = s.tensor([1.0])
         contexts = (Include("Negative"), Exclude("ADInplaceOrView")) if inside else (Include("Negative"),)
         _, error = s.attempt("within", contexts, "suite::f", x)
-        s.expect(type(error).__name__, name, "the exception", repr(None))
+        s.expect_refusal(error, getattr(builtins, name), "the exception")
         s.call("dispatch_log")
         s.expect(s.call("thread_keys"), before, "included and excluded keys after the exception")
         s.call("register_kernel", "f", "CPU", Kernel("CPU", "scale", 2))

@@ -50,7 +50,7 @@ def test_long_kernels_use_as_many_threads(s: Session) -> None:
 def test_shared_loop_uses_as_many_threads(s: Session, count: int) -> None:
     with threads(s, count):
         for length in (1, count, 3 * count):
-            s.expect(s.call("threads_of_loop", length), min(length, count), "threads of a shared loop", repr(None))
+            s.expect(s.call("threads_of_loop", length), min(length, count), "threads of a shared loop")
 
 
 @requirement("kernels/thread-count-can-be-set")
@@ -167,7 +167,7 @@ def test_one_index_outside(s: Session) -> None:
 def test_visits_of_a_shared_loop(s: Session, length: int, grain: int, count: int) -> None:
     with threads(s, count):
         visits = s.call("visits_of_loop", length, grain)
-        s.expect(list(visits), [1] * length, "visits of each index", repr(None))
+        s.expect_of_last(list(visits), [1] * length, "visits of each index", "list({})")
 
 
 @requirement("kernels/exceptions-in-workers-reach-the-caller")

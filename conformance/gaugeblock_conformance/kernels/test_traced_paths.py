@@ -8,10 +8,13 @@ from hypothesis import strategies as hs
 from ..backend import DType, numpy_dtype
 from ..backend_kernels import Paths
 from ..case import TensorCase
+from ..failure import NoReproducer
 from ..forall import forall
 from ..requirement import requirement
 from ..session import Session
 from .test_paths import LENGTHS
+
+_UNTOLD = NoReproducer("the counts of both forms are added up by the test")
 
 OPERATORS = ("add.Tensor", "mul.Tensor", "sub.Tensor", "maximum")
 
@@ -35,8 +38,8 @@ def test_each_element_once(
 ) -> None:
     found = _paths(s, operator, *[_line(count, step, dtype=dtype) for step in steps])
     total = np.asarray(found.vector).astype(np.int64) + np.asarray(found.scalar)
-    s.expect((total == 1).all().item(), True, "each element written once", repr(None))
-    s.expect(total.shape, (count,), "shape of the counts", repr(None))
+    s.expect((total == 1).all().item(), True, "each element written once", _UNTOLD)
+    s.expect(total.shape, (count,), "shape of the counts", _UNTOLD)
 
 
 @requirement("kernels/every-element-is-written-by-one-path")
@@ -48,7 +51,7 @@ def test_each_element_of_a_matrix_once(
     y = TensorCase("float32", (rows, 1) if column else (columns,), (1, 1) if column else (1,), kind="small")
     found = _paths(s, "add.Tensor", x, y)
     total = np.asarray(found.vector).astype(np.int64) + np.asarray(found.scalar)
-    s.expect((total == 1).all().item(), True, "each element written once", repr(None))
+    s.expect((total == 1).all().item(), True, "each element written once", _UNTOLD)
 
 
 @requirement("kernels/vector-steps-may-be-long")
@@ -56,8 +59,8 @@ def test_each_element_of_a_matrix_once(
 def test_rest_of_a_contiguous_loop(s: Session, count: int, operator: str) -> None:
     found = _paths(s, operator, _line(count), _line(count))
     rest = int(np.count_nonzero(found.scalar))
-    s.expect(found.width > 1, True, "a vector form", repr(None))
-    s.expect(rest < 4 * found.width, True, f"{rest} of {count} elements left to the scalar form", repr(None))
+    s.expect_of_last(found.width > 1, True, "a vector form", "{}.width > 1")
+    s.expect(rest < 4 * found.width, True, f"{rest} of {count} elements left to the scalar form", _UNTOLD)
 
 
 @requirement("kernels/vector-form-needs-neighbours")
@@ -65,11 +68,12 @@ def test_rest_of_a_contiguous_loop(s: Session, count: int, operator: str) -> Non
 def test_operands_of_the_vector_form(s: Session, count: int, steps: tuple[int, int]) -> None:
     found = _paths(s, "add.Tensor", *[_line(count, step) for step in steps])
     apart = any(step > 1 for step in steps)
-    if np.asarray(found.vector).any():
-        s.expect(found.buffered or not apart, True, "contiguous operands, or a buffer, of the vector form", repr(None))
+    if apart and np.asarray(found.vector).any():
+        s.expect_of_last(found.buffered, True, "contiguous operands, or a buffer, of the vector form", "{}.buffered")
     if not apart:
-        s.expect(bool(np.asarray(found.vector).any()), True, "the vector form for contiguous operands", repr(None))
-        s.expect(found.buffered, False, "a buffer for contiguous operands", repr(None))
+        used = bool(np.asarray(found.vector).any())
+        s.expect_of_last(used, True, "the vector form for contiguous operands", "any({}.vector)")
+        s.expect_of_last(found.buffered, False, "a buffer for contiguous operands", "{}.buffered")
 
 
 @requirement("kernels/vector-width-follows-dtype")
@@ -78,6 +82,7 @@ def test_widths(s: Session) -> None:
     for dtype in ("int8", "uint8", "int16", "int32", "int64", "float32", "float64"):
         width = s.call("vector_width", DType(dtype))
         nbytes = width * numpy_dtype(dtype).itemsize
-        s.expect(nbytes in (16, 32, 64), True, f"{nbytes} bytes of {width} {dtype} lanes", repr(None))
+        text = f"{{}} * {numpy_dtype(dtype).itemsize} in (16, 32, 64)"
+        s.expect_of_last(nbytes in (16, 32, 64), True, f"{nbytes} bytes of {width} {dtype} lanes", text)
         sizes.setdefault(nbytes, set()).add(width)
-    s.expect(len(sizes), 1, "sizes of vectors", repr(None))
+    s.expect(len(sizes), 1, "sizes of vectors", NoReproducer("the widths of several dtypes are compared"))

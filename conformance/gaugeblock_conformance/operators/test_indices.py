@@ -77,7 +77,8 @@ def test_one_of_the_candidates(s: Session, size: int, count: int, seed: int, ope
         return
     for place, got in enumerate(s.read(y).tolist()):
         candidates = source[places == place].tolist() or [place]
-        s.expect(got in candidates, True, f"element {place} of {operator} is one of {candidates}", "None")
+        text = f"bool({s.dialect.element(y.name, (place,))} in {candidates})"
+        s.expect(got in candidates, True, f"element {place} of {operator} is one of {candidates}", text, [y])
 
 
 @requirement("operators/take-along-dim-takes-any-indices")

@@ -8,12 +8,15 @@ from hypothesis import strategies as hs
 from .. import strategies as st
 from ..backend import Array
 from ..case import TensorCase
+from ..failure import NoReproducer
 from ..forall import forall
 from ..oracles.pointwise import spacing
 from ..requirement import requirement
 from ..session import Handle, Session
 from .drawing import CODE_LENGTH, draw
 from .judging import judge
+
+_UNTOLD = NoReproducer("the test judges all elements of a random draw together")
 
 _COUNT = 20000
 # Standard errors: a right backend is beyond them once in 10^9 draws.
@@ -27,7 +30,7 @@ def _values(s: Session, y: Handle) -> Array:
 
 def _share(s: Session, found: float, chance: float, count: int, what: str) -> None:
     far = _FAR * (chance * (1 - chance) / count) ** 0.5
-    s.expect(abs(found - chance) <= far, True, what, "None")
+    s.expect(abs(found - chance) <= far, True, what, _UNTOLD)
 
 
 def _elements(s: Session, dtype: str, sizes: tuple[int, ...]) -> tuple[Handle, Array]:
@@ -54,11 +57,11 @@ def test_dropout(s: Session, rate: float, seed: int, dtype: str) -> None:
     for name, got in (("dropout", plain), ("native_dropout", masked)):
         kept = got != 0
         right = np.abs(got - given / (1 - rate)) <= limit * given / (1 - rate)
-        s.expect(bool((right | ~kept).all()), True, f"{name} keeps elements over {1 - rate} or zeroes them", "None")
+        s.expect(bool((right | ~kept).all()), True, f"{name} keeps elements over {1 - rate} or zeroes them", _UNTOLD)
         _share(s, float(kept.mean()), 1 - rate, _COUNT, f"share of elements that {name} keeps")
         _share(s, float((kept[1:] & kept[:-1]).mean()), (1 - rate) ** 2, _COUNT // 3, f"pairs that {name} keeps")
-    s.expect(bool((mask == (masked != 0)).all()), True, "the mask of native_dropout says what is kept", "None")
-    s.expect(bool((plain == masked).all()), False, "two draws of one generator are equal", "False")
+    s.expect(bool((mask == (masked != 0)).all()), True, "the mask of native_dropout says what is kept", _UNTOLD)
+    s.expect(bool((plain == masked).all()), False, "two draws of one generator are equal", _UNTOLD)
 
 
 @requirement("operators/dropout-scales-what-it-keeps")
@@ -69,10 +72,10 @@ def test_dropout_of_channels(s: Session, rate: float, seed: int) -> None:
     for name in ("feature_dropout", "feature_alpha_dropout"):
         got = _values(s, s.call(name, x, rate, True))
         whole = np.abs(got - given / (1 - rate)) <= 1e-5 if name == "feature_dropout" else _kept(got, given, rate)
-        s.expect(bool((whole.all(axis=2) | ~whole.any(axis=2)).all()), True, f"{name} decides for a channel", "None")
+        s.expect(bool((whole.all(axis=2) | ~whole.any(axis=2)).all()), True, f"{name} decides for a channel", _UNTOLD)
         _share(s, float(whole.any(axis=2).mean()), 1 - rate, 2000, f"share of channels that {name} keeps")
         if name == "feature_dropout":
-            s.expect(bool((got[~whole] == 0).all()), True, "feature_dropout zeroes what it does not keep", "None")
+            s.expect(bool((got[~whole] == 0).all()), True, "feature_dropout zeroes what it does not keep", _UNTOLD)
 
 
 def _kept(got: Array, given: Array, rate: float) -> Array:
@@ -96,7 +99,7 @@ def test_alpha_dropout(s: Session, rate: float, seed: int) -> None:
     kept = _kept(got, given, rate)
     scale, shift = _alpha_terms(rate)
     lowest = np.abs(got - (shift - scale * float(_SELU))) <= 1e-4
-    s.expect(bool((kept | lowest).all()), True, "alpha_dropout keeps elements or gives SELU's lowest value", "None")
+    s.expect(bool((kept | lowest).all()), True, "alpha_dropout keeps elements or gives SELU's lowest value", _UNTOLD)
     _share(s, float(kept.mean()), 1 - rate, _COUNT, "share of elements that alpha_dropout keeps")
 
 
@@ -111,14 +114,14 @@ def test_slopes_of_rrelu(s: Session, seed: int, name: str) -> None:
     arguments = (x, noise, 0.25, 0.75, True) if name == "rrelu_with_noise" else (x, 0.25, 0.75, True)
     got = _values(s, s.call(name, *arguments))
     slopes = (got / given)[given < 0]
-    s.expect(bool((got == given)[given > 0].all()), True, f"{name} keeps what is above zero", "None")
+    s.expect(bool((got == given)[given > 0].all()), True, f"{name} keeps what is above zero", _UNTOLD)
     inside = (slopes > 0.25 - 1e-12) & (slopes < 0.75 + 1e-12)
-    s.expect(bool(inside.all()), True, f"slopes of {name} within bounds", "None")
+    s.expect(bool(inside.all()), True, f"slopes of {name} within bounds", _UNTOLD)
     off = _FAR * 0.5 * 12**-0.5 / (_COUNT / 2) ** 0.5
-    s.expect(abs(float(slopes.mean()) - 0.5) <= off, True, f"mean slope of {name}", "None")
+    s.expect(abs(float(slopes.mean()) - 0.5) <= off, True, f"mean slope of {name}", _UNTOLD)
     if name == "rrelu_with_noise":
         drawn = np.where(given < 0, got / given, 1.0)
-        s.expect(bool((np.abs(_values(s, noise) - drawn) <= 1e-12).all()), True, "the noise is the slopes", "None")
+        s.expect(bool((np.abs(_values(s, noise) - drawn) <= 1e-12).all()), True, "the noise is the slopes", _UNTOLD)
 
 
 @requirement("operators/batch-norm-keeps-running-statistics")
@@ -142,7 +145,7 @@ def test_running_statistics(s: Session, momentum: float, name: str, dtype: str, 
     ):  # fmt: skip
         want = (1 - momentum) * np.array(old) + momentum * part
         close = np.abs(_values(s, tensor) - want) <= {"float32": 1e-5, "float64": 1e-12}[dtype] * 20
-        s.expect(bool(close.all()), True, f"{name} moves the running {what} by its momentum", "None")
+        s.expect(bool(close.all()), True, f"{name} moves the running {what} by its momentum", _UNTOLD)
 
 
 @requirement("operators/group-norm-takes-any-strides")

@@ -9,9 +9,12 @@ from hypothesis import strategies as hs
 
 from .. import strategies as st
 from ..backend import Array, DType
+from ..failure import NoReproducer
 from ..forall import forall
 from ..requirement import requirement
 from ..session import Handle, Session
+
+_UNTOLD = NoReproducer("the test judges all elements of random draws together")
 
 _DRAWS = ("rand", "randn", "randint", "randperm", "bernoulli", "normal_", "uniform_", "multinomial")
 
@@ -43,7 +46,7 @@ def test_seeds(s: Session, name: str, count: int, seed: int) -> None:
     s.expect_values(_draw(s, name, count), first)
     s.expect_values(_draw(s, name, count), second)
     if count >= 64:
-        s.expect(bool((first == second).all()), False, f"two draws of {name} with one seed are equal", "False")
+        s.expect(bool((first == second).all()), False, f"two draws of {name} with one seed are equal", _UNTOLD)
 
 
 @requirement("operators/a-seed-repeats-the-draws")
@@ -52,7 +55,7 @@ def test_other_seeds_give_other_draws(s: Session) -> None:
     for seed in range(5):
         s.call("manual_seed", seed)
         seen.add(_values(s, _draw(s, "rand", 16)).tobytes())
-    s.expect(len(seen), 5, "different draws of five seeds", "None")
+    s.expect(len(seen), 5, "different draws of five seeds", _UNTOLD)
 
 
 @requirement("operators/draws-stay-in-their-range")
@@ -72,15 +75,18 @@ def test_ranges(s: Session, count: int, seed: int, low: int, width: int, dtype: 
     _between(s, s.call("randint.low", low, low + width, (count,)), low, low + width, "randint")
     drawn = s.call("random_.from", s.tensor(np.zeros(count, np.int32)), low, low + width)
     _between(s, drawn, low, low + width, "random_")
-    order = np.sort(_values(s, s.call("randperm", count)))
-    s.expect(bool((order == np.arange(count)).all()), True, "randperm has each number once", "None")
-    coins = set(_values(s, s.call("bernoulli", s.tensor(np.full(count, 0.5, np.float32)))).tolist())
-    s.expect(coins <= {0.0, 1.0}, True, "bernoulli gives zeros and ones", "None")
+    y = s.call("randperm", count)
+    order, text = np.sort(_values(s, y)), f"sorted({s.dialect.whole(y.name)}) == list(range({count}))"
+    s.expect(bool((order == np.arange(count)).all()), True, "randperm has each number once", text, [y])
+    y = s.call("bernoulli", s.tensor(np.full(count, 0.5, np.float32)))
+    text = f"set({s.dialect.whole(y.name)}) <= {{0.0, 1.0}}"
+    s.expect(set(_values(s, y).tolist()) <= {0.0, 1.0}, True, "bernoulli gives zeros and ones", text, [y])
 
 
 def _between(s: Session, y: Handle, low: float, high: float, what: str) -> None:
     got = _values(s, y).astype(np.float64)
-    s.expect(bool(((got >= low) & (got < high)).all()), True, f"{what} within [{low}, {high})", "None")
+    text = f"all({low} <= value < {high} for value in {s.dialect.whole(y.name)})"
+    s.expect(bool(((got >= low) & (got < high)).all()), True, f"{what} within [{low}, {high})", text, [y])
 
 
 @requirement("operators/draws-stay-in-their-range")
@@ -93,11 +99,11 @@ def test_distributions(s: Session) -> None:
     ):  # fmt: skip
         got = _values(s, _draw(s, name, count)).astype(np.float64)
         off = abs(got.mean() - mean) <= 6 * spread / count**0.5
-        s.expect(bool(off), True, f"mean of {name}", "None")
-        s.expect(bool(abs(got.std() / spread - 1) <= 6 / count**0.5), True, f"spread of {name}", "None")
+        s.expect(bool(off), True, f"mean of {name}", _UNTOLD)
+        s.expect(bool(abs(got.std() / spread - 1) <= 6 / count**0.5), True, f"spread of {name}", _UNTOLD)
     chance = s.call("bernoulli_.float", s.tensor(np.zeros(count, np.float32)), 0.25)
     share = float(_values(s, chance).mean())
-    s.expect(abs(share - 0.25) <= 6 * (0.1875 / count) ** 0.5, True, "share of ones of bernoulli_(0.25)", "None")
+    s.expect(abs(share - 0.25) <= 6 * (0.1875 / count) ** 0.5, True, "share of ones of bernoulli_(0.25)", _UNTOLD)
 
 
 # Call, mean and variance of one draw, and the least and largest draw.
@@ -130,9 +136,9 @@ def test_laws(s: Session) -> None:
         given = [s.tensor(np.full(count, v, np.float32)) if k in filled else v for k, v in enumerate(values)]
         size = [(count,)] if name == "normal.float_float" else []
         got = _values(s, s.call(name, *given, *size)).astype(np.float64)
-        s.expect(bool(abs(got.mean() - mean) <= 6 * (spread / count) ** 0.5), True, f"mean of {name}", "None")
-        s.expect(bool(abs(got.var() - spread) <= 0.1 * spread), True, f"variance of {name}", "None")
-        s.expect(bool((got >= low).all() and (got <= high).all()), True, f"range of {name}", "None")
+        s.expect(bool(abs(got.mean() - mean) <= 6 * (spread / count) ** 0.5), True, f"mean of {name}", _UNTOLD)
+        s.expect(bool(abs(got.var() - spread) <= 0.1 * spread), True, f"variance of {name}", _UNTOLD)
+        s.expect(bool((got >= low).all() and (got <= high).all()), True, f"range of {name}", _UNTOLD)
 
     s.table(_LAWS, body)
 
@@ -148,4 +154,5 @@ def test_quartiles(s: Session) -> None:
         got = _values(s, s.call(name, s.tensor(np.zeros(count, np.float32)), *numbers)).astype(np.float64)
         for share, quartile in zip((0.25, 0.5, 0.75), quartiles, strict=True):
             off = abs((got < quartile).mean() - share)
-            s.expect(bool(off <= 6 * (share * (1 - share) / count) ** 0.5), True, f"quartile {share} of {name}", "None")
+            near = off <= 6 * (share * (1 - share) / count) ** 0.5
+            s.expect(bool(near), True, f"quartile {share} of {name}", _UNTOLD)

@@ -12,9 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..failure import executable
 from ..problem import cut
 from .environment import resident_memory
 from .rows import TEXT, Failure, Row
+from .same_value import agrees
 from .supervised import ABANDONED, SCRIPT, Supervised, death, output_file, tail
 
 HANG = 20.0
@@ -30,7 +32,8 @@ _DEATH = re.compile(r"the process ended with (signal \w+|exit status \d+)")
 
 @dataclass(frozen=True)
 class SnippetResult:
-    """``same`` is True when the snippet fails as the failure did; ``seen`` is what it did, in one line."""
+    """``same`` is True when the snippet fails as the failure did: by the same exception, or an assertion that shows the
+    same wrong value. ``seen`` is what it did, in one line."""
 
     same: bool
     seen: str
@@ -41,8 +44,9 @@ def check_snippet(failure: Failure, memory: int = 0, here: Path | None = None) -
 
     The snippet may import from the folder ``here`` (default: the current one).
     """
-    if not failure["snippet"]:
+    if not executable(failure["snippet"]):
         return SnippetResult(False, "there is no snippet")
+    assert failure["snippet"] is not None
     hangs = failure["verdict"] == "timeout"
     status, seen = _execute(failure["snippet"], HANG if hangs else LIMIT, memory, here or Path.cwd())
     if hangs:
@@ -63,7 +67,7 @@ def check_rows(
     by_cause: dict[tuple[str, str], Failure] = {}
     failures = [one for row in rows for one in (row["failure"], *row["further_failures"]) if one is not None]
     for failure in sorted(failures, key=lambda failure: failure["known"] is not None):
-        if failure["snippet"]:
+        if executable(failure["snippet"]):
             by_cause.setdefault((failure["verdict"], failure["cause"]), failure)
 
     def check(failure: Failure) -> None:
@@ -71,7 +75,7 @@ def check_rows(
             return
         result = check_snippet(failure, memory, here)
         failure["snippet_checked"], failure["snippet_result"] = result.same, result.seen
-        if result.same or not failure["adapter_snippet"] or time.monotonic() > until:
+        if result.same or not executable(failure["adapter_snippet"]) or time.monotonic() > until:
             return
         result = check_snippet({**failure, "snippet": failure["adapter_snippet"]}, memory, here)
         if result.same:
@@ -121,9 +125,11 @@ def _execute(snippet: str, limit: float, memory: int, here: Path) -> tuple[int, 
 
 def _seen(status: int, stderr: str) -> str:
     if status == 1:
-        lines = [line for line in stderr.splitlines() if _EXCEPTION.match(line) and not line.startswith("Traceback")]
+        traced = stderr.rpartition("Traceback (most recent call last)")
+        lines = [line for line in traced[2].splitlines() if _EXCEPTION.match(line)]
         if lines:
-            return cut(lines[-1], TEXT)
+            # What follows the first line of the exception is more of its text.
+            return cut(lines[0 if traced[1] else -1], TEXT)
     return death(status)
 
 
@@ -142,4 +148,6 @@ def _same_exception(failure: Failure, seen: str) -> bool:
         return False
     name = found.group(1)
     got = _NAMED.match(failure["got"] or "")
-    return name == "AssertionError" or (got is not None and got.group(1) == name) or name in failure["message"]
+    if name == "AssertionError":
+        return agrees(seen.partition(":")[2].strip(), failure["got"], failure["message"])
+    return (got is not None and got.group(1) == name) or name in failure["message"]

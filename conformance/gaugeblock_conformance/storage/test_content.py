@@ -57,7 +57,7 @@ def test_bytes_of_a_matrix(s: Session) -> None:
     x = s.tensor([[1, 2], [3, 258]], "int16")
     if s.has_data:
         want = np.array([1, 2, 3, 258], np.int16).tobytes()
-        s.expect(s.call("storage_bytes", x).hex(), want.hex(), "bytes of the storage")
+        s.expect_of_last(s.call("storage_bytes", x).hex(), want.hex(), "bytes of the storage", "{}.hex()")
     s.expect_nbytes(x, 8)
 
 
@@ -68,7 +68,9 @@ def test_bytes_in_order(s: Session, dims: tuple[int, ...], dtype: str, seed: int
     x = s.build(case)
     s.expect_nbytes(x, len(case.contents.tobytes()))
     if s.has_data:
-        s.expect(s.call("storage_bytes", x).hex(), case.array.tobytes().hex(), "bytes of the storage")
+        s.expect_of_last(
+            s.call("storage_bytes", x).hex(), case.array.tobytes().hex(), "bytes of the storage", "{}.hex()"
+        )
 
 
 @requirement("storage/elements-lie-row-major")
@@ -76,7 +78,9 @@ def test_bytes_in_order(s: Session, dims: tuple[int, ...], dtype: str, seed: int
 def test_results_lie_row_major(s: Session, case: TensorCase) -> None:
     if s.has_data and case.numel < 300:
         y = s.call("contiguous", s.call("neg" if case.dtype != "bool" else "logical_not", s.build(case)))
-        s.expect(s.call("storage_bytes", y).hex(), s.read(y).tobytes().hex(), "bytes of the storage")
+        s.expect_of_last(
+            s.call("storage_bytes", y).hex(), s.read(y).tobytes().hex(), "bytes of the storage", "{}.hex()"
+        )
 
 
 @requirement("storage/allocation-is-64-byte-aligned")

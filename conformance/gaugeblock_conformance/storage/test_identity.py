@@ -81,7 +81,9 @@ def test_one_storage_under_two_dtypes(s: Session, pair: tuple[str, str], case: T
     if s.has_data:
         want = case.array.view(numpy_dtype(pair[not turn]))
         s.expect_values(y, want)
-        s.expect(s.call("storage_bytes", y).hex(), case.contents.tobytes().hex(), "bytes of the storage")
+        s.expect_of_last(
+            s.call("storage_bytes", y).hex(), case.contents.tobytes().hex(), "bytes of the storage", "{}.hex()"
+        )
 
 
 @requirement("storage/storage-has-no-dtype", needs=("views.dtype",))
@@ -103,11 +105,15 @@ def test_bytes_of_bools(s: Session) -> None:
     s.expect_nbytes(x, 3)
     if not s.has_data:
         return
-    s.expect(_bytes(s, x), "010001", "bytes of [True, False, True]")
+    s.expect_of_last(_bytes(s, x), "010001", "bytes of [True, False, True]", "{}.hex()")
     number = s.tensor([2.0, 0.0, float("nan"), -0.0, 0.25])
-    s.expect(_bytes(s, s.call("to.dtype", number, DType("bool"))), "0100010001", "bytes of floats made bool")
-    s.expect(_bytes(s, s.call("to.dtype", s.tensor([256, 0, -1], "int64"), DType("bool"))), "010001", "bytes")
-    s.expect(_bytes(s, s.call("gt.Scalar", number, 0)), "0100000001", "bytes of a comparison")
+    s.expect_of_last(
+        _bytes(s, s.call("to.dtype", number, DType("bool"))), "0100010001", "bytes of floats made bool", "{}.hex()"
+    )
+    s.expect_of_last(
+        _bytes(s, s.call("to.dtype", s.tensor([256, 0, -1], "int64"), DType("bool"))), "010001", "bytes", "{}.hex()"
+    )
+    s.expect_of_last(_bytes(s, s.call("gt.Scalar", number, 0)), "0100000001", "bytes of a comparison", "{}.hex()")
 
 
 BOOL_MAKERS: list[tuple[str, tuple[Any, ...]]] = [
@@ -128,7 +134,7 @@ def test_operators_write_0_or_1(s: Session, case: TensorCase, made: int) -> None
         s.expect_nbytes(y, case.numel)
     if s.has_data and case.numel < 600:
         strange = set(s.call("storage_bytes", y)) - {0, 1}
-        s.expect(sorted(strange), [], "bytes other than 0 and 1")
+        s.expect_of_last(sorted(strange), [], "bytes other than 0 and 1", "sorted(set({}) - set((0, 1)))")
 
 
 @requirement("storage/same-storage-means-alias", needs=("views",))

@@ -70,8 +70,9 @@ def test_view_outlives_the_tensor(s: Session, steps: list[int], length: int) -> 
     if s.has_data:
         got = s.read(y).reshape(-1)
         start = 10 + length - got.size
-        s.expect(cut >= 0 and got.tolist() == list(range(start, start + got.size)), True, "elements of the view",
-                 s.text("tolist", y), [y])  # fmt: skip
+        want = list(range(start, start + got.size))
+        text = f"np.array({s.text('tolist', y)}).reshape(-1).tolist() == {want!r}"
+        s.expect(cut >= 0 and got.tolist() == want, True, "elements of the view", text, [y])
     s.expect_fresh(y, *junk)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 from hypothesis import strategies as st
 
@@ -149,4 +147,4 @@ def test_illegal_expands(s: Session) -> None:
     s.table([((2, 3), (3,)), ((2, 3), (4, 3)), ((3,), (0,)), ((1, 2), ()), ((3, 1), (2, 5)), ((1,), (-2,))], body)
     one = s.tensor([[1.0]])
     s.expect_shape(s.call("expand", one, (0, 1)), (0, 1))
-    s.expect(prod(s.observe("shape", s.call("expand", one, (3, 4)))), 12, "number of elements")
+    s.expect_shape(s.call("expand", one, (3, 4)), (3, 4))

@@ -144,7 +144,8 @@ def test_flip_reverses_into_a_copy(s: Session, case: TensorCase, chosen: int, ne
     y = s.call("flip", x, tuple(k - rank for k in axes) if negative else axes)
     s.expect_values(y, np.flip(case.array, axes) if axes else case.array)
     s.expect_fresh(y, x)
-    s.expect(min(s.observe("strides", y), default=0) >= 0, True, "strides of a flip are not negative")
+    text = f"min({s.dialect.observe('strides', y.name)}, default=0) >= 0"
+    s.expect(min(s.observe("strides", y), default=0) >= 0, True, "strides of a flip are not negative", text, [y])
 
 
 @requirement("views/negative-stride-argument-raises")

@@ -121,7 +121,7 @@ def test_two_views_of_one_buffer(s: Session, pair: Pair, form: str) -> None:
         return
     _, error = s.attempt(form, *positional, **named)
     if error is not None:
-        s.expect(type(error).__name__, "RuntimeError", "an overlap that is refused", f"{form!r}")
+        s.expect_refusal(error, RuntimeError, "an overlap that is refused")
     want = BUFFER.contents.copy()
     if s.has_data:
         pair.out.of(want)[...] = pair.out.of(s.read(buffer).copy())
@@ -213,5 +213,5 @@ def test_every_second_element_onto_the_front(s: Session) -> None:
     front, even = s.call("__getitem__", x, slice(0, 4)), s.call("__getitem__", x, slice(0, None, 2))
     _, error = s.attempt("neg.out", even, out=front)
     if error is not None:
-        s.expect(type(error).__name__, "RuntimeError", "an overlap that is refused", "'neg.out'")
+        s.expect_refusal(error, RuntimeError, "an overlap that is refused")
     s.expect_values(s.call("__getitem__", x, slice(4, None)), [4.0, 5.0, 6.0, 7.0])
