@@ -78,6 +78,6 @@ def unbound(snippet: str) -> str | None:
             bound.add(node.arg)
         elif isinstance(node, ast.alias):
             bound.add((node.asname or node.name).partition(".")[0])
-        elif (isinstance(node, ast.ExceptHandler) and node.name) or isinstance(node, ast.FunctionDef | ast.ClassDef):
-            bound.add(node.name)
+        elif isinstance(node, ast.ExceptHandler | ast.FunctionDef | ast.ClassDef):
+            bound.add(node.name or "")
     return min(loaded - bound, default=None)

@@ -159,6 +159,7 @@ def test_two_workers_decide_everything_once(run_fake: Run) -> None:
 def test_snippets_may_be_long(run_fake: Run) -> None:
     failure = row_of(run_fake("Wrong"), "dtypes/negation")["failure"]
     assert isinstance(failure, dict)
-    padded = {**failure, "snippet": f"values = {[1] * 100_000}\nassert len(values) == 2, len(values)\n"}
+    snippet = f"values = {[1] * 100_000}\nassert len(values) == 2, len(values)\n"
+    padded = {**failure, "snippet": snippet, "got": "100000"}
     seen = snippets.check_snippet(cast("Failure", padded))
     assert seen == snippets.SnippetResult(True, "AssertionError: 100000")
