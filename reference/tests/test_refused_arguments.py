@@ -331,3 +331,19 @@ def test_triangles_hold_the_places_on_their_side_of_the_diagonal(offset: int) ->
 def test_frequencies_without_data_are_not_computed(make: Callable[..., gb.Tensor], count: int) -> None:
     assert make(1 << 50, device="meta").shape == (count,)
     assert gb.fft.rfftfreq(-1).shape == (1,) and gb.fft.rfftfreq(-3).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "numbers", "expected"),
+    [
+        (gb.float16, (2.0**63, 1e30, -1e30), [float("inf"), float("inf"), float("-inf")]),
+        (gb.float16, (65504.0, 65519.0, -65520.0), [65504.0, 65504.0, float("-inf")]),
+        (gb.float32, (1e300, 3e38, -1e300), [float("inf"), gb.tensor(3e38).item(), float("-inf")]),
+        (gb.float64, (1e300, 1e308, -1e308), [1e300, 1e308, -1e308]),
+    ],
+)
+def test_nan_to_num_rounds_numbers_beyond_the_dtype(
+    dtype: gb.dtype, numbers: tuple[float, ...], expected: list[float]
+) -> None:
+    x = gb.tensor([float("nan"), float("inf"), float("-inf")], dtype=dtype)
+    assert gb.nan_to_num(x, *numbers).tolist() == expected

@@ -193,12 +193,17 @@ def nan_to_num(
     if dtype.kind < 2:
         return Call("identity", (self,))
     limits = finfo(dtype)
-    replacements = (
-        0.0 if nan is None else nan,
-        limits.max if posinf is None else posinf,
-        limits.min if neginf is None else neginf,
-    )
-    return Call("nan_to_num", (self,), replacements)
+    given = (0.0 if nan is None else nan, limits.max if posinf is None else posinf)
+    replacements = (*given, limits.min if neginf is None else neginf)
+    return Call("nan_to_num", (self,), tuple([_held(number, limits.max, limits.eps) for number in replacements]))
+
+
+def _held(number: float, largest: float, eps: float) -> float:
+    """Return `number`, or what one beyond the `largest` is rounded to: that one or infinity."""
+    if not abs(number) > largest:
+        return number
+    infinite = largest / (2 - eps) * (2 - eps / 2)
+    return math.copysign(largest if abs(number) < infinite else math.inf, number)
 
 
 def round_decimals(self: Tensor, *, decimals: int = 0) -> Call:
