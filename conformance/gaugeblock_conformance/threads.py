@@ -6,7 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from .failure import NoReproducer
 from .session import Session
+
+_MEASURED = NoReproducer("times are measured")
 
 # Share of a call's processor time above which other threads count as at work and not as noise.
 SHARE = 0.05
@@ -30,7 +33,7 @@ def expect_alone(s: Session, call: Callable[[], object], what: str) -> None:
     shares = _shares(call, lambda share: share < SHARE)
     if min(shares) >= SHARE:
         message = f"{what} runs on other threads: they take {min(shares):.0%} of its processor time"
-        raise s.failure(message, f"less than {SHARE:.0%}", f"{min(shares):.0%}", [], cause="too many threads")
+        raise s.failure(message, f"less than {SHARE:.0%}", f"{min(shares):.0%}", _MEASURED, cause="too many threads")
 
 
 def expect_shared(s: Session, call: Callable[[], object], what: str) -> None:
@@ -38,7 +41,7 @@ def expect_shared(s: Session, call: Callable[[], object], what: str) -> None:
     shares = _shares(call, lambda share: share >= SHARE)
     if max(shares) < SHARE:
         message = f"{what} runs on one thread: others take {max(shares):.0%} of its processor time"
-        raise s.failure(message, f"{SHARE:.0%} or more", f"{max(shares):.0%}", [], cause="too few threads")
+        raise s.failure(message, f"{SHARE:.0%} or more", f"{max(shares):.0%}", _MEASURED, cause="too few threads")
 
 
 def _shares(call: Callable[[], object], enough: Callable[[float], bool]) -> list[float]:

@@ -80,6 +80,15 @@ def test_no_expectation_of_the_suite_shows_a_constant() -> None:
             assert not looks_at_nothing([line, "assert got"]), f"{place}: {one.value!r} is a constant"
 
 
+@pytest.mark.parametrize("name", ["threads.py", "kernels/test_threads.py", "dispatch/test_cost.py"])
+def test_measured_times_have_no_snippet(name: str) -> None:
+    tree = ast.parse((SUITE / name).read_text(encoding="utf-8"))
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
+    lines = [ast.unparse(call.args[3]) for call in calls if cast("ast.Attribute", call.func).attr == "failure"]
+    assert lines
+    assert "[]" not in lines
+
+
 @pytest.mark.parametrize("text", ["None", "'a text'", "1 > 2", "repr(None)", "inf", "'a' in ('b',)", "not a source"])
 def test_constants_are_refused(text: str) -> None:
     session = Session(discovery.load(discovery.resolve("numpy")))
