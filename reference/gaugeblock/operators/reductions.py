@@ -13,6 +13,7 @@ from ..kernels.fold import Fold
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .number_limits import check_number, real_number
+from .prepared import forget
 from .reduce_call import Dims, check_few_dims, reduce, reduced_dims
 from .registration import kernel
 
@@ -180,14 +181,18 @@ def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: flo
     count = 1
     for d in dims:
         count *= self.geometry.sizes[d]
-    if count - removed <= 0:
+    too_few = count - removed <= 0
+    if too_few:
         warn(
             f"{operator}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             f"(input numel divided by output numel)."
         )
     fold: Fold = folds.variance_fold(own, base == "std", bool(mean))
     results = (own.to_real(), own) if mean else (own.to_real(),)
-    return reduce(operator, fold, self, dims, keepdim, own, results, (removed,))
+    found = reduce(operator, fold, self, dims, keepdim, own, results, (removed,))
+    if too_few:
+        forget()  # the next call warns too
+    return found
 
 
 def _register_spread(base: str) -> None:
