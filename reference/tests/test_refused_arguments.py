@@ -347,3 +347,20 @@ def test_nan_to_num_rounds_numbers_beyond_the_dtype(
 ) -> None:
     x = gb.tensor([float("nan"), float("inf"), float("-inf")], dtype=dtype)
     assert gb.nan_to_num(x, *numbers).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: gb.ones(3, 1, dtype=gb.int16).repeat_interleave((1 << 63) - 1),
+        lambda: gb.ones(2).repeat_interleave((1 << 62) - 1, dim=0),
+        lambda: gb.arange(3).repeat_interleave(gb.tensor([(1 << 63) - 1, (1 << 63) - 1, 3])),
+        lambda: gb.arange(5).repeat_interleave(gb.tensor([1 << 62, 1 << 62, 1 << 62, 1 << 62, 2])),
+        lambda: gb.repeat_interleave(gb.tensor([1 << 62, 1 << 62, 1 << 62, 1 << 62, 2])),
+        lambda: gb.nn.functional.max_pool2d(gb.ones(2, 3, 5, 5), [1 << 62, 1], ceil_mode=True),
+        lambda: gb.nn.functional.avg_pool2d(gb.ones(2, 3, 5, 5), [1 << 62, 1], ceil_mode=True),
+    ],
+)
+def test_results_and_steps_of_more_elements_than_memory_has_addresses(call: Callable[[], Any]) -> None:
+    with pytest.raises(RuntimeError, match="64 bits|addresses|overflow|memory"):
+        call()
