@@ -362,5 +362,25 @@ def test_nan_to_num_rounds_numbers_beyond_the_dtype(
     ],
 )
 def test_results_and_steps_of_more_elements_than_memory_has_addresses(call: Callable[[], Any]) -> None:
-    with pytest.raises(RuntimeError, match="64 bits|addresses|overflow|memory"):
+    with pytest.raises(RuntimeError, match=r"64 bits|addresses|overflow|memory"):
         call()
+
+
+@pytest.mark.parametrize(
+    ("bins", "message"),
+    [
+        ([gb.ones(2, 2), gb.ones(2)], "one dimension, but got 2 in the bins tensor for dimension 0"),
+        ([gb.ones(2), gb.ones(2, dtype=gb.int64)], "float32 and int64 in the bins tensor for dimension 1"),
+        ([gb.tensor([1.0, 0.0]), gb.ones(2)], "edges that rise"),
+        ([gb.ones(2), gb.ones(0)], "two or more edges"),
+        ([0, 2], "must be > 0, but got 0 for dimension 0"),
+    ],
+)
+def test_bins_of_histogramdd_that_are_no_edges(bins: list[Any], message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        gb.histogramdd(gb.ones(3, 2), bins)
+
+
+def test_bins_of_histogramdd_are_no_tensor() -> None:
+    with pytest.raises(TypeError, match="bins"):
+        gb.histogramdd(gb.ones(3, 2), gb.ones(2))
