@@ -384,3 +384,13 @@ def test_bins_of_histogramdd_that_are_no_edges(bins: list[Any], message: str) ->
 def test_bins_of_histogramdd_are_no_tensor() -> None:
     with pytest.raises(TypeError, match="bins"):
         gb.histogramdd(gb.ones(3, 2), gb.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "dtype", "values"),
+    [((-2, -100, -1e300), gb.uint16, [65534]), ((0, 5, 1e300), gb.uint8, [0]), ((3, 0, -1e19), gb.int64, [3])],
+)
+def test_a_range_whose_step_fits_no_dtype_has_its_first_element(
+    bounds: tuple[float, ...], dtype: gb.dtype, values: list[int]
+) -> None:
+    assert gb.arange(*bounds, dtype=dtype).tolist() == values
