@@ -394,3 +394,13 @@ def test_a_range_whose_step_fits_no_dtype_has_its_first_element(
     bounds: tuple[float, ...], dtype: gb.dtype, values: list[int]
 ) -> None:
     assert gb.arange(*bounds, dtype=dtype).tolist() == values
+
+
+def test_keepdim_of_norm_is_a_bool() -> None:
+    with pytest.raises(TypeError, match="'keepdim'.*bool.*dict"):
+        gb.ones(2, 3).norm(None, [1], keepdim={"a": 1})
+
+
+def test_multilabel_soft_margin_loss_needs_classes() -> None:
+    with pytest.raises(IndexError, match="tensor has no dimensions"):
+        gb.nn.functional.multilabel_soft_margin_loss(gb.tensor(1.0), gb.tensor(1.0))
