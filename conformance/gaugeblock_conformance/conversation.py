@@ -13,6 +13,7 @@ import numpy as np
 from .aliasing import writes_first
 from .assertion import looks_at_nothing, unbound
 from .backend import Array, Backend, MissingCapability, Unsupported, numpy_dtype
+from .building import Misbuilt, kind_of, told, wrong_of
 from .case import TensorCase, default_strides
 from .dialect import AdapterDialect, Dialect
 from .exact import WrongAnswer, exact
@@ -48,8 +49,9 @@ class Outcome:
 
     ``operators`` has the operators that the backend offers, ``figures`` a test's measurements by name. Of a test that
     goes over operators, ``judged`` has the number of examples of each, ``broken`` the failures, and ``first_steps`` the
-    calls that led to the first of these. ``own_rules`` has how often each rule of the library's own made a difference,
-    and ``left_out`` is set when something was not asked because of one.
+    calls that led to the first of these. ``misbuilt`` is the failure of the first tensor that was not built as asked:
+    an example with one says nothing of operators. ``own_rules`` has how often each rule of the library's own made a
+    difference, and ``left_out`` is set when something was not asked because of one.
     """
 
     examples: int = 0
@@ -62,6 +64,7 @@ class Outcome:
     judged: dict[str, int] = field(default_factory=dict)
     broken: dict[str, ConformanceError] = field(default_factory=dict)
     first_steps: list[Step] | None = None
+    misbuilt: ConformanceError | None = None
     own_rules: dict[str, int] = field(default_factory=dict)
     left_out: bool = False
 
@@ -94,6 +97,7 @@ class Conversation:
         self._names = 0
         self._opaque: dict[int, tuple[Any, str]] = {}
         self._created: list[tuple[str, Root]] = []
+        self._kinds: set[tuple[object, ...]] = set()
         self._inside = False
         self._from_table = False
 
@@ -129,8 +133,8 @@ class Conversation:
         else:
             array = np.array(data, dtype=numpy_dtype(dtype or "float32"))
         name = name or self._fresh("x")
-        raw = self.guard("from_numpy", lambda: self.backend.from_numpy(np.array(array)))
         self._steps.append(Create(name, array))
+        raw = self._built("from_numpy", lambda: self.backend.from_numpy(np.array(array)))
         return self._adopt(raw, name, None, array.reshape(-1))
 
     def build(self, case: TensorCase, name: str | None = None) -> Handle:
@@ -142,22 +146,35 @@ class Conversation:
             return self.tensor(case.array, name=name)
         self.outcome.tensors += not self._from_table
         name = name or self._fresh("x")
-        step = Create(name, case)
         contents = case.contents
         if case.plain:
-            raw = self.guard("from_numpy", lambda: self.backend.from_numpy(contents.reshape(case.sizes)))
-            self._steps.append(step)
+            self._steps.append(Create(name, case))
+            raw = self._built("from_numpy", lambda: self.backend.from_numpy(contents.reshape(case.sizes)))
             return self._adopt(raw, name, case, contents)
         if case.offset or case.strides != default_strides(case.sizes):
             self.outcome.noncontiguous += not self._from_table
         if "as_strided" not in self.capabilities:
             raise Unsupported("as_strided", "a capability that the backend does not list")
-        self._steps.append(step)
-        base = self.guard("from_numpy", lambda: self.backend.from_numpy(contents))
-        view = self.guard(
+        self._steps.append(Create(name, case))
+        base = self._built("from_numpy", lambda: self.backend.from_numpy(contents))
+        view = self._built(
             "as_strided", lambda: self.backend.call("as_strided", base, case.sizes, case.strides, case.offset)
         )
+        kind = kind_of(case)
+        if kind not in self._kinds:
+            wrong = self.guard("to_numpy", lambda: wrong_of(self, case, view))
+            if wrong is not None:
+                raise told(self, case, wrong)
+            self._kinds.add(kind)
         return self._adopt(view, name, case, contents, base)
+
+    def _built(self, what: str, action: Callable[[], Any]) -> Any:
+        """What ``action`` gives. Raises Misbuilt where it raises."""
+        try:
+            return self.guard(what, action)
+        except ConformanceError as error:
+            misbuilt = Misbuilt(*error.__reduce__()[1])  # type: ignore[arg-type]
+            raise misbuilt from error.__cause__
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
         """Call an operator of the backend and check the purity of the call.

@@ -170,7 +170,7 @@ def _run_case(
     except OtherOperators:
         reason = ELSEWHERE
     except ConformanceError as error:
-        whole[None] = error
+        whole[None] = session.misbuilt(error) or error
     except MemoryError as error:
         failure = new_failure("crashed", f"out of memory: {one_line(error)}", test=case.name)
     except Exception as error:
