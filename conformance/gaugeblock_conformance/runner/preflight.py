@@ -101,7 +101,8 @@ def check_adapter(backend: Backend, at: Callable[[str], object] = lambda name: N
         fault = _fault(call_check, asked)
         if fault is not None:
             raise _stopped(backend, f"{name}: {fault}")
-    withdrawn = _dtypes_withdrawn(backend, asked, at)
+    withdrawn = dict(_faults_of_probes(backend, at))
+    withdrawn |= _dtypes_withdrawn(Narrowed(backend, withdrawn), asked, at)
     for row in LAYOUTS:
         narrowed = Narrowed(backend, withdrawn)
         listed = [name for name in row.of if name in narrowed.capabilities]
@@ -111,6 +112,16 @@ def check_adapter(backend: Backend, at: Callable[[str], object] = lambda name: N
             if fault is not None:
                 withdrawn.update(dict.fromkeys(listed, f"{row.name}: {fault}"))
     return Narrowed(backend, withdrawn) if withdrawn else backend
+
+
+def _faults_of_probes(backend: Backend, at: Callable[[str], object]) -> Iterator[tuple[str, str]]:
+    """Yield each capability that the adapter lists and whose probe fails, with why."""
+    probes: Mapping[str, Callable[[], object]] = getattr(backend, "probes", {})
+    for capability in sorted(probes.keys() & backend.capabilities):
+        at(f"probe of {capability}")
+        fault = _fault(probes[capability])
+        if fault is not None:
+            yield capability, f"tried on {backend.device}: {fault}"
 
 
 def _dtypes_withdrawn(backend: Backend, asked: Backend, at: Callable[[str], object]) -> dict[str, str]:
