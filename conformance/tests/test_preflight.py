@@ -91,6 +91,19 @@ def test_a_right_adapter_is_not_accused(fakes: Path, name: str) -> None:
     assert check_adapter(backend) is backend
 
 
+def test_a_listed_capability_is_withdrawn_if_its_probe_raises() -> None:
+    def fail() -> None:
+        raise RuntimeError("no such kernel")
+
+    asked: list[str] = []
+    backend = NumpyBackend()
+    backend.probes = {"views": fail, "inplace": lambda: None, "autograd": fail}  # type: ignore[attr-defined]
+    narrowed = check_adapter(backend, asked.append)
+    assert withdrawn_of(narrowed) == {"views": "tried on cpu: RuntimeError: no such kernel"}
+    assert narrowed.capabilities == backend.capabilities - {"views"}
+    assert [name for name in asked if name.startswith("probe")] == ["probe of inplace", "probe of views"]
+
+
 def test_a_withdrawn_dtype_is_refused_and_others_are_not(adapter: Callable[[str], Backend]) -> None:
     narrowed = check_adapter(adapter("NarrowDoubles"))
     assert narrowed.to_numpy(narrowed.from_numpy(np.ones(2, np.float32))).tolist() == [1, 1]

@@ -29,6 +29,12 @@ _INSTRUCTION_SETS = ("default", "avx2", "avx512")
 # What dispatch says where the device has no kernel: the operator that was called, and the device.
 _ABSENT = re.compile(r"Could not run '(aten::[\w.]+)' with arguments from the '(\w+)' backend")
 _ABSENT_ON_META = re.compile(r"(aten::[\w.]+): attempted to run this operator with (Meta) tensors")
+# What operators say on the meta device if sizes or values of their results depend on elements.
+_ASKS_FOR_DATA = re.compile(
+    r"Cannot copy out of meta tensor|Tensor\.item\(\) cannot be called on meta tensors"
+    r"|The register_meta function for torch\.nonzero\(\) raises unimplemented"
+)
+NO_DATA = "the device holds no data"
 
 
 class TorchBackend(TorchStyleBackend):
@@ -74,7 +80,9 @@ class TorchBackend(TorchStyleBackend):
     def _on_instruction_set(self, level: str, calls: Sequence[tuple[Any, ...]]) -> list[Array]:
         return instruction_sets.run(type(self), "ATEN_CPU_CAPABILITY", level, calls)
 
-    def _absent(self, error: NotImplementedError) -> str | None:
+    def _absent(self, error: RuntimeError) -> str | None:
+        if not self.has_data and _ASKS_FOR_DATA.match(str(error)):
+            return NO_DATA
         found = _ABSENT.match(str(error)) or _ABSENT_ON_META.match(str(error))
         if found is None or found[2].lower() != self.device.partition(":")[0]:
             return None
@@ -96,6 +104,8 @@ class TorchBackend(TorchStyleBackend):
             return None
 
     def to_numpy(self, tensor: Any) -> Array:
+        if not self.has_data:
+            raise Unsupported("to_numpy", NO_DATA)
         # Derivatives that are zero everywhere may have no memory.
         return super().to_numpy(tensor.clone() if tensor._is_zerotensor() else tensor)
 

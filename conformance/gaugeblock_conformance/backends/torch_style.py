@@ -232,14 +232,14 @@ class TorchStyleBackend:
             kwargs = {k: self._argument(v) for k, v in kwargs.items()}
         try:
             result = function(*[self._argument(a) if type(a) in _TRANSLATED else a for a in args], **kwargs)
-        except NotImplementedError as error:
+        except RuntimeError as error:
             reason = self._absent(error)
             if reason is None:
                 raise
             raise Unsupported(operator, reason) from error
         return DType(self._dtype_name(result)) if type(result) is self._dtype_class else result
 
-    def _absent(self, error: NotImplementedError) -> str | None:
+    def _absent(self, error: RuntimeError) -> str | None:
         """Return the reason if an error says that the device does not offer an operator at all, else None."""
         return None
 
