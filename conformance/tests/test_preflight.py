@@ -155,6 +155,13 @@ def test_a_crash_in_a_check_is_told_with_the_check(fakes: Path, tmp_path: Path) 
         _run(tmp_path, "DiesOnViews", ("views/clone",), [])
 
 
+def test_a_capability_whose_probe_ends_the_process_is_withdrawn(fakes: Path, tmp_path: Path) -> None:
+    record = _run(tmp_path, "DiesOnProbes", ("views/clone",), [])
+    ended = "tried on cpu: the process ended with signal SIGABRT"
+    assert record["environment"]["withdrawn"] == {"inplace": ended, "views": ended}
+    assert [row["status"] for row in record["requirements"]] == ["passed"]
+
+
 def test_a_hang_in_a_check_is_told_with_the_check(
     fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
