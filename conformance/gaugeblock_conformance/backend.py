@@ -10,7 +10,7 @@ library's own documentation rules otherwise than the spec stands in ``rules`` (:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -169,6 +169,14 @@ class HandsOutFunctions(Protocol):
 
         It may do what ``call`` refuses because the suite would judge it too strictly. Raises Unsupported.
         """
+
+
+class TriesCapabilities(Protocol):
+    """Optional, for adapters of many devices: capabilities that some of them have."""
+
+    probes: Mapping[str, Callable[[], object]]
+    """Capability -> a cheap call that raises where the device lacks it. The suite makes it once, before all else, and
+    withdraws by name a listed capability whose call raises."""
 
 
 class TellsRoutes(Protocol):

@@ -230,8 +230,18 @@ class TorchStyleBackend:
             function = self._functions[operator] = self._resolve(operator)
         if kwargs:
             kwargs = {k: self._argument(v) for k, v in kwargs.items()}
-        result = function(*[self._argument(a) if type(a) in _TRANSLATED else a for a in args], **kwargs)
+        try:
+            result = function(*[self._argument(a) if type(a) in _TRANSLATED else a for a in args], **kwargs)
+        except RuntimeError as error:
+            reason = self._absent(error)
+            if reason is None:
+                raise
+            raise Unsupported(operator, reason) from error
         return DType(self._dtype_name(result)) if type(result) is self._dtype_class else result
+
+    def _absent(self, error: RuntimeError) -> str | None:
+        """Return the reason if an error says that the device does not offer an operator at all, else None."""
+        return None
 
     def function(self, operator: str) -> Function:
         """The module's own callable of an operator: what ``call`` ends in."""

@@ -16,6 +16,7 @@ from ..problem import BackendProblem, UsageProblem, shown, visible
 from .checking import Malformed, check_ready, check_row
 from .environment import resident_memory
 from .last_use import ended, in_use, is_building
+from .preflight import PROBE
 from .process import WorkerProcess
 from .rows import TEXT, Failure, Row, Verdict, new_failure, new_row, trimmed
 from .schedule import Schedule
@@ -57,6 +58,7 @@ class Pool:
         self._first: dict[str, Row] = {}
         self._deaths: dict[str, list[Failure]] = {}
         self._avoided: dict[str, list[str]] = {}
+        self._fatal: dict[str, str] = {}
         self._loaded = False
         self._refusals = 0
         self._refused = ""
@@ -85,7 +87,7 @@ class Pool:
                 noted = True
                 note(f"still loading {self._setup['backend']} (for {self._patience:.0f} s at most)")
             self._selector.select(TICK)
-            for worker in self._workers:
+            for worker in list(self._workers):
                 self._listen_while_loading(worker)
                 if worker.ready is not None:
                     self._loaded = True
@@ -115,7 +117,7 @@ class Pool:
             yield from self._once()
 
     def _start(self) -> WorkerProcess:
-        worker = WorkerProcess(**self._setup)
+        worker = WorkerProcess(**self._setup, fatal=self._fatal)
         worker.deadline = time.monotonic() + self._patience
         self._workers.append(worker)
         for descriptor in worker.fds:
@@ -187,7 +189,10 @@ class Pool:
         return row
 
     def _listen_while_loading(self, worker: WorkerProcess) -> None:
-        """Read a worker's facts about its backend. Raises UsageProblem if the backend cannot be loaded."""
+        """Read a worker's facts about its backend. Raises UsageProblem if the backend cannot be loaded.
+
+        One that ended while a capability was tried is replaced by one that does without the capability.
+        """
         death = worker.died()
         for message in worker.read():
             if "problem" in message:
@@ -204,6 +209,11 @@ class Pool:
             return
         if worker.garbled is not None:
             raise self._unloadable(worker, worker.garbled)
+        if death is not None and (worker.checking or "").startswith(PROBE):
+            self._fatal[(worker.checking or "").removeprefix(PROBE)] = f"the process ended with {death}"
+            self._retire(worker)
+            self._start()
+            return
         if death is not None:
             printed = [line for line in (worker.printed() or "").splitlines() if not line.startswith(_DULL)]
             fatal = next((line for line in printed if line.startswith("Fatal Python error")), None)

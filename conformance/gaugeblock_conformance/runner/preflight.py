@@ -33,6 +33,8 @@ DTYPES: Mapping[str, tuple[str, ...]] = {
     "dtype.limited": ("uint16", "uint32", "uint64"),
 }
 """Capability -> the dtypes whose values it says can be carried."""
+PROBE = "probe of "
+"""What the name of a check begins with that tries a capability."""
 NEEDED = "float32"
 """Without this dtype there is nothing to judge by."""
 UNKNOWN = ("no_operator_has_this_name", "no_operator_has_this_name.Tensor")
@@ -87,8 +89,12 @@ class Check:
     run: Callable[[Backend], None]
 
 
-def check_adapter(backend: Backend, at: Callable[[str], object] = lambda name: None) -> Backend:
+def check_adapter(
+    backend: Backend, at: Callable[[str], object] = lambda name: None, fatal: Mapping[str, str] | None = None
+) -> Backend:
     """Return ``backend``, without what its adapter cannot carry. ``at`` is told of each check before it is made.
+
+    ``fatal`` says of capabilities how their probes ended an earlier process; those are not made again.
 
     Raises:
         BackendProblem: the adapter carries no values, or ``call`` does not tell what happens.
@@ -101,7 +107,8 @@ def check_adapter(backend: Backend, at: Callable[[str], object] = lambda name: N
         fault = _fault(call_check, asked)
         if fault is not None:
             raise _stopped(backend, f"{name}: {fault}")
-    withdrawn = _dtypes_withdrawn(backend, asked, at)
+    withdrawn = dict(_faults_of_probes(backend, at, fatal or {}))
+    withdrawn |= _dtypes_withdrawn(Narrowed(backend, withdrawn), asked, at)
     for row in LAYOUTS:
         narrowed = Narrowed(backend, withdrawn)
         listed = [name for name in row.of if name in narrowed.capabilities]
@@ -111,6 +118,20 @@ def check_adapter(backend: Backend, at: Callable[[str], object] = lambda name: N
             if fault is not None:
                 withdrawn.update(dict.fromkeys(listed, f"{row.name}: {fault}"))
     return Narrowed(backend, withdrawn) if withdrawn else backend
+
+
+def _faults_of_probes(
+    backend: Backend, at: Callable[[str], object], fatal: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield each capability that the adapter lists and whose probe fails, with why."""
+    probes: Mapping[str, Callable[[], object]] = getattr(backend, "probes", {})
+    for capability in sorted(probes.keys() & backend.capabilities):
+        fault = fatal.get(capability)
+        if fault is None:
+            at(f"{PROBE}{capability}")
+            fault = _fault(probes[capability])
+        if fault is not None:
+            yield capability, f"tried on {backend.device}: {fault}"
 
 
 def _dtypes_withdrawn(backend: Backend, asked: Backend, at: Callable[[str], object]) -> dict[str, str]:

@@ -169,6 +169,10 @@ class DiesOnViews(NumpyBackend):
         return super().call(operator, *args, **kwargs)
 
 
+class DiesOnProbes(NumpyBackend):
+    probes = dict.fromkeys(("views", "inplace", "autograd"), os.abort) | {"out": lambda: None}
+
+
 class HangsOnEmpty(NumpyBackend):
     def to_numpy(self, tensor: Any) -> Any:
         if not tensor.size:
