@@ -69,12 +69,14 @@ class ArrayApiBackend:
         self.table: dict[str, Expression] = {
             operator: row for table in self.tables for operator, row in table.items() if operator not in self.lacks
         }
-        names = [name for name in (*NUMPY_NAMES, "bfloat16") if hasattr(namespace, name)]
+        spelled = {name: name if hasattr(namespace, name) else f"{name}_" for name in (*NUMPY_NAMES, "bfloat16")}
         if "half" not in self.capabilities:
-            names = [name for name in names if name not in ("float16", "bfloat16")]
-        self.dtypes: dict[str, Any] = {name: getattr(namespace, name) for name in names}
-        self.dialect: Dialect = ArrayApiDialect(self.table, setup or f"import {namespace.__name__} as xp")
-        self._functions: dict[str, Function] = {}
+            spelled = {name: own for name, own in spelled.items() if name not in ("float16", "bfloat16")}
+        self.dtypes: dict[str, Any] = {
+            name: getattr(namespace, own) for name, own in spelled.items() if hasattr(namespace, own)
+        }
+        self.dialect: Dialect = ArrayApiDialect(self.table, setup or f"import {namespace.__name__} as xp", spelled)
+        self._functions: dict[tuple[str, frozenset[str]], Function] = {}
 
     @cached_property
     def defaults_fit(self) -> bool:
@@ -172,9 +174,10 @@ class ArrayApiBackend:
         bound = expression.bind(args, kwargs)
         if not self.traced:
             limits.check(self, operator, bound, expression.kinds)
-        function = self._functions.get(operator)
+        left_out = expression.left_out(args, kwargs, bound)
+        function = self._functions.get((operator, left_out))
         if function is None:
-            function = self._functions[operator] = expression.function(self.namespace)
+            function = self._functions[operator, left_out] = expression.function(self.namespace, left_out)
         return function(**{k: self.native(v) if type(v) is DType else v for k, v in bound.items()})
 
     def is_array(self, value: Any) -> bool:

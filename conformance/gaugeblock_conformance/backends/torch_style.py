@@ -193,6 +193,7 @@ class TorchStyleBackend:
             if native is not None:
                 self._dtypes[dtype] = native
                 self._names[native] = dtype
+        self._has_formats = hasattr(module, "contiguous_format")
         self._dtype_class = type(next(iter(self._names), None))
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
@@ -204,7 +205,7 @@ class TorchStyleBackend:
             made = made.reshape(())
         if self.device != "cpu":
             made = made.to(self.device)
-        made = made.clone(memory_format=self.module.contiguous_format)
+        made = made.clone(memory_format=self.module.contiguous_format) if self._has_formats else made.clone()
         return made.requires_grad_() if requires_grad else made
 
     def to_numpy(self, tensor: Any) -> Array:
