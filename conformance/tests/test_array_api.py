@@ -154,6 +154,10 @@ def test_snippets_are_calls_of_the_namespace(numpy_space: Any) -> None:
         ("amax", (), {"keepdim": True}, "xp.max(x, keepdims=True)", [[3.0]]),
         ("add.Scalar", (1,), {}, "x + 1", [[4.0], [2.0]]),
         ("permute", ((1, 0),), {}, "xp.permute_dims(x, (1, 0))", [[3.0, 1.0]]),
+        ("__getitem__", ((Name("x"),),), {}, "x[x]", None),
+        ("__getitem__", ((0, slice(1, None)),), {}, "x[0, 1:, ...]", []),
+        ("__getitem__", (0,), {}, "x[0, ...]", [3.0]),
+        ("__getitem__", (...,), {}, "x[...]", [[3.0], [1.0]]),
         ("cat", (), {}, None, None),
     ):
         given = ([Name("x"), Name("x")],) if operator == "cat" else (Name("x"), *args)

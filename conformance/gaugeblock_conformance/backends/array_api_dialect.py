@@ -9,6 +9,8 @@ from typing import Any
 from ..backend import Unsupported
 from ..case import TensorCase
 from ..dialect import Dialect
+from ..trace import Name
+from .array_api_python import as_given
 from .expressions import Expression
 
 _PYTHON = {
@@ -49,7 +51,8 @@ class ArrayApiDialect(Dialect):
         if operator in _PYTHON and not kwargs:
             return _PYTHON[operator].format(*[self.literal(a) for a in args])
         if operator == "__getitem__":
-            return f"{self.literal(args[0])}[{self.literal(args[1])}]"
+            index = as_given(args[1], lambda part: isinstance(part, Name))
+            return f"{self.literal(args[0])}[{self.index(index)}]"
         found = self._table.get(operator)
         if found is None:
             return super().expression(operator, args, kwargs)

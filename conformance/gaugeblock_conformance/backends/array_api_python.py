@@ -95,9 +95,16 @@ def indexed(backend: Any, x: Any, index: Any) -> Any:
         _check_arrays(backend, sizes, parts, arrays)
     elif not backend.clips_slices or not backend.checks_indices:
         _check_bounds(backend, sizes, parts)
-    if not any(p is Ellipsis for p in parts) and not any(map(backend.is_array, parts)):
+    return x[as_given(parts, backend.is_array)]
+
+
+def as_given(index: Any, is_array: Callable[[Any], bool]) -> Any:
+    """Return the index that the library gets: an array alone without a tuple; places alone with an Ellipsis, since the
+    standard wants one where there are fewer than dims."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if not any(p is Ellipsis or is_array(p) for p in parts):
         parts = (*parts, Ellipsis)
-    return x[parts if len(parts) != 1 else parts[0]]
+    return parts if len(parts) != 1 else parts[0]
 
 
 def _check_arrays(backend: Any, sizes: tuple[int, ...], parts: tuple[Any, ...], arrays: list[Any]) -> None:
