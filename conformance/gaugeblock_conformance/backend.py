@@ -4,7 +4,8 @@ An adapter needs the members of :class:`Backend` and nothing else; one that list
 ``storage`` may leave out their observers. What it can do beyond them it says in
 ``capabilities`` (names of ``gaugeblock_spec``); a requirement that needs another one is skipped, by name. What the
 capabilities of dispatchers, kernels and autograd ask for are more names of ``call``: the tables of
-:mod:`.backend_dispatch`, :mod:`.backend_kernels`, :mod:`.backend_autograd` and :mod:`.backend_allocator`.
+:mod:`.backend_dispatch`, :mod:`.backend_kernels`, :mod:`.backend_autograd` and :mod:`.backend_allocator`. What the
+library's own documentation rules otherwise than the spec stands in ``rules`` (:class:`HasOwnRules`).
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .own_rules import OwnRule
 
 Array = NDArray[Any]
 
@@ -174,6 +178,17 @@ class TellsRoutes(Protocol):
         """Of a schema name: ``"native"`` for a kernel of the device's own, ``"fallback"`` where other operators do the
         work, or another library or device; None where that depends on the operands, or the backend cannot tell.
         """
+
+
+class HasOwnRules(Protocol):
+    """Optional: what the library's own documentation rules otherwise than the spec.
+
+    Each row has the sentence and the address of the page that says so, and is listed in reports as "asked by its own
+    rules". The kinds of rows, for classes of exceptions, dtypes of results, errors that are not promised, texts of
+    errors and values left open, are described in :mod:`.own_rules`.
+    """
+
+    rules: Sequence[OwnRule]
 
 
 class FinishesLater(Protocol):

@@ -33,24 +33,32 @@ def _ordered(array: Array, kind: Any) -> Array:
 
 
 def first_mismatch(got: Array, want: Array, ulp: float = 0, signed_zero: bool = True) -> tuple[int, ...] | None:
-    """Index of the first element of ``got`` that is not ``want``'s, or None.
+    """Index of the first element of ``got`` that is not ``want``'s, by the rules of :func:`mismatches`, or None."""
+    return first_of(mismatches(got, want, ulp, signed_zero))
+
+
+def first_of(bad: Array) -> tuple[int, ...] | None:
+    """Index of the first element of ``bad`` that is true, or None."""
+    if not bad.any():
+        return None
+    return tuple(int(i) for i in np.argwhere(np.atleast_1d(bad))[0][: bad.ndim])
+
+
+def mismatches(got: Array, want: Array, ulp: float = 0, signed_zero: bool = True) -> Array:
+    """Which elements of ``got`` are not ``want``'s.
 
     Shapes and dtypes are equal already. ``ulp`` 0 means the same value (NaN equals NaN, and -0.0 differs from 0.0
     unless ``signed_zero`` is false); otherwise the distance in units in the last place may be up to ``ulp``
     (complex numbers: each part, measured against the larger part of the expected number).
     """
     if got.tobytes() == want.tobytes():
-        return None
+        return np.zeros(want.shape, dtype=bool)
     name = dtype_name(want.dtype)
     if name in COMPLEX:
-        bad = _complex_mismatch(got, want, ulp, signed_zero)
-    elif name in FLOATS:
-        bad = _float_mismatch(got, want, ulp, signed_zero)
-    else:
-        bad = np.asarray(got != want)
-    if not bad.any():
-        return None
-    return tuple(int(i) for i in np.argwhere(np.atleast_1d(bad))[0][: want.ndim])
+        return _complex_mismatch(got, want, ulp, signed_zero)
+    if name in FLOATS:
+        return _float_mismatch(got, want, ulp, signed_zero)
+    return np.asarray(got != want)
 
 
 def _float_mismatch(got: Array, want: Array, ulp: float, signed_zero: bool) -> Array:

@@ -17,6 +17,7 @@ from .case import TensorCase, default_strides
 from .dialect import AdapterDialect, Dialect
 from .exact import WrongAnswer, exact
 from .failure import ConformanceError, NoReproducer
+from .own_rules import LEAVING_OUT, OwnRule, OwnRules
 from .purity import Purity, Root
 from .trace import Call, Create, Name, Step, names_in, render
 
@@ -47,7 +48,8 @@ class Outcome:
 
     ``operators`` has the operators that the backend offers, ``figures`` a test's measurements by name. Of a test that
     goes over operators, ``judged`` has the number of examples of each, ``broken`` the failures, and ``first_steps`` the
-    calls that led to the first of these.
+    calls that led to the first of these. ``own_rules`` has how often each rule of the library's own made a difference,
+    and ``left_out`` is set when something was not asked because of one.
     """
 
     examples: int = 0
@@ -60,6 +62,13 @@ class Outcome:
     judged: dict[str, int] = field(default_factory=dict)
     broken: dict[str, ConformanceError] = field(default_factory=dict)
     first_steps: list[Step] | None = None
+    own_rules: dict[str, int] = field(default_factory=dict)
+    left_out: bool = False
+
+    def used(self, rule: OwnRule) -> None:
+        """Count a rule of the library's own that made a difference."""
+        self.own_rules[rule.name] = self.own_rules.get(rule.name, 0) + 1
+        self.left_out = self.left_out or rule.kind in LEAVING_OUT
 
 
 class Conversation:
@@ -78,6 +87,7 @@ class Conversation:
         self.dialect: Dialect = getattr(backend, "dialect", None) or AdapterDialect()
         self.has_data: bool = getattr(backend, "has_data", True)
         self.capabilities = self.backend.capabilities
+        self.own_rules = OwnRules(getattr(backend, "rules", ()), self.outcome.used)
         self._purity = Purity(self.backend, self.has_data, "strided" in self.capabilities)
         self._drawn: dict[str, Any] = {}
         self._steps: list[Step] = []
@@ -247,10 +257,26 @@ class Conversation:
 
     def origin(self, x: Handle) -> str:
         """``x`` and the operator that made it, for a message."""
-        for step in reversed(self.steps()):
-            if x.name in getattr(step, "targets", ()):
-                return f"{step.operator}'s result"  # type: ignore[union-attr]
-        return x.name
+        maker, _ = self._maker(x)
+        return f"{maker}'s result" if maker else x.name
+
+    def _maker(self, x: Handle) -> tuple[str, int]:
+        """The operator that gave ``x``, empty if the suite made it, and the place of ``x`` among its results."""
+        step = self._made_by(x)
+        return ("", 0) if step is None else (step.operator, step.targets.index(x.name))
+
+    def _operands(self, x: Handle) -> list[Array]:
+        """The operands of the call that gave ``x``: numbers, and tensors as they were built."""
+        step = self._made_by(x)
+        if step is None:
+            return []
+        built = {s.target: s.source for s in self._steps if isinstance(s, Create)}
+        given = [built.get(v.text) if isinstance(v, Name) else v for v in (*step.args, *step.kwargs.values())]
+        tensors = [v.array if isinstance(v, TensorCase) else v for v in given]
+        return [np.asarray(v) for v in tensors if isinstance(v, np.ndarray | int | float | complex)]
+
+    def _made_by(self, x: Handle) -> Call | None:
+        return next((s for s in reversed(self._steps) if isinstance(s, Call) and x.name in s.targets), None)
 
     def failure(
         self, message: str, expected: str, got: str, lines: list[str] | NoReproducer, wanted: Collection[str] = (),

@@ -68,6 +68,8 @@ class Session(Judge):
         """Run ``body(self, **drawn)`` as one example; an unsupported operator in it is noted and ends it."""
         self.begin(drawn)
         self._inside = True
+        calls, left_out = self.outcome.calls, self.outcome.left_out
+        self.outcome.left_out = False
         try:
             body(self, **drawn)
             self._purity.check_all(self)
@@ -76,7 +78,12 @@ class Session(Judge):
             return
         finally:
             self._inside = False
-        self.outcome.examples += 1
+            nothing_asked = self.outcome.left_out and self.outcome.calls == calls
+            self.outcome.left_out |= left_out
+        if nothing_asked:
+            self._missed = True
+        else:
+            self.outcome.examples += 1
 
     def table(self, rows: Iterable[Any], body: Callable[..., None]) -> None:
         """Run ``body(self, *row)`` for each row of a table, each an example of its own; its tensors are not drawn.

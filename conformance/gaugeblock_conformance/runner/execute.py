@@ -23,6 +23,8 @@ from .rows import Failure, Row, Status, new_failure, new_row
 TraceSink = Callable[[str], None]
 ELSEWHERE = "does not judge the operators asked for"
 """Why a requirement is skipped that does not go over the operators that a run is about."""
+BY_OWN_RULES = "asked by its own rules"
+"""Begins the reason of a requirement that did not hold as the spec has it, but by rules of the library's own."""
 _RANK = {"skipped": 0, "passed": 1, "failed": 2}
 
 
@@ -93,6 +95,7 @@ def run_requirement(
         return row
     skipped: list[str] = []
     failures: list[Failure] = []
+    results: list[CaseResult] = []
     started = time.perf_counter()
     for case in tests:
         if on_test is not None:
@@ -101,6 +104,7 @@ def run_requirement(
         result = known or _run_case(backend, case, budget, seed, scope, trace_sink, requirement.area)
         if memo is not None and len(case.ids) > 1:
             memo[case] = result
+        results.append(result)
         _count(row, backend, result, again=known is not None)
         if result.reason is not None:
             skipped.append(result.reason)
@@ -108,6 +112,7 @@ def run_requirement(
         if result.pictures:
             row.setdefault("pictures", []).extend(result.pictures)
     row["seconds"] = round(time.perf_counter() - started, 6)
+    left_out = any(result.outcome.left_out for result in results)
     asked = len(tests) - skipped.count(ELSEWHERE)
     skipped = [reason for reason in skipped if reason != ELSEWHERE]
     if failures:
@@ -117,8 +122,10 @@ def run_requirement(
         elsewhere = not asked or scope.only
         row["status"], row["reason"] = "skipped", ELSEWHERE if elsewhere else "; ".join(dict.fromkeys(skipped))
     else:
-        row["reason"] = _left_out(skipped, asked, row["subresults"])
-        row["status"] = "passed" if row["reason"] is None else "partial"
+        own = f"{BY_OWN_RULES}: {'; '.join(row['own_rules'])}" if row["own_rules"] else None
+        missing = _left_out(skipped, asked, row["subresults"])
+        row["reason"] = "; ".join(filter(None, (missing, own))) or None
+        row["status"] = "partial" if missing or left_out else "passed"
     return row
 
 
@@ -171,6 +178,8 @@ def _run_case(
     except BaseException as error:
         failure = new_failure("crashed", f"the backend aborted the test with {one_line(error)}", test=case.name)
     outcome = session.outcome
+    if reason is None and failure is None and not whole and outcome.left_out and not outcome.calls:
+        reason = f"{BY_OWN_RULES}: {', '.join(outcome.own_rules)}"
     found = dict(outcome.broken.items()) | whole
     failures = [_failure(case, operator, error) for operator, error in found.items()]
     drawn: list[Picture] = []
@@ -251,6 +260,8 @@ def _count(row: Row, backend: Backend, result: CaseResult, again: bool) -> None:
     _add_subresults(row, outcome)
     row["examples"] += result.tried
     row["unsupported"].update(outcome.unsupported)
+    for rule, uses in outcome.own_rules.items():
+        row["own_rules"][rule] = row["own_rules"].get(rule, 0) + uses
     answered = outcome.operators - outcome.unsupported.keys()
     row["support"] = _support(backend, answered, row["support"])
     row["operators"] = max(row["operators"], len(answered))

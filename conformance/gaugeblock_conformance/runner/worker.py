@@ -109,6 +109,7 @@ def main(arguments: Sequence[str]) -> None:
             "device": str(backend.device),
             "capabilities": sorted(backend.capabilities),
             "withdrawn": withdrawn_of(backend),
+            "own_rules": [rule.to_json() for rule in getattr(backend, "rules", ())],
             "packages": loaded_packages(),
             "families": families(tests),
             "efforts": {name: sum(_USUAL[case.effort] for case in cases) for name, cases in tests.items()},
