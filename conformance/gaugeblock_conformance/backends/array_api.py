@@ -46,8 +46,9 @@ class ArrayApiBackend:
     ``tables``: the later goes before the earlier; ``lacks``: operators of theirs that the library does not have;
     ``unjudged``: functions that are only differentiated, since nothing says how near their results are.
     ``clips_slices``: bounds of slices may lie outside. What the standard leaves open, and the library is judged by all
-    the same: ``checks_indices``, indices outside; ``divides_by_zero``, divisions of integers by zero; ``longest_sum``,
-    floats that are added up.
+    the same: ``checks_indices``, indices outside; ``divides_by_zero``, divisions of integers by zero;
+    ``overflows_quotients``, of the smallest integer by -1; ``refuses_sizes``, tensors larger than any memory;
+    ``longest_sum``, floats that are added up.
     """
 
     capabilities = CAPABILITIES
@@ -57,6 +58,8 @@ class ArrayApiBackend:
     clips_slices = False
     checks_indices = False
     divides_by_zero = False
+    overflows_quotients = False
+    refuses_sizes = True
     longest_sum = 2**16
     has_data = True
     traced = False
@@ -213,6 +216,9 @@ class NamespaceBackend(ArrayApiBackend):
         ValueError: no module is named.
         ImportError: there is no such module.
     """
+
+    refuses_sizes = False
+    longest_sum = 2**8
 
     def __init__(self, device: str = "") -> None:
         if not device:

@@ -81,8 +81,16 @@ PROTOCOLS: dict[str, Function] = {
 
 
 def indexed(backend: Any, x: Any, index: Any) -> Any:
-    """``x[index]`` for an index that the standard documents: integers, slices, None, one Ellipsis; one mask; arrays of
-    integers beside integers. Raises Unsupported for another."""
+    """Return ``x[index]``. Raises Unsupported for an index that :func:`check_index` refuses."""
+    check_index(backend, x, index)
+    return x[as_given(index, backend.is_array)]
+
+
+def check_index(backend: Any, x: Any, index: Any) -> None:
+    """Raise Unsupported for an index that the standard does not document.
+
+    It documents integers, slices, None, one Ellipsis; one mask; arrays of integers beside integers.
+    """
     parts = index if isinstance(index, tuple) else (index,)
     sizes = backend.shape(x)
     for part in parts:
@@ -95,7 +103,6 @@ def indexed(backend: Any, x: Any, index: Any) -> Any:
         _check_arrays(backend, sizes, parts, arrays)
     elif not backend.clips_slices or not backend.checks_indices:
         _check_bounds(backend, sizes, parts)
-    return x[as_given(parts, backend.is_array)]
 
 
 def as_given(index: Any, is_array: Callable[[Any], bool]) -> Any:

@@ -158,7 +158,7 @@ class TakesAnyName(NumpyBackend):
 class NoFormats(NumpyBackend):
     """``from_numpy`` asks its library for a name that it lacks."""
 
-    def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
+    def from_numpy(self, array: Any, requires_grad: bool = False) -> Any:
         raise AttributeError("module 'chip' has no attribute 'contiguous_format'")
 
 
