@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -154,9 +155,8 @@ class Conversation:
             raise Unsupported("as_strided", "a capability that the backend does not list")
         self._steps.append(step)
         base = self.guard("from_numpy", lambda: self.backend.from_numpy(contents))
-        view = self.guard(
-            "as_strided", lambda: self.backend.call("as_strided", base, case.sizes, case.strides, case.offset)
-        )
+        make: Callable[..., Any] = getattr(self.backend, "build_view", partial(self.backend.call, "as_strided"))
+        view = self.guard("as_strided", lambda: make(base, case.sizes, case.strides, case.offset))
         return self._adopt(view, name, case, contents, base)
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:

@@ -35,7 +35,7 @@ class Expression:
     @property
     def arguments(self) -> tuple[Argument, ...]:
         """The arguments of the operator's schema."""
-        return schema_arguments(self.operator)
+        return schema_arguments(_row_of(self.operator) or self.operator)
 
     @property
     def used(self) -> frozenset[str]:
@@ -127,12 +127,12 @@ class Expression:
 
 
 def table(text: str) -> dict[str, Expression]:
-    """The expressions of a table by operator: ``operator kinds expression`` per line, ``#`` for notes."""
+    """The expressions of a table by operator, or by its name in place: ``operator kinds expression`` per line, ``#`` for notes."""
     found = {}
     for line in text.strip().splitlines():
         if line.strip() and not line.lstrip().startswith("#"):
             operator, kinds, expression = line.split(maxsplit=2)
-            if operator not in operators.load():
+            if _row_of(operator) is None:
                 raise LookupError(f"no operator {operator!r} in the spec")
             found[operator] = Expression(operator, kinds, expression)
     return found
@@ -143,6 +143,16 @@ def at_path(namespace: Any, path: str) -> Any:
     for part in path.split("."):
         namespace = getattr(namespace, part, None)
     return namespace
+
+
+def _row_of(operator: str) -> str | None:
+    """The row of an operator, which for one in place is that of its functional form; None where there is none."""
+    return operator if operator in operators.load() else _in_place().get(operator)
+
+
+@cache
+def _in_place() -> dict[str, str]:
+    return {row.inplace_name: name for name, row in operators.load().items() if row.inplace_name}
 
 
 @cache
