@@ -188,6 +188,16 @@ class TellsRoutes(Protocol):
         """
 
 
+class BuildsViews(Protocol):
+    """Optional, with capability ``as_strided``: operands are built by this, and not by the operator as_strided.
+
+    For a library of which as_strided itself breaks the spec: that is then told of it alone.
+    """
+
+    def build_view(self, base: Any, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Any:
+        """The view of a fresh tensor with these strides and offset, in elements."""
+
+
 class HasOwnRules(Protocol):
     """Optional: what the library's own documentation rules otherwise than the spec.
 

@@ -6,14 +6,15 @@ reads the first of each kind back at once, and the operands of a failing example
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .assertion import assert_value, plain
-from .backend import Array, dtype_name
+from .backend import Array, Backend, dtype_name
 from .case import TensorCase, default_strides, is_contiguous
 from .comparison import differing_bits
 from .failure import ConformanceError
@@ -34,6 +35,11 @@ Wrong = tuple[str | tuple[int, ...], Any, Any]
 
 class Misbuilt(ConformanceError):
     """A tensor does not hold what it was built of, or building it raised."""
+
+
+def maker_of_views(backend: Backend) -> Callable[..., Any]:
+    """Return what makes a view of a storage: the adapter's own ``build_view``, or the operator ``as_strided``."""
+    return getattr(backend, "build_view", None) or partial(backend.call, "as_strided")
 
 
 def kind_of(case: TensorCase) -> tuple[object, ...]:
@@ -81,8 +87,8 @@ def _rebuilt(s: Conversation, case: TensorCase) -> Wrong | None:
         return None
     try:
         base = backend.from_numpy(contents.reshape(case.sizes) if case.plain else contents)
-        view = () if case.plain else (case.sizes, case.strides, case.offset)
-        return wrong_of(s, case, backend.call("as_strided", base, *view) if view else base)
+        made = base if case.plain else maker_of_views(backend)(base, case.sizes, case.strides, case.offset)
+        return wrong_of(s, case, made)
     except Exception:
         # That it raises now says nothing of the tensor of the example, which was built without.
         return None

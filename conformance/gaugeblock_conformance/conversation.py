@@ -13,7 +13,7 @@ import numpy as np
 from .aliasing import writes_first
 from .assertion import looks_at_nothing, unbound
 from .backend import Array, Backend, MissingCapability, Unsupported, numpy_dtype
-from .building import Misbuilt, kind_of, told, wrong_of
+from .building import Misbuilt, kind_of, maker_of_views, told, wrong_of
 from .case import TensorCase, default_strides
 from .dialect import AdapterDialect, Dialect
 from .exact import WrongAnswer, exact
@@ -188,9 +188,8 @@ class Conversation:
             raise Unsupported("as_strided", "a capability that the backend does not list")
         self._steps.append(Create(name, case))
         base = self._built("from_numpy", lambda: self.backend.from_numpy(contents))
-        view = self._built(
-            "as_strided", lambda: self.backend.call("as_strided", base, case.sizes, case.strides, case.offset)
-        )
+        make = maker_of_views(self.backend)
+        view = self._built("as_strided", lambda: make(base, case.sizes, case.strides, case.offset))
         kind = kind_of(case)
         if kind not in self._kinds:
             wrong = self.guard("to_numpy", lambda: wrong_of(self, case, view))

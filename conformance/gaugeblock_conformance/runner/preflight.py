@@ -189,7 +189,11 @@ def _unknown_name(backend: Backend) -> None:
     for name in UNKNOWN:
         given = f"call({name!r}, x)"
         try:
-            answer = backend.call(name, backend.from_numpy(np.zeros(2, np.float32)))
+            tensor = backend.from_numpy(np.zeros(2, np.float32))
+        except Exception as error:
+            raise AdapterFault("an array of (2,) float32", f"came {one_line(error)}", "from_numpy") from error
+        try:
+            answer = backend.call(name, tensor)
         except (Unsupported, MissingCapability):
             continue
         except Exception as error:

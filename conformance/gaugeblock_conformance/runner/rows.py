@@ -153,8 +153,13 @@ def _trimmed(failure: Failure) -> Failure:
         kept[field] = _text(failure[field])
     for code in ("snippet", "adapter_snippet"):
         text = failure[code]
-        kept[code] = None if text is None else cut(text, CODE)
+        kept[code] = text if text is None or len(text) <= CODE else _too_long(text)
     return kept
+
+
+def _too_long(code: str) -> str:
+    """Return what stands for a snippet of which a part would be no program."""
+    return f"# no stand-alone reproducer: its {len(code):,} characters are more than the {CODE:,} that are kept\n"
 
 
 def _text(text: str | None) -> str | None:

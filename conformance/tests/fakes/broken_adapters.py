@@ -155,6 +155,13 @@ class TakesAnyName(NumpyBackend):
         return super().call(operator, *args, **kwargs) if operator in self._table else lambda: operator
 
 
+class NoFormats(NumpyBackend):
+    """``from_numpy`` asks its library for a name that it lacks."""
+
+    def from_numpy(self, array: Any, requires_grad: bool = False) -> Any:
+        raise AttributeError("module 'chip' has no attribute 'contiguous_format'")
+
+
 class LacksNames(NumpyBackend):
     """Looks every name up."""
 
