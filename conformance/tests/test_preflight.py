@@ -31,7 +31,7 @@ STOPS = {
     "Swallows": ("exception through call", "call('neg') without operands came no exception but None", "call"),
     "SwallowsAll": ("call of an unknown operator", "came an answer of type NoneType", "call"),
     "TakesAnyName": ("call of an unknown operator", "came an answer of type function", "call"),
-    "NoFormats": ("call of an unknown operator", "came AttributeError: module 'chip' has", "look at from_numpy"),
+    "NoFormats": ("call of an unknown operator", "came AttributeError: module 'chip' has", "from_numpy"),
     "LacksNames": ("call of an unknown operator", "came AttributeError:", "raise Unsupported"),
 }
 WITHDRAWN = {
