@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -209,3 +210,22 @@ def test_endless_output_is_truncated(monkeypatch: pytest.MonkeyPatch) -> None:
     process.shorten_output()
     process.end()
     assert os.fstat(errors.fileno()).st_size == 0
+
+
+def test_a_descriptor_that_the_backend_made_non_blocking_takes_a_whole_message() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    found: list[dict[str, object]] = []
+
+    def read() -> None:
+        receiver = Receiver(KEY)
+        while not found and (data := os.read(reading, 1 << 12)):
+            found.extend(receiver.feed(data))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    Sender(writing, KEY).send({"text": "x" * (1 << 20)})
+    os.close(writing)
+    reader.join()
+    os.close(reading)
+    assert found == [{"text": "x" * (1 << 20)}]

@@ -13,7 +13,7 @@ import struct
 from typing import Any
 
 # Bound at import, so that a backend that replaces these functions later has no effect here.
-_write, _dumps, _digest = os.write, json.dumps, hashlib.blake2b
+_write, _dumps, _digest, _set_blocking = os.write, json.dumps, hashlib.blake2b, os.set_blocking
 
 MAGIC = b"gbm1"
 _HEAD = struct.Struct(">4sI16s")
@@ -43,6 +43,7 @@ class Sender:
         head = _HEAD.pack(MAGIC, len(payload), _tag(self._key, self._number, payload))
         self._number += 1
         rest = memoryview(head + payload)
+        _set_blocking(self._descriptor, True)  # a backend may have set it otherwise
         while rest:
             rest = rest[_write(self._descriptor, rest) :]
 

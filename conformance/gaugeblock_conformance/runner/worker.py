@@ -32,7 +32,7 @@ from .trace import TraceWriter
 
 UNHEARD = 70
 """Exit status of a worker that cannot write its replies."""
-_exit = os._exit
+_exit, _set_blocking = os._exit, os.set_blocking
 # Seconds that a test of literals, a property and a long test usually take.
 _USUAL = (0.002, 0.1, 2.0)
 # Seconds after which a requirement has probably made the backend load or compile more.
@@ -122,7 +122,11 @@ def main(arguments: Sequence[str]) -> None:
     effort = budget.named(setup.budget)
     trace = TraceWriter(trace_fd)
     memo: Memo = {}
-    for line in requests:
+    while True:
+        _set_blocking(requests_fd, True)  # a backend may have set it otherwise
+        line = requests.readline()
+        if not line:
+            break
         request = json.loads(line)
         requirement = suite.requirements[request["run"]]
         cases = tests.get(requirement.id, [])
