@@ -102,7 +102,7 @@ def test_inplace_bits(s: Session) -> None:
         if _fits(s, positional[0], y):
             _bits(s, s.call(str(call.row.inplace_name), *positional, **keywords), y)
 
-    sweep(s, rows_with("inplace"), _packed, body, weight=0.03)
+    sweep(s, rows_with("inplace"), _packed, body, weight=0.03, writable=True)
 
 
 @requirement("operators/forms-agree-bit-for-bit", slow=True)
@@ -134,7 +134,7 @@ def test_inplace_metadata(s: Session) -> None:
         if "version" in s.capabilities:
             s.expect_version(x, counted + 1)
 
-    sweep(s, [name for name in rows_with("inplace") if name not in _IDLE], _written, body, weight=0.03)
+    sweep(s, [name for name in rows_with("inplace") if name not in _IDLE], _written, body, weight=0.03, writable=True)
 
 
 @requirement("operators/inplace-form-returns-its-own-tensor", slow=True)
@@ -151,7 +151,7 @@ def test_writers(s: Session) -> None:
             _expect_metadata(s, x, before)
             _expect_counted(s, x, counted)
 
-    sweep(s, writers(), _written, body, weight=0.03)
+    sweep(s, writers(), _written, body, weight=0.03, writable=True)
 
 
 @cache

@@ -13,8 +13,9 @@ from ..forall import forall
 from ..oracles.pointwise import spacing
 from ..requirement import requirement
 from ..session import Handle, Session
-from .drawing import CODE_LENGTH, draw
+from .drawing import draw
 from .judging import judge
+from .wishes import CODE_LENGTH
 
 _UNTOLD = NoReproducer("the test judges all elements of a random draw together")
 

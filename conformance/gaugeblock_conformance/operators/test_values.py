@@ -31,7 +31,7 @@ def _given(s: Session, call: OperatorCall) -> None:
 
 @requirement("operators/every-operator-gives-what-its-row-says", slow=True)
 def test_every_row(s: Session) -> None:
-    sweep(s, swept(), make, _given, weight=0.05)
+    sweep(s, swept(), make, _given, weight=0.05, whole=True)
     sweep(s, shaped(), make, _given, weight=0.03)
 
 
