@@ -18,14 +18,16 @@ from ..session import Handle, Session
 from ..values import SIGNED
 
 _SHARE = 0.12
+# What the elements of operands are.
+_KINDS = ("hard", "hard", "special")
 
 
-def _draw(operator: str, code: bytes) -> OperatorCall:
-    return draw(operator, code, kind="hard")
+def _draw(operator: str, code: bytes, writable: bool = False) -> OperatorCall:
+    return draw(operator, code, writable=writable, kind=_KINDS[code[0] % len(_KINDS)])
 
 
 def _draw_written(operator: str, code: bytes) -> OperatorCall:
-    return draw(operator, code, writable=True, kind="hard")
+    return _draw(operator, code, writable=True)
 
 
 def _wanted(s: Session, x: OperatorCall, operator: str) -> Array | None:

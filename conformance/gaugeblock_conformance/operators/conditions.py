@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from gaugeblock_spec import operators
@@ -41,7 +43,7 @@ def met(call: OperatorCall) -> set[Condition]:
         value = call.arguments.get(argument.name)
         cases = cases_of(value)
         for case in cases:
-            found.update(_of_tensor(call.operator, argument.name, case))
+            found.update(of_tensor(call.operator, argument.name, case))
         if cases and first is not None:
             found.update(_beside(first, argument.name, cases[0]))
         if cases and first is None:
@@ -57,7 +59,8 @@ def met(call: OperatorCall) -> set[Condition]:
     return found
 
 
-def _of_tensor(operator: str, name: str, case: TensorCase) -> Iterator[Condition]:
+def of_tensor(operator: str, name: str, case: TensorCase) -> Iterator[Condition]:
+    """The dims and the layout of a tensor that stands for an argument."""
     yield Condition("dims", name, "empty" if not case.numel else str(min(len(case.sizes), DEEPEST)))
     several = sum(n > 1 for n in case.sizes)
     if several >= min(2, max(1, _most_dims(operator, name))) and case.numel:
@@ -68,10 +71,12 @@ def _of_tensor(operator: str, name: str, case: TensorCase) -> Iterator[Condition
 
 def _beside(first: TensorCase, name: str, case: TensorCase) -> Iterator[Condition]:
     if case.sizes == first.sizes:
-        if sum(n > 1 for n in case.sizes) > 1:
+        if sum(n > 1 for n in case.sizes) > 1 and case.numel:
             yield Condition("sizes", name, "equal")
-    elif all(a == b or 1 in (a, b) for a, b in zip(reversed(case.sizes), reversed(first.sizes), strict=False)):
-        yield Condition("sizes", name, "broadcast")
+    elif case.numel and first.numel:
+        pairs = zip(reversed(case.sizes), reversed(first.sizes), strict=False)
+        if all(a == b or 1 in (a, b) for a, b in pairs):
+            yield Condition("sizes", name, "broadcast")
 
 
 def _differs(argument: Argument, value: object) -> bool:
@@ -83,7 +88,8 @@ def _differs(argument: Argument, value: object) -> bool:
 
 def _operand_dtypes(call: OperatorCall) -> set[str]:
     own = {name for name, fact in call.facts.items() if isinstance(fact, TensorFact) and has_own_dtypes(fact)}
-    return {case.dtype for name, value in call.arguments.items() if name not in own for case in cases_of(value)}
+    free = [case for name, value in call.arguments.items() if name not in own for case in cases_of(value)]
+    return {case.dtype for case in free if case.numel}
 
 
 def _dtypes(call: OperatorCall) -> set[str]:
@@ -117,6 +123,33 @@ def possible_in(operator: str, place: int, writable: bool = False) -> frozenset[
     """The conditions that calls of one form of an operator's samples can meet."""
     writable = writable or operator.partition(".")[0].endswith("_")
     return frozenset(_of_form(operator, forms_of(operator)[place], writable))
+
+
+@cache
+def judged(operator: str, writable: bool = False) -> frozenset[Condition]:
+    """The conditions under which some call of an operator can be judged: the possible ones but those that are named,
+    with a reason, as met by none."""
+    return frozenset(one for one in possible(operator, writable) if not unmet(operator, one))
+
+
+@cache
+def unmet(operator: str, condition: Condition) -> str:
+    """Why no judged call of an operator meets a condition; empty for one that is met."""
+    for name, pattern, reason in _unmet_lines():
+        if fnmatchcase(operator, name) and fnmatchcase(str(condition), pattern):
+            return reason
+    row = operators.load()[operator]
+    if row.family == "network" and condition.value == "empty":
+        return "networks of no elements are not judged"
+    return ""
+
+
+@cache
+def _unmet_lines() -> tuple[tuple[str, str, str], ...]:
+    """Operator, condition and reason of each line of ``unmet.txt``."""
+    lines = files(__package__).joinpath("unmet.txt").read_text(encoding="utf-8").splitlines()
+    parts = [line.split(":", 2) for line in lines if line and not line.startswith("#")]
+    return tuple((name.strip(), pattern.strip(), reason.strip()) for name, pattern, reason in parts)
 
 
 def _of_form(operator: str, form: Form, writable: bool) -> Iterator[Condition]:

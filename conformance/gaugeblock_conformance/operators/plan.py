@@ -20,14 +20,18 @@ from gaugeblock_spec.samples import Form, NumberFact
 
 from ..strategies.tensors import CLASSES
 from .calls import OperatorCall, forms_of, schema_arguments
-from .conditions import Condition, can_be_empty, dims_of, layouts_of, met, possible_in, tensor_facts
+from .conditions import Condition, can_be_empty, dims_of, judged, layouts_of, met, possible_in, tensor_facts
 from .drawing import dtypes_in_order, promotes
-from .sizing import DEEPEST, JOINED
+from .sizing import DEEPEST, JOINED, SEVERAL
 from .wishes import GIVEN, LEFT_OUT, MIXED, RANKED, RELATIONS, SHAPES, Wish
 
 # How often each of the shapes is asked for, beside the others; "" leaves it to chance.
-_WEIGHTS = {"2": 3, "3": 2, "1": 2, "4": 1, "5": 1, "long": 1, "0": 1, "ones": 1, "empty": 1, "": 1}
-_TURNS = 4
+_WEIGHTS = {"2": 3, "3": 2, "4": 1, "5": 1, "1": 1.5, "0": 1, "long": 0.7, "ones": 0.7, "empty": 0.7, "": 0.5}
+# How many sizes there are that may stand first.
+_TURNS = len(SEVERAL)
+_ORDINARY = ("contiguous", "offset")
+_FEW_DIMS = ("2", "3")
+_EQUAL = RELATIONS.index("equal") + 1
 # Of so many calls pairs of levels are counted, and so many wishes compared.
 _MANY, _COMPARED = 100, 8
 
@@ -46,6 +50,7 @@ class Plan:
         self._met: Counter[Condition] = Counter()
         self._left: frozenset[Condition] = frozenset()
         self._tensors: tuple[str, ...] = ()
+        self._apart = False
         self._pairs: set[tuple[Level, Level]] | None = set() if count >= _MANY else None
 
     def next(self) -> Wish:
@@ -57,8 +62,13 @@ class Plan:
         if self._pairs is not None:
             self._pairs.update(combinations(levels, 2))
         arguments = {name.split()[0]: number for kind, name, number in levels if kind in _OF_ARGUMENTS and number}
-        whole = {kind: number for kind, name, number in levels if kind not in _OF_ARGUMENTS}
+        whole = {kind: number for kind, name, number in levels if kind in _OF_CALLS}
         return Wish(**whole, arguments=arguments)
+
+    def lacks(self, all_kinds: bool) -> bool:
+        """Return whether no call has met a condition that some can meet: of any kind, or of those that come first."""
+        left = judged(self._operator, self._writable) - self._met.keys()
+        return bool(left) and (all_kinds or any(one.kind in _FIRST for one in left))
 
     def note(self, call: OperatorCall) -> None:
         """Count the conditions that a call has met."""
@@ -78,14 +88,27 @@ class Plan:
         shape = self._least([("shape", "", number) for number in factors.shapes])
         found = [form, shape]
         found.append(self._least([("dtype", "", place) for place in factors.dtypes]))
-        found.append(self._least([("relation", "", place) for place in factors.relations]))
-        found.append(self._least([("turn", "", k + 1) for k in range(_TURNS)]))
+        few = SHAPES[shape[2] - 1] if shape[2] and SHAPES[shape[2] - 1] in _FEW_DIMS else ""
+        found.append(self._least([("relation", few, number) for number in factors.relations]))
+        found += self._turn(SHAPES[shape[2] - 1] if shape[2] else "")
         ranked = not shape[2] or SHAPES[shape[2] - 1] in RANKED
         for name, places in factors.layouts.items():
-            found.append(self._least([("layout" if ranked else "line", name, place) for place in places]))
+            # In few dims operands lie apart twice before they are contiguous once.
+            apart, ordinary = (("apart", f"{name} {few}", number) for number in (1, 0))
+            self._apart = bool(few) and self._asked[apart] < 2 * self._asked[ordinary] + 2
+            found.append(self._least([("layout" if ranked else "line", name, number) for number in places]))
+            if few and 0 < found[-1][2] <= len(CLASSES):
+                found.append(ordinary if CLASSES[found[-1][2] - 1] in _ORDINARY else apart)
         for name, places in factors.values.items():
             found.append(self._least([("value", f"{name} {form[2]}", number) for number in places]))
         return found
+
+    def _turn(self, shape: str) -> list[Level]:
+        """Which sizes stand first: where dims are counted so that each size is the last in turn."""
+        if not shape.isdigit() or shape == "0":
+            return [self._least([("turn", "", k + 1) for k in range(_TURNS)])]
+        last = self._least([("last", "", k) for k in range(_TURNS)])
+        return [last, ("turn", "", (last[2] - int(shape) - 1) % _TURNS + 1)]
 
     def _least(self, levels: list[Level]) -> Level:
         """The level that was asked for and met least; which of several, the seed says."""
@@ -108,12 +131,19 @@ class Plan:
             names = dtypes_in_order(self._operator)
             dtype = "mixed" if place == MIXED else names[place - 1]
             return asked * (1 if Condition("dtype", "", dtype) in self._left else 3)
-        if kind == "layout" and 0 < place <= len(CLASSES):
-            return asked * (1 if Condition("layout", name, CLASSES[place - 1]) in self._left else 3)
+        if kind in ("layout", "line") and 0 < place <= len(CLASSES):
+            late = 9 if self._apart and CLASSES[place - 1] in _ORDINARY else 0
+            return late + asked * (1 if Condition("layout", name, CLASSES[place - 1]) in self._left else 3)
+        if kind == "relation":
+            # In few dims equal sizes come first, in any others broadcast ones.
+            return asked / 2 if name and place == _EQUAL else asked + (0 if bool(name) is (place == _EQUAL) else 0.9)
         return asked
 
 
 _OF_ARGUMENTS = frozenset(("layout", "line", "value"))
+_OF_CALLS = frozenset(("form", "shape", "dtype", "relation", "turn"))
+# What few calls have to meet at least.
+_FIRST = frozenset(("layout", "dtype", "form", "sizes"))
 
 
 class _Factors:
@@ -164,7 +194,7 @@ def _factors(operator: str, form: int, writable: bool) -> _Factors:
 
 def quick(operator: str) -> int:
     """The number of calls in which a plan meets each dtype and each layout of an operand of several dims."""
-    return max(_FEWEST, len(operators.load()[operator].dtypes), len(forms_of(operator)))
+    return max(_FEWEST, len(operators.load()[operator].dtypes), 4 * len(forms_of(operator)))
 
 
-_FEWEST = 10
+_FEWEST = 12

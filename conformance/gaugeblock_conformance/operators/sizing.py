@@ -19,7 +19,7 @@ DEEPEST = 5
 # The operands of a pointwise operator that nothing more is said of: they broadcast together.
 JOINED = TensorFact("free", ("*",))
 _LETTERS = (2, 3, 1, 4, 5, 0)
-_SEVERAL = (3, 2, 4, 5)
+SEVERAL = (3, 2, 4, 5)
 
 
 class Impossible(Exception):
@@ -175,7 +175,7 @@ class Sizing:
 
     def _letter(self, letter: str, most: int | None = None) -> int:
         if letter not in self.letters:
-            size = _SEVERAL[self.wish.turn % len(_SEVERAL)] if self.square else self._fresh()
+            size = SEVERAL[self.wish.turn % len(SEVERAL)] if self.square else self._fresh()
             self.letters[letter] = size if most is None else min(size, most)
         return self.letters[letter]
 
@@ -186,7 +186,7 @@ class Sizing:
         self.taken += 1
         if self.taken == 1 + self.choice % 2 and not self.star and self.shape in ("ones", "empty"):
             return 1 if self.shape == "ones" or not self.empty else 0
-        return _SEVERAL[(self.wish.turn + self.taken if self.wish.turn else drawn) % len(_SEVERAL)]
+        return SEVERAL[(self.wish.turn + self.taken if self.wish.turn else drawn) % len(SEVERAL)]
 
 
 def _is_free(fact: Fact) -> TypeGuard[TensorFact]:

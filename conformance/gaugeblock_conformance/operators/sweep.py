@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from ..budget import STANDARD
 from ..failure import ConformanceError
 from ..session import Session
 from .calls import OperatorCall, forms_of
@@ -39,7 +40,9 @@ def sweep(
         count = max(2, round(s.budget.examples * weight), least)
         random = np.random.default_rng((s.seed, zlib.crc32(f"{body.__name__}/{name}".encode())))
         plan = Plan(name, (s.seed, zlib.crc32(body.__name__.encode())), count, writable)
-        for _ in range(count):
+        thorough, k = s.budget.examples >= STANDARD.examples, 0
+        while k < count or (whole and k < 2 * count and plan.lacks(thorough)):
+            k += 1
             code, call = _made(name, plan.next(), make, random)
             if call is None:
                 continue
