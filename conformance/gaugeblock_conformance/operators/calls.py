@@ -33,14 +33,16 @@ def forms_of(operator: str) -> tuple[samples.Form, ...]:
 @dataclass(frozen=True)
 class OperatorCall:
     """``arguments`` by name (a left-out one has its default); ``dtype`` is the common dtype of the tensors;
-    ``choice`` is a number for what a test chooses beyond the call; ``facts`` are those it was drawn from; ``known`` is
-    what was found out about it and would be found again."""
+    ``choice`` is a number for what a test chooses beyond the call; ``facts`` are those it was drawn from, ``writable``
+    says that it was drawn so that its first tensor can be written; ``known`` is what was found out about it and would
+    be found again."""
 
     operator: str
     arguments: dict[str, Any]
     dtype: str
     choice: int = 0
     facts: samples.Form = field(default_factory=dict, repr=False, compare=False)
+    writable: bool = field(default=False, repr=False, compare=False)
     known: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:

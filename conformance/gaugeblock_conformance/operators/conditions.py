@@ -206,11 +206,17 @@ def _dims_of_part(form: Form, tensors: dict[str, TensorFact], fact: TensorFact) 
         words = len([word for word in fact.dims if word != "*"])
         missing = max((k + 1 for k, word in enumerate(fact.dims) if word.endswith("?")), default=0)
         star = len(fact.dims) - words
-        return words - missing, words + star * (DEEPEST if not words else 2)
+        return words - missing, words + star * _most_of_star(tensors)
     low, high = dims_of(form, tensors, tensors.get(fact.of, JOINED))
     if fact.relation == "to":
         return 0, high
     return low, high
+
+
+def _most_of_star(tensors: dict[str, TensorFact]) -> int:
+    """How many dims * stands for at most, which the first operand with one decides for all."""
+    first = next((part for fact in tensors.values() for part in _parts(fact) if "*" in part.dims), JOINED)
+    return DEEPEST if len(first.dims) == 1 else 2
 
 
 @cache
@@ -273,7 +279,10 @@ def _of_pair(form: Form, tensors: dict[str, TensorFact], first: str, name: str) 
 
 
 def _some_single(one: TensorFact, other: TensorFact) -> bool:
-    return one.dims != other.dims and any("~" in word or "?" in word for word in (*one.dims, *other.dims))
+    """Whether two tensors of free sizes have the same dims at their end, of which some may be 1 or be missing."""
+    pairs = zip(reversed(one.dims), reversed(other.dims), strict=False)
+    alike = all(a.rstrip("~?") == b.rstrip("~?") for a, b in pairs)
+    return alike and one.dims != other.dims and any("~" in word or "?" in word for word in (*one.dims, *other.dims))
 
 
 def _unify(one: TensorFact, other: TensorFact) -> bool:

@@ -117,7 +117,7 @@ class _Drawing(Sizing):
         dtype = result_type(dims, dimless) if free else self.dtype
         if self.row.name in operators_with_oracle():
             dtype = self._settled(dtype, bool(free))
-        return OperatorCall(self.row.name, self.arguments, dtype, self.choice, self.facts)
+        return OperatorCall(self.row.name, self.arguments, dtype, self.choice, self.facts, self.writable)
 
     def _settled(self, dtype: str, free: bool) -> str:
         """Settle the numbers of a pointwise operator, sometimes of a higher kind than the operands, and give the dtype

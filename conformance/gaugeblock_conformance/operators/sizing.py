@@ -184,7 +184,7 @@ class Sizing:
         if self.shape in ("", "0", "long"):
             return drawn
         self.taken += 1
-        if self.taken == 1 + self.choice % 2 and not self.star and self.shape in ("ones", "empty"):
+        if self.taken == 1 + self.choice % 4 and not self.star and self.shape in ("ones", "empty"):
             return 1 if self.shape == "ones" or not self.empty else 0
         return SEVERAL[(self.wish.turn + self.taken if self.wish.turn else drawn) % len(SEVERAL)]
 

@@ -21,6 +21,8 @@ _SHRINKS = 150
 _SIZES = (32, 8, 4, 2, 1)
 # So many codes are tried for a wish, then so many without any.
 _TRIES, _FREE = 3, 2
+# How many times as many calls may be drawn as are wanted, as long as conditions are not met.
+_LONGER = 3
 
 
 def sweep(
@@ -41,7 +43,7 @@ def sweep(
         random = np.random.default_rng((s.seed, zlib.crc32(f"{body.__name__}/{name}".encode())))
         plan = Plan(name, (s.seed, zlib.crc32(body.__name__.encode())), count, writable)
         thorough, k = s.budget.examples >= STANDARD.examples, 0
-        while k < count or (whole and k < 2 * count and plan.lacks(thorough)):
+        while k < count or (whole and k < _LONGER * count and plan.lacks(thorough)):
             k += 1
             code, call = _made(name, plan.next(), make, random)
             if call is None:
