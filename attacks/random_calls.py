@@ -251,8 +251,8 @@ def is_deliberate(call: Call, error: BaseException) -> bool:
         return True
     if type(error) in (RuntimeError, NotImplementedError):
         return "gaugeblock" in inner.filename  # the interpreter itself raises neither class in straight code
-    if isinstance(error, OverflowError):
-        return str(error) in BEYOND_64_BITS
+    if isinstance(error, OverflowError) and str(error) in BEYOND_64_BITS:
+        return True
     if isinstance(error, TypeError) and _misfit(call, str(error)):
         return True
     if "gaugeblock" not in inner.filename and not inner.filename.startswith("<"):

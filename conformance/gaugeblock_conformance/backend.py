@@ -4,19 +4,23 @@ An adapter needs the members of :class:`Backend` and nothing else; one that list
 ``storage`` may leave out their observers. What it can do beyond them it says in
 ``capabilities`` (names of ``gaugeblock_spec``); a requirement that needs another one is skipped, by name. What the
 capabilities of dispatchers, kernels and autograd ask for are more names of ``call``: the tables of
-:mod:`.backend_dispatch`, :mod:`.backend_kernels`, :mod:`.backend_autograd` and :mod:`.backend_allocator`.
+:mod:`.backend_dispatch`, :mod:`.backend_kernels`, :mod:`.backend_autograd` and :mod:`.backend_allocator`. What the
+library's own documentation rules otherwise than the spec stands in ``rules`` (:class:`HasOwnRules`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .own_rules import OwnRule
 
 Array = NDArray[Any]
 
@@ -167,6 +171,14 @@ class HandsOutFunctions(Protocol):
         """
 
 
+class TriesCapabilities(Protocol):
+    """Optional, for adapters of many devices: capabilities that some of them have."""
+
+    probes: Mapping[str, Callable[[], object]]
+    """Capability -> a cheap call that raises where the device lacks it. The suite makes it once, before all else, and
+    withdraws by name a listed capability whose call raises."""
+
+
 class TellsRoutes(Protocol):
     """Optional: how the backend comes to its results, for the verdicts of reports and of ``gaugeblock support``."""
 
@@ -174,6 +186,27 @@ class TellsRoutes(Protocol):
         """Of a schema name: ``"native"`` for a kernel of the device's own, ``"fallback"`` where other operators do the
         work, or another library or device; None where that depends on the operands, or the backend cannot tell.
         """
+
+
+class BuildsViews(Protocol):
+    """Optional, with capability ``as_strided``: operands are built by this, and not by the operator as_strided.
+
+    For a library of which as_strided itself breaks the spec: that is then told of it alone.
+    """
+
+    def build_view(self, base: Any, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Any:
+        """The view of a fresh tensor with these strides and offset, in elements."""
+
+
+class HasOwnRules(Protocol):
+    """Optional: what the library's own documentation rules otherwise than the spec.
+
+    Each row has the sentence and the address of the page that says so, and is listed in reports as "asked by its own
+    rules". The kinds of rows, for classes of exceptions, dtypes of results, errors that are not promised, texts of
+    errors and values left open, are described in :mod:`.own_rules`.
+    """
+
+    rules: Sequence[OwnRule]
 
 
 class FinishesLater(Protocol):

@@ -9,6 +9,7 @@ import numpy as np
 from .backend import Array, dtype_name
 from .values import COMPLEX, FLOATS
 
+_QUIET = {"float16": 0x0200, "bfloat16": 0x0040}
 _WIDTH = {"float16": np.int16, "bfloat16": np.int16, "float32": np.int32, "float64": np.int64}
 
 
@@ -32,25 +33,48 @@ def _ordered(array: Array, kind: Any) -> Array:
     return np.asarray(np.where(bits < 0, lowest - bits, bits))
 
 
+def differing_bits(got: Array, want: Array) -> Array:
+    """Which elements of two arrays of one shape and dtype differ in their bits.
+
+    A signalling NaN of a half format may have become quiet, as it does by every conversion through float32.
+    """
+    flat = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (got, want)]
+    one, two = (part.reshape(*want.shape, want.itemsize) for part in flat)
+    differing = np.asarray((one != two).any(axis=-1))
+    quiet = _QUIET.get(dtype_name(want.dtype))
+    if quiet is not None:
+        patterns = [np.ascontiguousarray(a).reshape(want.shape).view(np.uint16) for a in (got, want)]
+        differing &= ~(np.isnan(want.astype(np.float32)) & (patterns[0] == patterns[1] | quiet))
+    return differing
+
+
 def first_mismatch(got: Array, want: Array, ulp: float = 0, signed_zero: bool = True) -> tuple[int, ...] | None:
-    """Index of the first element of ``got`` that is not ``want``'s, or None.
+    """Index of the first element of ``got`` that is not ``want``'s, by the rules of :func:`mismatches`, or None."""
+    return first_of(mismatches(got, want, ulp, signed_zero))
+
+
+def first_of(bad: Array) -> tuple[int, ...] | None:
+    """Index of the first element of ``bad`` that is true, or None."""
+    if not bad.any():
+        return None
+    return tuple(int(i) for i in np.argwhere(np.atleast_1d(bad))[0][: bad.ndim])
+
+
+def mismatches(got: Array, want: Array, ulp: float = 0, signed_zero: bool = True) -> Array:
+    """Which elements of ``got`` are not ``want``'s.
 
     Shapes and dtypes are equal already. ``ulp`` 0 means the same value (NaN equals NaN, and -0.0 differs from 0.0
     unless ``signed_zero`` is false); otherwise the distance in units in the last place may be up to ``ulp``
     (complex numbers: each part, measured against the larger part of the expected number).
     """
     if got.tobytes() == want.tobytes():
-        return None
+        return np.zeros(want.shape, dtype=bool)
     name = dtype_name(want.dtype)
     if name in COMPLEX:
-        bad = _complex_mismatch(got, want, ulp, signed_zero)
-    elif name in FLOATS:
-        bad = _float_mismatch(got, want, ulp, signed_zero)
-    else:
-        bad = np.asarray(got != want)
-    if not bad.any():
-        return None
-    return tuple(int(i) for i in np.argwhere(np.atleast_1d(bad))[0][: want.ndim])
+        return _complex_mismatch(got, want, ulp, signed_zero)
+    if name in FLOATS:
+        return _float_mismatch(got, want, ulp, signed_zero)
+    return np.asarray(got != want)
 
 
 def _float_mismatch(got: Array, want: Array, ulp: float, signed_zero: bool) -> Array:

@@ -128,6 +128,15 @@ class Dialect:
             return f"{text}[{index}]" if "-1" in index else text
         return repr(value)
 
+    def index(self, index: Any) -> str:
+        """What stands in the brackets of ``x[index]``."""
+        if isinstance(index, tuple) and index:
+            return ", ".join(map(self.index, index)) + ("," if len(index) == 1 else "")
+        if isinstance(index, slice):
+            parts = ["" if p is None else str(p) for p in (index.start, index.stop)]
+            return ":".join(parts) + (f":{index.step}" if index.step is not None else "")
+        return "..." if index is Ellipsis else self.literal(index)
+
     def dtype(self, name: str) -> str:
         return repr(str(name))
 

@@ -20,6 +20,7 @@ from gaugeblock_spec import capabilities
 
 from .backend import Backend, Unsupported
 from .dialect import AdapterDialect
+from .own_rules import checked
 from .problem import BackendProblem, one_line, shown, unknown
 
 GROUP = "gaugeblock.backends"
@@ -143,6 +144,7 @@ def load(name: BackendName) -> Backend:
     _check_names(name, backend)
     _check_capabilities(name, backend)
     _fill_in_observers(name, backend)
+    _check_rules(name, backend)
     own = getattr(backend, "dialect", None) is not None
     if own:
         backend.dialect.adapter = _adapter_dialect(name).setup
@@ -184,6 +186,13 @@ def _fill_in_observers(name: BackendName, backend: Any) -> None:
                 wants = f"capability {capability!r} needs a method {member}"
                 raise BackendProblem(f"backend {name.text!r}: {wants}; see gaugeblock_conformance.backend")
         setattr(backend, member, _not_observed(member))
+
+
+def _check_rules(name: BackendName, backend: Any) -> None:
+    try:
+        checked(getattr(backend, "rules", ()))
+    except ValueError as error:
+        raise BackendProblem(f"backend {name.text!r}: {error}; see gaugeblock_conformance.own_rules") from None
 
 
 def _not_observed(member: str) -> Callable[[Any], NoReturn]:

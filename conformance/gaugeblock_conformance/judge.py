@@ -11,7 +11,7 @@ import numpy as np
 from . import accusation
 from .assertion import assert_near, assert_value, plain
 from .backend import Array, dtype_name, numpy_dtype
-from .comparison import first_mismatch
+from .comparison import first_of, mismatches
 from .conversation import Conversation, Handle
 from .failure import NoReproducer
 from .trace import Call, names_in
@@ -49,7 +49,9 @@ class Judge(Conversation):
         self.expect_strides(x, strides)
         self.expect_offset(x, offset)
 
-    def expect_dtype(self, x: Handle, want: str) -> None:
+    def expect_dtype(self, x: Handle, want: str) -> str:
+        """Expect this dtype, or the one that the library's own rules have for it; return which."""
+        want = self.own_rules.dtype(*self._maker(x), want)
         got = self.observe("dtype", x)
         if got != want:
             lines = [
@@ -57,6 +59,7 @@ class Judge(Conversation):
                 f"assert got == {self.dialect.dtype_value(want)}, got",
             ]
             raise self.failure(f"wrong dtype of {self.origin(x)}", want, str(got), lines, {x.name})
+        return want
 
     def expect_values(
         self, x: Handle, want: Any, ulp: float = 0, signed_zero: bool = True, dtype: str | None = None
@@ -68,11 +71,11 @@ class Judge(Conversation):
         """
         array = np.asarray(want, dtype=numpy_dtype(dtype) if dtype else getattr(want, "dtype", np.float32))
         self.expect_shape(x, array.shape)
-        self.expect_dtype(x, dtype_name(array.dtype))
+        array = array.astype(numpy_dtype(self.expect_dtype(x, dtype_name(array.dtype))), copy=False)
         if not self.has_data:
             return
         got = self._read_like(x, array.shape, array.dtype)
-        at = first_mismatch(got, array, ulp, signed_zero)
+        at = first_of(self._asked(x, mismatches(got, array, ulp, signed_zero), array))
         if at is not None:
             self._fail_element(x, at, array[at], got[at], ulp, signed_zero)
 
@@ -87,10 +90,13 @@ class Judge(Conversation):
         with np.errstate(all="ignore"):
             near = np.abs(wide - want) <= tolerance
             same = (wide == want) | (np.isnan(wide) & np.isnan(want))
-        bad = ~(near | same)
-        if bad.any():
-            at = tuple(int(i) for i in np.argwhere(np.atleast_1d(bad))[0][: want.ndim])
+        at = first_of(self._asked(x, np.asarray(~(near | same)), want))
+        if at is not None:
             self._fail_near(x, at, want[at], got[at], float(np.broadcast_to(tolerance, want.shape)[at]))
+
+    def _asked(self, x: Handle, wrong: Array, want: Array) -> Array:
+        """The elements of ``wrong`` that the library's own rules do not leave open."""
+        return self.own_rules.asked(*self._maker(x), wrong, want, lambda: self._operands(x))
 
     def _read_like(self, x: Handle, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> Array:
         """Return the elements of ``x``. Fails if the adapter returns another shape or dtype than the tensor's."""
@@ -180,18 +186,21 @@ class Judge(Conversation):
     ) -> None:  # fmt: skip
         """Expect the call to raise one of ``classes`` (with ``match`` found in its text) and to change nothing."""
         allowed = classes if isinstance(classes, tuple) else (classes,)
+        if not self.own_rules.promised(operator, allowed):
+            return
         _, error = self.attempt(operator, *args, **kwargs)
         if error is None:
             message = f"{operator} accepted what it must refuse"
             self._fail_refusal(error, allowed, message, f"{operator} accepts bad input")
-        if not isinstance(error, allowed):
-            message = f"{operator} raised {type(error).__name__} instead of {_either(allowed)}"
-            self._fail_refusal(error, allowed, message)
-        if match is None or re.search(match, str(error)):
+        if not self._is_one_of(error, operator, allowed):
+            own = self.own_rules.accepted(operator, allowed)
+            self._fail_refusal(error, own, f"{operator} raised {type(error).__name__} instead of {_either(own)}")
+        if match is None or re.search(match, str(error)) or not self.own_rules.says(operator):
             return
         call, wanted = self._refused()
         message = f"{operator}: the error does not say {match!r}"
-        lines = ["import re", "try:", f"    {call}", f"except {_caught(allowed)} as error:",
+        caught = self.own_rules.accepted(operator, allowed)
+        lines = ["import re", *_imports(caught), "try:", f"    {call}", f"except {_caught(caught)} as error:",
                  f"    assert re.search({match!r}, str(error)), error"]  # fmt: skip
         raise self.failure(message, str(match), str(error), lines, wanted)
 
@@ -200,9 +209,17 @@ class Judge(Conversation):
     ) -> None:
         """Expect the last call, which was attempted, to have raised an exception of one of ``classes``."""
         allowed = classes if isinstance(classes, tuple) else (classes,)
-        if not isinstance(error, allowed):
+        operator = next((s.operator for s in reversed(self.steps()) if isinstance(s, Call)), "")
+        if error is None and not self.own_rules.promised(operator, allowed):
+            return
+        if error is None or not self._is_one_of(error, operator, allowed):
             got = "none" if error is None else type(error).__name__
-            self._fail_refusal(error, allowed, f"{what}: expected {_either(allowed)}, got {got}")
+            own = self.own_rules.accepted(operator, allowed)
+            self._fail_refusal(error, own, f"{what}: expected {_either(own)}, got {got}")
+
+    def _is_one_of(self, error: Exception, operator: str, classes: tuple[type[Exception], ...]) -> bool:
+        """Whether an exception is of one of ``classes``, or stands for one by the library's own rules."""
+        return isinstance(error, classes) or self.own_rules.stands_for(operator, classes, error)
 
     def expect_accepted(self, error: Exception, what: str) -> NoReturn:
         """Fail because the last call, which was attempted, raised ``error``."""
@@ -214,7 +231,7 @@ class Judge(Conversation):
     ) -> NoReturn:
         call, wanted = self._refused()
         names = _either(allowed)
-        lines = ["try:", f"    {call}", f"except {_caught(allowed)}:", "    pass"]
+        lines = [*_imports(allowed), "try:", f"    {call}", f"except {_caught(allowed)}:", "    pass"]
         if error is None:
             lines += ["else:", f"    raise AssertionError({'no ' + names!r})"]
         got = "no exception" if error is None else f"{type(error).__name__}: {error}"
@@ -265,6 +282,12 @@ def _either(classes: tuple[type[Exception], ...]) -> str:
 def _caught(classes: tuple[type[Exception], ...]) -> str:
     names = ", ".join(c.__name__ for c in classes)
     return f"({names})" if len(classes) > 1 else names
+
+
+def _imports(classes: tuple[type[Exception], ...]) -> list[str]:
+    """Lines that make classes which are not Python's own known by their names."""
+    own = [one for one in classes if one.__module__ != "builtins"]
+    return [f"from {one.__module__} import {one.__name__}" for one in own]
 
 
 def _handles(value: Any) -> list[Handle]:

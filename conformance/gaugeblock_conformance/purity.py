@@ -204,7 +204,7 @@ class Purity:
         base = operator.split(".")[0]
         if promise(operator) != FRESH or base in _UNREPEATABLE or "out" in raw[1] or not hasattr(result, "raw"):
             return
-        if not any(self.is_tensor(value) for value in raw[0]):
+        if not any(self.is_tensor(value) for value in raw[0]) or not s.own_rules.repeatable(operator):
             return
         try:
             again = self._backend.call(operator, *raw[0], **raw[1])

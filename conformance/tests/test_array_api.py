@@ -154,12 +154,45 @@ def test_snippets_are_calls_of_the_namespace(numpy_space: Any) -> None:
         ("amax", (), {"keepdim": True}, "xp.max(x, keepdims=True)", [[3.0]]),
         ("add.Scalar", (1,), {}, "x + 1", [[4.0], [2.0]]),
         ("permute", ((1, 0),), {}, "xp.permute_dims(x, (1, 0))", [[3.0, 1.0]]),
+        ("__getitem__", ((Name("x"),),), {}, "x[x]", None),
+        ("__getitem__", ((0, slice(1, None)),), {}, "x[0, 1:, ...]", []),
+        ("__getitem__", (0,), {}, "x[0, ...]", [3.0]),
+        ("__getitem__", (...,), {}, "x[...]", [[3.0], [1.0]]),
         ("cat", (), {}, None, None),
     ):
         given = ([Name("x"), Name("x")],) if operator == "cat" else (Name("x"), *args)
         written = numpy_space.dialect.expression(operator, given, named)
         assert written == (text or "xp.concat((x, x), axis=0)")
         assert want is None or eval(written, space).tolist() == want
+
+
+def test_keywords_that_nobody_gives_are_not_passed_and_not_written(numpy_space: Any) -> None:
+    """A library may lack ``dtype=`` of a sum; ``copy=``, which it takes for true, is always told."""
+    asked: list[dict[str, Any]] = []
+
+    def heard(name: str) -> Any:
+        return lambda *args, **named: asked.append(named) or getattr(np, name)(*args, **named)
+
+    space = types.ModuleType("numpy")
+    vars(space).update({**vars(np), "sum": heard("sum"), "astype": heard("astype")})
+    backend = array_api.ArrayApiBackend(space, "heard")
+    x = backend.from_numpy(np.ones(2, np.float32))
+    for operator, args, named in (("sum", (), {}), ("sum", (), {"dtype": DType("float64")}),
+                                  ("to.dtype", (DType("float32"),), {})):  # fmt: skip
+        backend.call(operator, x, *args, **named)
+    assert asked == [{}, {"dtype": np.float64}, {"copy": False}]
+    assert numpy_space.dialect.expression("sum", (Name("x"),), {}) == "xp.sum(x)"
+    text = numpy_space.dialect.expression("to.dtype", (Name("x"), DType("float32")), {})
+    assert text == "xp.astype(x, xp.float32, copy=False)"
+
+
+def test_a_dtype_may_be_spelled_with_an_underscore() -> None:
+    """As ``bool_`` of MLX."""
+    space = types.ModuleType("numpy")
+    vars(space).update({name: value for name, value in vars(np).items() if name != "bool"})
+    backend = array_api.ArrayApiBackend(space, "spelled")
+    assert backend.dtype(backend.from_numpy(np.zeros(2, bool))) == "bool"
+    assert backend.dialect.dtype_value("bool") == "xp.bool_" and backend.dialect.dtype_value("int8") == "xp.int8"
 
 
 def test_a_table_refuses_an_operator_that_the_spec_does_not_have() -> None:

@@ -31,6 +31,7 @@ STOPS = {
     "Swallows": ("exception through call", "call('neg') without operands came no exception but None", "call"),
     "SwallowsAll": ("call of an unknown operator", "came an answer of type NoneType", "call"),
     "TakesAnyName": ("call of an unknown operator", "came an answer of type function", "call"),
+    "NoFormats": ("call of an unknown operator", "came AttributeError: module 'chip' has", "look at from_numpy"),
     "LacksNames": ("call of an unknown operator", "came AttributeError:", "raise Unsupported"),
 }
 WITHDRAWN = {
@@ -91,6 +92,19 @@ def test_a_right_adapter_is_not_accused(fakes: Path, name: str) -> None:
     assert check_adapter(backend) is backend
 
 
+def test_a_listed_capability_is_withdrawn_if_its_probe_raises() -> None:
+    def fail() -> None:
+        raise RuntimeError("no such kernel")
+
+    asked: list[str] = []
+    backend = NumpyBackend()
+    backend.probes = {"views": fail, "inplace": lambda: None, "autograd": fail}  # type: ignore[attr-defined]
+    narrowed = check_adapter(backend, asked.append)
+    assert withdrawn_of(narrowed) == {"views": "tried on cpu: RuntimeError: no such kernel"}
+    assert narrowed.capabilities == backend.capabilities - {"views"}
+    assert [name for name in asked if name.startswith("probe")] == ["probe of inplace", "probe of views"]
+
+
 def test_a_withdrawn_dtype_is_refused_and_others_are_not(adapter: Callable[[str], Backend]) -> None:
     narrowed = check_adapter(adapter("NarrowDoubles"))
     assert narrowed.to_numpy(narrowed.from_numpy(np.ones(2, np.float32))).tolist() == [1, 1]
@@ -140,6 +154,13 @@ def test_a_record_of_a_right_adapter_tells_of_nothing_withdrawn(fakes: Path, tmp
 def test_a_crash_in_a_check_is_told_with_the_check(fakes: Path, tmp_path: Path) -> None:
     with pytest.raises(BackendProblem, match="fails the check 'views built by as_strided': its process ended with sig"):
         _run(tmp_path, "DiesOnViews", ("views/clone",), [])
+
+
+def test_a_capability_whose_probe_ends_the_process_is_withdrawn(fakes: Path, tmp_path: Path) -> None:
+    record = _run(tmp_path, "DiesOnProbes", ("views/clone",), [])
+    ended = "tried on cpu: the process ended with signal SIGABRT"
+    assert record["environment"]["withdrawn"] == {"inplace": ended, "views": ended}
+    assert [row["status"] for row in record["requirements"]] == ["passed"]
 
 
 def test_a_hang_in_a_check_is_told_with_the_check(

@@ -52,3 +52,19 @@ def test_the_names_tried_are_told() -> None:
     with pytest.raises(Unsupported) as absent:
         library().call("method:zeros_like", Tensor())
     assert absent.value.reason == "lib has none of Tensor.zeros_like"
+
+
+class Plain:
+    """A tensor whose ``clone`` takes no memory format, as Paddle's."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def clone(self) -> Plain:
+        return Plain(self.array.copy())
+
+
+def test_a_module_without_memory_formats_is_asked_for_none() -> None:
+    given = np.zeros(2, np.float32)
+    made = library(from_numpy=Plain).from_numpy(given)
+    assert made.array is not given and made.array.tolist() == [0.0, 0.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -114,3 +115,28 @@ def test_quantiles_of_many_dims_are_those_of_torch(ndim: int, keepdim: bool, dim
     assert found[0] == found[1]
     whole = gb.ones((1,) * 70).quantile(0.5)
     assert (whole.item(), whole.shape) == (1.0, ())
+
+
+@pytest.mark.parametrize("ndim", [31, 33, 66])
+@pytest.mark.parametrize(
+    ("left", "right"), [((2, 3), (3, 2)), ((3,), (3, 2)), ((2, 3), (3,)), ((0, 3), (3, 2)), ((2, 0), (0, 2))]
+)
+def test_products_of_many_dims(ndim: int, left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    x, y = (gb.arange(float(math.prod(sizes))).reshape(sizes) for sizes in (left, right))
+    many = [v if v.ndim == 1 else v.reshape((1,) * (ndim - 2) + v.shape) for v in (x, y)]
+    found = gb.matmul(*many)
+    want = gb.matmul(x, y)
+    assert found.shape == (1,) * (ndim - 2) + want.shape
+    assert found.reshape(want.shape).tolist() == want.tolist()
+
+
+def test_products_of_many_broadcast_dims_are_those_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib in (torch, gb):
+        x = lib.arange(24.0).reshape(2, *(1,) * 42, 3, 4).requires_grad_()
+        y = lib.arange(24.0).reshape(*(1,) * 41, 3, 1, 4, 2)
+        result = lib.matmul(x, y)
+        (grad,) = lib.autograd.grad(result.reshape(-1).sum(), x)
+        found.append((tuple(result.shape), result.reshape(-1).tolist(), grad.reshape(-1).tolist()))
+    assert found[0] == found[1]

@@ -347,3 +347,60 @@ def test_nan_to_num_rounds_numbers_beyond_the_dtype(
 ) -> None:
     x = gb.tensor([float("nan"), float("inf"), float("-inf")], dtype=dtype)
     assert gb.nan_to_num(x, *numbers).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: gb.ones(3, 1, dtype=gb.int16).repeat_interleave((1 << 63) - 1),
+        lambda: gb.ones(2).repeat_interleave((1 << 62) - 1, dim=0),
+        lambda: gb.arange(3).repeat_interleave(gb.tensor([(1 << 63) - 1, (1 << 63) - 1, 3])),
+        lambda: gb.arange(5).repeat_interleave(gb.tensor([1 << 62, 1 << 62, 1 << 62, 1 << 62, 2])),
+        lambda: gb.repeat_interleave(gb.tensor([1 << 62, 1 << 62, 1 << 62, 1 << 62, 2])),
+        lambda: gb.nn.functional.max_pool2d(gb.ones(2, 3, 5, 5), [1 << 62, 1], ceil_mode=True),
+        lambda: gb.nn.functional.avg_pool2d(gb.ones(2, 3, 5, 5), [1 << 62, 1], ceil_mode=True),
+    ],
+)
+def test_results_and_steps_of_more_elements_than_memory_has_addresses(call: Callable[[], Any]) -> None:
+    with pytest.raises(RuntimeError, match=r"64 bits|addresses|overflow|memory"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("bins", "message"),
+    [
+        ([gb.ones(2, 2), gb.ones(2)], "one dimension, but got 2 in the bins tensor for dimension 0"),
+        ([gb.ones(2), gb.ones(2, dtype=gb.int64)], "float32 and int64 in the bins tensor for dimension 1"),
+        ([gb.tensor([1.0, 0.0]), gb.ones(2)], "edges that rise"),
+        ([gb.ones(2), gb.ones(0)], "two or more edges"),
+        ([0, 2], "must be > 0, but got 0 for dimension 0"),
+    ],
+)
+def test_bins_of_histogramdd_that_are_no_edges(bins: list[Any], message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        gb.histogramdd(gb.ones(3, 2), bins)
+
+
+def test_bins_of_histogramdd_are_no_tensor() -> None:
+    with pytest.raises(TypeError, match="bins"):
+        gb.histogramdd(gb.ones(3, 2), gb.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "dtype", "values"),
+    [((-2, -100, -1e300), gb.uint16, [65534]), ((0, 5, 1e300), gb.uint8, [0]), ((3, 0, -1e19), gb.int64, [3])],
+)
+def test_a_range_whose_step_fits_no_dtype_has_its_first_element(
+    bounds: tuple[float, ...], dtype: gb.dtype, values: list[int]
+) -> None:
+    assert gb.arange(*bounds, dtype=dtype).tolist() == values
+
+
+def test_keepdim_of_norm_is_a_bool() -> None:
+    with pytest.raises(TypeError, match="'keepdim'.*bool.*dict"):
+        gb.ones(2, 3).norm(None, [1], keepdim={"a": 1})
+
+
+def test_multilabel_soft_margin_loss_needs_classes() -> None:
+    with pytest.raises(IndexError, match="tensor has no dimensions"):
+        gb.nn.functional.multilabel_soft_margin_loss(gb.tensor(1.0), gb.tensor(1.0))

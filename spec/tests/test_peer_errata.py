@@ -72,6 +72,9 @@ SEEN = [
     ("S-78", "zeros(2, 3).amax(dim=None).item()", 0.0),
     ("S-78", "add(tensor([1.0]), 2, tensor([3.0])).tolist()", [7.0]),
     ("S-78", "setattr(zeros(1), 'anything', 2)", None),
+    ("S-80", "arange(2**63 - 2, 2**63, dtype=float64).numel()", 0),
+    ("S-80", "where(tensor([False]), zeros(1).half(), 70000).item()", float("inf")),
+    ("S-80", "full((1,), 70000, dtype=float16).item()", float("inf")),
     ("S-79", "asarray(bytearray(b'ab'), dtype=uint8).tolist()", [97, 98]),
     ("S-79", "(tensor([3], dtype=uint16) == tensor([3], dtype=uint16)).tolist()", [True]),
     ("S-79", "(tensor([6], dtype=uint64) & tensor([3], dtype=uint64)).item()", 2),
@@ -93,6 +96,10 @@ REFUSED = [
     ("E-50", "zeros(0).argmax()", IndexError),
     ("E-50", "zeros(0, 3).amax((0, 1))", IndexError),
     ("S-11", "lerp(tensor([1.0]), tensor([1.0]), tensor([2.0], dtype=float64))", RuntimeError),
+    ("S-80", "zeros(1) + 2**64", OverflowError),
+    ("S-80", "zeros(1) + (-(2**63) - 1)", OverflowError),
+    ("S-80", "arange(2**63 - 2, 2**63)", RuntimeError),
+    ("S-80", "full((2,), 70000, dtype=float16)", RuntimeError),
     ("S-79", "zeros(1, dtype=uint16) + zeros(1, dtype=uint16)", NotImplementedError),
 ]
 

@@ -46,8 +46,9 @@ class ArrayApiBackend:
     ``tables``: the later goes before the earlier; ``lacks``: operators of theirs that the library does not have;
     ``unjudged``: functions that are only differentiated, since nothing says how near their results are.
     ``clips_slices``: bounds of slices may lie outside. What the standard leaves open, and the library is judged by all
-    the same: ``checks_indices``, indices outside; ``divides_by_zero``, divisions of integers by zero; ``longest_sum``,
-    floats that are added up.
+    the same: ``checks_indices``, indices outside; ``divides_by_zero``, divisions of integers by zero;
+    ``overflows_quotients``, of the smallest integer by -1; ``refuses_sizes``, tensors larger than any memory;
+    ``longest_sum``, floats that are added up.
     """
 
     capabilities = CAPABILITIES
@@ -57,6 +58,8 @@ class ArrayApiBackend:
     clips_slices = False
     checks_indices = False
     divides_by_zero = False
+    overflows_quotients = False
+    refuses_sizes = True
     longest_sum = 2**16
     has_data = True
     traced = False
@@ -69,12 +72,14 @@ class ArrayApiBackend:
         self.table: dict[str, Expression] = {
             operator: row for table in self.tables for operator, row in table.items() if operator not in self.lacks
         }
-        names = [name for name in (*NUMPY_NAMES, "bfloat16") if hasattr(namespace, name)]
+        spelled = {name: name if hasattr(namespace, name) else f"{name}_" for name in (*NUMPY_NAMES, "bfloat16")}
         if "half" not in self.capabilities:
-            names = [name for name in names if name not in ("float16", "bfloat16")]
-        self.dtypes: dict[str, Any] = {name: getattr(namespace, name) for name in names}
-        self.dialect: Dialect = ArrayApiDialect(self.table, setup or f"import {namespace.__name__} as xp")
-        self._functions: dict[str, Function] = {}
+            spelled = {name: own for name, own in spelled.items() if name not in ("float16", "bfloat16")}
+        self.dtypes: dict[str, Any] = {
+            name: getattr(namespace, own) for name, own in spelled.items() if hasattr(namespace, own)
+        }
+        self.dialect: Dialect = ArrayApiDialect(self.table, setup or f"import {namespace.__name__} as xp", spelled)
+        self._functions: dict[tuple[str, frozenset[str]], Function] = {}
 
     @cached_property
     def defaults_fit(self) -> bool:
@@ -172,9 +177,10 @@ class ArrayApiBackend:
         bound = expression.bind(args, kwargs)
         if not self.traced:
             limits.check(self, operator, bound, expression.kinds)
-        function = self._functions.get(operator)
+        left_out = expression.left_out(args, kwargs, bound)
+        function = self._functions.get((operator, left_out))
         if function is None:
-            function = self._functions[operator] = expression.function(self.namespace)
+            function = self._functions[operator, left_out] = expression.function(self.namespace, left_out)
         return function(**{k: self.native(v) if type(v) is DType else v for k, v in bound.items()})
 
     def is_array(self, value: Any) -> bool:
@@ -210,6 +216,9 @@ class NamespaceBackend(ArrayApiBackend):
         ValueError: no module is named.
         ImportError: there is no such module.
     """
+
+    refuses_sizes = False
+    longest_sum = 2**8
 
     def __init__(self, device: str = "") -> None:
         if not device:

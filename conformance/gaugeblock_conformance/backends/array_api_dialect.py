@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ..backend import Unsupported
 from ..case import TensorCase
 from ..dialect import Dialect
+from ..trace import Name
+from .array_api_python import as_given
 from .expressions import Expression
 
 _PYTHON = {
@@ -25,10 +28,14 @@ _PYTHON = {
 class ArrayApiDialect(Dialect):
     """Snippets with the namespace under the last word of ``setup``; calls of no expression go through the adapter."""
 
-    def __init__(self, table: Mapping[str, Expression], setup: str) -> None:
+    def __init__(
+        self, table: Mapping[str, Expression], setup: str, spelled: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """``spelled`` has the namespace's own names of dtypes that it does not call by the spec's."""
         self.setup = setup
         self.alias = setup.splitlines()[-1].split()[-1]
         self._table = table
+        self._spelled = spelled
 
     def tensor(self, data: str, dtype: str) -> str:
         return f"{self.alias}.asarray({data}, dtype={self.dtype(dtype)})"
@@ -44,7 +51,8 @@ class ArrayApiDialect(Dialect):
         if operator in _PYTHON and not kwargs:
             return _PYTHON[operator].format(*[self.literal(a) for a in args])
         if operator == "__getitem__":
-            return f"{self.literal(args[0])}[{self.literal(args[1])}]"
+            index = as_given(args[1], lambda part: isinstance(part, Name))
+            return f"{self.literal(args[0])}[{self.index(index)}]"
         found = self._table.get(operator)
         if found is None:
             return super().expression(operator, args, kwargs)
@@ -52,12 +60,11 @@ class ArrayApiDialect(Dialect):
             bound = found.bind(args, kwargs)
         except Unsupported:
             return super().expression(operator, args, kwargs)
-        places = [a.name for a in found.arguments if not a.kwarg_only]
-        given = frozenset([*places[: len(args)], *kwargs])
-        return found.written(self.alias, {name: self.literal(value) for name, value in bound.items()}, given)
+        left_out = found.left_out(args, kwargs, bound)
+        return found.written(self.alias, {name: self.literal(value) for name, value in bound.items()}, left_out)
 
     def dtype(self, name: str) -> str:
-        return f"{self.alias}.{name}"
+        return f"{self.alias}.{self._spelled.get(name, name)}"
 
     def observe(self, what: str, variable: str) -> str:
         return {"shape": f"tuple({variable}.shape)", "dtype": f"{variable}.dtype"}.get(what) or super().observe(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from ..backend import DType, Unsupported, numpy_dtype
 # Arguments whose dtypes are not those of the elements that are computed with.
 _ASIDE = frozenset({"condition", "index", "indices", "mask"})
 _KINDS = "biufc"
+# Elements of an array that every machine can hold.
+_LARGEST = 2**31
 _DIMS = ("dim", "dims", "dim0", "start_dim", "source", "destination")
 
 
@@ -87,6 +90,8 @@ def _divisor(backend: Any, x: Any, y: Any) -> str | None:
     bottom = _values(backend, y)
     if not np.all(bottom):
         return "division of integers by zero is left open"
+    if backend.overflows_quotients:
+        return None
     lowest = np.any(bottom == -1) and np.any(_values(backend, x) == np.iinfo(_values(backend, x).dtype).min)
     return "the smallest integer divided by -1 is left open" if lowest else None
 
@@ -144,6 +149,11 @@ def _short(backend: Any, x: Any, *rest: Any) -> str | None:
     return "how long sums of floats are accumulated is left open" if long else None
 
 
+def _memory(backend: Any, size: Any, *rest: Any) -> str | None:
+    large = not backend.refuses_sizes and prod(size) > _LARGEST
+    return "how large an array may be is left open" if large else None
+
+
 def _has_dims(backend: Any, x: Any) -> str | None:
     return None if backend.shape(x) else "an array without dims has no places"
 
@@ -197,6 +207,10 @@ _LIMITS: dict[str, Callable[..., str | None]] = {
     "permute": _no_negative,
     "sum": _short,
     "mean": _short,
+    "zeros": _memory,
+    "ones": _memory,
+    "full": _memory,
+    "empty": _memory,
     "linalg_eigvalsh": _symmetric,
     "linalg_cholesky": _symmetric,
     "linalg_qr": _two_factors,

@@ -81,8 +81,16 @@ PROTOCOLS: dict[str, Function] = {
 
 
 def indexed(backend: Any, x: Any, index: Any) -> Any:
-    """``x[index]`` for an index that the standard documents: integers, slices, None, one Ellipsis; one mask; arrays of
-    integers beside integers. Raises Unsupported for another."""
+    """Return ``x[index]``. Raises Unsupported for an index that :func:`check_index` refuses."""
+    check_index(backend, x, index)
+    return x[as_given(index, backend.is_array)]
+
+
+def check_index(backend: Any, x: Any, index: Any) -> None:
+    """Raise Unsupported for an index that the standard does not document.
+
+    It documents integers, slices, None, one Ellipsis; one mask; arrays of integers beside integers.
+    """
     parts = index if isinstance(index, tuple) else (index,)
     sizes = backend.shape(x)
     for part in parts:
@@ -95,9 +103,15 @@ def indexed(backend: Any, x: Any, index: Any) -> Any:
         _check_arrays(backend, sizes, parts, arrays)
     elif not backend.clips_slices or not backend.checks_indices:
         _check_bounds(backend, sizes, parts)
-    if not any(p is Ellipsis for p in parts) and not any(map(backend.is_array, parts)):
+
+
+def as_given(index: Any, is_array: Callable[[Any], bool]) -> Any:
+    """Return the index that the library gets: an array alone without a tuple; places alone with an Ellipsis, since the
+    standard wants one where there are fewer than dims."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if not any(p is Ellipsis or is_array(p) for p in parts):
         parts = (*parts, Ellipsis)
-    return x[parts if len(parts) != 1 else parts[0]]
+    return parts if len(parts) != 1 else parts[0]
 
 
 def _check_arrays(backend: Any, sizes: tuple[int, ...], parts: tuple[Any, ...], arrays: list[Any]) -> None:

@@ -32,8 +32,16 @@ class Trip:
     argument: Any
 
 
+# What stands before the name of a device's key in the names of its other keys.
+_FUNCTIONALITIES = ("", "Autograd", "Autocast", "Sparse", "SparseCsr", "Quantized")
+
+
 class Dispatching:
-    """Answers the dispatcher's calls; ``call`` is the adapter's, ``device`` its device."""
+    """Answers the dispatcher's calls; ``call`` is the adapter's, ``device`` its device.
+
+    The suite names the keys of the backend's own device as those of a cpu: ``CPU`` stands for ``PrivateUse1`` on a
+    device that has this key, and the other way round.
+    """
 
     def __init__(self, module: Any, device: str, call: Function) -> None:
         self.module = module
@@ -45,6 +53,20 @@ class Dispatching:
     @cached_property
     def names(self) -> DispatchNames:
         return names_of(self.module)
+
+    @cached_property
+    def _renamed(self) -> dict[str, str]:
+        own = self.names.device_key(self.device.partition(":")[0])
+        pairs = [] if own == "CPU" else [(f"{kind}CPU", f"{kind}{own}") for kind in _FUNCTIONALITIES]
+        return dict([*pairs, *((new, old) for old, new in pairs)])
+
+    def _key(self, name: str) -> Any:
+        return self.names.key(self._renamed.get(name, name))
+
+    def _names_in(self, keys: Any) -> tuple[str, ...]:
+        """Names of the keys of a set, highest first."""
+        found = reversed(re.findall(r"\w+", str(keys).partition("(")[2]))
+        return tuple([self._renamed.get(name, name) for name in found])
 
     @cached_property
     def _wrappers(self) -> Wrappers:
@@ -70,20 +92,20 @@ class Dispatching:
         self._library(NAMESPACE, "FRAGMENT").define(schema)
 
     def register_kernel(self, operator: str, key: str, kernel: Kernel) -> None:
-        library = self._library(NAMESPACE, "IMPL")
+        library, native = self._library(NAMESPACE, "IMPL"), self._renamed.get(key, key)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if kernel.action == "skip":
-                library.impl(operator, self.names.library.fallthrough_kernel, key)
+                library.impl(operator, self.names.library.fallthrough_kernel, native)
             else:
-                library.impl(operator, self._function(operator, key, kernel), key, with_keyset=True)
+                library.impl(operator, self._function(operator, key, kernel), native, with_keyset=True)
 
     def register_fallback(self, key: str, kernel: Kernel) -> None:
         def boxed(keys: Any, operator: Any, *args: Any, **kwargs: Any) -> Any:
             name = operator.name().removeprefix(f"{NAMESPACE}::")
             return self._function(name, key, kernel)(keys, *args, **kwargs)
 
-        self._library("_", "IMPL").fallback(boxed, key, with_keyset=True)
+        self._library("_", "IMPL").fallback(boxed, self._renamed.get(key, key), with_keyset=True)
 
     def remove_kernel(self) -> None:
         self._libraries.pop()._destroy()
@@ -109,17 +131,18 @@ class Dispatching:
         return entries
 
     def dispatch_keys(self, tensor: Any) -> tuple[str, ...]:
-        return _names_in(self.names.keys_of(tensor))
+        return self._names_in(self.names.keys_of(tensor))
 
     def thread_keys(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        included, excluded = (_names_in(keys()) for keys in (self.names.included, self.names.excluded))
+        included, excluded = (self._names_in(keys()) for keys in (self.names.included, self.names.excluded))
         return tuple(sorted(included)), tuple(sorted(excluded))
 
     def highest_key(self, *names: str) -> str:
-        found = self.names.key_set(self.names.key(names[0]))
+        found = self.names.key_set(self._key(names[0]))
         for name in names[1:]:
-            found = found | self.names.key_set(self.names.key(name))
-        return str(found.highestPriorityTypeId()).rpartition(".")[2]
+            found = found | self.names.key_set(self._key(name))
+        name = str(found.highestPriorityTypeId()).rpartition(".")[2]
+        return self._renamed.get(name, name)
 
     def within(self, contexts: Sequence[Context], operator: str, *args: Any, **kwargs: Any) -> Any:
         if not contexts:
@@ -133,9 +156,9 @@ class Dispatching:
     def _context(self, context: Context) -> AbstractContextManager[Any]:
         found: Any
         if isinstance(context, Include):
-            found = self.names.include(self.names.key(context.key))
+            found = self.names.include(self._key(context.key))
         elif isinstance(context, Exclude):
-            found = self.names.exclude(self.names.key(context.key))
+            found = self.names.exclude(self._key(context.key))
         elif isinstance(context, Inference):
             found = self.module.inference_mode()
         elif isinstance(context, Mode):
@@ -187,12 +210,12 @@ class Dispatching:
         return self._operator(name).redispatch(keys, *trip.args, **trip.kwargs)
 
     def below(self, trip: Trip) -> Any:
-        own = self.names.key_set(self.names.key(trip.key)).raw_repr()
+        own = self.names.key_set(self._key(trip.key)).raw_repr()
         lower = (1 << own.bit_length() - 1) - 1
         return self.redispatch(trip, type(trip.keys).from_raw_repr(trip.keys.raw_repr() & lower))
 
     def note_keys(self, trip: Trip) -> Any:
-        self.log.append(" ".join(_names_in(trip.keys)))
+        self.log.append(" ".join(self._names_in(trip.keys)))
         return self.below(trip)
 
     def chain(self, trip: Trip) -> Any:
@@ -202,23 +225,18 @@ class Dispatching:
         return result
 
     def zeros(self, trip: Trip) -> Any:
-        device = "meta" if "Meta" in trip.key else "cpu"
+        device = "meta" if "Meta" in trip.key else self.device
         return self.module.zeros(trip.argument, device=device)
 
     def select(self, trip: Trip) -> Any:
         wanted = trip.kwargs.get("device")
         key = "Meta" if wanted is not None and str(wanted) == "meta" else "CPU"
-        return self.redispatch(trip, self.names.key_set(self.names.key(key)))
+        return self.redispatch(trip, self.names.key_set(self._key(key)))
 
     def echo(self, trip: Trip) -> Any:
         given = (*trip.args[1:], *sorted(trip.kwargs.items()))
         self.log.append(repr(tuple(_listed(value) for value in given)))
         return trip.args[0].clone()
-
-
-def _names_in(keys: Any) -> tuple[str, ...]:
-    """Names of the keys of a set, highest first."""
-    return tuple(reversed(re.findall(r"\w+", str(keys).partition("(")[2])))
 
 
 def _listed(value: Any) -> Any:

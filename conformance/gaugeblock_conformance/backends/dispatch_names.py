@@ -12,9 +12,11 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class DispatchNames:
-    """``key_set`` takes no, one or more keys in a row of ``|``; guards are context managers of one key."""
+    """``key_set`` takes no, one or more keys in a row of ``|``; guards are context managers of one key;
+    ``device_key`` gives the name of the key of a type of devices."""
 
     key: Function
+    device_key: Callable[[str], str]
     key_set: Any
     keys_of: Function
     include: Function
@@ -34,6 +36,7 @@ def names_of(module: Any) -> DispatchNames:
     if private is not None:
         return DispatchNames(
             key=private._dispatch_key_parse,
+            device_key=private._dispatch_key_for_device,
             key_set=private.DispatchKeySet,
             keys_of=private._dispatch_keys,
             include=private._IncludeDispatchKeyGuard,
@@ -47,6 +50,7 @@ def names_of(module: Any) -> DispatchNames:
     dispatch = importlib.import_module(f"{module.__name__}.dispatch")
     return DispatchNames(
         key=lambda name: getattr(dispatch.DispatchKey, name),
+        device_key={"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}.__getitem__,
         key_set=dispatch.DispatchKeySet,
         keys_of=module.dispatch_keys,
         include=dispatch.IncludeDispatchKeyGuard,

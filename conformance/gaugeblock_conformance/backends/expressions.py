@@ -19,6 +19,8 @@ from gaugeblock_spec.schema import Argument
 from ..backend import Unsupported
 from ..operators.calls import schema_arguments
 
+# Arguments that are true for libraries and false in the spec where they are left out.
+_TOLD = frozenset({"copy"})
 _BUILTINS = frozenset({"tuple", "len", "isinstance", "int", "range"})
 
 
@@ -33,7 +35,7 @@ class Expression:
     @property
     def arguments(self) -> tuple[Argument, ...]:
         """The arguments of the operator's schema."""
-        return schema_arguments(self.operator)
+        return schema_arguments(_row_of(self.operator) or self.operator)
 
     @property
     def used(self) -> frozenset[str]:
@@ -70,8 +72,16 @@ class Expression:
                 raise Unsupported(self.operator, f"argument {argument.name!r} is not offered")
         return {a.name: _in_form(a, given[a.name]) for a in declared if a.name in self.used}
 
-    def function(self, namespace: Any) -> Callable[..., Any]:
-        """The expression as a function of the arguments' names.
+    def left_out(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], bound: Mapping[str, Any]) -> frozenset[str]:
+        """Return the arguments that a call does not give and the library is not told of: not one, or not so.
+
+        A library may lack a keyword that nobody uses.
+        """
+        given = {a.name for a in [a for a in self.arguments if not a.kwarg_only][: len(args)]} | kwargs.keys()
+        return frozenset(n for n, v in bound.items() if (v is None or v is False) and n not in given and n not in _TOLD)
+
+    def function(self, namespace: Any, left_out: frozenset[str] = frozenset()) -> Callable[..., Any]:
+        """The expression as a function of the arguments' names, without the keywords that would get those left out.
 
         Raises:
             Unsupported: the namespace lacks a function.
@@ -79,7 +89,7 @@ class Expression:
         for path in self.functions:
             if at_path(namespace, path) is None:
                 raise Unsupported(self.operator, f"the library has no {path}")
-        return self._compiled(namespace, ", ".join(sorted(self.used)))
+        return self._compiled(namespace, ", ".join(sorted(self.used)), left_out)
 
     def by_position(self, namespace: Any) -> Callable[..., Any]:
         """The expression as a function of the arguments that it uses, in the schema's order, with their defaults.
@@ -95,29 +105,34 @@ class Expression:
             namespace, ", ".join(a.name if a.default is None else f"{a.name}={a.default_value!r}" for a in used)
         )
 
-    def _compiled(self, namespace: Any, parameters: str) -> Callable[..., Any]:
-        body = _Qualified({a.name for a in self.arguments}, "xp").visit(ast.parse(self.text, mode="eval"))
+    def _compiled(
+        self, namespace: Any, parameters: str, left_out: frozenset[str] = frozenset()
+    ) -> Callable[..., Any]:
+        body = _Qualified({a.name for a in self.arguments}, "xp").visit(self._without(left_out))
         code = f"lambda {parameters}: {ast.unparse(body)}"
         made: Callable[..., Any] = eval(compile(code, f"<{self.operator}>", "eval"), {"xp": namespace})
         return made
 
-    def written(self, alias: str, literals: Mapping[str, str], given: frozenset[str]) -> str:
-        """The call as a line of source; arguments that were left out are left out here if nothing depends on them."""
+    def written(self, alias: str, literals: Mapping[str, str], left_out: frozenset[str]) -> str:
+        """The call as a line of source, without the keywords that would get the arguments that are left out."""
+        body = _Qualified({a.name for a in self.arguments}, alias).visit(self._without(left_out))
+        return ast.unparse(_Filled(literals).visit(body))
+
+    def _without(self, left_out: frozenset[str]) -> ast.Expression:
         tree = ast.parse(self.text, mode="eval")
         for call in ast.walk(tree):
             if isinstance(call, ast.Call):
-                call.keywords = [k for k in call.keywords if not _left_out(k.value, given, literals)]
-        body = _Qualified({a.name for a in self.arguments}, alias).visit(tree)
-        return ast.unparse(_Filled(literals).visit(body))
+                call.keywords = [k for k in call.keywords if not _names_one(k.value, left_out)]
+        return tree
 
 
 def table(text: str) -> dict[str, Expression]:
-    """The expressions of a table by operator: ``operator kinds expression`` per line, ``#`` for notes."""
+    """The expressions of a table by operator, or by its name in place: ``operator kinds expression`` per line, ``#`` for notes."""
     found = {}
     for line in text.strip().splitlines():
         if line.strip() and not line.lstrip().startswith("#"):
             operator, kinds, expression = line.split(maxsplit=2)
-            if operator not in operators.load():
+            if _row_of(operator) is None:
                 raise LookupError(f"no operator {operator!r} in the spec")
             found[operator] = Expression(operator, kinds, expression)
     return found
@@ -128,6 +143,16 @@ def at_path(namespace: Any, path: str) -> Any:
     for part in path.split("."):
         namespace = getattr(namespace, part, None)
     return namespace
+
+
+def _row_of(operator: str) -> str | None:
+    """The row of an operator, which for one in place is that of its functional form; None where there is none."""
+    return operator if operator in operators.load() else _in_place().get(operator)
+
+
+@cache
+def _in_place() -> dict[str, str]:
+    return {row.inplace_name: name for name, row in operators.load().items() if row.inplace_name}
 
 
 @cache
@@ -159,8 +184,8 @@ def _in_form(argument: Argument, value: Any) -> Any:
     return None if argument.name == "dim" and value == () else value
 
 
-def _left_out(node: ast.expr, given: frozenset[str], literals: Mapping[str, str]) -> bool:
-    return isinstance(node, ast.Name) and node.id not in given and literals.get(node.id) in ("None", "False")
+def _names_one(node: ast.expr, names: frozenset[str]) -> bool:
+    return isinstance(node, ast.Name) and node.id in names
 
 
 class _Paths(ast.NodeVisitor):

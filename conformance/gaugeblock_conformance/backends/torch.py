@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,18 +15,26 @@ from ..backend_kernels import CALLS as KERNEL_CALLS
 from . import instruction_sets
 from .torch_allocator import CAPABILITIES as ALLOCATOR_CAPABILITIES
 from .torch_allocator import TorchAllocating
-from .torch_style import CAPABILITIES, NEEDS_DATA, TorchStyleBackend
+from .torch_probes import probes
+from .torch_style import CAPABILITIES, TorchStyleBackend
 
-# Dispatch keys of devices; others have a name of their own, or that of a device from outside.
-_KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "mps": "MPS", "xpu": "XPU", "hpu": "HPU"}
 _COMPOSITE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
-# What torch has beside the common capabilities where memory is the host's, and what it has only there.
-_HOST_ONLY = frozenset(
-    """quantized shm sparse_coo dispatch.keyset dispatch.registry dispatch.kernels dispatch.mode wrapper inference isa
+# What torch has beside the common capabilities, on the devices that have it.
+_FURTHER = frozenset(
+    """refcount quantized shm sparse_coo dispatch.keyset dispatch.registry dispatch.kernels dispatch.mode wrapper
+    inference isa
     autograd autograd.graph autograd.hooks autograd.func autograd.fwd autograd.double autograd.anomaly""".split()
 )
 _INSTRUCTION_SETS = ("default", "avx2", "avx512")
-_HOST_MEMORY = frozenset({"numpy", "threads"})
+# What dispatch says where the device has no kernel: the operator that was called, and the device.
+_ABSENT = re.compile(r"Could not run '(aten::[\w.]+)' with arguments from the '(\w+)' backend")
+_ABSENT_ON_META = re.compile(r"(aten::[\w.]+): attempted to run this operator with (Meta) tensors")
+# What operators say on the meta device if sizes or values of their results depend on elements.
+_ASKS_FOR_DATA = re.compile(
+    r"Cannot copy out of meta tensor|Tensor\.item\(\) cannot be called on meta tensors"
+    r"|The register_meta function for torch\.nonzero\(\) raises unimplemented"
+)
+NO_DATA = "the device holds no data"
 
 
 class TorchBackend(TorchStyleBackend):
@@ -37,10 +46,10 @@ class TorchBackend(TorchStyleBackend):
 
     def __init__(self, device: str = "cpu") -> None:
         torch = importlib.import_module("torch")
-        torch.empty(0, device=device)
+        device = str(torch.empty(0, device=device).device)  # with its number, as tensors tell it
         super().__init__(torch, device, "torch")
-        common = CAPABILITIES | {"refcount"}
-        self.capabilities = common | _HOST_ONLY if device == "cpu" else common - _HOST_MEMORY
+        self.capabilities = CAPABILITIES | _FURTHER
+        self.probes = probes(torch, device)
         self.dialect.watching = ("ref = {0}.untyped_storage()._weak_ref()", "not torch.UntypedStorage._expired(ref)")
         self._allocating: TorchAllocating | None = None
         if device.partition(":")[0] == "cuda" and torch.cuda.is_available():
@@ -49,7 +58,6 @@ class TorchBackend(TorchStyleBackend):
             self.finish = lambda _: torch.cuda.synchronize(device)
         if device == "meta":
             self.has_data = False
-            self.capabilities = CAPABILITIES - NEEDS_DATA
 
     def _resolve(self, operator: str) -> Callable[..., Any]:
         if operator in ALLOCATOR_CALLS:
@@ -72,6 +80,14 @@ class TorchBackend(TorchStyleBackend):
     def _on_instruction_set(self, level: str, calls: Sequence[tuple[Any, ...]]) -> list[Array]:
         return instruction_sets.run(type(self), "ATEN_CPU_CAPABILITY", level, calls)
 
+    def _absent(self, error: RuntimeError) -> str | None:
+        if not self.has_data and _ASKS_FOR_DATA.match(str(error)):
+            return NO_DATA
+        found = _ABSENT.match(str(error)) or _ABSENT_ON_META.match(str(error))
+        if found is None or found[2].lower() != self.device.partition(":")[0]:
+            return None
+        return f"torch has no kernel of {found[1]} for {self.device}"
+
     def support(self, operator: str) -> str | None:
         """``native`` for a kernel registered for the device, ``fallback`` for one that serves all devices by other
         operators; None for views, which compute nothing, and for what has no schema."""
@@ -79,14 +95,17 @@ class TorchBackend(TorchStyleBackend):
         if row is None or row.family in ("view", "metadata"):
             return None
         has = self.module._C._dispatch_has_kernel_for_dispatch_key
+        own = self.module._C._dispatch_key_for_device(self.device.partition(":")[0])
         try:
-            if has(f"aten::{operator}", _KEYS.get(self.device.partition(":")[0], "PrivateUse1")):
+            if has(f"aten::{operator}", own):
                 return "native"
             return "fallback" if any(has(f"aten::{operator}", key) for key in _COMPOSITE) else None
         except RuntimeError:
             return None
 
     def to_numpy(self, tensor: Any) -> Array:
+        if not self.has_data:
+            raise Unsupported("to_numpy", NO_DATA)
         # Derivatives that are zero everywhere may have no memory.
         return super().to_numpy(tensor.clone() if tensor._is_zerotensor() else tensor)
 

@@ -103,19 +103,10 @@ _CALLS = {"__len__": "len", "__bool__": "bool", "__int__": "int", "__float__": "
           "__hash__": "hash", "__iter__": "list"}  # fmt: skip
 
 
-def _index_text(dialect: Dialect, index: Any) -> str:
-    if isinstance(index, tuple) and index:
-        return ", ".join(_index_text(dialect, i) for i in index) + ("," if len(index) == 1 else "")
-    if isinstance(index, slice):
-        parts = ["" if p is None else str(p) for p in (index.start, index.stop)]
-        return ":".join(parts) + (f":{index.step}" if index.step is not None else "")
-    return "..." if index is Ellipsis else dialect.literal(index)
-
-
 def _write_slice(d: Dialect, args: Sequence[Any], kwargs: Any) -> str:
     rest = dict(zip(("dim", "start", "end", "step"), args[1:], strict=False)) | kwargs
     lead = ":, " * rest.get("dim", 0)
-    index = _index_text(d, slice(rest.get("start"), rest.get("end"), rest.get("step")))
+    index = d.index(slice(rest.get("start"), rest.get("end"), rest.get("step")))
     return f"{d.literal(args[0])}[{lead}{index}]"
 
 
@@ -150,8 +141,8 @@ WRITERS: dict[str, Writer] = {
         f"{d.setup.split()[-1]}.tensordot({d.literal(a[0])}, {d.literal(a[1])}, "
         f"dims={d.literal(k.get('dims', tuple(a[2:])))})"
     ),
-    "__getitem__": lambda d, a, k: f"{d.literal(a[0])}[{_index_text(d, a[1])}]",
-    "__setitem__": lambda d, a, k: f"{d.literal(a[0])}[{_index_text(d, a[1])}] = {d.literal(a[2])}",
+    "__getitem__": lambda d, a, k: f"{d.literal(a[0])}[{d.index(a[1])}]",
+    "__setitem__": lambda d, a, k: f"{d.literal(a[0])}[{d.index(a[1])}] = {d.literal(a[2])}",
     "__index__": lambda d, a, k: f"{d.literal(a[0])}.__index__()",
     "__setattr__": lambda d, a, k: f"{d.literal(a[0])}.{a[1]} = {d.literal(a[2])}",
     "__neg__": _prefix("-"),
@@ -193,6 +184,7 @@ class TorchStyleBackend:
             if native is not None:
                 self._dtypes[dtype] = native
                 self._names[native] = dtype
+        self._has_formats = hasattr(module, "contiguous_format")
         self._dtype_class = type(next(iter(self._names), None))
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
@@ -204,7 +196,7 @@ class TorchStyleBackend:
             made = made.reshape(())
         if self.device != "cpu":
             made = made.to(self.device)
-        made = made.clone(memory_format=self.module.contiguous_format)
+        made = made.clone(memory_format=self.module.contiguous_format) if self._has_formats else made.clone()
         return made.requires_grad_() if requires_grad else made
 
     def to_numpy(self, tensor: Any) -> Array:
@@ -230,8 +222,18 @@ class TorchStyleBackend:
             function = self._functions[operator] = self._resolve(operator)
         if kwargs:
             kwargs = {k: self._argument(v) for k, v in kwargs.items()}
-        result = function(*[self._argument(a) if type(a) in _TRANSLATED else a for a in args], **kwargs)
+        try:
+            result = function(*[self._argument(a) if type(a) in _TRANSLATED else a for a in args], **kwargs)
+        except RuntimeError as error:
+            reason = self._absent(error)
+            if reason is None:
+                raise
+            raise Unsupported(operator, reason) from error
         return DType(self._dtype_name(result)) if type(result) is self._dtype_class else result
+
+    def _absent(self, error: RuntimeError) -> str | None:
+        """Return the reason if an error says that the device does not offer an operator at all, else None."""
+        return None
 
     def function(self, operator: str) -> Function:
         """The module's own callable of an operator: what ``call`` ends in."""

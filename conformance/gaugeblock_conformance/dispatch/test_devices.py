@@ -19,7 +19,6 @@ from .registry import expect_log, kernels, suite_operators
 
 _UNTOLD = NoReproducer("it depends on the device types that calls before it took")
 
-_BOTH = r"(?s)(cpu.*meta|meta.*cpu)"
 Arguments = Callable[[Session, Handle, Handle], tuple[Any, ...]]
 
 ROWS: list[tuple[str, Arguments]] = [
@@ -45,10 +44,16 @@ NAMED: list[tuple[str, Arguments]] = [
 ]
 
 
+def _both(s: Session) -> str:
+    """A pattern for messages that name the backend's device and the meta device."""
+    own = s.backend.device.partition(":")[0]
+    return rf"(?s)({own}.*meta|meta.*{own})"
+
+
 def _apart(s: Session, *sizes: int) -> tuple[Handle, Handle]:
-    """A cpu tensor of ones and a meta tensor."""
+    """A tensor of ones on the backend's device and a meta tensor."""
     s.without_data()
-    return s.call("ones", sizes, device="cpu"), s.call("ones", sizes, device="meta")
+    return s.call("ones", sizes, device=s.backend.device), s.call("ones", sizes, device="meta")
 
 
 @requirement("dispatch/mixed-devices-raise")
@@ -64,7 +69,7 @@ def test_two_devices(s: Session) -> None:
 def test_both_devices_are_named(s: Session) -> None:
     def row(s: Session, operator: str, arguments: Arguments) -> None:
         x, m = _apart(s, 2)
-        s.expect_raises(RuntimeError, operator, *arguments(s, x, m), match=_BOTH)
+        s.expect_raises(RuntimeError, operator, *arguments(s, x, m), match=_both(s))
 
     s.table([*ROWS, *NAMED], row)
 
@@ -73,8 +78,8 @@ def test_both_devices_are_named(s: Session) -> None:
 def test_device_of_out_is_named(s: Session) -> None:
     def row(s: Session, operator: str) -> None:
         x, m = _apart(s, 2)
-        s.expect_raises(RuntimeError, operator, x, x, out=m, match=_BOTH)
-        s.expect_raises(RuntimeError, operator, x, m, out=x, match=_BOTH)
+        s.expect_raises(RuntimeError, operator, x, x, out=m, match=_both(s))
+        s.expect_raises(RuntimeError, operator, x, m, out=x, match=_both(s))
 
     s.table(("add.out", "mul.out", "maximum.out"), row)
 
@@ -115,7 +120,7 @@ def test_products_of_two_devices(s: Session) -> None:
 )  # fmt: skip
 def test_tensor_without_dims(s: Session, dims: tuple[int, ...], operator: str, first: bool) -> None:
     s.without_data()
-    scalar, m = s.call("tensor", 2.0, device="cpu"), s.call("zeros", dims, device="meta")
+    scalar, m = s.call("tensor", 2.0, device=s.backend.device), s.call("zeros", dims, device="meta")
     y = s.call(operator, *((scalar, m) if first else (m, scalar)))
     s.expect_shape(y, dims)
     s.expect(_device(s, y), "meta", "device of the result", f"{y.name}.device.type", [y])
@@ -190,7 +195,7 @@ def test_factory_of_the_suite(s: Session) -> None:
         s.without_data()
         s.expect_of_last(_device(s, s.call("suite::made", 3, device="meta")), "meta", "device of the tensor", "str({})")
         expect_log(s, ["BackendSelect", "Meta"])
-        s.call("suite::made", 3, device="cpu")
+        s.call("suite::made", 3, device=s.backend.device)
         expect_log(s, ["BackendSelect", "CPU"])
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from itertools import count
-from math import prod
 from typing import Any
 
 import numpy as np
 from gaugeblock_spec import operators
 
-from ..backend import numpy_dtype
+from ..backend import Array
 from ..budget import QUICK
 from ..requirement import requirement
 from ..session import Handle, Session
@@ -40,12 +39,10 @@ def _tensors(result: object) -> list[Handle]:
     return [result] if isinstance(result, Handle) else []
 
 
-def _leave_behind(s: Session, tensors: list[Handle], byte: int) -> None:
-    """Fill blocks of the tensors' sizes with a byte, and free them."""
-    for tensor in tensors:
-        dims = tuple(s.observe("shape", tensor))
-        size = prod(dims) * numpy_dtype(str(s.observe("dtype", tensor))).itemsize
-        kept = [s.backend.from_numpy(np.full(size, byte, np.uint8)) for _ in range(_BLOCKS)]
+def _leave_behind(s: Session, results: list[Array], byte: int) -> None:
+    """Fill blocks of the results' sizes with a byte, and free them."""
+    for result in results:
+        kept = [s.backend.from_numpy(np.full(result.nbytes, byte, np.uint8)) for _ in range(_BLOCKS)]
         del kept
 
 
@@ -63,7 +60,7 @@ def test_results_of_all_rows(s: Session) -> None:
             return  # Covered by operators/resampled-bytes-take-any-strides.
         first = _tensors(y)
         before = [s.read(tensor).copy() for tensor in first]
-        _leave_behind(s, first, 1 + next(bytes_left) % _BYTES)
+        _leave_behind(s, before, 1 + next(bytes_left) % _BYTES)
         positional, keywords = call.bind(s.build)
         again = _tensors(s.call(call.operator, *positional, **keywords))
         for tensor, want in zip(again, before, strict=True):

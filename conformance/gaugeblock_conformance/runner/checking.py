@@ -166,9 +166,19 @@ def _pictures(value: Any) -> bool:
     )
 
 
+def _own_rules(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(rule, dict)
+        and rule.keys() == {"kind", "rule", "operators", "sentence", "source"}
+        and all(_texts(item) if name == "operators" else _text(item) for name, item in rule.items())
+        for rule in value
+    )
+
+
 _TEXT_TABLE = _table(_text)
 _VERDICT_TABLE = _table(_verdict)
 _NUMBER_TABLE = _table(_number)
+_COUNT_TABLE = _table(_count)
 _EMPTY: Failure = new_failure("failed", "")
 _FAILURE: dict[str, Check] = {
     "verdict": _verdict,
@@ -212,6 +222,7 @@ _ROW: dict[str, Check] = {
     "further_failures": _failures,
     "subresults": _VERDICT_TABLE,
     "figures": _NUMBER_TABLE,
+    "own_rules": _COUNT_TABLE,
     "pictures": _pictures,
 }
 _READY: dict[str, Check] = {
@@ -220,6 +231,7 @@ _READY: dict[str, Check] = {
     "device": _text,
     "capabilities": _texts,
     "withdrawn": _TEXT_TABLE,
+    "own_rules": _own_rules,
     "packages": _table(_text, None),
     "families": _table(_text, None),
     "efforts": _table(_seconds, None),
@@ -238,5 +250,7 @@ _ALLOWED: dict[Check, str] = {
     _pictures: "a list of pictures",
     _TEXT_TABLE: "an object of strings",
     _NUMBER_TABLE: "an object of numbers",
+    _COUNT_TABLE: "an object of non-negative integers",
+    _own_rules: "a list of rules with kind, rule, operators, sentence and source",
     _VERDICT_TABLE: f"an object of {', '.join(VERDICTS)}",
 }

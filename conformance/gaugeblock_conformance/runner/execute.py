@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from gaugeblock_spec import capabilities
 from gaugeblock_spec.requirements import Requirement
@@ -20,9 +20,10 @@ from . import suite as suites
 from .preflight import withdrawn_of
 from .rows import Failure, Row, Status, new_failure, new_row
 
-TraceSink = Callable[[str], None]
 ELSEWHERE = "does not judge the operators asked for"
 """Why a requirement is skipped that does not go over the operators that a run is about."""
+BY_OWN_RULES = "asked by its own rules"
+"""Begins the reason of a requirement that did not hold as the spec has it, but by rules of the library's own."""
 _RANK = {"skipped": 0, "passed": 1, "failed": 2}
 
 
@@ -52,6 +53,16 @@ class Scope:
     at_operator: Callable[[str], None] | None = None
 
 
+class Trace(Protocol):
+    """Is told the source lines so far, all calls by way of the adapter, and the last use of the backend."""
+
+    def __call__(self, text: str) -> None: ...
+
+    def log(self, text: str) -> None: ...
+
+    def at_use(self, use: str) -> None: ...
+
+
 # Results of tests that check several requirements, so that each is run once in a process.
 Memo = dict[TestCase, CaseResult]
 
@@ -64,15 +75,15 @@ def run_requirement(
     *,
     tests: Sequence[TestCase] | None = None,
     scope: Scope | None = None,
-    trace_sink: TraceSink | None = None,
+    trace: Trace | None = None,
     on_test: Callable[[TestCase], None] | None = None,
     memo: Memo | None = None,
 ) -> Row:
     """Run every test of ``requirement`` against ``backend`` here, without a worker, and return its row.
 
-    ``tests`` defaults to the registered ones, ``scope`` to all operators. ``trace_sink`` is told the source lines so
-    far before every call; ``on_test`` is told of each test before it starts. ``memo`` keeps the results of tests that
-    check several requirements from one call to the next.
+    ``tests`` defaults to the registered ones, ``scope`` to all operators. ``trace`` is told the source lines so far
+    before every use of the backend; ``on_test`` is told of each test before it starts. ``memo`` keeps the results of
+    tests that check several requirements from one call to the next.
 
     Raises:
         UsageProblem: ``requirement`` is an id that the spec does not have.
@@ -93,14 +104,16 @@ def run_requirement(
         return row
     skipped: list[str] = []
     failures: list[Failure] = []
+    results: list[CaseResult] = []
     started = time.perf_counter()
     for case in tests:
         if on_test is not None:
             on_test(case)
         known = None if memo is None else memo.get(case)
-        result = known or _run_case(backend, case, budget, seed, scope, trace_sink, requirement.area)
+        result = known or _run_case(backend, case, budget, seed, scope, trace, requirement.area)
         if memo is not None and len(case.ids) > 1:
             memo[case] = result
+        results.append(result)
         _count(row, backend, result, again=known is not None)
         if result.reason is not None:
             skipped.append(result.reason)
@@ -108,6 +121,7 @@ def run_requirement(
         if result.pictures:
             row.setdefault("pictures", []).extend(result.pictures)
     row["seconds"] = round(time.perf_counter() - started, 6)
+    left_out = any(result.outcome.left_out for result in results)
     asked = len(tests) - skipped.count(ELSEWHERE)
     skipped = [reason for reason in skipped if reason != ELSEWHERE]
     if failures:
@@ -117,8 +131,10 @@ def run_requirement(
         elsewhere = not asked or scope.only
         row["status"], row["reason"] = "skipped", ELSEWHERE if elsewhere else "; ".join(dict.fromkeys(skipped))
     else:
-        row["reason"] = _left_out(skipped, asked, row["subresults"])
-        row["status"] = "passed" if row["reason"] is None else "partial"
+        own = f"{BY_OWN_RULES}: {'; '.join(row['own_rules'])}" if row["own_rules"] else None
+        missing = _left_out(skipped, asked, row["subresults"])
+        row["reason"] = "; ".join(filter(None, (missing, own))) or None
+        row["status"] = "partial" if missing or left_out else "passed"
     return row
 
 
@@ -139,14 +155,15 @@ def _run_case(
     budget: Budget,
     seed: int,
     scope: Scope,
-    trace_sink: TraceSink | None,
+    trace: Trace | None,
     area: str,
 ) -> CaseResult:
     session = _session(backend, budget, seed, scope)
     missing = [name for name in case.needs if name not in session.capabilities]
     if missing:
         return CaseResult(_missing(backend, missing), (), session.outcome, 0)
-    session.trace_sink = trace_sink
+    if trace is not None:
+        session.trace(trace, trace.at_use, trace.log)
     reason: str | None = None
     failure: Failure | None = None
     whole: dict[str | None, ConformanceError] = {}
@@ -163,7 +180,7 @@ def _run_case(
     except OtherOperators:
         reason = ELSEWHERE
     except ConformanceError as error:
-        whole[None] = error
+        whole[None] = session.misbuilt(error) or error
     except MemoryError as error:
         failure = new_failure("crashed", f"out of memory: {one_line(error)}", test=case.name)
     except Exception as error:
@@ -171,6 +188,8 @@ def _run_case(
     except BaseException as error:
         failure = new_failure("crashed", f"the backend aborted the test with {one_line(error)}", test=case.name)
     outcome = session.outcome
+    if reason is None and failure is None and not whole and outcome.left_out and not outcome.calls:
+        reason = f"{BY_OWN_RULES}: {', '.join(outcome.own_rules)}"
     found = dict(outcome.broken.items()) | whole
     failures = [_failure(case, operator, error) for operator, error in found.items()]
     drawn: list[Picture] = []
@@ -251,6 +270,8 @@ def _count(row: Row, backend: Backend, result: CaseResult, again: bool) -> None:
     _add_subresults(row, outcome)
     row["examples"] += result.tried
     row["unsupported"].update(outcome.unsupported)
+    for rule, uses in outcome.own_rules.items():
+        row["own_rules"][rule] = row["own_rules"].get(rule, 0) + uses
     answered = outcome.operators - outcome.unsupported.keys()
     row["support"] = _support(backend, answered, row["support"])
     row["operators"] = max(row["operators"], len(answered))

@@ -20,6 +20,7 @@ import numpy as np
 from .. import values
 from ..backend import Array, Backend, DType, MissingCapability, Unsupported, dtype_name, numpy_dtype
 from ..case import TensorCase, default_strides
+from ..comparison import differing_bits
 from ..conversation import Conversation
 from ..exact import ExactBackend, WrongAnswer, exact
 from ..failure import ConformanceError
@@ -32,6 +33,8 @@ DTYPES: Mapping[str, tuple[str, ...]] = {
     "dtype.limited": ("uint16", "uint32", "uint64"),
 }
 """Capability -> the dtypes whose values it says can be carried."""
+PROBE = "probe of "
+"""What the name of a check begins with that tries a capability."""
 NEEDED = "float32"
 """Without this dtype there is nothing to judge by."""
 UNKNOWN = ("no_operator_has_this_name", "no_operator_has_this_name.Tensor")
@@ -40,7 +43,6 @@ WRONGLY_CALLED = ("neg", "clone", "add.Tensor", "sum")
 # NaNs of both half formats: one quiet with a payload, one signalling, both signs.
 _HALF_NANS = {"float16": (0x7E01, 0xFE01, 0x7D01, 0xFD01), "bfloat16": (0x7FC1, 0xFFC1, 0x7F81, 0xFF81)}
 _ALL_DTYPES = frozenset(name for names in DTYPES.values() for name in names)
-_QUIET = {"float16": 0x0200, "bfloat16": 0x0040}
 # So many elements that all values of a table occur.
 _SIZES = {"2-d": (2, 20), "0-dim": (), "empty": (2, 0)}
 
@@ -87,8 +89,12 @@ class Check:
     run: Callable[[Backend], None]
 
 
-def check_adapter(backend: Backend, at: Callable[[str], object] = lambda name: None) -> Backend:
+def check_adapter(
+    backend: Backend, at: Callable[[str], object] = lambda name: None, fatal: Mapping[str, str] | None = None
+) -> Backend:
     """Return ``backend``, without what its adapter cannot carry. ``at`` is told of each check before it is made.
+
+    ``fatal`` says of capabilities how their probes ended an earlier process; those are not made again.
 
     Raises:
         BackendProblem: the adapter carries no values, or ``call`` does not tell what happens.
@@ -101,7 +107,8 @@ def check_adapter(backend: Backend, at: Callable[[str], object] = lambda name: N
         fault = _fault(call_check, asked)
         if fault is not None:
             raise _stopped(backend, f"{name}: {fault}")
-    withdrawn = _dtypes_withdrawn(backend, asked, at)
+    withdrawn = dict(_faults_of_probes(backend, at, fatal or {}))
+    withdrawn |= _dtypes_withdrawn(Narrowed(backend, withdrawn), asked, at)
     for row in LAYOUTS:
         narrowed = Narrowed(backend, withdrawn)
         listed = [name for name in row.of if name in narrowed.capabilities]
@@ -111,6 +118,20 @@ def check_adapter(backend: Backend, at: Callable[[str], object] = lambda name: N
             if fault is not None:
                 withdrawn.update(dict.fromkeys(listed, f"{row.name}: {fault}"))
     return Narrowed(backend, withdrawn) if withdrawn else backend
+
+
+def _faults_of_probes(
+    backend: Backend, at: Callable[[str], object], fatal: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield each capability that the adapter lists and whose probe fails, with why."""
+    probes: Mapping[str, Callable[[], object]] = getattr(backend, "probes", {})
+    for capability in sorted(probes.keys() & backend.capabilities):
+        fault = fatal.get(capability)
+        if fault is None:
+            at(f"{PROBE}{capability}")
+            fault = _fault(probes[capability])
+        if fault is not None:
+            yield capability, f"tried on {backend.device}: {fault}"
 
 
 def _dtypes_withdrawn(backend: Backend, asked: Backend, at: Callable[[str], object]) -> dict[str, str]:
@@ -168,7 +189,11 @@ def _unknown_name(backend: Backend) -> None:
     for name in UNKNOWN:
         given = f"call({name!r}, x)"
         try:
-            answer = backend.call(name, backend.from_numpy(np.zeros(2, np.float32)))
+            tensor = backend.from_numpy(np.zeros(2, np.float32))
+        except Exception as error:
+            raise AdapterFault("an array of (2,) float32", f"came {one_line(error)}", "from_numpy") from error
+        try:
+            answer = backend.call(name, tensor)
         except (Unsupported, MissingCapability):
             continue
         except Exception as error:
@@ -240,22 +265,11 @@ def _compare(got: Array, want: Array, given: str, members: str) -> None:
     """Raise AdapterFault where ``got`` differs in shape, dtype or bits."""
     if got.shape != want.shape or got.dtype != want.dtype:
         raise AdapterFault(given, f"came an array of {got.shape} {dtype_name(got.dtype)}", members)
-    bad = np.argwhere(_differing(got, want))
+    bad = np.argwhere(differing_bits(got, want))
     if len(bad):
         where = tuple(map(int, bad[0]))
         text = f"came {got[where]!s} ({_hex(got[where])}) for {want[where]!s} ({_hex(want[where])}) at {where}"
         raise AdapterFault(given, text, members)
-
-
-def _differing(got: Array, want: Array) -> Array:
-    flat = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (got, want)]
-    one, two = (part.reshape(*want.shape, want.itemsize) for part in flat)
-    differing = np.asarray((one != two).any(axis=-1))
-    quiet = _QUIET.get(dtype_name(want.dtype))
-    if quiet is not None:
-        patterns = [np.ascontiguousarray(a).reshape(want.shape).view(np.uint16) for a in (got, want)]
-        differing &= ~(np.isnan(want.astype(np.float32)) & (patterns[0] == patterns[1] | quiet))
-    return differing
 
 
 def _hex(element: Any) -> str:

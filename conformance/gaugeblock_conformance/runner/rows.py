@@ -47,7 +47,10 @@ class Failure(TypedDict):
 
 
 class Row(TypedDict):
-    """A decided requirement; ``subresults`` has the status of each operator that it was judged for."""
+    """A decided requirement; ``subresults`` has the status of each operator that it was judged for.
+
+    ``own_rules`` has how often each rule of the library's own made a difference.
+    """
 
     id: str
     area: str
@@ -73,6 +76,7 @@ class Row(TypedDict):
     further_failures: list[Failure]
     subresults: dict[str, Status]
     figures: dict[str, float]
+    own_rules: dict[str, int]
     pictures: NotRequired[list[Picture]]
 
 
@@ -103,6 +107,7 @@ def new_row(requirement: Requirement, status: Status = "passed", reason: str | N
         further_failures=[],
         subresults={},
         figures={},
+        own_rules={},
     )
 
 
@@ -133,6 +138,7 @@ def trimmed(row: Row) -> Row:
     kept = row.copy()
     kept["reason"] = _text(row["reason"])
     kept["unsupported"] = _texts(row["unsupported"])
+    kept["own_rules"] = {cut(name, TEXT): count for name, count in row["own_rules"].items()}
     kept["figures"] = dict(list(row["figures"].items())[:ITEMS])
     kept["failure"] = row["failure"] and _trimmed(row["failure"])
     kept["further_failures"] = [_trimmed(failure) for failure in row["further_failures"][:ITEMS]]
@@ -147,8 +153,13 @@ def _trimmed(failure: Failure) -> Failure:
         kept[field] = _text(failure[field])
     for code in ("snippet", "adapter_snippet"):
         text = failure[code]
-        kept[code] = None if text is None else cut(text, CODE)
+        kept[code] = text if text is None or len(text) <= CODE else _too_long(text)
     return kept
+
+
+def _too_long(code: str) -> str:
+    """Return what stands for a snippet of which a part would be no program."""
+    return f"# no stand-alone reproducer: its {len(code):,} characters are more than the {CODE:,} that are kept\n"
 
 
 def _text(text: str | None) -> str | None:

@@ -170,6 +170,7 @@ def validate(options: Options, reporter: Reporter) -> Record:
         "backend": name.text,
         **{key: backend[key] for key in ("name", "version", "device", "capabilities", "packages")},
         **({"withdrawn": withdrawn} if withdrawn else {}),
+        **({"own_rules": _used(backend["own_rules"], rows)} if backend["own_rules"] else {}),
         **machine(),
         "seed": options.seed,
         "budget": budget.name,
@@ -253,6 +254,18 @@ def _source(options: Options, manifest: Manifest, backend: dict[str, Any]) -> st
     if manifest is not NOTHING or options.expect is not None or left_out is None:
         return manifest.source
     return f"no file for version {backend['version']}; {left_out} is shipped and left out"
+
+
+def _used(rules: Sequence[dict[str, Any]], rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The library's own rules, with how often each made a difference and for which requirements."""
+    return [
+        {
+            **rule,
+            "used": sum(row["own_rules"].get(rule["rule"], 0) for row in rows),
+            "requirements": [row["id"] for row in rows if rule["rule"] in row["own_rules"]],
+        }
+        for rule in rules
+    ]
 
 
 def _memory(asked: int | None, jobs: int) -> int:

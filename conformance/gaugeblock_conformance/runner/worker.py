@@ -15,7 +15,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .. import budget, discovery
@@ -41,7 +41,10 @@ _LONG = 0.5
 
 @dataclass(frozen=True)
 class Setup:
-    """What a worker needs to know before its first requirement."""
+    """What a worker needs to know before its first requirement.
+
+    ``fatal`` says of capabilities how their probes ended other workers.
+    """
 
     backend: str
     suite: str
@@ -49,6 +52,7 @@ class Setup:
     seed: int
     key: str
     operators: tuple[str, ...] = ()
+    fatal: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -94,7 +98,7 @@ def main(arguments: Sequence[str]) -> None:
         backend = discovery.load(discovery.resolve(setup.backend))
         suite = suites.load(setup.suite)
         tests = suite.tests()
-        backend = check_adapter(backend, lambda name: reply(checking=name))
+        backend = check_adapter(backend, lambda name: reply(checking=name), setup.fatal)
     except UsageProblem as problem:
         reply(problem=str(problem), status=problem.exit_status)
         return
@@ -109,6 +113,7 @@ def main(arguments: Sequence[str]) -> None:
             "device": str(backend.device),
             "capabilities": sorted(backend.capabilities),
             "withdrawn": withdrawn_of(backend),
+            "own_rules": [rule.to_json() for rule in getattr(backend, "rules", ())],
             "packages": loaded_packages(),
             "families": families(tests),
             "efforts": {name: sum(_USUAL[case.effort] for case in cases) for name, cases in tests.items()},
@@ -129,7 +134,7 @@ def main(arguments: Sequence[str]) -> None:
             setup.seed,
             tests=cases,
             scope=Scope(tuple(setup.operators), tuple(request["avoid"]), trace.at_operator),
-            trace_sink=trace if request["careful"] else None,
+            trace=trace if request["careful"] else None,
             on_test=lambda case: reply(test=case.name),
             memo=None if request["careful"] or request["avoid"] else memo,
         )

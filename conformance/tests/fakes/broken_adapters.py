@@ -155,6 +155,13 @@ class TakesAnyName(NumpyBackend):
         return super().call(operator, *args, **kwargs) if operator in self._table else lambda: operator
 
 
+class NoFormats(NumpyBackend):
+    """``from_numpy`` asks its library for a name that it lacks."""
+
+    def from_numpy(self, array: Any, requires_grad: bool = False) -> Any:
+        raise AttributeError("module 'chip' has no attribute 'contiguous_format'")
+
+
 class LacksNames(NumpyBackend):
     """Looks every name up."""
 
@@ -167,6 +174,10 @@ class DiesOnViews(NumpyBackend):
         if operator == "as_strided":
             os.abort()
         return super().call(operator, *args, **kwargs)
+
+
+class DiesOnProbes(NumpyBackend):
+    probes = dict.fromkeys(("views", "inplace", "autograd"), os.abort) | {"out": lambda: None}
 
 
 class HangsOnEmpty(NumpyBackend):

@@ -17,6 +17,7 @@ from ..operators.arrays import values
 from ..operators.factories import empty
 from ..operators.numeric.histograms import filled_from
 from ..operators.ranges import arange, linspace
+from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor
 
 
@@ -130,7 +131,7 @@ def histogramdd(
     given = tuple(bins) if isinstance(bins, (tuple, list)) else (bins,) * count
     if len(given) != count:
         raise RuntimeError("histogramdd(): The size of bins must be equal to the innermost dimension of the input.")
-    if isinstance(bins, bool):
+    if isinstance(bins, (bool, Tensor)):
         type_error("histogramdd", "bins", bins, "int, a list of ints or of Tensors")
     if not count:  # no coordinate names a cell, so that none is counted
         return Histogramdd(filled_from(np.full((), np.nan if density else 0.0), geometry.dtype), ())
@@ -140,14 +141,34 @@ def histogramdd(
     edges: list[Any] = []
     for place, one in enumerate(given):
         if isinstance(one, Tensor):
+            _check_edges(one, place, geometry)
             edges.append(one.detach().clone())  # type: ignore[attr-defined]
             continue
+        bin_count = check_int("histogramdd", "bins", one)
+        if bin_count < 1:
+            raise RuntimeError(f"histogramdd(): bins must be > 0, but got {bin_count} for dimension {place}")
         ends = range[2 * place : 2 * place + 2] if range is not None else _extremes(rows[:, place])
         low, high = (ends[0] - 0.5, ends[1] + 0.5) if ends[0] == ends[1] else ends
-        edges.append(linspace(low, high, check_int("histogramdd", "bins", one) + 1, dtype=geometry.dtype))
+        edges.append(linspace(low, high, bin_count + 1, dtype=geometry.dtype))
     weights = None if weight is None else values(weight).reshape(-1)
     found, _ = np.histogramdd(rows, [values(one).astype(np.float64) for one in edges], density=density, weights=weights)
     return Histogramdd(filled_from(found, geometry.dtype), tuple(edges))
+
+
+def _check_edges(edges: Tensor, place: int, points: Geometry) -> None:
+    """Raise RuntimeError unless `edges` are a rising sequence in the dtype of `points`, one at least."""
+    geometry = edges.geometry
+    where = f"in the bins tensor for dimension {place}"
+    if geometry.ndim != 1:
+        raise RuntimeError(f"histogramdd(): bins tensor should have one dimension, but got {geometry.ndim} {where}")
+    if geometry.dtype is not points.dtype:
+        raise RuntimeError(
+            f"histogramdd(): input and bins should have the same dtype, but got {points.dtype.name} and "
+            f"{geometry.dtype.name} {where}"
+        )
+    array = values(edges)
+    if array.size < 2 or (array[1:] < array[:-1]).any():
+        raise RuntimeError(f"histogramdd(): bins tensor should have two or more edges that rise, got {array} {where}")
 
 
 def _extremes(column: Any) -> tuple[float, float]:

@@ -91,5 +91,5 @@ def multilabel_soft_margin_loss(
     loss = -(target * positive + (1 - target) * negative)
     if weight is not None:
         loss = loss * weight
-    mean = loss.sum(dim=input.ndim - 1) / input.shape[-1]
+    mean = loss.sum(dim=input.ndim - 1) / input.size(-1)
     return reduced(mean, {0: "none", 1: "mean", 2: "sum"}[kind])

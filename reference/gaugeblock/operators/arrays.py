@@ -37,8 +37,11 @@ def values(tensor: Tensor) -> Array:
 
 def filled(sizes: Sequence[int], dtype: DType, array: Any) -> Tensor:
     """A fresh row-major CPU tensor with the values of `array`, which broadcasts to `sizes` and is cast to `dtype`."""
-    result = empty_tensor(tuple(sizes), dtype)
-    if getattr(array, "dtype", None) is dtype.numpy:
+    return _filled(empty_tensor(tuple(sizes), dtype), array)
+
+
+def _filled(result: Tensor, array: Any) -> Tensor:
+    if getattr(array, "dtype", None) is result.geometry.dtype.numpy:
         array_of(result)[...] = array
         return result
     with np.errstate(all="ignore"):
@@ -50,7 +53,9 @@ def computed(sizes: Sequence[int], dtype: DType, device: Device, compute: Callab
     """A fresh row-major tensor; on the CPU with the values of ``compute()``, which broadcast and are cast."""
     if device is not cpu:
         return empty_tensor(tuple(sizes), dtype, device)
-    made: Tensor = away(STEPS * prod(sizes), lambda: filled(sizes, dtype, compute()))
+    # The result comes first: sizes that no memory has are refused before anything of such sizes is computed.
+    result = empty_tensor(tuple(sizes), dtype)
+    made: Tensor = away(STEPS * prod(sizes), lambda: _filled(result, compute()))
     return made
 
 

@@ -89,6 +89,8 @@ def norm(
     """
     _check_tensor("norm", input)
     chosen = dtype_argument("norm", dtype)
+    if not isinstance(keepdim, bool):
+        type_error("norm", "keepdim", keepdim, "bool")
     if out is not None:
         return write_norm(norm(input, p, dim, keepdim, dtype=chosen), out)
     if p == "nuc":

@@ -23,9 +23,12 @@ from ..kernels.blocked_product import MOST_INNER, blocked_product
 from ..kernels.parallel import get_num_threads
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.geometry import Geometry, geometry_of
+from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.views import expand
 from .arrays import Array, check_same_device, values, widened
 from .element_loop import element_launch
+from .many_dims import MOST_DIMS
 from .prepared import noted, renoted
 from .registration import kernel
 
@@ -334,7 +337,24 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
     if left[-1] != (right[-2] if len(right) > 1 else right[0]):
         raise _cannot_multiply(self, other)
     batch = broadcast_shapes((left[:-2], right[:-2]))
+    if len(batch) > MOST_DIMS:
+        return _batched(self, other, batch)
     return product(self, other, batch + left[-2:-1] + (right[-1:] if len(right) > 1 else ()), "matmul")
+
+
+def _batched(self: Tensor, other: Tensor, batch: tuple[int, ...]) -> Tensor:
+    """The product with the dims of `batch` as one."""
+    matrices = []
+    for tensor, is_vector in ((self, self.geometry.ndim == 1), (other, other.geometry.ndim == 1)):
+        own = tensor.geometry.sizes[-2:]
+        own = ((1, *own) if tensor is self else (*own, 1)) if is_vector else own
+        sizes = tensor.geometry.sizes[:-2] + own
+        matrices.append(reshape(expand(reshape(tensor, sizes), batch + own), (prod(batch), *own)))
+    left, right = matrices
+    sizes = (prod(batch), left.geometry.sizes[1], right.geometry.sizes[2])
+    rows = sizes[1:2] if self.geometry.ndim > 1 else ()
+    columns = sizes[2:] if other.geometry.ndim > 1 else ()
+    return reshape(product(left, right, sizes, "bmm"), batch + rows + columns)
 
 
 @kernel("outer")

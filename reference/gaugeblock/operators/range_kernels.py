@@ -190,7 +190,8 @@ def _steps(first: Any, by: Any, count: int, kind: DType) -> Array:
         end = first + count * by
         if max(abs(first), abs(end)) < 1 << 63:
             return np.arange(first, end, by, dtype=np.int64)
-        return np.int64(first) + np.arange(count, dtype=np.int64) * np.int64(by)
+        wrapped = np.arange(count, dtype=np.uint64) * np.uint64(by % (1 << 64)) + np.uint64(first % (1 << 64))
+        return wrapped.view(np.int64)
     places = np.arange(count, dtype=np.float64)
     places *= np.float64(by)
     places += np.float64(first)

@@ -68,7 +68,10 @@ def repeat_interleave_int(
     """Every part along `dim` (of the flattened tensor without `dim`) `repeats` times in a row. RuntimeError below 0."""
     if repeats < 0:
         raise RuntimeError(f"Repeats must be non-negative, got {repeats}")
-    return _interleaved(self, np.asarray(repeats), dim, _length(self, dim) * repeats)
+    total = _length(self, dim) * repeats
+    if total >= 1 << 63:
+        raise RuntimeError(f"{repeats} repeats give {total} elements, which does not fit 64 bits")
+    return _interleaved(self, np.asarray(repeats), dim, total)
 
 
 @kernel("repeat_interleave.self_Tensor")
@@ -132,7 +135,12 @@ def _counts(repeats: Tensor, size: int, output_size: int | None) -> tuple[Counts
     counts = values(repeats).astype(np.int64).reshape(-1)
     if (counts < 0).any():
         raise RuntimeError("repeats can not be negative")
-    return counts, int(counts.sum()) * (1 if counts.size == size else size)
+    # Halves are summed apart: a sum of int64 would wrap, and NumPy's repeat relies on it.
+    total = (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+    total *= 1 if counts.size == size else size
+    if total >= 1 << 63:
+        raise RuntimeError(f"the repeats add up to {total}, which does not fit 64 bits")
+    return counts, total
 
 
 def _interleaved(self: Tensor, repeats: Counts, dim: int | None, total: int) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,8 @@ def padded(array: Array, before: Ints, after: Ints, value: Any = 0) -> Array:
     lead = array.ndim - len(before)
     own = array.shape[lead:]
     sizes = array.shape[:lead] + tuple(n + a + b for n, a, b in zip(own, before, after, strict=True))
+    if prod(sizes) * array.itemsize > np.iinfo(np.intp).max:
+        raise RuntimeError(f"an input padded to sizes {list(sizes)} has more bytes than memory has addresses")
     result: Array = np.full(sizes, value, array.dtype) if value else np.zeros(sizes, array.dtype)
     result[trailing(slice(a, a + n) for n, a in zip(own, before, strict=True))] = array
     return result

@@ -1,0 +1,134 @@
+"""Paddle on a CPU."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ..backend import Array, Unsupported, dtype_name, numpy_dtype
+from ..case import TensorCase
+from .array_api import ArrayApiBackend
+from .array_api_dialect import ArrayApiDialect
+from .paddle_table import PADDLE
+
+# What Paddle says of a dtype, or of a form, for which it has no kernel.
+_NO_KERNEL = re.compile(r"is not registered|must be one of|Unimplemented|not support|only support|should be in")
+
+
+class PaddleDialect(ArrayApiDialect):
+    """Snippets with views whose offset counts bytes, as Paddle's as_strided takes it."""
+
+    def tensor(self, data: str, dtype: str) -> str:
+        return f"{self.alias}.to_tensor({data}, dtype={dtype!r})"
+
+    def strided(self, flat: str, case: TensorCase) -> str:
+        offset = case.offset * numpy_dtype(case.dtype).itemsize
+        return f"{self.alias}.as_strided({flat}, {list(case.sizes)!r}, {list(case.strides)!r}, {offset})"
+
+    def observe(self, what: str, variable: str) -> str:
+        return _OBSERVED[what].format(variable) if what in _OBSERVED else super().observe(what, variable)
+
+    def whole(self, variable: str) -> str:
+        return f"{variable}.tolist()"
+
+    def cell(self, variable: str, index: int) -> str:
+        return f"{variable}.as_strided([1], [1], {index} * {variable}.element_size()).item()"
+
+    def element(self, variable: str, index: tuple[int, ...]) -> str:
+        return f"{variable}.tolist()" + "".join(f"[{i}]" for i in index)
+
+
+_OBSERVED = {
+    "strides": "tuple({0}.strides)",
+    "storage_offset": "{0}.offset // {0}.element_size()",
+    "storage_id": "{0}.data_ptr() - {0}.offset",
+    "storage_nbytes": "{0}._holder_size()",
+    "data_ptr": "{0}.data_ptr()",
+}
+
+
+class PaddleBackend(ArrayApiBackend):
+    """The installed Paddle, called eagerly.
+
+    Paddle's ``offset`` counts bytes, and so does that of its as_strided, against its documentation. Operands are built
+    with bytes, so that this is told of as_strided alone.
+
+    Raises:
+        ValueError: a device other than ``"cpu"``.
+    """
+
+    capabilities = frozenset(
+        "core storage strided views as_strided inplace reduce bitwise complex half index.adv matmul sort".split()
+    )
+    tables = (PADDLE,)
+    lacks = frozenset({"__pow__", "__lshift__", "__rshift__"})
+    clips_slices = True
+    checks_indices = True
+    divides_by_zero = True
+    overflows_quotients = True
+    longest_sum = 2**16
+
+    def __init__(self, device: str = "cpu") -> None:
+        if device != "cpu":
+            raise ValueError(f"paddle: device must be 'cpu', not {device!r}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            paddle = importlib.import_module("paddle")
+        paddle.set_device("cpu")
+        super().__init__(paddle, "paddle", "import paddle")
+        # Its uint16 is another name of bfloat16.
+        self.dtypes = {name: dtype for name, dtype in self.dtypes.items() if not name.startswith("uint") or name == "uint8"}
+        self.dialect = PaddleDialect(self.table, "import paddle")
+
+    def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
+        if requires_grad:
+            raise Unsupported("requires_grad", "gradients are no matter of this adapter")
+        name = dtype_name(array.dtype)
+        self.native(name)
+        given = np.array(array, order="C")
+        if name == "bfloat16":
+            return self.namespace.to_tensor(given.view(np.int16)).view(self.namespace.bfloat16)
+        return self.namespace.to_tensor(given)
+
+    def to_numpy(self, tensor: Any) -> Array:
+        found: Array = np.array(tensor.numpy())
+        return found.view(ml_dtypes.bfloat16) if tensor.dtype == self.namespace.bfloat16 else found
+
+    def build_view(self, base: Any, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Any:
+        return self.namespace.as_strided(base, list(sizes), list(strides), offset * base.element_size())
+
+    def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        try:
+            return super()._run(operator, args, kwargs)
+        except Exception as error:
+            if _NO_KERNEL.search(str(error)):
+                raise Unsupported(operator, _last_words(error)) from None
+            raise
+
+    def strides(self, tensor: Any) -> Sequence[int]:
+        return tuple(tensor.strides)
+
+    def storage_offset(self, tensor: Any) -> int:
+        return int(tensor.offset) // int(tensor.element_size())
+
+    def storage_id(self, tensor: Any) -> Any:
+        # Tensors without memory have no address to tell them by.
+        return int(tensor.data_ptr()) - int(tensor.offset) or id(tensor)
+
+    def storage_nbytes(self, tensor: Any) -> int:
+        return int(tensor._holder_size())
+
+    def data_ptr(self, tensor: Any) -> int:
+        return int(tensor.data_ptr())
+
+
+def _last_words(error: Exception) -> str:
+    """What Paddle's long errors say, without the trace above it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.startswith(("---", "C++"))]
+    return next((line for line in lines if _NO_KERNEL.search(line)), str(error))[:200]

@@ -1,0 +1,90 @@
+"""PyTorch's devices: each has the capabilities that work on it, and says of the others why they do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from gaugeblock_conformance.backend import Unsupported
+from gaugeblock_conformance.backend_dispatch import Kernel
+from gaugeblock_conformance.runner.preflight import check_adapter, withdrawn_of
+
+torch = pytest.importorskip("torch")
+torch_backend = pytest.importorskip("gaugeblock_conformance.backends.torch")
+torch_probes = pytest.importorskip("gaugeblock_conformance.backends.torch_probes")
+
+
+def test_the_cpu_has_all() -> None:
+    backend = torch_backend.TorchBackend("cpu")
+    assert backend.probes.keys() <= backend.capabilities
+    assert check_adapter(backend) is backend
+
+
+def test_a_tensor_without_data_has_autograd_and_no_memory() -> None:
+    backend = torch_backend.TorchBackend("meta")
+    narrowed = check_adapter(backend)
+    withdrawn = withdrawn_of(narrowed)
+    assert {"autograd", "autograd.graph", "dispatch.mode", "wrapper", "inference"} <= narrowed.capabilities
+    assert {"numpy", "isa", "shm", "device.multi", "dispatch.kernels"} <= withdrawn.keys()
+    assert withdrawn["numpy"].startswith("tried on meta: TypeError: can't convert meta device type tensor to numpy")
+    assert withdrawn["device.multi"] == "tried on meta: Lacking: the meta device, and no second one"
+
+
+def _broken(*args: Any, **kwargs: Any) -> None:
+    raise RuntimeError("broken")
+
+
+@pytest.mark.parametrize(
+    ("capability", "owner", "name"),
+    [
+        ("autograd", torch.autograd.Variable, "_execution_engine"),
+        ("autograd.fwd", torch._VF, "_make_dual"),
+        ("inference", torch, "inference_mode"),
+        ("dispatch.kernels", torch.library, "Library"),
+        ("quantized", torch, "quantize_per_tensor"),
+    ],
+)
+def test_what_is_broken_is_found(monkeypatch: pytest.MonkeyPatch, capability: str, owner: Any, name: str) -> None:
+    tried = torch_probes.probes(torch, "cpu")
+    tried[capability]()
+    monkeypatch.setattr(owner, name, _broken)
+    with pytest.raises((RuntimeError, AttributeError), match="broken|run_backward"):
+        tried[capability]()
+
+
+def test_probes_leave_nothing_behind() -> None:
+    for probe in torch_probes.probes(torch, "cpu").values():
+        probe()
+    assert not torch.are_deterministic_algorithms_enabled()
+    assert not torch.is_anomaly_enabled()
+    assert not torch.is_inference_mode_enabled()
+    assert not hasattr(torch.ops.gaugeblock_probe, "f")
+
+
+def test_a_device_without_a_kernel_does_not_offer_the_operator() -> None:
+    backend = torch_backend.TorchBackend("meta")
+    x = backend.from_numpy(np.zeros((2, 2), np.float32))
+    with pytest.raises(Unsupported, match="torch has no kernel of aten::geqrf for meta"):
+        backend.call("geqrf", x)
+    with pytest.raises(NotImplementedError, match="not implemented for 'Float'") as raised:
+        torch_backend.TorchBackend("cpu").call("gcd", torch.ones(2), torch.ones(2))
+    assert not isinstance(raised.value, Unsupported)
+
+
+def test_devices_are_told_with_their_number() -> None:
+    assert [torch_backend.TorchBackend(name).device for name in ("cpu", "meta")] == ["cpu", "meta"]
+
+
+def test_the_keys_of_the_cpu_stand_for_those_of_the_device() -> None:
+    backend = torch_backend.TorchBackend("meta")
+    assert {"CPU", "AutogradCPU"} <= set(backend.call("dispatch_keys", torch.empty(2, device="meta")))
+    assert {"Meta", "AutogradMeta"} <= set(backend.call("dispatch_keys", torch.empty(2)))
+    assert backend.call("highest_key", "CPU", "AutogradCPU") == "AutogradCPU"
+    try:
+        backend.call("define_operator", "f(Tensor x) -> Tensor")
+        backend.call("register_kernel", "f", "CPU", Kernel("own", "first"))
+        backend.call("suite::f", torch.empty(2, device="meta"))
+        assert backend.call("dispatch_log") == ("own",)
+    finally:
+        backend.call("release_operators")
