@@ -15,7 +15,7 @@ from gaugeblock_spec import requirements as spec
 from gaugeblock_spec.requirements import Requirement
 
 from .. import requirement as registry
-from ..problem import unknown
+from ..problem import unknown, unknown_requirement
 from ..requirement import TestCase
 
 SCHEMA = "gaugeblock-requirements/1"
@@ -42,7 +42,7 @@ class Requirements:
                 raise unknown("area", area, areas)
         for identifier in args.ids:
             if identifier not in known:
-                raise unknown("requirement", identifier, known, "all: gaugeblock requirements")
+                raise unknown_requirement(identifier, known, "all: gaugeblock requirements")
         registry.load_tests()
         wanted = [
             requirement

@@ -9,7 +9,7 @@ from typing import Any
 
 from gaugeblock_spec import operators
 
-from ..problem import UsageProblem, shown, unknown
+from ..problem import UsageProblem, shown, unknown, unknown_requirement
 
 FIELDS: dict[str, type] = {
     "requirement": str,
@@ -96,7 +96,7 @@ def parse(entry: Any, where: str, known: Collection[str]) -> Expectation:
         if name not in entry:
             raise UsageProblem(f"{where}: field {name!r} is missing; required: {', '.join(REQUIRED)}")
     if entry["requirement"] not in known:
-        raise UsageProblem(f"{where}: {unknown('requirement', entry['requirement'], known)}")
+        raise UsageProblem(f"{where}: {unknown_requirement(entry['requirement'], known)}")
     for name in (*([entry["operator"]] if "operator" in entry else []), *entry.get("operators", ())):
         if name not in operators.load():
             raise UsageProblem(f"{where}: {unknown('operator', name, operators.load())}")
