@@ -45,11 +45,10 @@ def parse(text: str, known: Collection[str], table: Collection[str]) -> dict[str
     """The entries of a file. Raises SpecError for an entry with a wrong field, an id that is a requirement or stands
     twice, a replacement that is no requirement, or an operator that the table does not have."""
     entries: dict[str, Retired] = {}
-    node = yaml.compose(text)
-    content = yaml.safe_load(text)
-    if not isinstance(content, list):
+    content, places = yaml.safe_load(text), yaml.compose(text)
+    if not isinstance(content, list) or places is None:
         raise SpecError(FILE, 1, f"a {type(content).__name__}", "a list of entries")
-    for place, entry in zip(node.value, content, strict=True):
+    for place, entry in zip(places.value, content, strict=True):
         line = place.start_mark.line + 1
         _check(entry, line)
         if entry["id"] in known:
