@@ -16,7 +16,7 @@ from gaugeblock_spec.requirements import Requirement
 
 from .. import requirement as registry
 from ..budget import BUDGETS
-from ..problem import UsageProblem, unknown
+from ..problem import UsageProblem, unknown, unknown_requirement
 from ..requirement import TestCase
 from . import coverage
 from .coverage import measured, told
@@ -50,7 +50,7 @@ class Requirements:
                 raise unknown("area", area, areas)
         for identifier in args.ids:
             if identifier not in known:
-                raise unknown("requirement", identifier, known, "all: gaugeblock requirements")
+                raise unknown_requirement(identifier, known, "all: gaugeblock requirements")
         registry.load_tests()
         if args.coverage is not None:
             return _coverage(args)
