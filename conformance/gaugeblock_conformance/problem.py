@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 
+from gaugeblock_spec import retired
+
 USAGE = 2
 NOT_LOADABLE = 3
 NOTHING_JUDGED = 4
@@ -47,6 +49,12 @@ def unknown(kind: str, given: str, known: Collection[str], see: str = "") -> Usa
     if see:
         text += f" ({see})"
     return UsageProblem(text)
+
+
+def unknown_requirement(given: str, known: Collection[str], see: str = "") -> UsageProblem:
+    """The problem of an id that is no requirement: what asks the same if it was one once, else as :func:`unknown`."""
+    once = retired.load().get(given)
+    return unknown("requirement", given, known, see) if once is None else UsageProblem(once.note)
 
 
 def _near(given: str, known: Collection[str]) -> list[str]:

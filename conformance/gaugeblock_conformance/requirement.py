@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from gaugeblock_spec import requirements as spec
 
+from .problem import unknown_requirement
+
 if TYPE_CHECKING:
     from .session import Session
 
@@ -59,7 +61,7 @@ def requirement(
     known = spec.load()
     for identifier in ids:
         if identifier not in known:
-            raise LookupError(f"@requirement: unknown requirement {identifier!r}; see 'gaugeblock requirements'")
+            raise LookupError(f"@requirement: {unknown_requirement(identifier, known, 'all: gaugeblock requirements')}")
 
     def register(function: Test) -> Test:
         body = getattr(function, "body", function)

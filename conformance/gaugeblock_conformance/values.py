@@ -21,7 +21,7 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 _INF, _NAN = float("inf"), float("nan")
 _ORDINARY = (0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3.0, -7.0, 0.1, -0.3, 10.0, 100.0, 7.25)
 CHEAP = 4096
-KINDS = ("hard", "finite", "small", "positive", "unit", "distinct")
+KINDS = ("hard", "finite", "small", "positive", "unit", "special", "distinct")
 
 
 def _limits(dtype: str) -> tuple[float, float, float, float]:
@@ -37,6 +37,8 @@ def _float_table(dtype: str, kind: str) -> tuple[float, ...]:
         return (0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, 5.0, -6.0, 7.0, 8.0)
     if kind == "positive":
         return (1.0, 2.0, 0.5, 3.0, 0.1, 1.0 + eps, 1.0 - eps / 2, 10.0, 100.0, tiny, 7.25, 0.7)
+    if kind == "special":
+        return (0.0, _INF, 1.0, -_INF, -0.0, _NAN, -1.0, 2.0)
     if kind == "unit":
         return (0.0, -0.0, 0.5, -0.5, 0.25, -0.9, 0.9, 1.0, -1.0, 0.1, -0.1, tiny, -tiny, 1.0 - eps / 2)
     finite = (*_ORDINARY, -0.0, 1.0 + eps, 1.0 - eps / 2, tiny, -tiny, subnormal, -subnormal, 2.0**-10, 1000.0)
@@ -52,6 +54,8 @@ def _int_table(dtype: str, kind: str) -> tuple[int, ...]:
         return small
     if kind == "positive":
         return (1, 2, 3, 4, 5, 7, 10, 100)
+    if kind == "special":
+        return (0, 1, info.max, info.min, 2, 0)
     return tuple(dict.fromkeys((*small, 10, 100, info.max, info.max - 1, info.min, info.min + 1, info.max // 2)))
 
 
@@ -60,7 +64,8 @@ def table(dtype: str, kind: str = "hard") -> Array:
     """The values that a ``kind`` of data is chosen from, in ``dtype``.
 
     Kinds: ``hard`` (all there is), ``finite`` (no NaN or infinity, no overflow bait), ``small`` (small integers:
-    sums and products stay exact), ``positive``, ``unit`` (within [-1, 1]).
+    sums and products stay exact), ``positive``, ``unit`` (within [-1, 1]), ``special`` (few, the ones that questions
+    and comparisons are about).
     """
     if kind not in KINDS:
         raise ValueError(f"values: kind must be one of {', '.join(KINDS)}, not {kind!r}")

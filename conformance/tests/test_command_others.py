@@ -120,6 +120,9 @@ def test_requirements_are_suggested_by_their_words(capsys: pytest.CaptureFixture
     assert command.main(["requirements", "storage/expand-has-stride-zero"]) == 2
     assert "did you mean views/expand-has-stride-zero" in capsys.readouterr().err
     assert command.main(["requirements", "views/nope"]) == 2
+    assert command.main(["requirements", "operators/kron-takes-any-strides"]) == 2
+    assert "was retired on 2026-11-24; operators/every-operator-gives-what-its-row-says" in capsys.readouterr().err
+    assert command.main(["requirements", "views/nope"]) == 2
     assert "unknown requirement 'views/nope'; known: storage/..., views/..., " in capsys.readouterr().err
 
 

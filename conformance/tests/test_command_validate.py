@@ -79,6 +79,7 @@ def test_filters(fake_suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["fake_backends:Healthy", "--area", "vews"], 2, "unknown area 'vews'; did you mean views?"),
         (["fake_backends:Healthy", "--level", "shall"], 2, "unknown level 'shall'; known: must, should, may"),
         (["fake_backends:Healthy", "--level", "Must", "--requirement", "dtypes/untested"], 2, "nothing to run: no req"),
+        (["fake_backends:Healthy", "--requirement", "operators/kron-takes-any-strides"], 2, "asks the same of kron"),
         (["fake_backends:Healthy", "--requirement", "views/neq"], 2, "unknown requirement 'views/neq'; did you mean"),
         (["fake_backends:Healthy", "--requirement", "views/neg", "--area", "dtypes"], 2, "--area dtypes and --requir"),
         (["fake_backends:Healthy", "--budget", "huge"], 2, "unknown budget 'huge'; known: quick, standard, thorough"),

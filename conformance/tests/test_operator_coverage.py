@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 import pytest
-from gaugeblock_conformance.operators import coverage, drawing, judging
+from gaugeblock_conformance.operators import coverage, drawing, judging, wishes
 from gaugeblock_conformance.operators.calls import schema_arguments
 from gaugeblock_conformance.oracles.moves import Undefined
 from gaugeblock_spec import operators, requirements, samples
@@ -50,7 +50,7 @@ def test_wrong_sample_is_named(text: object, message: str) -> None:
 def test_calls_are_drawn_alike_and_differ() -> None:
     for name in coverage.swept():
         random = np.random.default_rng(zlib.crc32(name.encode()))
-        codes = [random.bytes(drawing.CODE_LENGTH) for _ in range(4)]
+        codes = [random.bytes(wishes.CODE_LENGTH) for _ in range(4)]
         drawn = [repr(drawing.draw(name, code)) for code in codes]
         assert drawn == [repr(drawing.draw(name, code)) for code in codes]
         assert len(set(drawn)) > 1 or len(schema_arguments(name)) < 2, name
@@ -58,7 +58,7 @@ def test_calls_are_drawn_alike_and_differ() -> None:
 
 def test_oracles_answer_for_drawn_calls() -> None:
     for name in coverage.swept():
-        call = drawing.draw(name, bytes(drawing.CODE_LENGTH), least=1)
+        call = drawing.draw(name, bytes(wishes.CODE_LENGTH), least=1)
         try:
             assert judging.expected(call) is not None
         except Undefined:

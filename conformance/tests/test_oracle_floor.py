@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gaugeblock_conformance.backend import Array, numpy_dtype
 from gaugeblock_conformance.backends.numpy import NumpyBackend
-from gaugeblock_conformance.operators import coverage, drawing
+from gaugeblock_conformance.operators import coverage, drawing, wishes
 from gaugeblock_conformance.operators.calls import OperatorCall
 from gaugeblock_conformance.operators.judging import expected, judge, result_dtype
 from gaugeblock_conformance.operators.nearness import dtype_of_kind
@@ -37,7 +37,7 @@ def _calls(name: str) -> Iterator[tuple[OperatorCall, list[Any]]]:
     """Calls whose oracle gives arrays or claims, in dtypes precise enough to tell a few percent."""
     random = np.random.default_rng(zlib.crc32(name.encode()))
     for k in range(_CALLS):
-        call = drawing.draw(name, random.bytes(drawing.CODE_LENGTH) if k else bytes(drawing.CODE_LENGTH))
+        call = drawing.draw(name, random.bytes(wishes.CODE_LENGTH) if k else bytes(wishes.CODE_LENGTH))
         try:
             want = expected(call)
         except Undefined:

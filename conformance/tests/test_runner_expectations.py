@@ -80,6 +80,8 @@ def test_none(run_fake: Run) -> None:
     [
         ("[[expected]\n", "line 1"),
         ("\n" + ENTRY.format(id="views/nag"), r":3: unknown requirement 'views/nag'; did you mean views/neg"),
+        (ENTRY.format(id="operators/kron-takes-any-strides"), ":2: requirement operators/kron-takes-any-strides was retired"),
+        (ENTRY.format(id="views/neg") + 'also = ["views/nag"]\n', ":2: unknown requirement 'views/nag'; did you mean"),
         (ENTRY.format(id="views/neg") + "colour = 1\n", r":2: unknown field 'colour'; allowed: requirement, operator"),
         ('[[expected]]\nrequirement = "views/neg"\n', ":1: field 'reason' is missing"),
         (ENTRY.format(id="views/neg") + "match = 3\n", ":2: field 'match' must be a non-empty str, not 3"),
@@ -97,6 +99,17 @@ def test_malformed_file(tmp_path: Path, text: str, problem: str) -> None:
         expectations.read(file, ["views/neg", "views/clone"], "cpu")
     assert str(file) in str(error.value)
     assert error.value.exit_status == 2
+
+
+def test_further_requirements_of_one_fault(tmp_path: Path) -> None:
+    file = tmp_path / "rows.toml"
+    file.write_text(ENTRY.format(id="views/neg") + 'also = ["views/clone"]\nmatch = "wrong"\n' + SHOWING)
+    neg, clone = expectations.rows(file, ["views/neg", "views/clone"])
+    assert (clone.requirement, clone.see, clone.match, clone.sometimes) == ("views/clone", ("views/neg",), "wrong", True)
+    assert (neg.sometimes, neg.snippet, clone.snippet, clone.reason) == (False, "print(1)", None, neg.reason)
+    file.write_text(file.read_text() + ENTRY.format(id="views/clone"))
+    with pytest.raises(UsageProblem, match="'views/clone' is expected twice"):
+        expectations.read(file, ["views/neg", "views/clone"], "cpu")
 
 
 def test_missing_file(tmp_path: Path) -> None:

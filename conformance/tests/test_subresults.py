@@ -111,6 +111,15 @@ def test_an_expectation_of_several_operators_leaves_the_others(run_fake: Run, tm
     assert (row["status"], row["reason"]) == ("xpassed", "expected to fail: it is known")
 
 
+def test_an_expectation_of_several_operators_waits_for_all_of_them(run_fake: Run, tmp_path: Path) -> None:
+    file = tmp_path / "expected.toml"
+    entry = ENTRY.replace('operator = "{operator}"', "operators = {operator}").replace("{operator} is", "it is")
+    file.write_text(entry.format(operator='["neg", "clone"]'))
+    chosen = Selection(operators=("clone",))
+    row = rows(run_fake("Healthy", expect=str(file), selection=chosen, **BY_OPERATOR))["views/sweep"]
+    assert row["status"] == "passed"
+
+
 def test_an_operator_that_holds_against_expectation_is_told(run_fake: Run, tmp_path: Path) -> None:
     file = tmp_path / "expected.toml"
     file.write_text(ENTRY.format(operator="clone"))

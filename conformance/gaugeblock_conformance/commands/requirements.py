@@ -15,8 +15,11 @@ from gaugeblock_spec import requirements as spec
 from gaugeblock_spec.requirements import Requirement
 
 from .. import requirement as registry
-from ..problem import unknown
+from ..budget import BUDGETS
+from ..problem import UsageProblem, unknown, unknown_requirement
 from ..requirement import TestCase
+from . import coverage
+from .coverage import measured, told
 
 SCHEMA = "gaugeblock-requirements/1"
 FORMATS = ("text", "json")
@@ -30,6 +33,11 @@ class Requirements:
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("ids", nargs="*", metavar="ID", help="print these in full (default: a list of all)")
         parser.add_argument("--area", nargs="+", action="extend", default=[], metavar="A", help="only these areas")
+        parser.add_argument(
+            "--coverage", nargs="*", metavar="B",
+            help="count the conditions that the drawn calls of an ID meet, such as layouts, at these budgets (all)",
+        )  # fmt: skip
+        parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the examples counted (0)")
         parser.add_argument("--format", default="text", metavar="F", help=f"{' or '.join(FORMATS)} (text)")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -42,8 +50,10 @@ class Requirements:
                 raise unknown("area", area, areas)
         for identifier in args.ids:
             if identifier not in known:
-                raise unknown("requirement", identifier, known, "all: gaugeblock requirements")
+                raise unknown_requirement(identifier, known, "all: gaugeblock requirements")
         registry.load_tests()
+        if args.coverage is not None:
+            return _coverage(args)
         wanted = [
             requirement
             for requirement in known.values()
@@ -58,6 +68,23 @@ class Requirements:
         else:
             print(listing(wanted, width))
         return 0
+
+
+def _coverage(args: argparse.Namespace) -> int:
+    """Print what the calls meet that the tests of each ID draw."""
+    if not args.ids:
+        raise UsageProblem("--coverage needs the id of a requirement: gaugeblock requirements ID --coverage")
+    budgets = list(dict.fromkeys(args.coverage)) or list(BUDGETS)
+    for name in budgets:
+        if name not in BUDGETS:
+            raise unknown("budget", name, BUDGETS)
+    found = [measured(identifier, budgets, args.seed) for identifier in args.ids]
+    if args.format == "json":
+        document = {"schema": coverage.SCHEMA, "budgets": budgets, "requirements": found}
+        sys.stdout.write(json.dumps(document, indent=1) + "\n")
+    else:
+        print("\n\n".join(told(one, budgets) for one in found))
+    return 0
 
 
 def listing(requirements: Iterable[Requirement], width: int = 100) -> str:

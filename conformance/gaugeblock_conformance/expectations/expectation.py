@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gaugeblock_spec import operators
 
-from ..problem import UsageProblem, shown, unknown
+from ..problem import UsageProblem, shown, unknown, unknown_requirement
 
 FIELDS: dict[str, type] = {
     "requirement": str,
     "operator": str,
     "operators": list,
+    "also": list,
     "reason": str,
     "evidence": str,
     "upstream": str,
@@ -46,6 +47,7 @@ class Expectation:
     evidence: str
     operator: str | None = None
     operators: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     upstream: str | None = None
     devices: tuple[str, ...] = ()
     match: str | None = None
@@ -68,6 +70,15 @@ class Expectation:
         """The name of the page that shows it: the requirement's id and the operator as one word."""
         words = self.requirement if self.operator is None else f"{self.requirement}-{self.operator.replace('.', '-')}"
         return words.replace("/", "-").replace("_", "-")
+
+    def others(self) -> Iterator[Expectation]:
+        """Yield a row for each requirement of ``also``: some examples of it may show the same."""
+        shown = self.see or ((self.name,) if self.snippet else ())
+        for requirement in self.also:
+            yield replace(
+                self, requirement=requirement, also=(), see=shown, sometimes=True,
+                snippet=None, expected=None, got=None, tried=(),
+            )  # fmt: skip
 
     def covers(self, message: str, operator: str | None = None) -> bool:
         """Whether a failure with this message, of this operator, is one that is expected."""
@@ -95,8 +106,9 @@ def parse(entry: Any, where: str, known: Collection[str]) -> Expectation:
     for name in REQUIRED:
         if name not in entry:
             raise UsageProblem(f"{where}: field {name!r} is missing; required: {', '.join(REQUIRED)}")
-    if entry["requirement"] not in known:
-        raise UsageProblem(f"{where}: {unknown('requirement', entry['requirement'], known)}")
+    for name in (entry["requirement"], *entry.get("also", ())):
+        if name not in known:
+            raise UsageProblem(f"{where}: {unknown_requirement(name, known)}")
     for name in (*([entry["operator"]] if "operator" in entry else []), *entry.get("operators", ())):
         if name not in operators.load():
             raise UsageProblem(f"{where}: {unknown('operator', name, operators.load())}")

@@ -36,7 +36,7 @@ class Manifest:
         judged["subresults"] = dict(row["subresults"])
         whole = found.pop(None, None)
         held = [one for name, one in found.items() if row["subresults"].get(name or "") in HELD]
-        if whole is not None and row["status"] in HELD:
+        if whole is not None and row["status"] in HELD and row["subresults"].keys() >= set(whole.operators):
             held.append(whole)
         held = [one for one in held if not one.sometimes]
         judged["subresults"].update({one.operator: "xpassed" for one in held if one.operator})
@@ -173,7 +173,8 @@ def _placed(path: Path | Traversable, known: Collection[str]) -> list[tuple[str,
     placed = []
     for index, entry in enumerate(entries):
         where = f"expectation file {path}:{lines[index]}" if index < len(lines) else f"expectation file {path}"
-        placed.append((where, parse(entry, where, known)))
+        expectation = parse(entry, where, known)
+        placed += [(where, one) for one in (expectation, *expectation.others())]
     showing = {expectation.name: expectation for _, expectation in placed if expectation.snippet}
     return [(where, _seeing(expectation, showing, where)) for where, expectation in placed]
 

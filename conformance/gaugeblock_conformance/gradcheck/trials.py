@@ -15,7 +15,8 @@ from gaugeblock_spec.schema import parse
 from ..backend import Array, Backend, DType
 from ..case import TensorCase, default_strides
 from ..operators.calls import OperatorCall, forms_of, schema_arguments
-from ..operators.drawing import CODE_LENGTH, FORM, GIVEN, draw, drawable
+from ..operators.drawing import draw, drawable
+from ..operators.wishes import CODE_LENGTH, GIVEN, Wish
 from ..values import COMPLEX, FLOATS, poison
 from .examples import calls
 from .fast import uniform
@@ -119,7 +120,10 @@ def _drawn(operator: str, dtype: str, seed: int, wanted: int, hint: Hint) -> lis
     given."""
     random = np.random.default_rng((seed, zlib.crc32(f"{operator}/{dtype}".encode())))
     forms = len(forms_of(operator))
-    asked = [FORM * form | given for given in (0, GIVEN) for form in range(forms)] if wanted > 1 else [None]
+    names = [argument.name for argument in schema_arguments(operator)]
+    given: dict[str, int] = dict.fromkeys(names, GIVEN)
+    asked = [Wish(form + 1, arguments=a).code(operator) for a in ({}, given) for form in range(forms)]
+    asked = asked if wanted > 1 else [b""]
     found: dict[str, Trial] = {}
     for k, what in zip(range(max(wanted, len(asked))), cycle(asked), strict=False):
         trial = _small(operator, dtype, random, hint, seed, what, k == 0)
@@ -131,14 +135,13 @@ def _drawn(operator: str, dtype: str, seed: int, wanted: int, hint: Hint) -> lis
 
 
 def _small(
-    operator: str, dtype: str, random: np.random.Generator, hint: Hint, seed: int, asked: int | None, simple: bool
+    operator: str, dtype: str, random: np.random.Generator, hint: Hint, seed: int, asked: bytes, simple: bool
 ) -> Trial | None:
     """The first of several draws with few elements, or the one with the fewest; the simplest before them on demand."""
     found = None
     for k in range(_TRIED):
         code = bytes(CODE_LENGTH) if simple and k == 0 else random.bytes(CODE_LENGTH)
-        code += b"" if asked is None else bytes([asked])
-        trial = _trial(draw(operator, code, dtype), dtype, hint, seed, int(random.integers(2**31)))
+        trial = _trial(draw(operator, code + asked, dtype), dtype, hint, seed, int(random.integers(2**31)))
         if trial is not None and (found is None or trial.elements < found.elements):
             found = trial
             if found.elements <= _MOST:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from contextlib import AbstractContextManager
 from math import prod
 from typing import Any
@@ -14,17 +13,17 @@ from ..backend import AllocatorLog, DType, numpy_dtype
 from ..case import TensorCase
 from ..failure import NoReproducer
 from ..forall import forall
+from ..operators.calls import OperatorCall
+from ..operators.drawing import draw
+from ..operators.sweep import sweep
 from ..oracles.pointwise import operators_with_oracle
 from ..requirement import requirement
 from ..session import Session
-from ..strategies.code import Digits
-from ..strategies.parts import part_of
-from .samples import Sample, samples
 
 _UNTOLD = NoReproducer("the adapter watches the allocator during the call")
 
-# Examples of each operator as a share of the budget for a property, and bytes of code per example.
-_SHARE, _CODE = 0.03, 96
+# Examples of each operator as a share of the budget for a property.
+_SHARE = 0.03
 # Allocators may round a request up by less than this number of bytes.
 _ROUNDING = 512
 _FILLED = (("float32", None), ("float64", None), ("complex64", None), ("int32", 2**31 - 1), ("int8", 127),
@@ -82,23 +81,16 @@ def _expect_one_block(s: Session, operator: str, *arguments: Any, **keywords: An
 def test_one_allocation_per_result(s: Session) -> None:
     """Call every operator that has an oracle on operands of any layout, including expanded and broadcast ones."""
 
-    def body(s: Session, x: Sample) -> None:
+    def body(s: Session, x: OperatorCall) -> None:
         dtypes = {case.dtype for case in x.tensors if case.dtype != "bool" or not x.operator.startswith("where")}
         if len(dtypes) > 1 or any(0 in case.sizes for case in x.tensors):
             return
-        positional, keywords = x.arguments([s.build(case) for case in x.tensors])
+        positional, keywords = x.bind(s.build)
         _, refused = s.attempt(x.operator, *positional, **keywords)
         if refused is None:
             _expect_one_block(s, x.operator, *positional, **keywords)
 
-    def judge(name: str) -> None:
-        part = part_of(samples(name, "small", mixed=False))
-        assert part is not None
-        random = np.random.default_rng((s.seed, zlib.crc32(name.encode())))
-        for _ in range(max(1, round(s.budget.examples * _SHARE))):
-            s.run_example(body, {"x": part.read(Digits(random.bytes(_CODE)))})
-
-    s.each(operators_with_oracle(), judge)
+    sweep(s, operators_with_oracle(), lambda name, code: draw(name, code, kind="small"), body, weight=_SHARE)
 
 
 @requirement("iteration/broadcast-inputs-are-not-materialised")

@@ -10,13 +10,14 @@ from gaugeblock_spec import operators
 from gaugeblock_spec.schema import parse
 
 from ..backend import Array, numpy_dtype
+from ..operators.calls import call_on
+from ..operators.numbers import choices, settled
 from ..oracles.agreement import expect_pointwise
 from ..oracles.pointwise import expected, operators_with_oracle
 from ..oracles.promotion import CORE, FLOAT, KIND
 from ..requirement import requirement
-from ..session import ConformanceError, Handle, Session
+from ..session import ConformanceError, Session
 from ..values import COMPLEX, FLOATS, SIGNED, table
-from .samples import Sample, choices, settled
 
 _TRIPLES = 600
 # What no argument is, as the default of one that has none.
@@ -76,9 +77,8 @@ def _operands(name: str, dtype: str, seed: int) -> list[Array]:
 
 
 def _check(s: Session, name: str, arrays: list[Array], numbers: dict[str, Any], dtype: str) -> None:
-    tensors: list[Handle | None] = [s.tensor(array) for array in arrays]
-    sample = Sample(name, (), numbers, dtype)
-    positional, keywords = sample.arguments(tensors)
+    tensors = [s.tensor(array) for array in arrays]
+    positional, keywords = call_on(name, tensors, numbers, dtype).bind(s.build)
     expect_pointwise(s, s.call(name, *positional, **keywords), name, arrays, dtype, **numbers)
 
 

@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 from gaugeblock_spec import operators
 
 from ..backend import Array, Unsupported, numpy_dtype
 from ..case import TensorCase, default_strides
-from ..forall import forall
+from ..operators.calls import OperatorCall
+from ..operators.drawing import draw
+from ..operators.sweep import sweep
 from ..oracles.agreement import expect_result
 from ..oracles.integers import DivisionByZero
 from ..oracles.pointwise import expected, operators_with_oracle, result_dtype
 from ..requirement import requirement
 from ..session import Handle, Session
 from ..values import SIGNED
-from .model import is_dense
-from .samples import Sample, samples
 
 _SHARE = 0.12
+# What the elements of operands are.
+_KINDS = ("hard", "hard", "special")
 
 
-def _each(s: Session, body: Any, names: tuple[str, ...]) -> None:
-    """Run ``body(s, x=sample)`` as a property of each operator."""
-
-    def judge(name: str) -> None:
-
-        def named(s: Session, x: Sample) -> None:
-            body(s, x)
-
-        named.__name__ = f"{body.__name__}_{name.replace('.', '_')}"
-        forall(x=samples(name), weight=_SHARE)(named)(s)
-
-    s.each(names, judge)
+def _draw(operator: str, code: bytes, writable: bool = False) -> OperatorCall:
+    return draw(operator, code, writable=writable, kind=_KINDS[code[0] % len(_KINDS)])
 
 
-def _wanted(s: Session, x: Sample, operator: str) -> Array | None:
+def _draw_written(operator: str, code: bytes) -> OperatorCall:
+    return _draw(operator, code, writable=True)
+
+
+def _wanted(s: Session, x: OperatorCall, operator: str) -> Array | None:
     """The right result; None if the call is not to be judged here.
 
     One such is an integer division by zero, which must be refused unless there is no element to compute.
@@ -46,9 +39,9 @@ def _wanted(s: Session, x: Sample, operator: str) -> Array | None:
         # The matter of ``dtypes/smallest-int-by-minus-one``, which some backends do not survive.
         return None
     try:
-        return expected(x.operator, [case.array for case in x.tensors], x.dtype, **x.numbers)
+        return expected(x.operator, x.arrays, x.dtype, **x.numbers)
     except DivisionByZero:
-        positional, keywords = x.arguments([s.build(case) for case in x.tensors])
+        positional, keywords = x.bind(s.build)
         result = np.broadcast_shapes(*[case.sizes for case in x.tensors])
         if 0 in result:
             s.expect_shape(s.call(x.operator, *positional, **keywords), result)
@@ -59,7 +52,7 @@ def _wanted(s: Session, x: Sample, operator: str) -> Array | None:
         raise Unsupported(operator, f"no oracle for {x.dtype}") from None
 
 
-def _smallest_by_minus_one(x: Sample) -> bool:
+def _smallest_by_minus_one(x: OperatorCall) -> bool:
     if x.operator == "lcm" and x.dtype in SIGNED:
         # Divides by the common divisor, which may come out as -1 if the absolute value of an operand overflows.
         return any((case.array == np.iinfo(numpy_dtype(case.dtype)).min).any() for case in x.tensors)
@@ -70,37 +63,34 @@ def _smallest_by_minus_one(x: Sample) -> bool:
     return bool((x.tensors[0].array == smallest).any()) and any((d == -1).any() for d in divisors)
 
 
-def _judge(s: Session, x: Sample, y: Handle, want: Array) -> None:
-    expect_result(s, y, want, x.operator, [case.array for case in x.tensors], x.dtype, **x.numbers)
+def _judge(s: Session, x: OperatorCall, y: Handle, want: Array) -> None:
+    expect_result(s, y, want, x.operator, x.arrays, x.dtype, **x.numbers)
 
 
-def _functional(s: Session, x: Sample) -> None:
+def _functional(s: Session, x: OperatorCall) -> None:
     want = _wanted(s, x, x.operator)
     if want is not None:
-        positional, keywords = x.arguments([s.build(case) for case in x.tensors])
+        positional, keywords = x.bind(s.build)
         _judge(s, x, s.call(x.operator, *positional, **keywords), want)
 
 
-def _inplace(s: Session, x: Sample) -> None:
+def _inplace(s: Session, x: OperatorCall) -> None:
     """The in-place form writes the result into its first tensor, if that has room and dtype for it."""
     row = operators.load()[x.operator]
     first = x.tensors[0]
     fits = np.broadcast_shapes(*[c.sizes for c in x.tensors]) == first.sizes
     if not fits or result_dtype(x.operator, x.dtype) != first.dtype or row.inplace_name is None:
         return _functional(s, x)
-    if not is_dense(first.sizes, first.strides):
-        first = replace(first, strides=default_strides(first.sizes), offset=0, storage=-1)
-        x = replace(x, tensors=(first, *x.tensors[1:]))
     want = _wanted(s, x, row.inplace_name)
     if want is None:
         return None
-    positional, keywords = x.arguments([s.build(case) for case in x.tensors])
+    positional, keywords = x.bind(s.build)
     result = s.call(row.inplace_name, *positional, **keywords)
     s.expect_same(result, positional[0])
     return _judge(s, x, result, want)
 
 
-def _out(s: Session, x: Sample) -> None:
+def _out(s: Session, x: OperatorCall) -> None:
     """The form with ``out=`` writes the result into a tensor of any strides."""
     row = operators.load()[x.operator]
     want = None if row.out_name is None else _wanted(s, x, row.out_name)
@@ -109,14 +99,14 @@ def _out(s: Session, x: Sample) -> None:
     sizes = np.broadcast_shapes(*[c.sizes for c in x.tensors])
     strides = tuple(2 * step for step in reversed(default_strides(tuple(reversed(sizes)))))
     out = s.build(TensorCase(result_dtype(x.operator, x.dtype), sizes, strides, 1, -1, "small"))
-    positional, keywords = x.arguments([s.build(case) for case in x.tensors])
+    positional, keywords = x.bind(s.build)
     s.expect_same(s.call(row.out_name, *positional, out=out, **keywords), out)
     _judge(s, x, out, want)
 
 
 @requirement("iteration/strided-inputs-give-the-same-values", slow=True)
 def test_operators_on_strided_inputs(s: Session) -> None:
-    _each(s, _functional, operators_with_oracle())
+    sweep(s, operators_with_oracle(), _draw, _functional, _SHARE, whole=True)
 
 
 @requirement("iteration/strided-inputs-give-the-same-values")
@@ -130,13 +120,10 @@ def test_strided_goldens(s: Session) -> None:
 
 @requirement("iteration/outputs-are-written-inputs-are-not", needs=("inplace",), slow=True)
 def test_inplace_forms(s: Session) -> None:
-    names = tuple(n for n in operators_with_oracle() if operators.load()[n].inplace is not None)
-    _each(s, _inplace, names)
+    names = [name for name in operators_with_oracle() if operators.load()[name].inplace is not None]
+    sweep(s, names, _draw_written, _inplace, _SHARE, writable=True)
 
 
 @requirement("iteration/outputs-are-written-inputs-are-not", needs=("out",), slow=True)
 def test_out_forms(s: Session) -> None:
-    names = tuple(n for n in operators_with_oracle() if operators.load()[n].out is not None)
-    _each(s, _out, names)
-
-
+    sweep(s, [name for name in operators_with_oracle() if operators.load()[name].out is not None], _draw, _out, _SHARE)

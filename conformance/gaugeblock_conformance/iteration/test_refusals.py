@@ -7,10 +7,11 @@ from typing import Any
 from gaugeblock_spec import operators
 from gaugeblock_spec.schema import parse
 
+from ..operators.calls import call_on
+from ..operators.numbers import choices, settled
 from ..oracles.pointwise import operators_with_oracle
 from ..requirement import requirement
 from ..session import Handle, Session
-from .samples import Sample, choices, settled
 
 _DATA = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 
@@ -35,7 +36,8 @@ def _arguments(name: str, tensors: list[Handle]) -> tuple[list[Any], dict[str, A
         options = None if argument.default is not None else choices(argument, "float32")
         if options is not None:
             numbers[argument.name] = options[0]
-    return Sample(name, (), settled(numbers, "float32")[0], "float32").arguments(places)
+    call = call_on(name, places, settled(numbers, "float32")[0], "float32")
+    return call.bind(lambda case: case)
 
 
 def _operands(name: str) -> int:

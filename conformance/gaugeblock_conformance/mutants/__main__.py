@@ -18,6 +18,8 @@ from .. import discovery
 from ..journal import NAME, Journal, write_atomically
 from ..problem import UsageProblem, unknown
 from ..runner.environment import cores, machine, spec_version, suite_version
+from . import generated, narrow
+from .generated import KIND as GENERATED
 from .mutant import CLASSES, Mutant
 from .record import FILE, RecordOfMutants, build, merged, must, read, rows_of, unproven
 from .run import Children, Trials
@@ -33,6 +35,8 @@ PAGE = "mutants.md"
 def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     try:
+        if options.classes == [GENERATED]:
+            return _generated(options)
         if options.merge:
             record = merged([read(path) for path in options.merge], table())
         else:
@@ -54,10 +58,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _told(record, options.out)
 
 
+def _generated(options: argparse.Namespace) -> int:
+    """Try the generated mutants, and tell those that no budget caught."""
+    known = {rule.name: rule for rule in generated.rules()}
+    for name in options.only:
+        if name not in known:
+            raise unknown("mutant", name, known, "see --list")
+    place, count = options.shard
+    chosen = [known[name] for name in options.only or known][place - 1 :: count]
+    if options.list:
+        print(tabulate([(rule.name, rule.requirement) for rule in chosen], ("mutant", "requirement")))
+        return 0
+    record = narrow.run(options.base, options.budget, options.seed, chosen, lambda text: _note("", "", text))
+    narrow.write(record, options.out)
+    for name in record["budgets"]:
+        print(f"{narrow.share(record, name):.1%} of {len(record['mutants'])} mutants caught at {name}")
+    missed = narrow.missed(record)
+    for row in missed:
+        print(f"{row['caught']}: {row['name']} ({row['requirement']}) {row['text']}".rstrip())
+    print(f"written: {options.out / narrow.FILE}, {options.out / narrow.PAGE}", file=sys.stderr)
+    return 1 if missed else 0
+
+
 def _chosen(options: argparse.Namespace) -> list[Mutant]:
     for kind in options.classes:
         if kind not in CLASSES:
-            raise unknown("class", kind, CLASSES)
+            raise unknown("class", kind, (*CLASSES, GENERATED), f"{GENERATED} stands alone")
     found = [named(name) for name in options.only] if options.only else list(table().values())
     found = [m for m in found if not options.classes or m.kind in options.classes]
     place, count = options.shard

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from gaugeblock_spec import operators, samples
 from gaugeblock_spec.schema import Argument, parse
 
+from ..backend import Array
 from ..case import TensorCase, default_strides
 
 
@@ -32,14 +33,16 @@ def forms_of(operator: str) -> tuple[samples.Form, ...]:
 @dataclass(frozen=True)
 class OperatorCall:
     """``arguments`` by name (a left-out one has its default); ``dtype`` is the common dtype of the tensors;
-    ``choice`` is a number for what a test chooses beyond the call; ``facts`` are those it was drawn from; ``known`` is
-    what was found out about it and would be found again."""
+    ``choice`` is a number for what a test chooses beyond the call; ``facts`` are those it was drawn from, ``writable``
+    says that it was drawn so that its first tensor can be written; ``known`` is what was found out about it and would
+    be found again."""
 
     operator: str
     arguments: dict[str, Any]
     dtype: str
     choice: int = 0
     facts: samples.Form = field(default_factory=dict, repr=False, compare=False)
+    writable: bool = field(default=False, repr=False, compare=False)
     known: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -83,12 +86,35 @@ class OperatorCall:
                 found[argument.name] = None if argument.default is None else argument.default_value
         return found
 
+    @property
+    def arrays(self) -> list[Array | None]:
+        """The elements of each tensor of the schema, None for one that is left out."""
+        names = [argument.name for argument in schema_arguments(self.operator) if _is_tensor(argument)]
+        given = [self.arguments.get(name) for name in names]
+        return [value.array if isinstance(value, TensorCase) else None for value in given]
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The arguments given that are no tensors."""
+        tensors = {argument.name for argument in schema_arguments(self.operator) if _is_tensor(argument)}
+        return {name: value for name, value in self.arguments.items() if name not in tensors}
+
     def packed(self) -> OperatorCall:
         """The same call on contiguous tensors."""
         return replace(self, arguments={name: _built(value, _packed) for name, value in self.arguments.items()})
 
     def with_argument(self, name: str, value: Any) -> OperatorCall:
         return replace(self, arguments={**self.arguments, name: value})
+
+
+def call_on(operator: str, tensors: Sequence[Any], numbers: dict[str, Any], dtype: str) -> OperatorCall:
+    """A call with these tensors as the first ones of its schema, cases or tensors of a backend."""
+    names = [argument.name for argument in schema_arguments(operator) if _is_tensor(argument)]
+    return OperatorCall(operator, dict(zip(names, tensors, strict=False)) | numbers, dtype)
+
+
+def _is_tensor(argument: Argument) -> bool:
+    return argument.base_type == "Tensor"
 
 
 def _packed(case: TensorCase) -> TensorCase:

@@ -32,8 +32,6 @@ ELSEWHERE: dict[str, str] = {
     "tensordot": _GENERAL,
     "to.device": _GENERAL,
     "requires_grad_": "dtypes/requires-grad-needs-float-or-complex",
-    # PyTorch only calls it with contiguous tensors, and reads the memory of others wrongly.
-    "native_group_norm": "operators/group-norm-takes-any-strides",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,24 +13,19 @@ from gaugeblock_spec.schema import Argument
 
 from ..backend import Array, DType
 from ..case import TensorCase
-from ..iteration.samples import choices
 from ..oracles.ordering import comparable
+from ..oracles.pointwise import operators_with_oracle
 from ..oracles.promotion import FLOAT, KIND, result_type
-from ..strategies.code import Digits
-from ..strategies.shapes import Sizes, deep_sizes, small_sizes, threshold
-from ..strategies.tensors import LAYOUTS, WRITABLE, lay_apart, lay_out
+from ..strategies.shapes import Sizes, small_sizes
+from ..strategies.tensors import CLASSES, LAYOUTS, WRITABLE, WRITABLE_CLASSES, lay_as, lay_out
 from ..values import COMPLEX, FLOATS
 from .calls import OperatorCall, cases_of, forms_of, schema_arguments
 from .elements import HELD, distinct_places, holding, places, with_elements
+from .numbers import choices, operands_of, promoting, settled
+from .sizing import JOINED, Impossible, Sizing
+from .wishes import GIVEN, LEFT_OUT, MIXED
 
-CODE_LENGTH = 200
-# What a byte behind the code asks for: operands that lie apart in memory, and arguments that differ from their default.
-APART, GIVEN = 1, 2
-# The number of the form stands above them.
-FORM = 4
 _SEEDS = 2**20
-_LETTERS = (2, 3, 1, 4, 5, 0)
-_SEVERAL = (3, 2, 4, 5)
 # What the elements of an operand are where its fact does not say: everything, unless sums of them are judged.
 _KINDS = {"reduction": "finite", "scan": "small", "linalg": "finite", "pointwise": "hard", "network": "small"}
 # Flags that no value depends on.
@@ -40,11 +36,10 @@ _LIFTED = frozenset("hstack vstack dstack column_stack".split())
 _EXPANDED = frozenset(("addr", "kron"))
 # Factories that round their numbers to a dtype of integers before they count.
 _STEPPED = frozenset({"arange", "linspace", "logspace"})
+# Operators whose second operand is judged by its own dtype, or takes no other.
+_UNMIXED = frozenset({"ldexp", "gradient"})
+_HALVES = frozenset(("float16", "bfloat16"))
 _NO_TENSOR_TYPES = ("Layout", "Device", "MemoryFormat", "Generator")
-
-
-class _Impossible(Exception):
-    """The sizes drawn leave a later argument without any value."""
 
 
 def drawable(operator: str) -> bool:
@@ -68,51 +63,37 @@ def _rule(argument: Argument) -> str:
 
 
 def draw(
-    operator: str, code: bytes, dtype: str | None = None, writable: bool = False, least: int = 0
+    operator: str, code: bytes, dtype: str | None = None, writable: bool = False, least: int = 0, kind: str = ""
 ) -> OperatorCall:
     """The call that ``code`` stands for; zeros give the simplest.
 
-    A byte behind the first ``CODE_LENGTH`` asks for more: with ``APART`` no operand of two elements and more is
-    contiguous, and no dim is drawn with fewer, with ``GIVEN`` no argument is left out and none that is drawn from a few
-    has its default; the multiple of ``FORM`` is the number of the form, counted round. Without it any form is drawn.
-    ``least`` is the smallest number of dims that * may stand for; ``dtype`` fixes the dtype of the operands;
-    ``writable`` gives the first tensor a layout without overlaps, and sizes that no other operand enlarges (always so
-    for rows that only exist in place).
+    What stands behind the first ``CODE_LENGTH`` bytes is a wish of :mod:`.wishes`. ``least`` is the smallest number of
+    dims that * may stand for; ``dtype`` fixes the dtype of the operands; ``writable`` gives the first tensor a layout
+    without overlaps, and sizes that no other operand enlarges (always so for rows that only exist in place); ``kind``
+    is what the elements of an operand are where its fact does not say.
     """
     writable = writable or operator.partition(".")[0].endswith("_")
     for empty in (True, False):
         try:
-            return _Drawing(operator, code, dtype, writable, empty, least).call()
-        except _Impossible:
+            return _Drawing(operator, code, dtype, writable, empty, least, kind).call()
+        except Impossible:
             continue
     raise LookupError(f"{operator}: its samples leave no call")
 
 
-class _Drawing:
+class _Drawing(Sizing):
     def __init__(
-        self, operator: str, code: bytes, dtype: str | None, writable: bool, empty: bool, least: int
+        self, operator: str, code: bytes, dtype: str | None, writable: bool, empty: bool, least: int, kind: str
     ) -> None:
-        row = operators.load()[operator]
-        digits = Digits(code[:CODE_LENGTH])
-        self.choice = int.from_bytes(code[:CODE_LENGTH][-3:], "big")
-        asked = code[CODE_LENGTH] if len(code) > CODE_LENGTH else 0
-        self.apart, self.given = bool(asked & APART), bool(asked & GIVEN)
-        self.least = least
-        self.row, self.digits, self.writable, self.empty = row, digits, writable, empty
-        forms = forms_of(operator)
-        drawn = asked // FORM % len(forms) if len(code) > CODE_LENGTH else digits.below(len(forms))
-        self.facts = forms[drawn]
-        self.arguments: dict[str, Any] = {}
+        super().__init__(operator, code, writable, empty, least)
+        digits, row = self.digits, self.row
+        self.kind = kind
         self.drawn: set[str] = set()
-        self.letters: dict[str, int] = {}
-        self.star: Sizes | None = None
-        size = digits.below(10)
-        self.wide, self.deep = size == 9 and not self.apart, size == 8 and not self.apart
         self.seed = digits.below(_SEEDS)
-        names = tuple(sorted(row.dtypes, key=lambda name: (name not in FLOATS, name)))
-        self.dtype = dtype or digits.pick(names)
-        self.mixed = dtype is None and row.promotion in ("default", "int_to_float") and digits.below(3) == 2
-        self.mixed = self.mixed and row.family != "network" and row.base_name != "gradient"
+        names, dtypes = dtypes_in_order(operator), self.wish.dtype
+        picked, mixed = digits.pick(names), digits.below(3) == 2
+        self.dtype = dtype or (names[(dtypes - 1) % len(names)] if dtypes not in (0, MIXED) else picked)
+        self.mixed = dtype is None and (dtypes == MIXED or (mixed and not dtypes)) and promotes(row.name)
         self.names = names
 
     def call(self) -> OperatorCall:
@@ -134,7 +115,21 @@ class _Drawing:
         if self.row.base_name in _EXPANDED:
             dims, dimless = dims + dimless, []
         dtype = result_type(dims, dimless) if free else self.dtype
-        return OperatorCall(self.row.name, self.arguments, dtype, self.choice, self.facts)
+        if self.row.name in operators_with_oracle():
+            dtype = self._settled(dtype, bool(free))
+        return OperatorCall(self.row.name, self.arguments, dtype, self.choice, self.facts, self.writable)
+
+    def _settled(self, dtype: str, free: bool) -> str:
+        """Settle the numbers of a pointwise operator, sometimes of a higher kind than the operands, and give the dtype
+        with them counted in."""
+        numbers = {name: value for name, value in self.arguments.items() if not cases_of(value)}
+        if not free:
+            return result_type((), (), operands_of(numbers)) if operands_of(numbers) else dtype
+        if self.row.promotion in ("default", "int_to_float") and self.digits.below(5) == 4 and not self.writable:
+            numbers |= promoting(numbers, dtype, self.row.dtypes, self.digits.below(8))
+        numbers, dtype = settled(numbers, dtype)
+        self.arguments |= numbers
+        return dtype
 
     def _take(self, argument: Argument) -> None:
         self.drawn.add(argument.name)
@@ -154,7 +149,7 @@ class _Drawing:
             if isinstance(fact, NumberFact) or (fact is None and argument.default is not None):
                 return None
             tensor = fact if isinstance(fact, TensorFact) else self._default_tensor()
-            if (argument.default is not None or argument.optional) and not tensor.given and self._left_out():
+            if (argument.default is not None or argument.optional) and not tensor.given and self._left_out(argument):
                 return None
             if argument.is_list:
                 return self._list(argument, tensor)
@@ -181,34 +176,69 @@ class _Drawing:
         return parts
 
     def _default_tensor(self) -> TensorFact:
+        if self.row.family == "pointwise":
+            return JOINED
         first = next((n for n, v in self.arguments.items() if cases_of(v)), None)
         return TensorFact("free", ("*",)) if first is None else TensorFact("like", of=first)
 
     def _by_type(self, argument: Argument) -> Any:
         if argument.base_type == "ScalarType":
             return self._asked(argument)
-        if argument.name in _LEFT_OUT or argument.base_type in _NO_TENSOR_TYPES:
+        if left_to_default(argument):
             return None
         rule = _rule(argument)
         if rule:
-            if argument.optional and self._left_out():
+            if argument.optional and self._left_out(argument):
                 return None
             return self._dim() if rule == "dim" else self._dims(argument)
-        if argument.base_type == "bool" and self.given:
-            return argument.default != "True"
         if argument.base_type == "bool":
-            return None if self.digits.below(2) == 0 and argument.default is not None else self.digits.below(2) == 1
+            return self._truth(argument)
         options = choices(argument, self.dtype)
-        if options is not None and self.given and argument.default is not None and len(options) > 1:
-            return self.digits.pick([value for value in options if value != argument.default_value])
-        return None if options is None else self.digits.pick(options)
+        if options is None:
+            return None
+        if argument.type == "Scalar?" and self.row.family == "pointwise":
+            return None if self._is_spare(argument) else self._picked(argument, options, needed=True)
+        return self._picked(argument, options)
 
-    def _left_out(self) -> bool:
-        return self.digits.below(3) == 2 and not self.given
+    def _is_spare(self, argument: Argument) -> bool:
+        """Whether a number is left out; one at least of several stays."""
+        last = argument is schema_arguments(self.row.name)[-1]
+        given = any(not cases_of(value) and value is not None for value in self.arguments.values())
+        left_out = self.digits.below(4) == 3
+        wished = self.wished.get(argument.name, 0)
+        return (given or not last) and (wished == LEFT_OUT or (left_out and not wished))
+
+    def _truth(self, argument: Argument) -> bool | None:
+        wished = self.wished.get(argument.name, 0)
+        left_out, drawn = self.digits.below(2) == 0, self.digits.below(2) == 1
+        if wished == GIVEN:
+            return argument.default != "True"
+        if wished and wished != LEFT_OUT:
+            return wished % 2 == 0
+        return None if (left_out or wished == LEFT_OUT) and argument.default is not None else drawn
+
+    def _picked(self, argument: Argument, options: Sequence[Any], needed: bool = False) -> Any:
+        """The value that is wished for, one beside the default, or any."""
+        wished = self.wished.get(argument.name, 0)
+        drawn = self.digits.pick(options)
+        if wished == LEFT_OUT and argument.default is not None and not needed:
+            return None
+        if wished == GIVEN:
+            other = [value for value in options if argument.default is None or value != argument.default_value]
+            return other[self.digits.below(len(other))] if other else drawn
+        return options[(wished - 1) % len(options)] if wished and wished != LEFT_OUT else drawn
+
+    def _left_out(self, argument: Argument) -> bool:
+        drawn = self.digits.below(3) == 2
+        wished = self.wished.get(argument.name, 0)
+        return drawn if not wished else wished == LEFT_OUT
 
     def _asked(self, argument: Argument) -> DType | None:
         """A dtype to convert to, of no lower kind than the operands; any where there are none but numbers."""
-        if argument.optional and (self.digits.below(4) != 3 or self.row.family == "random" or self.writable):
+        wished = self.wished.get(argument.name, 0)
+        drawn = self.digits.below(4) == 3
+        given = drawn if not wished else wished != LEFT_OUT
+        if argument.optional and (not given or self.row.family == "random" or self.writable):
             return None
         any_kind = self.row.family == "factory" and self.row.base_name not in _STEPPED
         mine = KIND[self.dtype] if any(cases_of(v) for v in self.arguments.values()) else 0 if any_kind else FLOAT
@@ -221,7 +251,7 @@ class _Drawing:
 
     def _number(self, argument: Argument, fact: NumberFact) -> Any:
         if fact.rule:
-            if argument.optional and fact.rule != "given_dim" and self._left_out():
+            if argument.optional and fact.rule != "given_dim" and self._left_out(argument):
                 return None
             if fact.rule == "size":
                 return tuple(small_sizes(self.digits, 0, 3, self.empty))
@@ -229,11 +259,12 @@ class _Drawing:
                 return self._dim(1)
             return self._dims(argument) if fact.rule == "dims" else self._dim()
         if fact.choices:
-            return self.digits.pick(fact.choices)
+            return self._picked(argument, fact.choices)
         low, high = self._bound(fact.low), self._bound(fact.high)
         if high < low:
-            raise _Impossible
-        return low + self.digits.below(high - low + 1)
+            raise Impossible
+        drawn, wished = low + self.digits.below(high - low + 1), self.wished.get(argument.name, 0)
+        return {1: low, 2: high}.get(wished, drawn)
 
     def _bound(self, text: str) -> int:
         if text.startswith("size("):
@@ -241,14 +272,6 @@ class _Drawing:
         if text.isalpha():
             return self._letter(text)
         return int(text)
-
-    @property
-    def _to_be_written(self) -> bool:
-        return self.writable and not any(cases_of(value) for value in self.arguments.values())
-
-    @property
-    def _first(self) -> TensorCase:
-        return next(case for value in self.arguments.values() for case in cases_of(value))
 
     def _dim(self, more: int = 0) -> int:
         rank = max(len(self._first.sizes) + more, 1)
@@ -266,14 +289,6 @@ class _Drawing:
             dims.reverse()
         return tuple(k - rank if self.digits.below(3) == 2 else k for k in dims)
 
-    def _size_along(self, argument: str) -> int:
-        sizes = self._first.sizes
-        dim = self.arguments.get(argument)
-        if dim is None:
-            default = next(a for a in schema_arguments(self.row.name) if a.name == argument)
-            dim = default.default_value if default.default not in (None, "None") else None
-        return math.prod(sizes) if not isinstance(dim, int) else sizes[dim] if sizes else 1
-
     # Tensors.
 
     def _tensor(
@@ -286,18 +301,23 @@ class _Drawing:
         first = not place and not any(cases_of(value) for value in self.arguments.values())
         strict = self._to_be_written or fact.kind in HELD
         layout = self.digits.pick(WRITABLE if strict else LAYOUTS) if not fact.packed else "contiguous"
+        wished = self.wished.get(name, 0)
         own = self._own_dtypes(name)
         shared = place > 0 and self.dtype in own
         dtype = self.dtype if shared else self.digits.pick(own) if own else self._operand_dtype(first, dims)
         if first and len(own) > 1:
             self.dtype = dtype
-        kind = "finite" if fact.kind in HELD else fact.kind or _KINDS.get(self.row.family, "hard")
-        if self.row.family == "pointwise" and KIND[dtype] < FLOAT:
+        kind = "finite" if fact.kind in HELD else fact.kind or self.kind or _KINDS.get(self.row.family, "hard")
+        if self.row.family == "pointwise" and KIND[dtype] < FLOAT and not self.kind:
             # Division by zero, and of the smallest integer by -1, are matters of the chapter on dtypes.
             kind = "positive"
         seed = self.seed + len(self.arguments) + 7 * place if self.seed else 0
         kind = kind if fact.index is None else "small"
-        made = (lay_apart if self.apart and not fact.packed else lay_out)(dtype, dims, layout, kind, seed, self.digits)
+        if 0 < wished <= len(CLASSES) and not fact.packed:
+            classes = CLASSES[: WRITABLE_CLASSES if strict else len(CLASSES)]
+            made = lay_as(dtype, dims, classes[(wished - 1 + place) % len(classes)], kind, seed, self.digits)
+        else:
+            made = lay_out(dtype, dims, layout, kind, seed, self.digits)
         if fact.index is not None:
             return holding(made, self._places(fact, dims))
         if fact.kind == "sorter":
@@ -308,6 +328,9 @@ class _Drawing:
         if first or not self.mixed:
             return self.dtype
         other = self.digits.pick(self.names)
+        if self.row.family == "pointwise" and not _HALVES.isdisjoint((self.dtype, other)) and self._has_single(dims):
+            # An operand of one element need not be rounded to the dtype of the others first.
+            return self.dtype
         dimless = not all(case.sizes for value in self.arguments.values() for case in cases_of(value))
         if (dimless or not dims) and "float16" in (self.dtype, other):
             # There is no complex number of two of them.
@@ -317,82 +340,32 @@ class _Drawing:
         nameless = "float16" in pair and not pair.isdisjoint(COMPLEX)
         return other if not nameless and result_type([*pair]) in self.row.dtypes else self.dtype
 
+    def _has_single(self, dims: Sizes) -> bool:
+        sizes = [*(case.sizes for value in self.arguments.values() for case in cases_of(value)), *(self.joined or ())]
+        return 1 in map(math.prod, (dims, *sizes))
+
     def _places(self, fact: TensorFact, dims: Sizes) -> Array:
         """Numbers of places: along a dim of the first tensor, or in it flattened."""
         size = math.prod(self._first.sizes) if not fact.index else self._size_along(fact.index)
         count = math.prod(dims)
         if count and not size:
-            raise _Impossible
+            raise Impossible
         if fact.kind != "distinct":
             return places(size, dims, self.seed)
         return distinct_places(size, dims, self.arguments[str(fact.index)] if len(dims) > 1 else 0, self.seed)
 
-    def _sizes(self, fact: TensorFact) -> Sizes:
-        if fact.relation == "free":
-            return self._free(fact)
-        base = self.arguments[fact.of]
-        sizes: list[int] = list(cases_of(base)[0].sizes)
-        if fact.relation == "to" and not self.apart:
-            drop = self.digits.below(len(sizes) + 1) if self.digits.below(2) else 0
-            kept = [1 if self.digits.below(3) == 1 else n for n in sizes]
-            return tuple(kept[drop:])
-        if fact.relation == "to":
-            return tuple(sizes)
-        axis = None
-        if fact.dim and sizes:
-            dim = self.arguments.get(fact.dim)
-            axis = None if dim is None else dim % len(sizes)
-            if dim is None and fact.relation == "like":
-                return (self._letter(fact.size) if fact.size else self._fresh(),)
-        if fact.relation == "within":
-            for k, n in enumerate(sizes):
-                if k != axis or fact.kind == "distinct":
-                    sizes[k] = n - self.digits.below(min(n, 1 if self.apart else 2) + 1) if n else 0
-                else:
-                    sizes[k] = self._fresh() if n else 0
-        elif axis is not None:
-            sizes[axis] = self._letter(fact.size) if fact.size else self._fresh()
-        return tuple(sizes)
 
-    def _free(self, fact: TensorFact) -> Sizes:
-        dims: list[int] = []
-        for word in fact.dims[self._missing(fact) :]:
-            word = word.rstrip("?")
-            if word == "*":
-                if self.star is None:
-                    most = 3 if len(fact.dims) == 1 else 2
-                    self.star = small_sizes(self.digits, min(self.least, most), most, self.empty)
-                    if self.apart:
-                        self.star = tuple(self._fresh() for _ in range(2 + self.digits.below(most - 1)))
-                    if self.deep and fact.dims == ("*",):
-                        self.star = deep_sizes(self.digits)
-                    if self.wide and fact.dims == ("*",):
-                        self.star = (threshold(self.digits, False),)
-                dims += self.star
-            elif word.isdigit():
-                dims.append(int(word))
-            else:
-                most = None
-                if fact.kind == "distinct" and fact.index is not None:
-                    most = math.prod(self._first.sizes) if not fact.index else self._size_along(fact.index)
-                size = self._letter(word[0], most)
-                single = word.endswith("~") and size and self.digits.below(3) == 2 and not self._to_be_written
-                single = single and not self.apart
-                dims.append(1 if single else size)
-        return tuple(dims)
+def promotes(operator: str) -> bool:
+    """Whether operands of two dtypes are computed in one that is common to them, and drawn so."""
+    row = operators.load()[operator]
+    return row.promotion in ("default", "int_to_float") and row.family != "network" and row.base_name not in _UNMIXED
 
-    def _missing(self, fact: TensorFact) -> int:
-        """How many of the first dims are left out."""
-        most = max((k + 1 for k, word in enumerate(fact.dims) if word.endswith("?")), default=0)
-        return self.digits.below(most + 1) if most and not self._to_be_written else 0
 
-    def _letter(self, letter: str, most: int | None = None) -> int:
-        if letter not in self.letters:
-            size = self._fresh()
-            self.letters[letter] = size if most is None else min(size, most)
-        return self.letters[letter]
+def dtypes_in_order(operator: str) -> tuple[str, ...]:
+    """The dtypes of a row, floats first."""
+    return tuple(sorted(operators.load()[operator].dtypes, key=lambda name: (name not in FLOATS, name)))
 
-    def _fresh(self) -> int:
-        if self.apart:
-            return self.digits.pick(_SEVERAL)
-        return self.digits.pick(_LETTERS if self.empty else _LETTERS[:-1])
+
+def left_to_default(argument: Argument) -> bool:
+    """Whether an argument is never given, since no value depends on it."""
+    return argument.name in _LEFT_OUT or argument.base_type in _NO_TENSOR_TYPES

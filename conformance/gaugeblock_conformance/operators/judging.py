@@ -11,7 +11,6 @@ from gaugeblock_spec import operators
 from gaugeblock_spec.schema import parse
 
 from ..backend import Array, DType, dtype_name, numpy_dtype
-from ..case import TensorCase
 from ..oracles.conversion import cast, component
 from ..oracles.making import Unfilled
 from ..oracles.moves import Undefined
@@ -41,21 +40,12 @@ _LIFTED_ROWS = frozenset({"index_select", "index_fill", "index_copy", "index_add
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028235e38, "float64": 1.79e308}
 # Operators that give the factors which half floats were normalized by in the dtype that they were summed in.
 _WIDE_FACTORS = frozenset({"_fused_rms_norm"})
-_FEW_POWERS = (1e-3, 0.7)
-_EXPONENTIALS = frozenset({"linalg_matrix_exp", "matrix_exp"})
-_PIXELS = frozenset({"pixel_shuffle", "pixel_unshuffle"})
-_BATCHES = frozenset({"batch_norm", "native_batch_norm", "instance_norm"})
-_HALVES = ("float16", "bfloat16")
-_VOLUMES = frozenset({"max_pool3d", "max_pool3d_with_indices"})
 # Computed in double, numbers too, whatever the operands are.
 _DOUBLE = frozenset({"float_power"})
 # Numbers that terms are multiplied by: those of the absolute terms have no sign either.
 _FACTORS = frozenset({"alpha", "beta"})
 # Results of which a zero may have either sign.
 _FREE_ZERO = frozenset({"reduction", "scan", "sort", "linalg", "pointwise", "network"})
-
-# Counts of many elements, which need not be exact as bfloat16.
-_COUNTING, _MANY = frozenset({"histogram", "histc"}), 256
 
 
 def expected(call: OperatorCall) -> Any:
@@ -76,22 +66,6 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
     oracle, wide = found
     if call.row.family == "network" and any(0 in case.sizes for case in call.tensors):
         raise Undefined("a network of no elements")
-    if call.row.base_name in _PIXELS and len(call.tensors[0].sizes) == 5 and not call.tensors[0].plain:
-        raise Undefined("the matter of operators/pixel-shuffles-take-any-strides")
-    if call.row.base_name in _EXPONENTIALS and _exponential_is_judged_elsewhere(call.tensors[0]):
-        raise Undefined("the matter of operators/matrix-exponential-of-any-matrix")
-    if call.row.base_name == "gelu" and len(call.tensors[0].sizes) > 5 and 0 in call.tensors[0].strides:
-        raise Undefined("PyTorch writes beyond its result")
-    if call.row.base_name == "addmv" and _widened_by_nothing(*call.tensors[:2]):
-        raise Undefined("the matter of operators/empty-products-widen-what-is-added")
-    if call.row.base_name in _COUNTING and call.dtype == "bfloat16" and call.tensors[0].numel > _MANY:
-        raise Undefined("the matter of operators/histograms-count-all")
-    if call.row.base_name == "kron" and _rearranged(call):
-        raise Undefined("the matter of operators/kron-takes-any-strides")
-    if call.row.base_name in _BATCHES and call.dtype in _HALVES and not call.tensors[0].plain:
-        raise Undefined("the matter of operators/batch-norm-of-halves-takes-any-strides")
-    if call.row.base_name in _VOLUMES and len(call.tensors[0].sizes) == 4 and _second_dim_is_densest(call.tensors[0]):
-        raise Undefined("the matter of operators/volumes-are-pooled-in-any-strides")
     if refuses_half(call.operator, call.dtype, call.values()):
         raise Undefined("half floats have no decompositions")
     if absolute:
@@ -107,28 +81,6 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
     if not lift:
         return result
     return tuple(_dropped(v) for v in result) if isinstance(result, tuple) else _dropped(result)
-
-
-def _widened_by_nothing(added: TensorCase, matrix: TensorCase) -> bool:
-    return not matrix.numel and added.sizes != matrix.sizes[:1]
-
-
-def _rearranged(call: OperatorCall) -> bool:
-    """Whether a product's elements may come out in another order than they lie."""
-    ranks = [len(case.sizes) for case in call.tensors]
-    return min(ranks) > 0 and any(n > 1 and not case.plain for n, case in zip(ranks, call.tensors, strict=True))
-
-
-def _second_dim_is_densest(case: TensorCase) -> bool:
-    """Whether no dim has a smaller stride than the second."""
-    return not case.plain and case.strides[1] == min(case.strides)
-
-
-def _exponential_is_judged_elsewhere(case: TensorCase) -> bool:
-    """A batch that is no view of matrices in a row, or a small matrix, for which PyTorch takes too few powers."""
-    with np.errstate(invalid="ignore"):
-        norms = np.abs(case.array.astype(np.complex128)).sum(-2).max(-1, initial=0.0)
-    return (len(case.sizes) > 3 and not case.plain) or bool(((norms > _FEW_POWERS[0]) & (norms < _FEW_POWERS[1])).any())
 
 
 def _is_lifted(call: OperatorCall) -> bool:

@@ -7,42 +7,48 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from ..budget import STANDARD
 from ..failure import ConformanceError
 from ..session import Session
 from .calls import OperatorCall, forms_of
-from .drawing import APART, CODE_LENGTH, FORM, GIVEN
+from .plan import Plan, quick
+from .wishes import CODE_LENGTH, Wish
 
 Make = Callable[[str, bytes], OperatorCall | None]
 Body = Callable[[Session, OperatorCall], None]
 
 _SHRINKS = 150
 _SIZES = (32, 8, 4, 2, 1)
-_FEW = 3
-# What the first codes of an operator ask for; those behind them ask for anything.
-_ASKED = (APART, APART | GIVEN, GIVEN)
-_TRIES = 4
-# A byte holds no higher number.
-_FORMS = 64
+# So many codes are tried for a wish, then so many without any.
+_TRIES, _FREE = 3, 2
+# How many times as many calls may be drawn as are wanted, as long as conditions are not met.
+_LONGER = 3
 
 
 def sweep(
-    s: Session, names: Iterable[str], make: Make, body: Body, weight: float = 0.1
-) -> None:
+    s: Session, names: Iterable[str], make: Make, body: Body, weight: float = 0.1, *, writable: bool = False,
+    whole: bool = False,
+) -> None:  # fmt: skip
     """Run ``body`` on ``make(name, code)`` for every operator of ``names`` and some codes.
 
-    The first codes ask for operands that lie apart, for arguments beside their default, and for both, and each for the
-    next form of the operator's samples, until all were met; with more than a few there is also one of zeros. ``make``
-    may give None for a code that stands for no call: the next is taken, a few times. An operator that the backend does
-    not offer is noted and left at its first example. The first failure of an operator is made simpler, byte by byte.
+    What the calls of an operator have to meet is planned by :class:`.plan.Plan`; ``whole`` asks for enough of them that
+    each dtype and each layout is met under any budget. ``make`` may give None for a code that stands for no call: other
+    codes are taken, a few times. An operator that the backend does not offer is noted and left at its first example.
+    The first failure of an operator is made simpler, byte by byte.
     """
 
     def judge(name: str) -> None:
-        count = max(2, round(s.budget.examples * weight), len(forms_of(name)))
+        least = quick(name) if whole else len(forms_of(name))
+        count = max(2, round(s.budget.examples * weight), least)
         random = np.random.default_rng((s.seed, zlib.crc32(f"{body.__name__}/{name}".encode())))
-        for k in range(count):
-            code, call = _made(name, k if count <= _FEW else k - 1, make, random)
+        plan = Plan(name, (s.seed, zlib.crc32(body.__name__.encode())), count, writable)
+        thorough, k = s.budget.examples >= STANDARD.examples, 0
+        while k < count or (whole and k < _LONGER * count and plan.lacks(thorough)):
+            k += 1
+            code, call = _made(name, plan.next(), make, random)
             if call is None:
                 continue
+            plan.note(call)
             before = s.outcome.examples
             try:
                 _example(s, body, call)
@@ -54,14 +60,13 @@ def sweep(
     s.each(names, judge)
 
 
-def _made(name: str, k: int, make: Make, random: np.random.Generator) -> tuple[bytes, OperatorCall | None]:
-    """The ``k``-th code and its call; zeros before the first."""
-    if k < 0:
-        return bytes(CODE_LENGTH), make(name, bytes(CODE_LENGTH))
+def _made(
+    name: str, wish: Wish, make: Make, random: np.random.Generator
+) -> tuple[bytes, OperatorCall | None]:
+    """A code for the wish and its call; without the wish where no call meets it."""
     code, call = b"", None
-    for _ in range(_TRIES):
-        asked = _ASKED[k] if k < len(_ASKED) else int(random.integers(0, 4))
-        code = random.bytes(CODE_LENGTH) + bytes([asked + FORM * (k % _FORMS)])
+    for k in range(_TRIES + _FREE):
+        code = random.bytes(CODE_LENGTH) + (wish.code(name) if k < _TRIES else b"")
         call = make(name, code)
         if call is not None:
             break

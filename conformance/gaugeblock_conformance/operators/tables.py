@@ -71,11 +71,6 @@ _NOT_HALF: dict[str, tuple[str, tuple[Any, ...]]] = {
     "linalg_matrix_norm.str_ord": ("ord", ("nuc",)),
     "linalg_matrix_power": ("n", (-1, -2, -3)),
     "matrix_power": ("n", (-1, -2, -3)),
-    # An assertion inside PyTorch, where slices have one element.
-    "index_reduce": ("reduce", ("prod",)),
-    # The matter of ``operators/matrix-exponential-of-any-matrix``.
-    "linalg_matrix_exp": ("", (None,)),
-    "matrix_exp": ("", (None,)),
     # There is no complex dtype for them.
     "complex": ("", (None,)),
 }

@@ -15,8 +15,9 @@ from ..requirement import requirement
 from ..session import Session
 from .calls import OperatorCall, schema_arguments
 from .coverage import shaped, swept
-from .drawing import CODE_LENGTH, draw, drawable
+from .drawing import draw, drawable
 from .judging import expected
+from .wishes import CODE_LENGTH
 
 _REFUSALS = (RuntimeError, NotImplementedError, TypeError)
 # Refused with a ValueError.

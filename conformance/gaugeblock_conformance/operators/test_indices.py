@@ -81,38 +81,48 @@ def test_one_of_the_candidates(s: Session, size: int, count: int, seed: int, ope
         s.expect(got in candidates, True, f"element {place} of {operator} is one of {candidates}", text, [y])
 
 
-@requirement("operators/take-along-dim-takes-any-indices")
+@requirement("operators/every-operator-gives-what-its-row-says", needs=("strided",))
 def test_indices_with_gaps(s: Session) -> None:
-    x = s.tensor([10.0, 20.0, 30.0, 40.0])
-    indices = s.call("t", s.tensor([[3, 0], [1, 2]], "int64"))
-    s.expect_values(s.call("take_along_dim", x, indices), [40.0, 20.0, 10.0, 30.0])
+    def body(s: Session, operator: str) -> None:
+        x = s.tensor([10.0, 20.0, 30.0, 40.0])
+        indices = s.call("t", s.tensor([[3, 0], [1, 2]], "int64"))
+        s.expect_values(s.call(operator, x, indices), [40.0, 20.0, 10.0, 30.0])
+
+    s.table(["take_along_dim"], body)
 
 
-@requirement("operators/isin-takes-any-test-elements")
+@requirement("operators/every-operator-gives-what-its-row-says", needs=("strided",))
 def test_test_elements_of_any_strides(s: Session) -> None:
-    x = s.tensor([1.0, 5.0, 4.0, 0.0])
-    test = s.call("t", s.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    s.expect_values(s.call("isin.Tensor_Tensor", x, test), [True, False, True, False], dtype="bool")
-    s.expect_values(s.call("isin.Scalar_Tensor", 3.0, test), np.array(True), dtype="bool")
+    def body(s: Session, operator: str, given: list[float] | float, want: list[bool] | bool) -> None:
+        test = s.call("t", s.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        x = s.tensor(given) if isinstance(given, list) else given
+        s.expect_values(s.call(operator, x, test), np.array(want), dtype="bool")
+
+    rows = [
+        ("isin.Tensor_Tensor", [1.0, 5.0, 4.0, 0.0], [True, False, True, False]), ("isin.Scalar_Tensor", 3.0, True)
+    ]  # fmt: skip
+    s.table(rows, body)
 
 
-@requirement("operators/half-nansum-is-rounded-once")
+@requirement("operators/every-operator-gives-what-its-row-says", needs=("strided",))
 def test_sums_of_halves_over_many_dims(s: Session) -> None:
-    for dtype, want in (("float16", 2744.0), ("bfloat16", 2752.0)):
+    def body(s: Session, operator: str, dtype: str, want: float) -> None:
         x = s.tensor(np.ones((8, 8, 8, 8)), dtype)
         for dim in (1, 2, 3):
             x = s.call("slice.Tensor", x, dim, 0, 7)
-        s.expect_values(s.call("nansum", x), np.array(want), dtype=dtype)
-        s.expect_values(s.call("nansum", x, [3, 1, 0, 2], True), np.full((1, 1, 1, 1), want), dtype=dtype)
+        s.expect_values(s.call(operator, x), np.array(want), dtype=dtype)
+        s.expect_values(s.call(operator, x, [3, 1, 0, 2], True), np.full((1, 1, 1, 1), want), dtype=dtype)
+
+    s.table([("nansum", "float16", 2744.0), ("nansum", "bfloat16", 2752.0)], body)
 
 
-@requirement("operators/lu-solve-takes-pivots-of-any-strides")
+@requirement("operators/every-operator-gives-what-its-row-says", needs=("as_strided",))
 def test_pivots_with_the_stride_of_a_single_row(s: Session) -> None:
-    factors = s.tensor(np.tile(np.eye(3), (2, 1, 1, 1)))
-    right = s.tensor(np.tile(np.array([[1.0], [2.0], [3.0]]), (2, 1, 1, 1)))
-    pivots = s.tensor([[[3, 3, 3]], [[1, 2, 3]]], "int32")
-    for strides in ((3, 3, 1), (3, 1, 1)):
-        rows = s.call("as_strided", pivots, (2, 1, 3), strides)
-        found = s.call("linalg_lu_solve", factors, rows, right)
-        solutions = np.array([3.0, 1.0, 2.0, 1.0, 2.0, 3.0])
-        s.expect_values(found, solutions.reshape(2, 1, 3, 1))
+    def body(s: Session, operator: str, strides: tuple[int, ...]) -> None:
+        factors = s.tensor(np.tile(np.eye(3), (2, 1, 1, 1)))
+        right = s.tensor(np.tile(np.array([[1.0], [2.0], [3.0]]), (2, 1, 1, 1)))
+        pivots = s.tensor([[[3, 3, 3]], [[1, 2, 3]]], "int32")
+        found = s.call(operator, factors, s.call("as_strided", pivots, (2, 1, 3), strides), right)
+        s.expect_values(found, np.array([3.0, 1.0, 2.0, 1.0, 2.0, 3.0]).reshape(2, 1, 3, 1))
+
+    s.table([("linalg_lu_solve", (3, 3, 1)), ("linalg_lu_solve", (3, 1, 1))], body)

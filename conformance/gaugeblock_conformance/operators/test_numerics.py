@@ -98,60 +98,77 @@ def test_sign(s: Session, x: TensorCase) -> None:
         s.expect_values(s.call(operator, s.build(x)), want, signed_zero=False)
 
 
-@requirement("operators/matrix-exponential-of-any-matrix")
+@requirement("operators/every-operator-gives-what-its-row-says", needs=("strided",))
 def test_matrix_exponential(s: Session) -> None:
-    for dtype in ("float16", "bfloat16", "float32", "float64"):
-        found = s.call("linalg_matrix_exp", s.tensor([[0.0, 1.0], [0.0, 0.0]], dtype))
-        s.expect_values(found, [[1.0, 1.0], [0.0, 1.0]], ulp=4, signed_zero=False, dtype=dtype)
-    for dtype in ("float32", "float64"):
-        small = s.call("linalg_matrix_exp", s.tensor([[-0.5, 0.0], [0.0, 0.046875]], dtype))
-        s.expect_values(small, [[0.6065306597126334, 0.0], [0.0, 1.0479910020166328]], ulp=4, dtype=dtype)
-    turned = s.call("transpose.int", s.tensor(np.zeros((2, 3, 2, 2), np.float32)), 0, 1)
-    want = np.broadcast_to(np.eye(2, dtype=np.float32), (3, 2, 2, 2))
-    s.expect_values(s.call("linalg_matrix_exp", turned), want, signed_zero=False)
+    def body(s: Session, operator: str) -> None:
+        for dtype in ("float16", "bfloat16", "float32", "float64"):
+            found = s.call(operator, s.tensor([[0.0, 1.0], [0.0, 0.0]], dtype))
+            s.expect_values(found, [[1.0, 1.0], [0.0, 1.0]], ulp=4, signed_zero=False, dtype=dtype)
+        for dtype in ("float32", "float64"):
+            small = s.call(operator, s.tensor([[-0.5, 0.0], [0.0, 0.046875]], dtype))
+            s.expect_values(small, [[0.6065306597126334, 0.0], [0.0, 1.0479910020166328]], ulp=4, dtype=dtype)
+        turned = s.call("transpose.int", s.tensor(np.zeros((2, 3, 2, 2), np.float32)), 0, 1)
+        want = np.broadcast_to(np.eye(2, dtype=np.float32), (3, 2, 2, 2))
+        s.expect_values(s.call(operator, turned), want, signed_zero=False)
+
+    s.table(["linalg_matrix_exp", "matrix_exp"], body)
 
 
-@requirement("operators/pixel-shuffles-take-any-strides")
+@requirement("operators/every-operator-gives-what-its-row-says", needs=("strided",))
 def test_pixels_in_channels_last(s: Session) -> None:
     elements = np.arange(64, dtype=np.int64).reshape(2, 2, 4, 2, 2)
-    x = s.call("permute", s.tensor(np.ascontiguousarray(elements.transpose(0, 2, 3, 4, 1))), (0, 4, 1, 2, 3))
     apart = elements.reshape(2, 2, 4, 1, 2, 1, 2).transpose(0, 1, 2, 4, 6, 3, 5).reshape(2, 2, 16, 1, 1)
-    s.expect_values(s.call("pixel_unshuffle", x, 2), apart, dtype="int64")
     whole = elements.reshape(2, 2, 1, 2, 2, 2, 2).transpose(0, 1, 2, 5, 3, 6, 4).reshape(2, 2, 1, 4, 4)
-    s.expect_values(s.call("pixel_shuffle", x, 2), whole, dtype="int64")
+
+    def body(s: Session, operator: str) -> None:
+        x = s.call("permute", s.tensor(np.ascontiguousarray(elements.transpose(0, 2, 3, 4, 1))), (0, 4, 1, 2, 3))
+        s.expect_values(s.call(operator, x, 2), apart if operator == "pixel_unshuffle" else whole, dtype="int64")
+
+    s.table(["pixel_unshuffle", "pixel_shuffle"], body)
 
 
-@requirement("operators/kron-takes-any-strides")
+@requirement("operators/every-operator-gives-what-its-row-says", needs=("strided",))
 def test_kron(s: Session) -> None:
-    x = s.call("t", s.tensor([[1, 2], [3, 4]], "int64"))
-    s.expect_values(s.call("kron", x, s.tensor([[1, 10]], "int64")), [[1, 10, 3, 30], [2, 20, 4, 40]], dtype="int64")
-    s.expect_values(s.call("kron", x, x), np.kron([[1, 3], [2, 4]], [[1, 3], [2, 4]]))
+    def body(s: Session, operator: str) -> None:
+        x = s.call("t", s.tensor([[1, 2], [3, 4]], "int64"))
+        want = [[1, 10, 3, 30], [2, 20, 4, 40]]
+        s.expect_values(s.call(operator, x, s.tensor([[1, 10]], "int64")), want, dtype="int64")
+        s.expect_values(s.call(operator, x, x), np.kron([[1, 3], [2, 4]], [[1, 3], [2, 4]]))
+
+    s.table(["kron"], body)
 
 
-@requirement("operators/empty-products-widen-what-is-added")
+@requirement("operators/every-operator-gives-what-its-row-says")
 def test_empty_products(s: Session) -> None:
+    """What is added to a product over no elements is broadcast to the sizes of the product."""
+
     def empty(*sizes: int) -> Handle:
         return s.tensor(np.zeros(sizes, np.float32))
 
-    for added in (3.0, [3.0]):
-        x = s.tensor(added)
-        for operator, operands, sizes in (
-            ("addmv", (empty(2, 0), empty(0)), (2,)),
-            ("addmm", (empty(2, 0), empty(0, 3)), (2, 3)),
-            ("baddbmm", (empty(2, 3, 0), empty(2, 0, 1)), (2, 3, 1)),
-            ("addbmm", (empty(4, 2, 0), empty(4, 0, 3)), (2, 3)),
-            ("addbmm", (empty(0, 2, 3), empty(0, 3, 1)), (2, 1)),
-        ):
-            s.expect_values(s.call(operator, x, *operands), np.full(sizes, 3, np.float32))
-            s.expect_values(s.call(operator, x, *operands, beta=2, alpha=5), np.full(sizes, 6, np.float32))
+    def body(s: Session, operator: str, operands: tuple[tuple[int, ...], ...], sizes: tuple[int, ...]) -> None:
+        for added in (3.0, [3.0]):
+            x, y, z = s.tensor(added), *(empty(*given) for given in operands)
+            s.expect_values(s.call(operator, x, y, z), np.full(sizes, 3, np.float32))
+            s.expect_values(s.call(operator, x, y, z, beta=2, alpha=5), np.full(sizes, 6, np.float32))
+
+    rows = [
+        ("addmv", ((2, 0), (0,)), (2,)),
+        ("addmm", ((2, 0), (0, 3)), (2, 3)),
+        ("baddbmm", ((2, 3, 0), (2, 0, 1)), (2, 3, 1)),
+        ("addbmm", ((4, 2, 0), (4, 0, 3)), (2, 3)),
+        ("addbmm", ((0, 2, 3), (0, 3, 1)), (2, 1)),
+    ]
+    s.table(rows, body)
 
 
-@requirement("operators/covariance-leaves-its-input")
+@requirement("operators/functional-forms-leave-their-inputs-alone")
 def test_covariance(s: Session) -> None:
-    for dtype in ("float32", "float64", "int64"):
+    def body(s: Session, operator: str, dtype: str) -> None:
         x = s.tensor([[5], [7]], dtype)
-        s.call("cov", x, correction=0, fweights=s.tensor([2], "int64"))
+        s.call(operator, x, correction=0, fweights=s.tensor([2], "int64"))
         s.expect_values(x, [[5], [7]], dtype=dtype)
+
+    s.table([("cov", dtype) for dtype in ("float32", "float64", "int64")], body)
 
 
 @requirement("operators/sign-of-zero-and-nan-is-zero")

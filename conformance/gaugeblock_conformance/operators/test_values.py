@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..budget import STANDARD
 from ..oracles.moves import Undefined
 from ..requirement import requirement
 from ..session import Session
@@ -31,14 +32,19 @@ def _given(s: Session, call: OperatorCall) -> None:
 
 @requirement("operators/every-operator-gives-what-its-row-says", slow=True)
 def test_every_row(s: Session) -> None:
-    sweep(s, swept(), make, _given, weight=0.05)
-    sweep(s, shaped(), make, _given, weight=0.03)
+    sweep(s, swept(), make, _given, weight=0.05, whole=True)
+    sweep(s, shaped(), make, _given, weight=0.03, whole=s.budget.examples >= STANDARD.examples)
 
 
-@requirement("operators/histograms-count-all")
+@requirement("operators/every-operator-gives-what-its-row-says")
 def test_many_elements_in_one_bin(s: Session) -> None:
-    for dtype in ("bfloat16", "float16", "float32"):
+    def body(s: Session, operator: str, dtype: str) -> None:
         x = s.tensor(np.ones(1024), dtype)
-        s.expect_values(s.call("histc", x, 1, 0, 2), np.full(1, 1024), dtype=dtype)
-        counts, _ = s.parts(s.call("histogram.bins_tensor", x, s.tensor([0.0, 2.0], dtype)), 2)
+        if operator == "histc":
+            counts = s.call(operator, x, 1, 0, 2)
+        else:
+            counts, _ = s.parts(s.call(operator, x, s.tensor([0.0, 2.0], dtype)), 2)
         s.expect_values(counts, np.full(1, 1024), dtype=dtype)
+
+    names = ("histc", "histogram.bins_tensor")
+    s.table([(name, dtype) for name in names for dtype in ("bfloat16", "float16", "float32")], body)

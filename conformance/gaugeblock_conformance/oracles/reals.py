@@ -28,6 +28,12 @@ def _step(dtype: str) -> Any:
     return np.float64 if dtype == "float64" else np.float32
 
 
+def _power(a: Array, b: Array) -> Array:
+    """C's power: for a single exponent of 0.5 NumPy takes a square root, which differs at minus infinity and zero."""
+    base, exponent = np.broadcast_arrays(a, b)
+    return np.asarray(np.where((exponent == 0.5) & (np.isneginf(base) | (base == 0)), np.abs(base), np.power(a, b)))
+
+
 def _floor_quotient(a: Array, b: Array) -> Array:
     """floor(a / b) by way of the exact remainder, so that the rounding of a / b cannot reach the next integer."""
     rest = np.fmod(a, b)
@@ -193,7 +199,7 @@ WIDE: Mapping[str, Formula] = {
     "sigmoid": _sigmoid,
     "rsqrt": lambda a: 1 / np.sqrt(a),
     "logit": _logit,
-    "pow": np.power,
+    "pow": _power,
     "angle": lambda a: np.where(np.isnan(a), a, np.where(a < 0, PI, 0 * PI)),
     "erf": special.erf,
     "erfc": special.erfc,

@@ -50,8 +50,6 @@ def fill_diagonal(x: Array, value: Any, wrap: bool) -> Array:
         y[(np.arange(len(x)),) * x.ndim] = np.asarray(value).astype(x.dtype)
         return y
     rows, columns = x.shape
-    if wrap and columns < 2:
-        raise Undefined("the stride of a single column is free, and PyTorch counts by it")
     for row in range(rows):
         column = row % (columns + 1) if wrap else row
         if column < columns:

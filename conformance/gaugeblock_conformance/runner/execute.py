@@ -13,7 +13,7 @@ from gaugeblock_spec.requirements import Requirement
 from ..backend import Backend, MissingCapability, Unsupported
 from ..budget import Budget
 from ..pictures import Picture, pictures
-from ..problem import one_line, shown, unknown
+from ..problem import one_line, shown, unknown_requirement
 from ..requirement import TestCase
 from ..session import ConformanceError, OperatorSession, OtherOperators, Outcome, Session
 from . import suite as suites
@@ -92,7 +92,7 @@ def run_requirement(
     if isinstance(requirement, str):
         suite = suites.standard()
         if requirement not in suite.requirements:
-            raise unknown("requirement", requirement, suite.requirements)
+            raise unknown_requirement(requirement, suite.requirements)
         tests = suite.tests().get(requirement, []) if tests is None else tests
         requirement = suite.requirements[requirement]
     elif tests is None:

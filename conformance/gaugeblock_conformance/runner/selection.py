@@ -9,7 +9,7 @@ from typing import Any
 from gaugeblock_spec import operators as spec
 from gaugeblock_spec.requirements import LEVELS, Requirement
 
-from ..problem import UsageProblem, unknown
+from ..problem import UsageProblem, unknown, unknown_requirement
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Selection:
                 raise unknown("area", area, areas)
         for identifier in self.requirements:
             if identifier not in known:
-                raise unknown("requirement", identifier, known, "all: gaugeblock requirements")
+                raise unknown_requirement(identifier, known, "all: gaugeblock requirements")
         names = {word for name in spec.load() for word in (name, name.partition(".")[0].rstrip("_"))}
         for operator in self.operators:
             if operator not in names:

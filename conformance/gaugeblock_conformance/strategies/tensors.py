@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from ..case import TensorCase, default_strides, extent
+from ..case import TensorCase, default_strides, extent, is_contiguous
 from .code import Digits, coded
 from .dtypes import ALL
 from .parts import part_of
@@ -18,6 +18,9 @@ from .shapes import ANY_DIMS, Sizes, deep_sizes, narrowed, small_sizes, threshol
 
 LAYOUTS = ("contiguous", "permuted", "offset", "gapped", "mixed", "expanded", "overlapping")
 WRITABLE = LAYOUTS[:5]
+# What the layout of a tensor with several elements can be told to be.
+CLASSES = ("contiguous", "permuted", "offset", "gapped", "expanded", "overlapping")
+WRITABLE_CLASSES = 4
 _ODD_STRIDES = (1, 0, 7, 3)
 _SEEDS = 2**20
 # Two of ten choices of how large a tensor is: one long dim, and many dims.
@@ -136,14 +139,49 @@ def lay_out(dtype: str, dims: Sizes, layout: str, kind: str, seed: int, digits: 
     return TensorCase(dtype, dims, tuple(strides), offset, offset + reach + tail, kind, seed)
 
 
-def lay_apart(dtype: str, dims: Sizes, layout: str, kind: str, seed: int, digits: Digits) -> TensorCase:
-    """The tensor of ``dims`` with the last ones outermost, or gaps, or both: contiguous under no reading of its memory,
-    if it has more than one element. ``layout`` is that of :func:`lay_out`, and counts for none."""
-    turned = len([n for n in dims if n > 1]) > 1 and digits.below(3) != 2
-    step = 1 + (not turned or digits.below(2))
+def lay_as(dtype: str, dims: Sizes, layout: str, kind: str, seed: int, digits: Digits) -> TensorCase:
+    """The tensor of ``dims`` in ``layout``, one of ``CLASSES``, so that it can be told from all others: where too few
+    dims have several elements for that, with gaps instead of permuted, expanded instead of overlapping, or offset."""
+    many = [k for k, n in enumerate(dims) if n > 1]
+    if not many and layout != "contiguous":
+        layout = "offset"
+    if len(many) < 2:
+        layout = {"permuted": "gapped", "overlapping": "expanded"}.get(layout, layout)
+    turned = layout == "permuted" or (layout in ("gapped", "expanded") and digits.below(3) == 2)
+    order = list(reversed(range(len(dims)))) if turned else list(range(len(dims)))
+    if turned and digits.below(2):
+        # The last dim outermost, the others in order.
+        order = [len(dims) - 1, *range(len(dims) - 1)]
     strides = [0] * len(dims)
-    for k in range(len(dims)) if turned else reversed(range(len(dims))):
+    step = 2 + digits.below(2) if layout == "gapped" else 1
+    for k in reversed(order):
         strides[k] = step
         step *= max(dims[k], 1)
-    offset, reach = digits.below(3), extent(dims, tuple(strides))
-    return TensorCase(dtype, dims, tuple(strides), offset, offset + reach + digits.below(3), kind, seed)
+    if layout == "expanded":
+        chosen = 1 + digits.below(2 ** min(len(many), 7) - 1)
+        for place, k in enumerate(many):
+            strides[k] = 0 if chosen >> place & 1 else strides[k]
+    if layout == "overlapping":
+        strides = [min(stride, 1) for stride in strides]
+    offset = 0 if layout == "contiguous" else digits.below(3) + (layout == "offset")
+    tail = 0 if layout == "contiguous" else digits.below(3)
+    reach = extent(dims, tuple(strides))
+    return TensorCase(dtype, dims, tuple(strides), offset, offset + reach + tail, kind, seed)
+
+
+def layout_of(case: TensorCase) -> str:
+    """Which of ``CLASSES`` a tensor is laid out in, ``offset`` if it is contiguous and does not begin its storage.
+
+    Sizes of 1 and their strides count for nothing.
+    """
+    dims = [(n, stride) for n, stride in zip(case.sizes, case.strides, strict=True) if n > 1]
+    if 0 in case.sizes or is_contiguous(case.sizes, case.strides):
+        return "offset" if case.offset else "contiguous"
+    if any(stride == 0 for _, stride in dims):
+        return "expanded"
+    reach = 1
+    for n, stride in sorted(dims, key=lambda dim: dim[1]):
+        if stride < reach:
+            return "overlapping"
+        reach += (n - 1) * stride
+    return "permuted" if reach == case.numel else "gapped"

@@ -5,19 +5,18 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 from gaugeblock_spec import operators
 
-from ..backend import Array, Unsupported
+from ..backend import Unsupported
 from ..failure import ConformanceError
-from ..iteration.samples import settled
-from ..operators.calls import OperatorCall, schema_arguments
+from ..operators.calls import OperatorCall
 from ..operators.coverage import costly, shaped, swept
-from ..operators.drawing import CODE_LENGTH, draw, drawable
+from ..operators.drawing import draw, drawable
 from ..operators.judging import expected, judge
 from ..operators.points import POINTED, judge_points
+from ..operators.wishes import CODE_LENGTH
 from ..oracles.agreement import expect_pointwise
 from ..oracles.integers import DivisionByZero
 from ..oracles.moves import Undefined
@@ -32,8 +31,7 @@ Attempt = Callable[[Session], None]
 
 CALLS = 3
 _CODES = 12
-# Rows of which one bound at least must be given, and rows whose numbers alone decide the dtype.
-_BOUNDED = ("clamp.Tensor",)
+# Rows whose numbers alone decide the dtype.
 _OF_NUMBERS = ("where.Scalar",)
 # Arguments that are counted from elements where they are left out, and so given where there are none.
 _COUNTED = {"one_hot": ("num_classes", 5)}
@@ -122,27 +120,15 @@ def _of_a_row(operator: str, dtype: str, seed: int) -> Iterator[Attempt]:
 
 
 def _pointwise(operator: str, dtype: str, seed: int) -> Iterator[Attempt]:
-    def parts(call: OperatorCall) -> tuple[list[Array | None], dict[str, Any], str]:
-        """Elements in the order of the schema, None for a tensor left out, numbers, and the dtype computed in."""
-        names = [a.name for a in schema_arguments(operator) if a.base_type == "Tensor"]
-        arrays = [call.arguments[n].array if call.arguments.get(n) is not None else None for n in names]
-        numbers, joined = settled({n: v for n, v in call.arguments.items() if n not in names}, call.dtype)
-        return arrays, numbers, joined
-
     def attempt(s: Session, call: OperatorCall) -> None:
-        arrays, numbers, joined = parts(call)
-        for name, value in numbers.items():
-            call = call.with_argument(name, value)
         positional, keywords = call.bind(s.build)
         y = s.call(operator, *positional, **keywords)
-        expect_pointwise(s, y, operator, arrays, joined, **numbers)
+        expect_pointwise(s, y, operator, call.arrays, call.dtype, **call.numbers)
 
     def defined(call: OperatorCall) -> bool:
-        arrays, numbers, joined = parts(call)
-        if operator in _BOUNDED and not any(a is not None for a in arrays[1:]):
-            return False
+        numbers = call.numbers
         try:
-            expected_elements(operator, arrays, joined, **numbers)
+            expected_elements(operator, call.arrays, call.dtype, **numbers)
         except (DivisionByZero, LookupError, TypeError, ValueError):
             return False
         natural = np.result_type(*map(type, numbers.values())) if numbers else None
