@@ -9,6 +9,7 @@ import numpy as np
 from .backend import Array, dtype_name
 from .values import COMPLEX, FLOATS
 
+_QUIET = {"float16": 0x0200, "bfloat16": 0x0040}
 _WIDTH = {"float16": np.int16, "bfloat16": np.int16, "float32": np.int32, "float64": np.int64}
 
 
@@ -30,6 +31,21 @@ def _ordered(array: Array, kind: Any) -> Array:
     bits = np.ascontiguousarray(array).reshape(array.shape).view(kind).astype(wide)
     lowest = float(np.iinfo(kind).min)
     return np.asarray(np.where(bits < 0, lowest - bits, bits))
+
+
+def differing_bits(got: Array, want: Array) -> Array:
+    """Which elements of two arrays of one shape and dtype differ in their bits.
+
+    A signalling NaN of a half format may have become quiet, as it does by every conversion through float32.
+    """
+    flat = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (got, want)]
+    one, two = (part.reshape(*want.shape, want.itemsize) for part in flat)
+    differing = np.asarray((one != two).any(axis=-1))
+    quiet = _QUIET.get(dtype_name(want.dtype))
+    if quiet is not None:
+        patterns = [np.ascontiguousarray(a).reshape(want.shape).view(np.uint16) for a in (got, want)]
+        differing &= ~(np.isnan(want.astype(np.float32)) & (patterns[0] == patterns[1] | quiet))
+    return differing
 
 
 def first_mismatch(got: Array, want: Array, ulp: float = 0, signed_zero: bool = True) -> tuple[int, ...] | None:

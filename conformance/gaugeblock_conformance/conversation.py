@@ -7,13 +7,14 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
 from .aliasing import writes_first
 from .assertion import looks_at_nothing, unbound
 from .backend import Array, Backend, MissingCapability, Unsupported, numpy_dtype
+from .building import Misbuilt, kind_of, told, wrong_of
 from .case import TensorCase, default_strides
 from .dialect import AdapterDialect, Dialect
 from .exact import WrongAnswer, exact
@@ -21,6 +22,7 @@ from .failure import ConformanceError, NoReproducer
 from .own_rules import LEAVING_OUT, OwnRule, OwnRules
 from .purity import Purity, Root
 from .trace import Call, Create, Name, Step, names_in, render
+from .traced import TracedBackend
 
 T = TypeVar("T")
 
@@ -49,8 +51,9 @@ class Outcome:
 
     ``operators`` has the operators that the backend offers, ``figures`` a test's measurements by name. Of a test that
     goes over operators, ``judged`` has the number of examples of each, ``broken`` the failures, and ``first_steps`` the
-    calls that led to the first of these. ``own_rules`` has how often each rule of the library's own made a difference,
-    and ``left_out`` is set when something was not asked because of one.
+    calls that led to the first of these. ``misbuilt`` is the failure of the first tensor that was not built as asked:
+    an example with one says nothing of operators. ``own_rules`` has how often each rule of the library's own made a
+    difference, and ``left_out`` is set when something was not asked because of one.
     """
 
     examples: int = 0
@@ -63,6 +66,7 @@ class Outcome:
     judged: dict[str, int] = field(default_factory=dict)
     broken: dict[str, ConformanceError] = field(default_factory=dict)
     first_steps: list[Step] | None = None
+    misbuilt: ConformanceError | None = None
     own_rules: dict[str, int] = field(default_factory=dict)
     left_out: bool = False
 
@@ -75,8 +79,8 @@ class Outcome:
 class Conversation:
     """Makes tensors in ``backend`` and calls its operators; :mod:`.judge` adds what may be expected of them.
 
-    ``trace_sink``, when set, receives the snippet so far before every call of the backend, so that it survives a crash.
-    In a worker process, ``returned`` is called after every call of the backend.
+    After :meth:`trace` the snippet so far is told before every use of the backend, so that it survives a crash. In a
+    worker process, ``returned`` is called after every call of the backend.
     """
 
     returned: ClassVar[Any] = None
@@ -85,6 +89,9 @@ class Conversation:
         self.backend = exact(backend)
         self.outcome = Outcome()
         self.trace_sink: Callable[[str], None] | None = None
+        self._log_sink: Callable[[str], None] | None = None
+        self._traced: TracedBackend | None = None
+        self._known: dict[int, str] = {}
         self.dialect: Dialect = getattr(backend, "dialect", None) or AdapterDialect()
         self.has_data: bool = getattr(backend, "has_data", True)
         self.capabilities = self.backend.capabilities
@@ -95,8 +102,35 @@ class Conversation:
         self._names = 0
         self._opaque: dict[int, tuple[Any, str]] = {}
         self._created: list[tuple[str, Root]] = []
+        self._kinds: set[tuple[object, ...]] = set()
         self._inside = False
         self._from_table = False
+
+    def trace(
+        self, sink: Callable[[str], None], at: Callable[[str], None] = lambda use: None,
+        log: Callable[[str], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Tell ``sink`` the snippet that ends with each use of the backend before it happens, ``at`` the use, in the
+        words of :mod:`.traced`, and ``log`` all calls of the example by way of the adapter."""
+        self.trace_sink, self._log_sink = sink, log
+        self._traced = TracedBackend(self.backend, at, self._tell_reading)
+        self.backend = cast("Backend", self._traced)
+        self._purity = Purity(self.backend, self.has_data, "strided" in self.capabilities)
+
+    def _tell(self, lines: list[str] | None = None, name: str = "") -> None:
+        """Tell the sinks of a use of the backend: of the last step, or of ``lines`` that look at ``name``."""
+        if self.trace_sink is not None:
+            self.trace_sink(self._up_to_last() if lines is None else self.snippet(lines, {name}))
+        if self._log_sink is not None:
+            adapter = getattr(self.backend, "adapter_dialect", None) or self.dialect
+            self._log_sink(render(self._steps, adapter, lines or [], None))
+
+    def _tell_reading(self, member: str, raw: Any) -> None:
+        name = self._known.get(id(raw))
+        if name is not None:
+            what = "version" if member == "version_of" else member
+            told = self.dialect.whole(name) if member == "to_numpy" else self.dialect.observe(what, name)
+            self._tell([told], name)
 
     def require(self, *capabilities: str) -> None:
         """Skip the running test unless the backend lists all ``capabilities``."""
@@ -119,6 +153,7 @@ class Conversation:
         self._steps.clear()
         self._created.clear()
         self._opaque.clear()
+        self._known.clear()
         self._names = 0
         self._purity.clear()
         self.has_data = self._purity.has_data = getattr(self.backend, "has_data", True)
@@ -130,8 +165,8 @@ class Conversation:
         else:
             array = np.array(data, dtype=numpy_dtype(dtype or "float32"))
         name = name or self._fresh("x")
-        raw = self.guard("from_numpy", lambda: self.backend.from_numpy(np.array(array)))
         self._steps.append(Create(name, array))
+        raw = self._built("from_numpy", lambda: self.backend.from_numpy(np.array(array)))
         return self._adopt(raw, name, None, array.reshape(-1))
 
     def build(self, case: TensorCase, name: str | None = None) -> Handle:
@@ -143,21 +178,40 @@ class Conversation:
             return self.tensor(case.array, name=name)
         self.outcome.tensors += not self._from_table
         name = name or self._fresh("x")
-        step = Create(name, case)
         contents = case.contents
         if case.plain:
-            raw = self.guard("from_numpy", lambda: self.backend.from_numpy(contents.reshape(case.sizes)))
-            self._steps.append(step)
+            self._steps.append(Create(name, case))
+            raw = self._built("from_numpy", lambda: self.backend.from_numpy(contents.reshape(case.sizes)))
             return self._adopt(raw, name, case, contents)
         if case.offset or case.strides != default_strides(case.sizes):
             self.outcome.noncontiguous += not self._from_table
         if "as_strided" not in self.capabilities:
             raise Unsupported("as_strided", "a capability that the backend does not list")
-        self._steps.append(step)
-        base = self.guard("from_numpy", lambda: self.backend.from_numpy(contents))
+        self._steps.append(Create(name, case))
+        base = self._built("from_numpy", lambda: self.backend.from_numpy(contents))
         make: Callable[..., Any] = getattr(self.backend, "build_view", partial(self.backend.call, "as_strided"))
-        view = self.guard("as_strided", lambda: make(base, case.sizes, case.strides, case.offset))
+        view = self._built("as_strided", lambda: make(base, case.sizes, case.strides, case.offset))
+        kind = kind_of(case)
+        if kind not in self._kinds:
+            wrong = self.guard("to_numpy", lambda: wrong_of(self, case, view))
+            if wrong is not None:
+                raise told(self, case, wrong)
+            self._kinds.add(kind)
         return self._adopt(view, name, case, contents, base)
+
+    def _built(self, what: str, action: Callable[[], Any]) -> Any:
+        """What ``action`` gives. Raises Misbuilt where it raises."""
+        if self._traced is not None:
+            self._traced.building = True
+            self._tell()
+        try:
+            return self.guard(what, action)
+        except ConformanceError as error:
+            misbuilt = Misbuilt(*error.__reduce__()[1])  # type: ignore[arg-type]
+            raise misbuilt from error.__cause__
+        finally:
+            if self._traced is not None:
+                self._traced.building = False
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
         """Call an operator of the backend and check the purity of the call.
@@ -234,15 +288,11 @@ class Conversation:
         """What the backend's observer ``what`` says of ``x``; needs the capability that the observer belongs to."""
         if what in _OBSERVED:
             self.require(_OBSERVED[what])
-        if self.trace_sink is not None:
-            self.trace_sink(self.snippet([self.dialect.observe(what, x.name)], {x.name}))
         return self.guard(what, lambda: getattr(self.backend, what)(x.raw))
 
     def read(self, x: Handle) -> Array:
         """The elements of ``x`` as an array."""
         self.need_data()
-        if self.trace_sink is not None:
-            self.trace_sink(self.snippet([self.dialect.element(x.name, ())], {x.name}))
         array: Array = self.guard("to_numpy", lambda: self.backend.to_numpy(x.raw))
         return array
 
@@ -320,8 +370,8 @@ class Conversation:
         self._steps.append(step)
         self.outcome.calls += 1
         self.outcome.operators.add(operator)
-        if self.trace_sink is not None:
-            self.trace_sink(self._up_to_last())
+        if self._traced is not None:
+            self._tell()
         return step
 
     def _finish(self, step: Call, operator: str, args: Any, kwargs: Any, result: Any, raw: Any) -> Any:
@@ -330,7 +380,7 @@ class Conversation:
         wrapped: Any
         if type(result) in self._purity.types:
             name = self._fresh("y")
-            wrapped = Handle(result, name)
+            wrapped = self._handle(result, name)
             step.targets = (name,)
         else:
             names: list[str] = []
@@ -354,7 +404,12 @@ class Conversation:
             return value
         name = self._fresh("y")
         names.append(name)
-        return Handle(value, name)
+        return self._handle(value, name)
+
+    def _handle(self, raw: Any, name: str) -> Handle:
+        if self._traced is not None:
+            self._known[id(raw)] = name
+        return Handle(raw, name)
 
     def _wrap_part(self, value: Any, names: list[str]) -> Any:
         if value is not None:
@@ -377,6 +432,8 @@ class Conversation:
         self, raw: Any, name: str, case: TensorCase | None, contents: Array, base: Any = None
     ) -> Handle:
         root = self._purity.register(raw if base is None else base, contents)
+        if self._traced is not None:
+            self._known.update({id(root.base): name, id(raw): name})
         if case is None:
             self.outcome.tensors += 1
         self._created.append((name, root))

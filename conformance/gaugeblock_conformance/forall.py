@@ -38,12 +38,13 @@ def forall(*, weight: float = 1.0, **strategies: SearchStrategy[Any]) -> Callabl
                 try:
                     _search(s, body, max(1, round(s.budget.examples * weight)), strategies)
                 except GivenUp:
-                    return
+                    pass
                 except errors.FlakyFailure as flaky:
                     first = next((e for e in flaky.exceptions if isinstance(e, ConformanceError)), None)
                     if first is None:
                         raise
                     raise first.note(FLAKY) from None
+            s.conclude()
 
         del test.__wrapped__
         test.body = body  # type: ignore[attr-defined]

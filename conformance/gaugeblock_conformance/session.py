@@ -9,6 +9,7 @@ from gaugeblock_spec import operators as spec
 
 from .backend import Backend, Unsupported
 from .budget import STANDARD, Budget
+from .building import Misbuilt, fault_among
 from .conversation import Handle, Outcome
 from .failure import ConformanceError
 from .judge import Judge
@@ -63,9 +64,13 @@ class Session(Judge):
     def each(self, operators: Iterable[str], body: Callable[[str], None]) -> None:
         """Run ``body(operator)`` for each of ``operators``, whose verdicts are subresults of the test."""
         self._judge_each(self.in_order(operators), body)
+        self.conclude()
 
     def run_example(self, body: Callable[..., None], drawn: dict[str, Any]) -> None:
-        """Run ``body(self, **drawn)`` as one example; an unsupported operator in it is noted and ends it."""
+        """Run ``body(self, **drawn)`` as one example; an unsupported operator in it is noted and ends it.
+
+        So does a tensor that is not built as asked, which is noted in ``outcome.misbuilt``.
+        """
         self.begin(drawn)
         self._inside = True
         calls, left_out = self.outcome.calls, self.outcome.left_out
@@ -76,6 +81,13 @@ class Session(Judge):
         except Unsupported as missing:
             self._note(missing)
             return
+        except ConformanceError as error:
+            fault = self.misbuilt(error)
+            if fault is None:
+                raise
+            self.outcome.misbuilt = self.outcome.misbuilt or fault
+            self._missed = True
+            return
         finally:
             self._inside = False
             nothing_asked = self.outcome.left_out and self.outcome.calls == calls
@@ -84,6 +96,15 @@ class Session(Judge):
             self._missed = True
         else:
             self.outcome.examples += 1
+
+    def misbuilt(self, error: ConformanceError) -> ConformanceError | None:
+        """The failure of a tensor that was not built as asked, if ``error`` is one or may come of one."""
+        return error if isinstance(error, Misbuilt) else fault_among(self)
+
+    def conclude(self) -> None:
+        """Raise the failure of the first tensor that was not built as asked, if there was one."""
+        if self.outcome.misbuilt is not None:
+            raise self.outcome.misbuilt
 
     def table(self, rows: Iterable[Any], body: Callable[..., None]) -> None:
         """Run ``body(self, *row)`` for each row of a table, each an example of its own; its tensors are not drawn.
@@ -98,6 +119,7 @@ class Session(Judge):
             self._judge_each(groups, lambda name: self._rows(groups[name], body))
         else:
             self._rows(rows, body)
+        self.conclude()
 
     def _rows(self, rows: Iterable[Any], body: Callable[..., None]) -> None:
         self._from_table = True
@@ -121,6 +143,9 @@ class Session(Judge):
                 body(name)
             except Unsupported as missing:
                 self._note(missing)
+            except Misbuilt as error:
+                self.outcome.misbuilt = self.outcome.misbuilt or error
+                self._missed = True
             except ConformanceError as error:
                 if not self.collect:
                     raise

@@ -140,10 +140,10 @@ def _families(steps: list[Step]) -> dict[str, str]:
     return roots
 
 
-def render(steps: list[Step], dialect: Dialect, conclusion: list[str], wanted: set[str]) -> str:
-    """A snippet: imports, the needed steps, and ``conclusion`` (its assertion lines)."""
+def render(steps: list[Step], dialect: Dialect, conclusion: list[str], wanted: set[str] | None) -> str:
+    """A snippet: imports, the needed steps (all if ``wanted`` is None), and ``conclusion``, its assertion lines."""
     body: list[str] = []
-    for step in slice_steps(steps, wanted):
+    for step in steps if wanted is None else slice_steps(steps, wanted):
         if isinstance(step, Create):
             body += dialect.create(step.target, step.source)
         elif step.refused:

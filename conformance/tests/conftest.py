@@ -69,7 +69,7 @@ def run_fake(fakes: Path, tmp_path: Path) -> Callable[..., Record]:
 
     def run(backend: str, **options: Any) -> Record:
         settings: dict[str, Any] = {
-            "backend": f"fake_backends:{backend}",
+            "backend": backend if ":" in backend else f"fake_backends:{backend}",
             "out": tmp_path / "out",
             "suite": "fake_suite:fake",
             "budget": "quick",

@@ -14,7 +14,11 @@ from gaugeblock_conformance.budget import QUICK
 from gaugeblock_conformance.own_rules import OPEN, OwnRule, checked
 from gaugeblock_conformance.problem import BackendProblem
 from gaugeblock_conformance.runner.execute import run_requirement
+from gaugeblock_conformance.runner.run import Options, validate
+from gaugeblock_conformance.runner.selection import Selection
 from gaugeblock_conformance.session import ConformanceError, Session
+from gaugeblock_reports import record as run_record
+from gaugeblock_reports import terminal
 
 PAGE = "https://own.example/docs"
 TIES = "iteration/ties-give-the-first-index"
@@ -227,6 +231,32 @@ def test_a_backend_with_a_wrong_rule_is_not_loaded(fakes: Path, name: str, says:
     with pytest.raises(BackendProblem, match=rf"own_rule_backends:{name}': rules\[0\]: .*{says}") as caught:
         _load(name)
     assert caught.value.exit_status == 3
+
+
+def test_a_run_tells_rules_and_what_held_only_by_them(fakes: Path, tmp_path: Path) -> None:
+    class Quiet:
+        def note(self, text: str) -> None: ...
+
+        def start(self, total: int, done: int) -> None: ...
+
+        def decided(self, row: object) -> None: ...
+
+        def finish(self) -> None: ...
+
+    wanted = Selection(requirements=(TIES, "views/flip-copies"))
+    options = Options("own_rule_backends:Ruled", tmp_path / "out", wanted, budget="quick", jobs=1, expect="none")
+    record = validate(options, Quiet())
+    run_record.check(record)
+    rules = {rule["kind"]: rule for rule in record["environment"]["own_rules"]}
+    ties = next(row for row in record["requirements"] if row["id"] == TIES)
+    assert rules.keys() == {"dtypes", "exceptions", "texts", "refusals"}
+    assert rules["dtypes"]["used"] == sum(ties["own_rules"].values()) > 0
+    assert rules["dtypes"]["requirements"] == [TIES]
+    assert (rules["texts"]["used"], rules["texts"]["requirements"]) == (0, [])
+    assert rules["dtypes"]["sentence"] == "Places are of dtype int32."
+    text = " ".join(terminal.render([record]).split())
+    assert "2 MUST held, 1 of them by its own rules" in text
+    assert "\u201cPlaces are of dtype int32.\u201d https://own.example/docs/argmax.html" in text
 
 
 def _numpy(*rules: OwnRule) -> NumpyBackend:

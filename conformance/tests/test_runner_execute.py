@@ -37,6 +37,17 @@ def test_examples_follow_the_budget_and_the_trace_follows_the_calls(fakes: Path)
 
     suite = fake()
     traces: list[str] = []
+    uses: list[str] = []
+
+    class Traces:
+        def __call__(self, text: str) -> None:
+            traces.append(text)
+
+        def log(self, text: str) -> None: ...
+
+        def at_use(self, use: str) -> None:
+            uses.append(use)
+
     begun: list[str] = []
     row = run_requirement(
         Healthy(),
@@ -44,12 +55,14 @@ def test_examples_follow_the_budget_and_the_trace_follows_the_calls(fakes: Path)
         TINY,
         0,
         tests=suite.tests()["dtypes/drawn-negation"],
-        trace_sink=traces.append,
+        trace=Traces(),
         on_test=lambda case: begun.append(case.name),
     )
     assert row["examples"] == 5
     assert begun == ["test_drawn_negation"]
     assert any(text.endswith("backend.call('neg', x)\n") for text in traces)
+    assert uses[:4] == ["build from_numpy", "after from_numpy", "call neg", "after neg"]
+    assert "read to_numpy" in uses
 
 
 def test_several_tests_of_one_requirement(fakes: Path) -> None:

@@ -118,7 +118,7 @@ def test_hanging(run_fake: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     failure = row["failure"]
     assert row["status"] == "timeout"
     assert isinstance(failure, dict)
-    assert failure["message"] == "test_bitwise_not: not done after 1 s"
+    assert failure["message"] == "test_bitwise_not: not done after 1 s in bitwise_not"
     assert failure["snippet"].endswith("backend.call('bitwise_not', x)\n")
     assert failure["snippet_checked"] is True
     assert others_passed(record)

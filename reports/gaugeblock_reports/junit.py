@@ -39,6 +39,9 @@ def _suite(root: ET.Element, record: Record, area: str) -> None:
     properties = ET.SubElement(suite, "properties")
     for name in ("name", "version", "device", "budget", "seed", "spec_version", "suite_version", "platform", "python"):
         ET.SubElement(properties, "property", name=name, value=str(environment[name]))
+    for rule in summary.own_rules(record):
+        told = f"{rule.rule} ({rule.used}): {rule.told}"
+        ET.SubElement(properties, "property", name="asked by its own rules", value=told)
     for row in rows:
         _case(suite, environment["backend"], row)
 
@@ -79,6 +82,8 @@ def _case(suite: ET.Element, backend: str, row: Row) -> None:
     elif status in ("skipped", "xfailed"):
         word = "expected failure: " if status == "xfailed" else ""
         ET.SubElement(case, "skipped", message=f"{word}{row['reason']}")
+    elif row.get("own_rules"):
+        ET.SubElement(case, "system-out").text = row["reason"]
 
 
 def _details(row: Row, failure: summary.Failure) -> str:

@@ -52,6 +52,12 @@ def _record(record: Record) -> Iterator[str]:
             yield from _group(number, group)
     yield from _rows("Unexpectedly held", summary.with_status(record, "xpassed"))
     yield from _rows("Broken as expected", summary.with_status(record, "xfailed"))
+    rules = summary.own_rules(record)
+    if rules:
+        yield from ("", "## Asked by its own rules", "")
+        for rule in rules:
+            names = "".join(f", `{name}`" for name in rule.requirements)
+            yield f"- {escaped(rule.rule)}: {rule.used}{names}. {escaped(rule.told)}"
     skips = summary.skips(record)
     if skips:
         yield from ("", f"## Skipped: {len(summary.with_status(record, 'skipped'))}, for want of", "")

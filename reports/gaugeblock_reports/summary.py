@@ -161,10 +161,12 @@ def _verdict(record: Record) -> str:
         return "not conforming: nothing was judged, none of the operators asked for is offered"
     held = sum(row["status"] in HELD and row["level"] == "MUST" for row in rows)
     partly = sum(row["status"] == "partial" and row["level"] == "MUST" for row in rows)
+    own = sum(row["status"] in HELD and row["level"] == "MUST" and bool(row.get("own_rules")) for row in rows)
     listed = sum(row["status"] == "xfailed" and row["level"] == "MUST" for row in rows)
     skipped = sum(row["status"] == "skipped" and row["level"] == "MUST" for row in rows)
     parts = [f"{held} MUST held"]
     parts += [f"{partly} of them in part"] if partly else []
+    parts += [f"{own} of them by its own rules"] if own else []
     parts += [f"{listed} broken as expected"] if listed else []
     parts += [f"{skipped} skipped"] if skipped else []
     parts += [f"{len(broken)} SHOULD or MAY not met"] if broken else []
@@ -220,6 +222,32 @@ def withdrawn(record: Record) -> dict[str, str]:
     """Capability or dtype that the adapter does not carry -> what its check found."""
     found: dict[str, str] = record["environment"].get("withdrawn", {})
     return found
+
+
+@dataclass(frozen=True)
+class OwnRule:
+    """What the library's own documentation says, and was asked instead of the spec."""
+
+    rule: str
+    used: str
+    requirements: list[str]
+    told: str
+
+
+def own_rules(record: Record) -> list[OwnRule]:
+    """The library's own rules, those that made a difference first."""
+    found = sorted(record["environment"].get("own_rules", []), key=lambda rule: not rule["used"])
+    return [
+        OwnRule(rule["rule"], _times(rule), rule["requirements"], f"\u201c{rule['sentence']}\u201d {rule['source']}")
+        for rule in found
+    ]
+
+
+def _times(rule: dict[str, Any]) -> str:
+    count, needed = rule["used"], len(rule["requirements"])
+    if not count:
+        return "not needed"
+    return f"{count:,} {'time' if count == 1 else 'times'}, for {needed} requirement{'' if needed == 1 else 's'}"
 
 
 def printed(failure: Failure, most: int = 4) -> list[str]:

@@ -51,7 +51,8 @@ class Report:
         self.width = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
 
     def text(self) -> str:
-        parts = (self._head(), self._table(), self._failures(), self._xpassed(), self._xfailed(), self._skips())
+        verdicts = (self._failures(), self._xpassed(), self._xfailed(), self._own_rules(), self._skips())
+        parts = (self._head(), self._table(), *verdicts)
         lines = [line for part in parts for line in [*part, ""]]
         text = "\n".join([*lines, *self._foot()])
         while "\n\n\n" in text:
@@ -139,6 +140,15 @@ class Report:
                 link = f" ({row['upstream']})" if row["upstream"] else ""
                 yield f"    {summary.known_name(row)} ({row['level']}, {verdict})"
                 yield from self._wrapped(f"{row['reason']}{link}", "        ")
+
+    def _own_rules(self) -> Iterator[str]:
+        rules = summary.own_rules(self.record)
+        if rules:
+            yield self._title(f"Asked by its own rules: {_count(len(rules), 'rule')}")
+            for rule in rules:
+                named = f": {self._cut(', '.join(rule.requirements), self.width)}" if rule.requirements else ""
+                yield from self._wrapped(f"{rule.rule} ({rule.used}{named})", "    ")
+                yield from self._wrapped(rule.told, "        ")
 
     def _skips(self) -> Iterator[str]:
         groups = summary.skips(self.record)

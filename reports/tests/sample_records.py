@@ -147,6 +147,7 @@ def hostile() -> dict[str, Any]:
         "tests": [EVERYTHING],
         "unsupported": {EVERYTHING: EVERYTHING},
         "figures": {EVERYTHING: 1.0},
+        "own_rules": {EVERYTHING: 3},
         "pictures": [{"title": EVERYTHING, "svg": HOSTILE_SVG}],
     }
     rows = [
@@ -158,6 +159,8 @@ def hostile() -> dict[str, Any]:
     named = dict.fromkeys(("backend", "version", "device", "platform", "python", "cpu", "started"), EVERYTHING)
     named |= {"spec_version": EVERYTHING, "suite_version": EVERYTHING, "expectations": EVERYTHING, "budget": EVERYTHING}
     lists: dict[str, Any] = {"capabilities": list(HOSTILE), "packages": {EVERYTHING: EVERYTHING}}
+    rule = dict.fromkeys(("rule", "sentence", "source"), EVERYTHING) | {"operators": [EVERYTHING]}
+    lists["own_rules"] = [{**rule, "kind": "texts", "used": 3, "requirements": [EVERYTHING]}]
     record = run(*rows, name=EVERYTHING, **named, **lists)
     record["tests"] = {EVERYTHING: {"file": EVERYTHING, "line": 1, "code": EVERYTHING}}
     return record

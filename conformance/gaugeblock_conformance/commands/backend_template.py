@@ -15,7 +15,9 @@ Ten minutes to your own backend:
    skipped by name. ``gaugeblock requirements --area views`` shows which capability a requirement needs. ``validate``
    checks this adapter first: what it does not carry is withdrawn, or ends the run with status 3, and never counts
    against the backend.
-4. In this folder ``gaugeblock validate TEMPLATE`` finds the file. To be found everywhere, name the class in the
+4. Where your documentation rules otherwise than the spec, say so in ``rules``, each row with the sentence and its page:
+   ``gaugeblock_conformance.own_rules`` lists the kinds. The backend is asked that instead, and reports show the row.
+5. In this folder ``gaugeblock validate TEMPLATE`` finds the file. To be found everywhere, name the class in the
    pyproject.toml of your package:
 
        [project.entry-points."gaugeblock.backends"]
@@ -31,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaugeblock_conformance.backend import Unsupported, dtype_name
+from gaugeblock_conformance.own_rules import OwnRule
 
 Array = NDArray[Any]
 
@@ -63,6 +66,8 @@ class TemplateBackend:
     name = "TEMPLATE"
     version = np.__version__
     capabilities = CAPABILITIES
+    # Such as OwnRule("dtypes", ("eq",), {"bool": "uint8"}, sentence="Comparisons give uint8.", source="https://...").
+    rules: Sequence[OwnRule] = ()
 
     def __init__(self, device: str = "cpu") -> None:
         if device != "cpu":

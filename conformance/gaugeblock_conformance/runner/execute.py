@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from gaugeblock_spec import capabilities
 from gaugeblock_spec.requirements import Requirement
@@ -20,7 +20,6 @@ from . import suite as suites
 from .preflight import withdrawn_of
 from .rows import Failure, Row, Status, new_failure, new_row
 
-TraceSink = Callable[[str], None]
 ELSEWHERE = "does not judge the operators asked for"
 """Why a requirement is skipped that does not go over the operators that a run is about."""
 BY_OWN_RULES = "asked by its own rules"
@@ -54,6 +53,16 @@ class Scope:
     at_operator: Callable[[str], None] | None = None
 
 
+class Trace(Protocol):
+    """Is told the source lines so far, all calls by way of the adapter, and the last use of the backend."""
+
+    def __call__(self, text: str) -> None: ...
+
+    def log(self, text: str) -> None: ...
+
+    def at_use(self, use: str) -> None: ...
+
+
 # Results of tests that check several requirements, so that each is run once in a process.
 Memo = dict[TestCase, CaseResult]
 
@@ -66,15 +75,15 @@ def run_requirement(
     *,
     tests: Sequence[TestCase] | None = None,
     scope: Scope | None = None,
-    trace_sink: TraceSink | None = None,
+    trace: Trace | None = None,
     on_test: Callable[[TestCase], None] | None = None,
     memo: Memo | None = None,
 ) -> Row:
     """Run every test of ``requirement`` against ``backend`` here, without a worker, and return its row.
 
-    ``tests`` defaults to the registered ones, ``scope`` to all operators. ``trace_sink`` is told the source lines so
-    far before every call; ``on_test`` is told of each test before it starts. ``memo`` keeps the results of tests that
-    check several requirements from one call to the next.
+    ``tests`` defaults to the registered ones, ``scope`` to all operators. ``trace`` is told the source lines so far
+    before every use of the backend; ``on_test`` is told of each test before it starts. ``memo`` keeps the results of
+    tests that check several requirements from one call to the next.
 
     Raises:
         UsageProblem: ``requirement`` is an id that the spec does not have.
@@ -101,7 +110,7 @@ def run_requirement(
         if on_test is not None:
             on_test(case)
         known = None if memo is None else memo.get(case)
-        result = known or _run_case(backend, case, budget, seed, scope, trace_sink, requirement.area)
+        result = known or _run_case(backend, case, budget, seed, scope, trace, requirement.area)
         if memo is not None and len(case.ids) > 1:
             memo[case] = result
         results.append(result)
@@ -146,14 +155,15 @@ def _run_case(
     budget: Budget,
     seed: int,
     scope: Scope,
-    trace_sink: TraceSink | None,
+    trace: Trace | None,
     area: str,
 ) -> CaseResult:
     session = _session(backend, budget, seed, scope)
     missing = [name for name in case.needs if name not in session.capabilities]
     if missing:
         return CaseResult(_missing(backend, missing), (), session.outcome, 0)
-    session.trace_sink = trace_sink
+    if trace is not None:
+        session.trace(trace, trace.at_use, trace.log)
     reason: str | None = None
     failure: Failure | None = None
     whole: dict[str | None, ConformanceError] = {}
@@ -170,7 +180,7 @@ def _run_case(
     except OtherOperators:
         reason = ELSEWHERE
     except ConformanceError as error:
-        whole[None] = error
+        whole[None] = session.misbuilt(error) or error
     except MemoryError as error:
         failure = new_failure("crashed", f"out of memory: {one_line(error)}", test=case.name)
     except Exception as error:

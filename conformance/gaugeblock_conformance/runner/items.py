@@ -149,7 +149,10 @@ class Items:
             self._skip(case, f"missing capability {absent.name}")
         except Unsupported as absent:
             self._skip(case, f"unsupported operator {absent.operator}")
-        except ConformanceError as error:
+        except ConformanceError as raised:
+            running = pyfuncitem.funcargs["s"]
+            assert isinstance(running, Session)
+            error = running.misbuilt(raised) or raised
             self._fail(case, [new_failure("failed", error.message)], error)
         except Exception as error:
             self._fail(case, [new_failure("failed", one_line(error))], error)

@@ -15,6 +15,7 @@ from gaugeblock_spec.requirements import Requirement
 from ..problem import BackendProblem, UsageProblem, shown, visible
 from .checking import Malformed, check_ready, check_row
 from .environment import resident_memory
+from .last_use import ended, in_use, is_building
 from .process import WorkerProcess
 from .rows import TEXT, Failure, Row, Verdict, new_failure, new_row, trimmed
 from .schedule import Schedule
@@ -55,6 +56,7 @@ class Pool:
         self._suspects: deque[str] = deque()
         self._first: dict[str, Row] = {}
         self._deaths: dict[str, list[Failure]] = {}
+        self._avoided: dict[str, list[str]] = {}
         self._loaded = False
         self._refusals = 0
         self._refused = ""
@@ -138,8 +140,8 @@ class Pool:
                 continue
             if self._suspects:
                 chosen = self._suspects.popleft()
-                avoid = [str(failure["operator"]) for failure in self._deaths.get(chosen, ())]
-                worker.run(chosen, careful=True, timeout=self._limits.timeout, avoid=avoid)
+                avoided = self._avoided.get(chosen, [])
+                worker.run(chosen, careful=True, timeout=self._limits.timeout, avoid=avoided)
             elif self._schedule:
                 chosen = self._schedule.next(worker, worker.ready.get("families", {}))
                 worker.run(chosen, careful=False, timeout=self._limits.timeout)
@@ -249,7 +251,8 @@ class Pool:
             if first is not None and first["failure"] is not None:
                 first["failure"]["message"] += "; there was no time for a second run"
                 deaths = [*deaths, first["failure"]]
-            yield _headed(first or new_row(self._requirements[identifier]), deaths)
+            row = first or new_row(self._requirements[identifier])
+            yield _headed(row, deaths, self._avoided.pop(identifier, []))
 
     def _check_running(self, worker: WorkerProcess, end: str | None) -> Iterator[Row]:
         if end is not None:
@@ -263,7 +266,9 @@ class Pool:
         assert worker.busy is not None
         row = new_row(self._requirements[worker.busy], verdict)
         where = f"{worker.test}: " if worker.test else ""
-        row["failure"] = new_failure(verdict, f"{where}{message}", cause=message, test=worker.test)
+        told, cause = in_use(message, worker.use())
+        snippet = ended(worker.traced(), worker.use())
+        row["failure"] = new_failure(verdict, f"{where}{told}", cause=cause, test=worker.test, snippet=snippet)
         row["seconds"] = self._limits.timeout if verdict == "timeout" else 0.0
         yield from self._broken(worker, row)
 
@@ -271,22 +276,27 @@ class Pool:
         """A first break is looked into by a careful second run; the second run's break is the verdict.
 
         If it happened while an operator was judged, it is the verdict on that operator, and the others are judged next.
+        A break in building operands is told once, and says nothing of the operator.
         """
         failure, identifier = row["failure"], row["id"]
         assert failure is not None
         failure["snippet"] = failure["snippet"] or worker.traced()
+        failure["adapter_snippet"] = failure["adapter_snippet"] or worker.logged()
         failure["output"] = worker.printed()
         operator = worker.operator()
         if operator is not None and operator in operators.load():
-            failure["operator"] = operator
-            row["subresults"] = {operator: failure["verdict"]}
+            building = is_building(worker.use())
+            failure["operator"] = None if building else operator
+            row["subresults"] = {operator: "skipped" if building else failure["verdict"]}
         row = trimmed(row)
-        deaths = self._deaths.get(identifier, [])
+        deaths, avoided = self._deaths.get(identifier, []), self._avoided.get(identifier, [])
         if not worker.careful:
             self._first[identifier] = row
             self._suspects.append(identifier)
-        elif row["subresults"] and len(deaths) < DEATHS and operator not in {one["operator"] for one in deaths}:
-            self._deaths[identifier] = [*deaths, failure]
+        elif row["subresults"] and len(avoided) < DEATHS and operator not in avoided:
+            self._avoided[identifier] = [*avoided, str(operator)]
+            if failure["operator"] is not None or failure["cause"] not in {one["cause"] for one in deaths}:
+                self._deaths[identifier] = [*deaths, failure]
             self._first.pop(identifier, None)
             self._suspects.append(identifier)
         self._replace(worker)
@@ -295,14 +305,14 @@ class Pool:
 
     def _settled(self, row: Row) -> Row:
         """Return the verdict of a run with those of the runs before it that ended the process."""
-        deaths = self._deaths.pop(row["id"], [])
+        deaths, avoided = self._deaths.pop(row["id"], []), self._avoided.pop(row["id"], [])
         first = self._first.pop(row["id"], None)
         if first is not None and first["failure"] is not None and row["status"] not in ("crashed", "timeout"):
             if first["status"] == "timeout":
                 return row
             first["failure"]["message"] += f"; a second run {row['status']}, so it does not happen every time"
             deaths = [*deaths, first["failure"]]
-        return _headed(row, deaths) if deaths else row
+        return _headed(row, deaths, avoided) if deaths else row
 
     def _replace(self, worker: WorkerProcess) -> None:
         self._retire(worker)
@@ -310,10 +320,11 @@ class Pool:
             self._start()
 
 
-def _headed(row: Row, deaths: Sequence[Failure]) -> Row:
-    """``row`` with the failures of runs that ended the process before its own."""
+def _headed(row: Row, deaths: Sequence[Failure], avoided: Sequence[str]) -> Row:
+    """``row`` with the failures of runs that ended the process before its own, in which operators were ``avoided``."""
     rest = [one for one in (row["failure"], *row["further_failures"]) if one is not None and one not in deaths]
     row["failure"], row["further_failures"] = deaths[0], [*deaths[1:], *rest]
     row["status"], row["reason"] = deaths[0]["verdict"], None
+    row["subresults"].update(dict.fromkeys(avoided, "skipped"))
     row["subresults"].update({one["operator"]: one["verdict"] for one in deaths if one["operator"] is not None})
     return row

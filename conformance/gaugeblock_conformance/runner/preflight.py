@@ -20,6 +20,7 @@ import numpy as np
 from .. import values
 from ..backend import Array, Backend, DType, MissingCapability, Unsupported, dtype_name, numpy_dtype
 from ..case import TensorCase, default_strides
+from ..comparison import differing_bits
 from ..conversation import Conversation
 from ..exact import ExactBackend, WrongAnswer, exact
 from ..failure import ConformanceError
@@ -40,7 +41,6 @@ WRONGLY_CALLED = ("neg", "clone", "add.Tensor", "sum")
 # NaNs of both half formats: one quiet with a payload, one signalling, both signs.
 _HALF_NANS = {"float16": (0x7E01, 0xFE01, 0x7D01, 0xFD01), "bfloat16": (0x7FC1, 0xFFC1, 0x7F81, 0xFF81)}
 _ALL_DTYPES = frozenset(name for names in DTYPES.values() for name in names)
-_QUIET = {"float16": 0x0200, "bfloat16": 0x0040}
 # So many elements that all values of a table occur.
 _SIZES = {"2-d": (2, 20), "0-dim": (), "empty": (2, 0)}
 
@@ -244,22 +244,11 @@ def _compare(got: Array, want: Array, given: str, members: str) -> None:
     """Raise AdapterFault where ``got`` differs in shape, dtype or bits."""
     if got.shape != want.shape or got.dtype != want.dtype:
         raise AdapterFault(given, f"came an array of {got.shape} {dtype_name(got.dtype)}", members)
-    bad = np.argwhere(_differing(got, want))
+    bad = np.argwhere(differing_bits(got, want))
     if len(bad):
         where = tuple(map(int, bad[0]))
         text = f"came {got[where]!s} ({_hex(got[where])}) for {want[where]!s} ({_hex(want[where])}) at {where}"
         raise AdapterFault(given, text, members)
-
-
-def _differing(got: Array, want: Array) -> Array:
-    flat = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (got, want)]
-    one, two = (part.reshape(*want.shape, want.itemsize) for part in flat)
-    differing = np.asarray((one != two).any(axis=-1))
-    quiet = _QUIET.get(dtype_name(want.dtype))
-    if quiet is not None:
-        patterns = [np.ascontiguousarray(a).reshape(want.shape).view(np.uint16) for a in (got, want)]
-        differing &= ~(np.isnan(want.astype(np.float32)) & (patterns[0] == patterns[1] | quiet))
-    return differing
 
 
 def _hex(element: Any) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from .channel import KEY_BYTES, Garbled, Receiver
 from .supervised import ABANDONED, Supervised, death, output_file
-from .trace import forget_operator, read_operator, read_trace
+from .trace import forget, read_log, read_operator, read_trace, read_use
 from .worker import UNHEARD, Setup
 
 OUTPUT_TAIL = 2000
@@ -92,7 +92,7 @@ class WorkerProcess:
         self.busy, self.careful, self.test = requirement, careful, None
         self.deadline = time.monotonic() + timeout
         self._output_start = os.fstat(self._output.fileno()).st_size
-        forget_operator(self._trace.fileno())
+        forget(self._trace.fileno())
         self._send(json.dumps({"run": requirement, "careful": careful, "avoid": list(avoid)}))
 
     def read(self) -> list[dict[str, Any]]:
@@ -133,6 +133,14 @@ class WorkerProcess:
     def traced(self) -> str | None:
         """The source lines of the example in hand, if this request was careful."""
         return read_trace(self._trace.fileno()) if self.careful else None
+
+    def logged(self) -> str | None:
+        """All calls of the example in hand by way of the adapter, if this request was careful."""
+        return read_log(self._trace.fileno()) if self.careful else None
+
+    def use(self) -> str | None:
+        """The last use of the backend, in the words of :mod:`..traced`, if this request was careful."""
+        return read_use(self._trace.fileno()) if self.careful else None
 
     def operator(self) -> str | None:
         """The operator that is being judged, if the requirement is judged operator by operator."""

@@ -1,6 +1,7 @@
-"""The last thing a worker did, in a mapped file that outlives it: written before every call, read after a crash.
+"""The last thing a worker did, in a mapped file that outlives it, to be read after a crash.
 
-The file has two texts: the source lines so far, which only careful runs write, and the operator being judged.
+It has the operator being judged, and in careful runs, before every use of the backend, the source lines so far, all
+calls so far by way of the adapter, and the use itself, in the words of :mod:`..traced`.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import os
 import struct
 
 CAPACITY = 1 << 18
-_OPERATOR = CAPACITY
-"""Where the operator's text begins."""
-_WHOLE = CAPACITY + (1 << 12)
+_SHORT = 1 << 12
+_LINES, _LOG, _OPERATOR, _USE = 0, CAPACITY, 2 * CAPACITY, 2 * CAPACITY + _SHORT
+"""Where the texts begin."""
+_WHOLE = _USE + _SHORT
 _LENGTH = struct.Struct("<Q")
 
 
@@ -24,11 +26,19 @@ class TraceWriter:
         self._map = mmap.mmap(descriptor, _WHOLE)
 
     def __call__(self, text: str) -> None:
-        self._write(text, 0, CAPACITY)
+        self._write(text, _LINES, _LOG)
+
+    def log(self, text: str) -> None:
+        """Replace the calls so far."""
+        self._write(text, _LOG, _OPERATOR)
 
     def at_operator(self, name: str) -> None:
         """Replace the operator's name."""
-        self._write(name, _OPERATOR, _WHOLE)
+        self._write(name, _OPERATOR, _USE)
+
+    def at_use(self, use: str) -> None:
+        """Replace the last use of the backend."""
+        self._write(use, _USE, _WHOLE)
 
     def _write(self, text: str, start: int, end: int) -> None:
         begin = start + _LENGTH.size
@@ -38,19 +48,30 @@ class TraceWriter:
         _LENGTH.pack_into(self._map, start, len(data))
 
 
-def forget_operator(descriptor: int) -> None:
-    """Remove the operator's name from the file."""
-    os.pwrite(descriptor, _LENGTH.pack(0), _OPERATOR)
+def forget(descriptor: int) -> None:
+    """Remove the operator's name and the last use from the file."""
+    for start in (_OPERATOR, _USE):
+        os.pwrite(descriptor, _LENGTH.pack(0), start)
 
 
 def read_operator(descriptor: int) -> str | None:
     """Return the name of the operator that was being judged, or None if there is none."""
-    return _read(descriptor, _OPERATOR, _WHOLE)
+    return _read(descriptor, _OPERATOR, _USE)
+
+
+def read_use(descriptor: int) -> str | None:
+    """Return the last use of the backend, or None if none was told."""
+    return _read(descriptor, _USE, _WHOLE)
 
 
 def read_trace(descriptor: int) -> str | None:
     """Return the source lines last written to the file, or None if there are none or the writer died while writing."""
-    return _read(descriptor, 0, CAPACITY)
+    return _read(descriptor, _LINES, _LOG)
+
+
+def read_log(descriptor: int) -> str | None:
+    """Return the calls last written to the file by way of the adapter, or None if there are none."""
+    return _read(descriptor, _LOG, _OPERATOR)
 
 
 def _read(descriptor: int, start: int, end: int) -> str | None:

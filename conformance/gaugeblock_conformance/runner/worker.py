@@ -130,7 +130,7 @@ def main(arguments: Sequence[str]) -> None:
             setup.seed,
             tests=cases,
             scope=Scope(tuple(setup.operators), tuple(request["avoid"]), trace.at_operator),
-            trace_sink=trace if request["careful"] else None,
+            trace=trace if request["careful"] else None,
             on_test=lambda case: reply(test=case.name),
             memo=None if request["careful"] or request["avoid"] else memo,
         )

@@ -128,3 +128,28 @@ def by_operator() -> Suite:
         return {i: [TestCase(f.__name__, f, __name__, 1, (i,), ("core",))] for i, f in functions.items()}
 
     return Suite({i: make_requirement(i) for i in functions}, tests)
+
+
+def reading() -> Suite:
+    """Results read, operands of several operators, and two calls that have nothing to do with one another."""
+
+    def read(s: Session) -> None:
+        s.expect_values(s.call("bitwise_not", s.tensor([1, 2], "int32", name="x")), [-2, -3], dtype="int32")
+
+    def sweep(s: Session) -> None:
+        def judge(name: str) -> None:
+            data = [1] if name == "neg" else VALUES
+            s.run_example(lambda s, data: s.call(name, s.tensor(data, "int32")), {"data": data})
+
+        s.each(["neg", "bitwise_not", "clone"], judge)
+
+    def apart(s: Session) -> None:
+        s.call("logical_not", s.tensor([1, 2], "int32"))
+        s.call("clone", s.tensor([4, 5], "int32"))
+
+    functions = {"views/read": read, "views/sweep": sweep, "views/apart": apart}
+
+    def tests() -> dict[str, list[TestCase]]:
+        return {i: [TestCase(f.__name__, f, __name__, 1, (i,), ("core",))] for i, f in functions.items()}
+
+    return Suite({i: make_requirement(i) for i in functions}, tests)

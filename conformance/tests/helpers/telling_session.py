@@ -53,9 +53,10 @@ class Telling(Session):
         super()._expect_observed(what, x, want)
         self._tell(what, lambda: super(Telling, self)._expect_observed(what, x, want))
 
-    def expect_dtype(self, x: Handle, want: str) -> None:
-        super().expect_dtype(x, want)
+    def expect_dtype(self, x: Handle, want: str) -> str:
+        dtype = super().expect_dtype(x, want)
         self._tell("dtype", lambda: super(Telling, self).expect_dtype(x, want))
+        return dtype
 
     def expect_values(
         self, x: Handle, want: Any, ulp: float = 0, signed_zero: bool = True, dtype: str | None = None

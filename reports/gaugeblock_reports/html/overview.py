@@ -123,6 +123,9 @@ def _facts(record: Record) -> Iterator[str]:
         f"Python {environment['python']}",
         "packages": packages,
         "capabilities": ", ".join(environment["capabilities"]),
+        "asked by its own rules": "; ".join(
+            f"{rule.rule} ({rule.used}): {rule.told}" for rule in summary.own_rules(record)
+        ),
         "withdrawn": "; ".join(f"{name}: {why}" for name, why in summary.withdrawn(record).items()),
     }
     for name, value in facts.items():

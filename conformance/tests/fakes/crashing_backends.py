@@ -1,0 +1,61 @@
+"""Backends that end the process while tensors are built, read and freed, or long after the call that is to blame."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from fake_backends import Healthy
+
+
+class InBuilding(Healthy):
+    """Dies of arrays with a -3, unless they are of 32 elements or more, as those of the adapter's check are."""
+
+    def from_numpy(self, array: Any, requires_grad: bool = False) -> Any:
+        if 0 < array.size < 32 and np.any(array == -3):
+            os.abort()
+        return super().from_numpy(array)
+
+
+class InReading(Healthy):
+    """Dies when the result of ``bitwise_not`` is read."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        result = super().call(operator, *args, **kwargs)
+        return result.view(_Unreadable) if operator == "bitwise_not" else result
+
+    def to_numpy(self, tensor: Any) -> Any:
+        if isinstance(tensor, _Unreadable):
+            os.abort()
+        return super().to_numpy(tensor)
+
+
+class _Unreadable(np.ndarray):
+    pass
+
+
+class InFreeing(Healthy):
+    """Dies when the result of ``bitwise_not`` is freed."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        result = super().call(operator, *args, **kwargs)
+        return result.view(_Fatal) if operator == "bitwise_not" else result
+
+
+class _Fatal(np.ndarray):
+    def __del__(self) -> None:
+        os.abort()
+
+
+class Later(Healthy):
+    """``logical_not`` of anything makes the next ``clone`` die, of whatever it is."""
+
+    spoilt = False
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        if operator == "logical_not":
+            type(self).spoilt = True
+        elif operator == "clone" and type(self).spoilt:
+            os.abort()
+        return super().call(operator, *args, **kwargs)

@@ -1,0 +1,121 @@
+"""A crash is blamed on what ran, whether that built, called, read or freed, and is seen again in a fresh process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from gaugeblock_conformance.backends.numpy import NumpyBackend
+from gaugeblock_conformance.runner.last_use import ended, in_use, is_building
+from gaugeblock_conformance.runner.run import Record
+from gaugeblock_conformance.session import Session
+from gaugeblock_reports import record as run_record
+from gaugeblock_reports import summary
+
+Run = Callable[..., Record]
+DIED = "the process ended with signal SIGABRT"
+
+
+def rows_of(record: Record) -> dict[str, Any]:
+    run_record.check(record)
+    return {row["id"]: row for row in record["requirements"]}
+
+
+@pytest.mark.parametrize(
+    ("backend", "told", "cause", "ends"),
+    [
+        ("InReading", "in to_numpy, which read a tensor", "in to_numpy", "backend.to_numpy(y1).tolist()\n"),
+        ("InFreeing", "after to_numpy had returned, in freeing tensors or in a thread of its own", "in freeing tensors",
+         "\ndel x, y1\n"),
+        ("Segfaults", "in bitwise_not", "in bitwise_not", "backend.call('bitwise_not', x)\n"),
+    ],
+)  # fmt: skip
+def test_what_ran_is_named_and_its_snippet_dies_too(
+    run_fake: Run, backend: str, told: str, cause: str, ends: str
+) -> None:
+    died = DIED.replace("SIGABRT", "SIGSEGV") if backend == "Segfaults" else DIED
+    name = backend if backend == "Segfaults" else f"crashing_backends:{backend}"
+    record = run_fake(name, suite="fake_suite:reading", check_snippets=True)
+    failure = rows_of(record)["views/read"]["failure"]
+    assert failure["message"] == f"read: {died} {told}"
+    assert failure["cause"] == f"{died} {cause}"
+    assert failure["snippet"].endswith(ends)
+    assert failure["snippet_checked"] is True, failure["snippet_result"]
+
+
+def test_a_crash_in_building_blames_no_operator(run_fake: Run) -> None:
+    record = run_fake("crashing_backends:InBuilding", suite="fake_suite:reading", check_snippets=True)
+    row = rows_of(record)["views/sweep"]
+    assert row["status"] == "crashed"
+    assert row["subresults"] == {"neg": "passed", "bitwise_not": "skipped", "clone": "skipped"}
+    assert row["further_failures"] == []
+    failure = row["failure"]
+    assert failure["operator"] is None
+    assert failure["message"] == f"sweep: {DIED} in from_numpy, which built a tensor"
+    assert failure["snippet"].endswith("x1 = backend.from_numpy(np.array([-1, 2, -3], dtype='int32'))\n")
+    assert failure["snippet_checked"] is True, failure["snippet_result"]
+
+
+def test_crashes_in_reading_have_one_cause_over_requirements(run_fake: Run) -> None:
+    record = run_fake("crashing_backends:InFreeing", suite="fake_suite:reading")
+    groups = summary.failures(record)
+    assert [group.cause for group in groups] == [f"{DIED} in freeing tensors"]
+    assert [row["id"] for row in groups[0].rows] == ["views/read", "views/sweep"]
+
+
+def test_a_crash_that_needs_an_earlier_call_is_shown_by_the_whole_log(run_fake: Run) -> None:
+    record = run_fake("crashing_backends:Later", suite="fake_suite:reading", check_snippets=True)
+    failure = rows_of(record)["views/apart"]["failure"]
+    assert failure["message"] == f"apart: {DIED} in clone"
+    assert failure["snippet_checked"] is True, failure["snippet_result"]
+    calls = [line for line in failure["snippet"].splitlines() if ".call(" in line]
+    assert calls == ["y2 = backend.call('logical_not', x1)", "backend.call('clone', x3)"]
+
+
+def test_uses_are_told_in_their_order() -> None:
+    uses: list[str] = []
+    texts: list[str] = []
+    s = Session(NumpyBackend())
+    s.trace(texts.append, uses.append)
+    x = s.tensor([1.0, 2.0])
+    uses.clear()
+    y = s.call("neg", x)
+    assert uses[:2] == ["call neg", "after neg"]
+    uses.clear()
+    s.expect_strides(y, (1,))
+    s.expect_values(y, [-1.0, -2.0])
+    reads = [use.removeprefix("read ") for use in uses if use.startswith("read ")]
+    assert reads == ["strides", "shape", "dtype", "to_numpy"]
+    assert texts[-1].endswith(f"{y.name}.tolist()\n")
+
+
+def test_views_are_built_in_words_of_their_own() -> None:
+    from gaugeblock_conformance.case import TensorCase
+
+    uses: list[str] = []
+    s = Session(NumpyBackend())
+    s.trace(lambda text: None, uses.append)
+    x = s.build(TensorCase("float32", (2, 3), (1, 2)))
+    assert uses[:4] == ["build from_numpy", "after from_numpy", "build as_strided", "after as_strided"]
+    s.call("as_strided", x, (2,), (1,), 0)
+    assert "call as_strided" in uses
+    assert s.read(x).shape == (2, 3)
+
+
+def test_words_of_uses() -> None:
+    assert in_use("signal 6", None) == ("signal 6", "signal 6")
+    assert in_use("signal 6", "build as_strided") == (
+        "signal 6 in as_strided, which built a tensor", "signal 6 in as_strided",
+    )  # fmt: skip
+    assert is_building("build from_numpy")
+    assert not is_building("call from_numpy")
+    assert not is_building(None)
+
+
+def test_tensors_are_freed_by_name() -> None:
+    text = "import x\nx1 = f()\ny2, y3 = g(x1)\n_, y5 = h()\ny6, = k()\nx1.z = 3\n"
+    assert ended(text, "after g") == f"{text}del x1, y2, y3, y5, y6\n"
+    assert ended(text, "call g") == text
+    assert ended("f()\n", "after f") == "f()\n"
+    assert ended(None, "after f") is None
