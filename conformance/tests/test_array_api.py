@@ -186,6 +186,16 @@ def test_keywords_that_nobody_gives_are_not_passed_and_not_written(numpy_space: 
     assert text == "xp.astype(x, xp.float32, copy=False)"
 
 
+def test_a_namespace_may_lack_what_its_default_dtypes_are_seen_by() -> None:
+    """As sparse, which has no ``arange``."""
+    space = types.ModuleType("numpy")
+    vars(space).update({name: value for name, value in vars(np).items() if name != "arange"})
+    backend = array_api.ArrayApiBackend(space, "lacking")
+    with pytest.raises(Unsupported, match="default dtypes of its own"):
+        backend.call("zeros", (2,))
+    assert backend.call("zeros", (2,), dtype=DType("int8")).tolist() == [0, 0]
+
+
 def test_a_dtype_may_be_spelled_with_an_underscore() -> None:
     """As ``bool_`` of MLX."""
     space = types.ModuleType("numpy")

@@ -84,8 +84,11 @@ class ArrayApiBackend:
     @cached_property
     def defaults_fit(self) -> bool:
         """Whether tensors made without a dtype have the spec's: float32 and int64."""
-        made = (self.namespace.zeros(1), self.namespace.arange(1))
-        return [self.dtype(x) for x in made] == ["float32", "int64"]
+        makers = {"zeros": "float32", "arange": "int64"}
+        return all(
+            hasattr(self.namespace, name) and self.dtype(getattr(self.namespace, name)(1)) == dtype
+            for name, dtype in makers.items()
+        )
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
         if requires_grad:

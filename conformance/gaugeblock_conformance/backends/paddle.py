@@ -6,6 +6,8 @@ import importlib
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
+
 from typing import Any
 
 import ml_dtypes
@@ -18,7 +20,7 @@ from .array_api_dialect import ArrayApiDialect
 from .paddle_table import PADDLE
 
 # What Paddle says of a dtype, or of a form, for which it has no kernel.
-_NO_KERNEL = re.compile(r"is not registered|must be one of|Unimplemented|not support|only support|should be in")
+_NO_KERNEL = re.compile(r"is not registered|must be one of|Unimplemented|not support|only support|should be in|rank of input should")
 
 
 class PaddleDialect(ArrayApiDialect):
@@ -53,6 +55,19 @@ _OBSERVED = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """The memory under a tensor, which has no address where there are no elements."""
+
+    tensor: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Buffer) and bool(self.tensor._is_shared_buffer_with(other.tensor))
+
+    def __hash__(self) -> int:
+        return int(self.tensor.data_ptr()) - int(self.tensor.offset)
+
+
 class PaddleBackend(ArrayApiBackend):
     """The installed Paddle, called eagerly.
 
@@ -72,6 +87,7 @@ class PaddleBackend(ArrayApiBackend):
     checks_indices = True
     divides_by_zero = True
     overflows_quotients = True
+    refuses_sizes = False  # zeros([2**62]) does not come back, and holds off a termination.
     longest_sum = 2**16
 
     def __init__(self, device: str = "cpu") -> None:
@@ -118,8 +134,7 @@ class PaddleBackend(ArrayApiBackend):
         return int(tensor.offset) // int(tensor.element_size())
 
     def storage_id(self, tensor: Any) -> Any:
-        # Tensors without memory have no address to tell them by.
-        return int(tensor.data_ptr()) - int(tensor.offset) or id(tensor)
+        return Buffer(tensor)
 
     def storage_nbytes(self, tensor: Any) -> int:
         return int(tensor._holder_size())

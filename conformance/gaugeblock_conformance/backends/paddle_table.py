@@ -1,7 +1,8 @@
 """Which functions of ``paddle`` are which operators of the spec; kinds as in :mod:`.array_api_table`.
 
 Operators in place are named by their schema (``add_.Tensor``). Missing here: functions whose Paddle documentation says
-something else (``gather``, ``scatter``, ``median``), and those for which it promises no accuracy.
+something else (``gather``, ``scatter``, ``median``) or nothing (``copy_``, ``sign`` of NaN), those for which it promises
+no accuracy, and the views of the spec that it does not call views (``expand``, ``split``).
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ PADDLE = table(
     # pointwise
     abs                    if      abs(self)
     neg                    if      neg(self)
-    sign                   f       sign(self)
     square                 if      square(self)
     sqrt                   f       sqrt(self)
     reciprocal             f       reciprocal(self)
@@ -77,7 +77,6 @@ PADDLE = table(
     mul_.Tensor            if      self.multiply_(other)
     zero_                  buifc   self.zero_()
     fill_.Scalar           buifc   self.fill_(value)
-    copy_                  buifc   self.copy_(src)
     masked_fill_.Scalar    if      self.masked_fill_(mask, value)
     # reductions and scans
     sum                    f       sum(self, dtype=dtype)
@@ -87,7 +86,6 @@ PADDLE = table(
     mean                   f       mean(self)
     mean.dim               f       mean(self, axis=dim, keepdim=keepdim)
     var.correction f var(self, axis=dim, correction=1 if correction is None else correction, keepdim=keepdim)
-    std.correction f std(self, axis=dim, correction=1 if correction is None else correction, keepdim=keepdim)
     amax                   if      amax(self, axis=dim, keepdim=keepdim)
     amin                   if      amin(self, axis=dim, keepdim=keepdim)
     max                    if      max(self)
@@ -117,14 +115,11 @@ PADDLE = table(
     squeeze                buifc   squeeze(self)
     squeeze.dim            buifc   squeeze(self, axis=dim)
     unsqueeze              buifc   unsqueeze(self, dim)
-    expand                 buifc   expand(self, size)
     broadcast_to           buifc   broadcast_to(self, size)
     narrow                 buifc   narrow(self, dim, start, length)
     diagonal               buifc   diagonal(self, offset=offset, axis1=dim1, axis2=dim2)
     unfold                 buifc   self.unfold(dimension, size, step)
     unbind.int             buifc   unbind(self, axis=dim)
-    split.Tensor           buifc   compat.split(self, split_size, dim)
-    movedim.intlist        buifc   moveaxis(self, source, destination)
     flatten.using_ints     buifc   flatten(self, start_dim, end_dim)
     unflatten.int          buifc   unflatten(self, dim, sizes)
     as_strided             buifc   as_strided(self, size, stride, offset=storage_offset)

@@ -1,0 +1,53 @@
+"""HIPS autograd: ``autograd.numpy``, whose functions are NumPy's with derivatives."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..backend import Array, Unsupported, dtype_name
+from .array_api import CAPABILITIES, ArrayApiBackend
+from .jax_table import UNJUDGED
+
+_DERIVATIVES = "autograd.numpy"
+
+
+class AutogradBackend(ArrayApiBackend):
+    """The installed HIPS autograd: NumPy's arrays and functions, and derivatives of functions made of them.
+
+    ``gaugeblock gradcheck`` checks the derivatives, of which a function may have none.
+
+    Raises:
+        ValueError: a device other than ``"cpu"``.
+    """
+
+    capabilities = CAPABILITIES | {"autograd.vjp"}
+    unjudged = UNJUDGED
+    clips_slices = True
+    checks_indices = True
+
+    def __init__(self, device: str = "cpu") -> None:
+        if device != "cpu":
+            raise ValueError(f"autograd: device must be 'cpu', not {device!r}")
+        super().__init__(importlib.import_module(_DERIVATIVES), "autograd", f"import {_DERIVATIVES} as xp")
+        self._make_vjp = importlib.import_module("autograd").make_vjp
+        self._tuple = importlib.import_module("autograd.builtins").tuple
+
+    def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
+        if requires_grad:
+            raise Unsupported("requires_grad", "autograd differentiates functions, not what becomes of an array")
+        self.native(dtype_name(array.dtype))
+        return np.array(array)
+
+    def vjp(self, function: Callable[..., Any], inputs: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
+        """Gradients of complex numbers are the conjugates of the spec's, as JAX's are."""
+        try:
+            with self.tracing():
+                pulled, _ = self._make_vjp(lambda given: self._tuple(function(*given)))(self._tuple(inputs))
+                found = pulled(self._tuple([np.conj(seed) for seed in seeds]))
+        except NotImplementedError as error:
+            raise Unsupported("vjp", str(error)) from None
+        return [np.conj(gradient) for gradient in found]
