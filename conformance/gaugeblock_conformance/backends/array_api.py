@@ -23,6 +23,7 @@ from ..module_version import module_version
 from . import array_api_limits as limits
 from .array_api_dialect import ArrayApiDialect
 from .array_api_python import KINDS, PROTOCOLS, indexed
+from .array_api_rules import RULES
 from .array_api_table import STANDARD
 from .expressions import Expression
 
@@ -69,10 +70,9 @@ class ArrayApiBackend:
         self.table: dict[str, Expression] = {
             operator: row for table in self.tables for operator, row in table.items() if operator not in self.lacks
         }
-        names = [name for name in (*NUMPY_NAMES, "bfloat16") if hasattr(namespace, name)]
-        if "half" not in self.capabilities:
-            names = [name for name in names if name not in ("float16", "bfloat16")]
-        self.dtypes: dict[str, Any] = {name: getattr(namespace, name) for name in names}
+        halves = () if "half" in self.capabilities else ("float16", "bfloat16")
+        found = {name: _dtype_of(namespace, name) for name in (*NUMPY_NAMES, "bfloat16") if name not in halves}
+        self.dtypes: dict[str, Any] = {name: dtype for name, dtype in found.items() if dtype is not None}
         self.dialect: Dialect = ArrayApiDialect(self.table, setup or f"import {namespace.__name__} as xp")
         self._functions: dict[str, Function] = {}
 
@@ -203,13 +203,21 @@ class ArrayApiBackend:
         raise Unsupported("data_ptr", "the array API standard shows no addresses")
 
 
+def _dtype_of(namespace: Any, name: str) -> Any:
+    """The namespace's dtype of a name of the standard, or of that name with a stroke behind it; None for nothing."""
+    found = getattr(namespace, name, None)
+    return getattr(namespace, f"{name}_", None) if found is None else found
+
+
 class NamespaceBackend(ArrayApiBackend):
-    """``array_api:MODULE``: the namespace ``MODULE``, such as ``array_api:numpy``.
+    """``array_api:MODULE``: the namespace ``MODULE``, such as ``array_api:numpy``, asked what the standard says.
 
     Raises:
         ValueError: no module is named.
         ImportError: there is no such module.
     """
+
+    rules = RULES
 
     def __init__(self, device: str = "") -> None:
         if not device:
