@@ -14,8 +14,9 @@ from gaugeblock_conformance.backends import array_api, dask, jax, tinygrad
 from gaugeblock_conformance.backends.array_api_rules import RULES
 from gaugeblock_conformance.backends.array_api_strict import ArrayApiStrictBackend
 from gaugeblock_conformance.backends.array_api_table import STANDARD
-from gaugeblock_conformance.backends.expressions import at_path, table
+from gaugeblock_conformance.backends.expressions import table
 from gaugeblock_conformance.budget import QUICK
+from gaugeblock_conformance.dialect import at_path
 from gaugeblock_conformance.gradcheck.recorded import recording
 from gaugeblock_conformance.module_version import module_version
 from gaugeblock_conformance.own_rules import checked

@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Unsupported, dtype_name
-from ..dialect import Dialect
+from ..dialect import Dialect, at_path
 from ..module_version import module_version
 from . import array_api_limits as limits
 from .array_api_dialect import ArrayApiDialect
@@ -123,7 +123,7 @@ class ArrayApiBackend:
         if expression is not None:
             return expression.by_position(self.namespace)
         if operator in UNJUDGED:
-            function = getattr(self.namespace, operator, None)
+            function = at_path(self.namespace, operator)
             if function is not None:
                 return cast("Function", function)
         raise Unsupported(operator)
