@@ -153,8 +153,8 @@ def test_snippets_are_calls_of_the_namespace(numpy_space: Any) -> None:
     space: dict[str, Any] = {"np": np}
     exec(f"{numpy_space.dialect.setup}\nx = {numpy_space.dialect.shaped('[3.0, 1.0]', 'float32', (2, 1))}", space)
     for operator, args, named, text, want in (
-        ("sum.dim_IntList", ([0],), {}, "xp.sum(x, axis=(0,))", [4.0]),
-        ("amax", (), {"keepdim": True}, "xp.max(x, keepdims=True)", [[3.0]]),
+        ("sum.dim_IntList", ([0],), {}, "xp.sum(x, axis=(0,), keepdims=False, dtype=None)", [4.0]),
+        ("amax", (), {"keepdim": True}, "xp.max(x, axis=None, keepdims=True)", [[3.0]]),
         ("add.Scalar", (1,), {}, "x + 1", [[4.0], [2.0]]),
         ("permute", ((1, 0),), {}, "xp.permute_dims(x, (1, 0))", [[3.0, 1.0]]),
         ("cat", (), {}, None, None),
@@ -163,6 +163,43 @@ def test_snippets_are_calls_of_the_namespace(numpy_space: Any) -> None:
         written = numpy_space.dialect.expression(operator, given, named)
         assert written == (text or "xp.concat((x, x), axis=0)")
         assert want is None or eval(written, space).tolist() == want
+
+
+class Watched(types.ModuleType):
+    """A namespace that notes the keywords of its calls."""
+
+    def __init__(self) -> None:
+        super().__init__("numpy")
+        self.calls: list[str] = []
+        for name in ("sum", "sort", "argsort", "astype"):
+            setattr(self, name, self._noting(name, getattr(np, name)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def _noting(self, name: str, function: Any) -> Any:
+        def call(*args: Any, **named: Any) -> Any:
+            self.calls.append(", ".join([name, *(f"{key}={value!r}" for key, value in named.items())]))
+            named.pop("descending", None)
+            return function(*args, **named)
+
+        return call
+
+
+@pytest.mark.parametrize(
+    ("operator", "args"), [("sum", ()), ("sum.dim_IntList", ([0],)), ("argsort", ()), ("to.dtype", (DType("int32"),))]
+)
+def test_a_snippet_makes_the_call_that_ran(operator: str, args: tuple[Any, ...]) -> None:
+    """With the keywords that the adapter's table adds, whatever the library's own defaults are."""
+    made("numpy")
+    ran, shown = Watched(), Watched()
+    backend = array_api.ArrayApiBackend(ran, "watched")
+    x = backend.from_numpy(np.array([[3, 1], [2, 4]]))
+    backend.call(operator, x, *args)
+    line = backend.dialect.expression(operator, (Name("x"), *args), {})
+    eval(line, {"xp": shown, "x": x})
+    assert shown.calls == ran.calls
+    assert len(ran.calls) == 1
 
 
 def test_a_table_refuses_an_operator_that_the_spec_does_not_have() -> None:

@@ -52,9 +52,7 @@ class ArrayApiDialect(Dialect):
             bound = found.bind(args, kwargs)
         except Unsupported:
             return super().expression(operator, args, kwargs)
-        places = [a.name for a in found.arguments if not a.kwarg_only]
-        given = frozenset([*places[: len(args)], *kwargs])
-        return found.written(self.alias, {name: self.literal(value) for name, value in bound.items()}, given)
+        return found.written(self.alias, {name: self.literal(value) for name, value in bound.items()})
 
     def dtype(self, name: str) -> str:
         return f"{self.alias}.{name}"

@@ -102,13 +102,9 @@ class Expression:
         made: Callable[..., Any] = eval(compile(code, f"<{self.operator}>", "eval"), {"xp": namespace})
         return made
 
-    def written(self, alias: str, literals: Mapping[str, str], given: frozenset[str]) -> str:
-        """The call as a line of source; arguments that were left out are left out here if nothing depends on them."""
-        tree = ast.parse(self.text, mode="eval")
-        for call in ast.walk(tree):
-            if isinstance(call, ast.Call):
-                call.keywords = [k for k in call.keywords if not _left_out(k.value, given, literals)]
-        body = _Qualified({a.name for a in self.arguments}, alias).visit(tree)
+    def written(self, alias: str, literals: Mapping[str, str]) -> str:
+        """The call as it is made, as a line of source: with all arguments, those that have their defaults too."""
+        body = _Qualified({a.name for a in self.arguments}, alias).visit(ast.parse(self.text, mode="eval"))
         return ast.unparse(_Filled(literals).visit(body))
 
 
@@ -151,10 +147,6 @@ def _in_form(argument: Argument, value: Any) -> Any:
     if argument.is_list and isinstance(value, list | tuple | int) and not isinstance(value, bool):
         value = (value,) if isinstance(value, int) else tuple(value)
     return None if argument.name == "dim" and value == () else value
-
-
-def _left_out(node: ast.expr, given: frozenset[str], literals: Mapping[str, str]) -> bool:
-    return isinstance(node, ast.Name) and node.id not in given and literals.get(node.id) in ("None", "False")
 
 
 class _Paths(ast.NodeVisitor):
