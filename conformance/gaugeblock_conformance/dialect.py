@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -204,13 +204,20 @@ class AdapterDialect(Dialect):
 
 
 class TorchDialect(Dialect):
-    """For anything whose API follows torch's: ``module`` is its import name, ``alias`` the name in the snippet."""
+    """For anything whose API follows torch's: ``module`` is its import name, ``alias`` the name in the snippet.
 
-    def __init__(self, module: str, alias: str | None = None, device: str = "cpu", special: Any = None) -> None:
+    On another device than a cpu ``factories`` are told the device.
+    """
+
+    def __init__(
+        self, module: str, alias: str | None = None, device: str = "cpu", special: Any = None,
+        factories: Collection[str] = (),
+    ) -> None:  # fmt: skip
         self.setup = f"import {module}" if alias in (None, module) else f"import {module} as {alias}"
         self.alias = alias or module
         self.device = device
         self._special = special or {}
+        self._factories = factories
 
     def tensor(self, data: str, dtype: str) -> str:
         where = "" if self.device == "cpu" else f", device={self.device!r}"
@@ -231,6 +238,8 @@ class TorchDialect(Dialect):
         base = name.split(".")[0]
         if variant == "method" or (not variant and (base.endswith("_") or base in METHODS)):
             return f"{self.literal(args[0])}.{base}({', '.join(self.arguments(args[1:], kwargs))})"
+        if base in self._factories and self.device != "cpu":
+            kwargs = {**kwargs, "device": kwargs.get("device", self.device)}
         path = _path(self.setup.split()[1], base, variant == "function")
         return f"{self.alias}.{path}({', '.join(self.arguments(args, kwargs))})"
 

@@ -88,3 +88,16 @@ def test_the_keys_of_the_cpu_stand_for_those_of_the_device() -> None:
         assert backend.call("dispatch_log") == ("own",)
     finally:
         backend.call("release_operators")
+
+
+def test_snippets_name_the_device() -> None:
+    dialect = torch_backend.TorchBackend("meta").dialect
+    assert dialect.expression("zeros", ((2,),), {}) == "torch.zeros((2,), device='meta')"
+    assert dialect.expression("zeros", ((2,),), {"device": "cpu"}) == "torch.zeros((2,), device='cpu')"
+    assert torch_backend.TorchBackend("cpu").dialect.expression("zeros", ((2,),), {}) == "torch.zeros((2,))"
+
+
+def test_windows_are_made_on_the_device() -> None:
+    backend = torch_backend.TorchBackend("meta")
+    for operator, arguments in (("hann_window", (3,)), ("tril_indices", (2, 2)), ("fft_fftfreq", (4,))):
+        assert backend.call(operator, *arguments).device.type == "meta"

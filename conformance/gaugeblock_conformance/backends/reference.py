@@ -17,7 +17,7 @@ from . import instruction_sets, reference_routes
 from .allocator_calls import CAPABILITIES as ALLOCATOR_CAPABILITIES
 from .allocator_calls import Allocating
 from .cuda_calls import HOST_ONLY, CudaCalls, CudaDialect
-from .torch_style import CAPABILITIES, NEEDS_DATA, WRITERS, TorchStyleBackend
+from .torch_style import CAPABILITIES, FACTORIES, NEEDS_DATA, WRITERS, TorchStyleBackend
 
 
 class ReferenceBackend(TorchStyleBackend):
@@ -34,7 +34,9 @@ class ReferenceBackend(TorchStyleBackend):
         device = "cuda:0" if device == "cuda" else device
         self._cuda = CudaCalls(engine, device) if device.startswith("cuda") else None
         super().__init__(engine, device, "reference")
-        self.dialect = (CudaDialect if self._cuda else TorchDialect)("gaugeblock", "gb", device, special=WRITERS)
+        self.dialect = (CudaDialect if self._cuda else TorchDialect)(
+            "gaugeblock", "gb", device, special=WRITERS, factories=FACTORIES
+        )
         self.dialect.watching = ("ref = __import__('weakref').ref({0}.storage_impl)", "ref() is not None")
         self._allocating = Allocating(engine, device)
         self.finish = None if self._cuda is None else lambda _: engine.cuda.synchronize(device)

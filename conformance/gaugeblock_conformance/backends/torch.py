@@ -32,8 +32,9 @@ _ABSENT_ON_META = re.compile(r"(aten::[\w.]+): attempted to run this operator wi
 # What operators say on the meta device if sizes or values of their results depend on elements.
 _ASKS_FOR_DATA = re.compile(
     r"Cannot copy out of meta tensor|Tensor\.item\(\) cannot be called on meta tensors"
-    r"|The register_meta function for torch\.nonzero\(\) raises unimplemented"
+    r"|cannot repeat_interleave a meta tensor|The register_meta function for torch\.nonzero\(\) raises unimplemented"
 )
+_ASKS_FOR_THE_HOST = re.compile(r"tensor_split expected tensor_indices_or_sections to be on cpu")
 NO_DATA = "the device holds no data"
 
 
@@ -83,6 +84,8 @@ class TorchBackend(TorchStyleBackend):
     def _absent(self, error: RuntimeError) -> str | None:
         if not self.has_data and _ASKS_FOR_DATA.match(str(error)):
             return NO_DATA
+        if self.device != "cpu" and _ASKS_FOR_THE_HOST.match(str(error)):
+            return "it takes its indices from the host"
         found = _ABSENT.match(str(error)) or _ABSENT_ON_META.match(str(error))
         if found is None or found[2].lower() != self.device.partition(":")[0]:
             return None

@@ -26,7 +26,10 @@ def probes(torch: Any, device: str) -> dict[str, Callable[[], object]]:
 def _try(probe: Probe, torch: Any, device: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        probe(torch, device)
+        try:
+            probe(torch, device)
+        except NotImplementedError as error:
+            raise Lacking(str(error).partition(". ")[0]) from error  # what follows is a page on all other devices
 
 
 class Lacking(Exception):

@@ -33,8 +33,10 @@ NEEDS_DATA = frozenset("numpy threads serialize bigmem refcount sort rng".split(
 
 FACTORIES = frozenset(
     """empty zeros ones full arange linspace eye tensor scalar_tensor empty_strided rand randn randint randperm
-    logspace as_tensor""".split()
+    logspace as_tensor bartlett_window blackman_window hamming_window hann_window kaiser_window fft_fftfreq
+    fft_rfftfreq tril_indices triu_indices""".split()
 )
+"""What makes tensors of no tensors: it is told the device."""
 
 
 def _getter(name: str) -> Function:
@@ -173,7 +175,9 @@ class TorchStyleBackend:
         self.device = device
         self.name = name or module.__name__
         self.version = module_version(module)
-        self.dialect: Dialect = TorchDialect(module.__name__, device=device, special=WRITERS)
+        self.dialect: Dialect = TorchDialect(
+            module.__name__, device=device, special=WRITERS, factories=FACTORIES
+        )
         self._dispatching = Dispatching(module, device, self.call)
         self._differentiating = Differentiating(module, self.call)
         self._functions: dict[str, Function] = {}

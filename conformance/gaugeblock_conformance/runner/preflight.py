@@ -24,7 +24,7 @@ from ..case import TensorCase, default_strides
 from ..comparison import differing_bits
 from ..exact import ExactBackend, WrongAnswer, exact
 from ..failure import ConformanceError
-from ..problem import BackendProblem, one_line, shown
+from ..problem import BackendProblem, one_line, shown, visible
 
 DTYPES: Mapping[str, tuple[str, ...]] = {
     "core": ("float32", "bool", "uint8", "int8", "int16", "int32", "int64", "float64"),
@@ -33,6 +33,8 @@ DTYPES: Mapping[str, tuple[str, ...]] = {
     "dtype.limited": ("uint16", "uint32", "uint64"),
 }
 """Capability -> the dtypes whose values it says can be carried."""
+LONGEST_REASON = 300
+"""Number of characters that are told of why something is withdrawn."""
 PROBE = "probe of "
 """What the name of a check begins with that tries a capability."""
 NEEDED = "float32"
@@ -117,7 +119,8 @@ def check_adapter(
             fault = _fault(row.run, narrowed)
             if fault is not None:
                 withdrawn.update(dict.fromkeys(listed, f"{row.name}: {fault}"))
-    return Narrowed(backend, withdrawn) if withdrawn else backend
+    told = {name: visible(why, LONGEST_REASON) for name, why in withdrawn.items()}
+    return Narrowed(backend, told) if told else backend
 
 
 def _faults_of_probes(

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from .memory import Array, array, kernel, operator, read, write
+from .memory import Array, array, kernel, read, refuse_overlap, write
 
 Function = Callable[..., Any]
 
 ARITHMETIC: Mapping[str, Function] = {
-    "add.out": lambda x, y, alpha=1: x + y * x.dtype.type(alpha),
-    "sub.out": lambda x, y, alpha=1: x - y * x.dtype.type(alpha),
+    "add.out": lambda x, y, alpha=1: x + y * np.asarray(alpha).astype(x.dtype),
+    "sub.out": lambda x, y, alpha=1: x - y * np.asarray(alpha).astype(x.dtype),
     "mul.out": np.multiply,
     "div.out": np.divide,
     "maximum.out": np.maximum,
@@ -39,7 +39,10 @@ ARITHMETIC: Mapping[str, Function] = {
     "floor.out": np.floor,
     "ceil.out": np.ceil,
 }
-"""Operator -> its function of arrays that have the dtype of the result."""
+"""Operator -> its function of arrays that have the common dtype of the operands."""
+
+GIVES_FLOATS = frozenset(f"{name}.out" for name in ("div", "exp", "log", "sin", "cos", "tanh", "sqrt"))
+"""Operators that compute integers in the default dtype."""
 
 COMPARISONS: Mapping[str, Function] = {
     f"{name}.{kind}_out": function
@@ -49,25 +52,35 @@ COMPARISONS: Mapping[str, Function] = {
     }.items()
     for kind in ("Tensor", "Scalar")
 }  # fmt: skip
-"""Operator -> its function of arrays that have the common dtype of the operands."""
+"""The same of the comparisons, which give bools."""
+
+
+_NEED_AN_ORDER = (np.less, np.less_equal, np.greater, np.greater_equal)
 
 
 def register() -> None:
     """Give PyTorch the kernels of this module."""
     for name, function in ARITHMETIC.items():
-        kernel(name, partial(_pointwise, name, function, False))
+        kernel(name, partial(_pointwise, name, function))
     for name, function in COMPARISONS.items():
-        kernel(name, partial(_pointwise, name, function, True))
+        kernel(name, partial(_pointwise, name, function))
     kernel("sum.IntList_out", _sum)
     kernel("mm.out", _mm)
 
 
-def _pointwise(name: str, function: Function, compares: bool, *operands: Any, out: Any, **options: Any) -> Any:
-    functional = _checked(name, *operands, out=out, **options)
-    dtype = torch.result_type(*operands) if compares else functional.dtype
+def _pointwise(name: str, function: Function, *operands: Any, out: Any, **options: Any) -> Any:
+    _check(name, *operands, out=out, **options)
+    dtype = torch.result_type(*operands) if len(operands) > 1 else operands[0].dtype
+    if name in GIVES_FLOATS and not (dtype.is_floating_point or dtype.is_complex):
+        dtype = torch.get_default_dtype()
     arrays = [_converted(operand, dtype) for operand in operands]
-    with np.errstate(all="ignore"):
-        return write(out, function(*arrays, **options))
+    if dtype.is_complex and function in _NEED_AN_ORDER:
+        raise NotImplementedError(f"{name}: not implemented for {dtype}")
+    try:
+        with np.errstate(all="ignore"):
+            return write(out, function(*arrays, **options))
+    except TypeError as error:
+        raise NotImplementedError(f"{name}: not implemented for {dtype}") from error
 
 
 def _converted(operand: Any, dtype: Any) -> Array:
@@ -83,19 +96,17 @@ _WIDER = {torch.float16: np.dtype(np.float32), torch.bfloat16: np.dtype(np.float
           torch.float32: np.dtype(np.float64), torch.complex64: np.dtype(np.complex128)}  # fmt: skip
 
 
-def _checked(name: str, *operands: Any, out: Any, **options: Any) -> Any:
-    """What the call gives on the meta device, which checks it and knows the sizes and the dtype of its result.
+def _check(name: str, *operands: Any, out: Any, **options: Any) -> None:
+    """Let the meta device check a call, and give ``out`` the sizes of its result.
 
     Raises:
-        RuntimeError: what PyTorch says of such operands, or ``out`` has other sizes, or overlaps itself or an operand.
+        RuntimeError: what PyTorch says of such operands; ``out`` overlaps itself or an operand in part.
     """
-    without_data = [_outline(operand) for operand in operands]
-    operator(name)(*without_data, out=_outline(out), **options)
-    result: Any = getattr(torch, name.partition(".")[0])(*without_data, **options)
-    if result.shape != out.shape:
-        out.resize_(result.shape)
-    _refuse_overlap(out, operands)
-    return result
+    call: Any = getattr(torch, name.partition(".")[0])
+    resized = call(*map(_outline, operands), out=_outline(out), **options)
+    if resized.shape != out.shape:
+        out.resize_(resized.shape)
+    refuse_overlap(out, *operands)
 
 
 def _outline(value: Any) -> Any:
@@ -104,23 +115,14 @@ def _outline(value: Any) -> Any:
     return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
 
 
-def _refuse_overlap(out: Any, operands: Any) -> None:
-    if any(step == 0 and size > 1 for step, size in zip(out.stride(), out.shape, strict=True)) and out.numel():
-        raise RuntimeError("unsupported operation: several elements of the written tensor have one place in memory")
-    for operand in operands:
-        if not isinstance(operand, torch.Tensor) or operand.device != out.device:
-            continue
-        same = operand.data_ptr() == out.data_ptr() and operand.stride() == out.stride() and operand.shape == out.shape
-        if not same and np.shares_memory(array(operand), array(out)):
-            raise RuntimeError("unsupported operation: the written tensor and an operand overlap in part")
-
-
 def _sum(tensor: Any, dims: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any) -> Any:
-    _checked("sum.IntList_out", tensor, dims, keepdim, dtype=dtype, out=out)
+    _check("sum.IntList_out", tensor, dims, keepdim, dtype=dtype, out=out)
     axes = tuple(dim % max(tensor.dim(), 1) for dim in dims or range(tensor.dim()))
     return write(out, np.sum(_converted(tensor, out.dtype), axes if tensor.dim() else (), keepdims=keepdim))
 
 
 def _mm(left: Any, right: Any, *, out: Any) -> Any:
-    _checked("mm.out", left, right, out=out)
+    _check("mm.out", left, right, out=out)
+    if left.dtype != right.dtype:
+        raise RuntimeError(f"mm: expected matrices of the same dtype, not {left.dtype} and {right.dtype}")
     return write(out, np.matmul(_converted(left, out.dtype), _converted(right, out.dtype)))
