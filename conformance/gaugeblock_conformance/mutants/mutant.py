@@ -29,6 +29,8 @@ class Mutant:
     An operator is a schema name (``"add.Tensor"``), a base name for all overloads (``"add"``), a namespace
     (``"suite::"``), ``"*"`` for every operator, or a member of the backend protocol beside ``call`` (``"strides"``).
     ``base`` names the right backend where it is not that of the run, which does not have what is broken.
+    ``breaks`` names the requirements that the patch contradicts, ``"area/slug"`` or ``"area/slug[operator]"``: only a
+    test of one of them catches the mutant.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Mutant:
     operators: tuple[str, ...]
     patch: Patch
     base: str = ""
+    breaks: tuple[str, ...] = ()
 
 
 class MutantBroken(BaseException):
