@@ -1,66 +1,71 @@
-"""The requirements that a mutant breaks, as they are written in the tables: ``area/slug`` or ``area/slug[operator]``."""
+"""The requirements that a mutant breaks: ``area/slug``, or ``area/slug[operator]`` for what one operator is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from gaugeblock_spec import operators as rows
+from gaugeblock_spec import operators as table
 from gaugeblock_spec import requirements as spec
 
-from .mutant import Mutant
+# What most operators are asked, each by itself.
+ROW = "operators/every-operator-gives-what-its-row-says[]"
+POINTWISE = f"iteration/strided-inputs-give-the-same-values[] {ROW}"
 
 
 @dataclass(frozen=True)
 class Target:
-    """A requirement, or what it says of one ``operator``: a row's name, or the base name of several rows."""
+    """A requirement, or what it asks of one ``operator``: a row of the operator table, or all rows of a base name."""
 
     requirement: str
     operator: str = ""
 
     @property
-    def judged(self) -> frozenset[str]:
-        """The rows whose subresults count."""
-        return _judged(self.operator)
+    def rows(self) -> frozenset[str]:
+        """The rows whose subresults count; none where the requirement counts as a whole."""
+        return _rows(self.operator)
 
     def __str__(self) -> str:
         return f"{self.requirement}[{self.operator}]" if self.operator else self.requirement
 
 
+@cache
 def parse(text: str) -> Target:
-    """``area/slug[operator]`` as a target.
+    """Return the target that ``text`` names.
 
     Raises:
-        ValueError: an id that the spec does not have, or an operator that the table of operators does not have.
+        ValueError: it is no requirement of the spec, or the operator is none of its table.
     """
     requirement, bracket, rest = text.partition("[")
     operator = rest.removesuffix("]")
     if requirement not in spec.load():
-        raise ValueError(f"{text!r}: no requirement {requirement!r} in the spec")
-    if bracket and (not rest.endswith("]") or not _judged(operator)):
-        raise ValueError(f"{text!r}: no operator {operator!r} in the spec")
+        raise ValueError(f"{text!r}: the spec has no requirement {requirement!r}")
+    if bracket and not (rest.endswith("]") and _rows(operator)):
+        raise ValueError(f"{text!r}: the spec has no operator {operator!r}")
     return Target(requirement, operator)
 
 
-def targets(mutant: Mutant) -> tuple[Target, ...]:
-    """What the mutant breaks. Raises ValueError if it names nothing, or something that the spec does not have."""
-    if not mutant.breaks:
-        raise ValueError(f"mutant {mutant.name!r} names no requirement that it breaks")
-    try:
-        return tuple(parse(text) for text in mutant.breaks)
-    except ValueError as error:
-        raise ValueError(f"mutant {mutant.name!r} breaks {error}") from None
+def spelled_out(text: str, operators: Sequence[str]) -> tuple[str, ...]:
+    """Return the targets in ``text``, those that end in ``[]`` once for each of ``operators``.
+
+    An in-place form stands for its row; names that are no operators of the table are left out.
+    """
+    found: list[str] = []
+    for word in text.split():
+        if word.endswith("[]"):
+            found += [f"{word.removesuffix('[]')}[{name}]" for name in _judged(operators)]
+        else:
+            found.append(word)
+    return tuple(dict.fromkeys(found))
 
 
-def of_each(requirement: str, names: Iterable[str]) -> tuple[str, ...]:
-    """``requirement[operator]`` for each of ``names`` that is an operator, an in-place form by the name of its row."""
-    found = (name if _judged(name) else name.partition(".")[0].rstrip("_") for name in names)
-    return tuple(dict.fromkeys(f"{requirement}[{name}]" for name in found if _judged(name)))
+def _judged(operators: Iterable[str]) -> list[str]:
+    """The names under which verdicts on ``operators`` are told."""
+    names = (name if _rows(name) else name.partition(".")[0].rstrip("_") for name in operators)
+    return [name for name in dict.fromkeys(names) if _rows(name)]
 
 
 @cache
-def _judged(operator: str) -> frozenset[str]:
-    return frozenset(
-        name for name, row in rows.load().items() if name == operator or (row.base_name == operator)
-    )
+def _rows(operator: str) -> frozenset[str]:
+    return frozenset(name for name, row in table.load().items() if operator in (name, row.base_name))
