@@ -163,7 +163,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--jobs", type=int, default=0, help="processes (default: one per core)")
     add("--out", type=Path, default=OUT, metavar="DIR", help=f"where journal, record and page go ({OUT})")
     add("--resume", action="store_true", help="continue the run in DIR: mutants not yet caught are tried")
-    add("--proof", action="store_true", help="then look for a mutant that each other MUST requirement catches, its own first")
+    add("--proof", action="store_true", help="then look for a mutant, its own first, that each other MUST catches")
     add("--merge", nargs="+", type=Path, metavar="RECORD", help="make one record of those of shards; run nothing")
     add("--list", action="store_true", help="print the mutants and run nothing")
     return parser

@@ -112,7 +112,7 @@ MUTANTS = rows(
     ("to-ignores-copy", "storage/copying-operators-make-a-new-storage dispatch/to-what-it-is-gives-itself",
      ("to.dtype", "to"), _input_of_its_dtype),
     ("abs-of-unsigned-is-the-input",
-     "operators/functional-forms-leave-their-inputs-alone storage/copying-operators-make-a-new-storage", ("abs",),
+     "operators/alias-marks-are-truthful[] operators/functional-forms-leave-their-inputs-alone", ("abs",),
      _unsigned_input),
     ("cat-of-one-is-a-view", "views/copying-operators-never-alias", ("cat",), _only_part),
     ("neighbouring-rows-are-a-view", "views/advanced-index-copies storage/copying-operators-make-a-new-storage",

@@ -168,7 +168,7 @@ MUTANTS = rows(
     ("log-is-3-ulp-off", POINTWISE, with_inplace("log"), values(_off(3))),
     ("sigmoid-is-4-ulp-off", POINTWISE, with_inplace("sigmoid"), values(_off(4))),
     ("multiplication-is-1-ulp-off", POINTWISE, ("mul",), values(_off(1))),
-    ("sqrt-is-a-power", POINTWISE, ("sqrt",), values(_power_of_half)),
+    ("sqrt-is-a-power", "dtypes/signed-zeros", ("sqrt",), values(_power_of_half)),
     ("subnormals-are-flushed", "kernels/subnormals-are-kept", family("pointwise"), values(_flushed)),
     ("division-multiplies-by-the-reciprocal", POINTWISE, ("div.Tensor", "__truediv__"),
      values(_product_with_reciprocal)),

@@ -14,6 +14,7 @@ from ..requirement import TestCase
 from .mutant import Mutant, MutantBackend, MutantBroken
 from .scout import Known, concerns, key, verdict
 from .table import table
+from .target import rows_of
 
 # Seconds of the processor for one requirement, after which no further mutant is tried.
 LONG = 20.0
@@ -56,10 +57,7 @@ def prove(right: Backend, requirement: str, seed: int, known: Known) -> Proof:
 
 def _catches(right: Backend, requirement: str, case: TestCase, mutant: Mutant, seed: int, known: Known) -> bool:
     """Whether the test fails for the mutant, where it names an operator for what is asked of that."""
-    targets = [target for target in mutant.targets if target.requirement == requirement]
-    only = frozenset().union(*(target.rows for target in targets))
-    if not all(target.operator for target in targets):
-        only = frozenset()
+    only = rows_of(target for target in mutant.targets if target.requirement == requirement)
     try:
         narrow = known[key(case)].sweeps and not only
         return verdict(MutantBackend(right, mutant), case, QUICK, seed, mutant, narrow, only).error is not None

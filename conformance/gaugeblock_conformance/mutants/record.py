@@ -20,8 +20,8 @@ from .trial import CAUGHT
 SCHEMA = "gaugeblock-mutants/2"
 FILE = "record.json"
 RecordOfMutants = dict[str, Any]
-# How a MUST fared: caught a mutant of the run that breaks it; when they were tried on its tests alone caught such a one,
-# or only one that breaks something else; or none.
+# How a MUST fared: caught a mutant of the run that breaks it; when they were tried on its tests alone caught one, or
+# only one that breaks something else; or none.
 FIRST, ALONE, OTHER, NONE = "first", "alone", "other", "none"
 
 
@@ -55,7 +55,7 @@ def build(
 
 
 def classes(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Of each class how many mutants were tried, how many were caught by what they break, and the median of the examples
+    """Of each class how many mutants were tried and how many caught by what they break, and the median of the examples
     that it took."""
     found = []
     for kind in CLASSES:

@@ -22,12 +22,14 @@ from .mutant import OBSERVERS, Mutant
 
 @dataclass(frozen=True)
 class Scouted:
-    """One test at the quick budget on the right backend; ``sweeps`` says that it goes over operators one by one."""
+    """One test at the quick budget on the right backend; ``sweeps`` says that it goes over operators one by one, and
+    ``judged`` on which rows of the operator table it gives a verdict each."""
 
     holds: bool
     operators: frozenset[str]
     seconds: float
     sweeps: bool
+    judged: frozenset[str] = frozenset()
 
 
 # Test -> what is known of it.
@@ -72,18 +74,21 @@ def scout(
         started = time.perf_counter()
         found = verdict(backend, case, QUICK, seed)
         seconds = time.perf_counter() - started
-        yield key(case), Scouted(found.error is None, frozenset(backend.heard), seconds, found.sweeps)
+        yield key(case), Scouted(
+            found.error is None, frozenset(backend.heard), seconds, found.sweeps, found.judged
+        )
 
 
 @dataclass(frozen=True)
 class Verdict:
     """The failure of one test, if it failed, how many examples it tried, the failing one included, whether it goes over
-    operators one by one, and at which of them it stopped."""
+    operators one by one, at which of them it stopped, and on which it gave a verdict each."""
 
     error: ConformanceError | None
     examples: int
     sweeps: bool
-    operator: str = ""
+    operator: str
+    judged: frozenset[str]
 
 
 def verdict(
@@ -110,7 +115,7 @@ def verdict(
     except ConformanceError as error:
         failure = error
     examples = session.outcome.examples + (failure is not None)
-    return Verdict(failure, examples, session.sweeps, at[-1] if at else "")
+    return Verdict(failure, examples, session.sweeps, at[-1] if at else "", frozenset(session.outcome.judged))
 
 
 @cache

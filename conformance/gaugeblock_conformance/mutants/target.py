@@ -60,6 +60,14 @@ def spelled_out(text: str, operators: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def rows_of(targets: Iterable[Target]) -> frozenset[str]:
+    """Return the rows of the operator table that ``targets`` name; none if one of them counts as a whole."""
+    given = tuple(targets)
+    if not all(target.operator for target in given):
+        return frozenset()
+    return frozenset().union(*(target.rows for target in given))
+
+
 def _judged(operators: Iterable[str]) -> list[str]:
     """The names under which verdicts on ``operators`` are told."""
     names = (name if _rows(name) else name.partition(".")[0].rstrip("_") for name in operators)

@@ -12,8 +12,8 @@ from ..backend import Backend
 from ..budget import QUICK, Budget
 from ..requirement import TestCase
 from .mutant import Mutant, MutantBackend, MutantBroken
-from .scout import Known, concerns, key, usable, verdict
-from .target import Target
+from .scout import Known, Scouted, concerns, key, usable, verdict
+from .target import Target, rows_of
 
 # Caught by a verdict on what it breaks, by one on something else alone, or by none.
 CAUGHT, ELSEWHERE, MISSED, BROKEN = "caught", "elsewhere", "missed", "broken"
@@ -102,17 +102,25 @@ def tests_of(mutant: Mutant, tests: Collection[TestCase], effort: Budget, known:
     """The tests of what the mutant breaks, the short ones first, each narrowed to the operators that it is asked of."""
     own = []
     for case in tests:
-        targets = tuple(target for target in mutant.targets if target.requirement in case.ids)
         scouted = known.get(key(case))
+        targets = tuple(t for t in mutant.targets if t.requirement in case.ids and _says(scouted, t))
         if targets and (scouted is None or scouted.holds):
             own.append((case.effort, inf if scouted is None else scouted.seconds, case, targets))
     for _, _, case, targets in sorted(own, key=lambda one: one[:2]):
-        if all(target.operator for target in targets):
-            yield _Attempt(case, effort, targets, only=frozenset().union(*(target.rows for target in targets)))
+        only = rows_of(targets)
+        if only:
+            yield _Attempt(case, effort, targets, only=only)
             continue
         if key(case) in known and known[key(case)].sweeps:
             yield _Attempt(case, effort, targets, narrow=True)
         yield _Attempt(case, effort, targets)
+
+
+def _says(scouted: Scouted | None, target: Target) -> bool:
+    """Whether the test may give a verdict on the target's operator."""
+    if scouted is None or not target.operator or scouted.sweeps:
+        return True
+    return not scouted.judged.isdisjoint(target.rows)
 
 
 def _attempts(mutant: Mutant, right: Backend, budget: Budget, known: Known) -> Iterator[_Attempt]:
