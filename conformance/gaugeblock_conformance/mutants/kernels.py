@@ -186,10 +186,9 @@ def _storage_order(c: Intercepted) -> Any:
 
 MUTANTS = rows(
     "kernels",
-    ("tail-is-skipped", f"kernels/every-path-gives-the-same-bits {POINTWISE}", _POINTWISE,
+    ("tail-is-skipped", "kernels/every-path-gives-the-same-bits", _POINTWISE,
      values(lambda a, c: _tail(a, np.zeros_like))),
-    ("tail-is-done-twice", "operators/forms-agree-bit-for-bit[] iteration/outputs-are-written-inputs-are-not",
-     ("add_.Scalar", "mul_.Scalar"), _twice),
+    ("tail-is-done-twice", "kernels/every-index-has-one-worker", ("add_.Scalar", "mul_.Scalar"), _twice),
     ("element-behind-the-end-is-written", "kernels/nothing-outside-the-range-is-touched",
      ("add_", "mul_", "neg_", "fill_", "zero_", "copy_"), _past_the_end),
     ("vector-path-is-off-by-one-unit", "kernels/every-path-gives-the-same-bits", ("div.Tensor", "mul.Tensor"),

@@ -41,7 +41,7 @@ ONE: list[tuple[str, _T, list[float], list[float]]] = [
     ("logsumexp", ([0],), [inf, 1.0], [inf]),
     ("logsumexp", ([0],), [-inf, -inf], [-inf]),
     ("logsumexp", ([0],), [200.0, -inf], [200.0]),
-    ("logsumexp", ([0],), [0.0] * 128, [7 * log(2)]),
+    ("logsumexp", ([0], True), [0.0] * 128, [7 * log(2)]),
     ("softmax.int", (0,), [0.0] * 128, [2.0**-7] * 128),
     ("nansum", (), [nan, inf, 1.0], [inf]),
     ("nansum", (), [nan, nan], [0.0]),
