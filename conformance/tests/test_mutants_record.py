@@ -33,6 +33,7 @@ FACTS = {
 def _row(name: str, status: str = "caught", examples: int = 3, requirements: tuple[str, ...] = ()) -> dict[str, Any]:
     return {
         "name": name, "status": status, "verdict": "failed" if status == "caught" else "", "test": "views.t.t",
+        "target": (requirements or (must()[0],))[0] if status == "caught" else "",
         "requirements": list(requirements or (must()[0],)), "examples": examples, "tried": 5, "seconds": 0.5,
         "text": "wrong",
     }  # fmt: skip
@@ -49,39 +50,44 @@ def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, Scouted]:
 
 
 def _mutants(*names: str) -> dict[str, Mutant]:
-    return {name: Mutant(name, CLASSES[k % 2], "views", ("neg",), lambda c: c.right()) for k, name in enumerate(names)}
+    breaks = (must()[0],)
+    return {name: Mutant(name, CLASSES[k % 2], breaks, ("neg",), lambda c: c.right()) for k, name in enumerate(names)}
 
 
 def test_record_counts_by_class_and_requirement() -> None:
     rows: list[Any] = [_row("a", examples=2), _row("b", "missed"), _row("c", examples=9), _row("gone")]
-    rows.append({"requirement": must()[1], "mutant": "a", "tried": 4})
-    rows.append({"requirement": must()[2], "mutant": "", "tried": 9})
-    record = build(FACTS, _mutants("a", "b", "c", "d"), rows)
+    rows.append(_row("d", "elsewhere", requirements=("views/flip-copies",)))
+    rows.append({"requirement": must()[1], "mutant": "a", "named": True, "tried": 4})
+    rows.append({"requirement": must()[2], "mutant": "", "named": False, "tried": 9})
+    rows.append({"requirement": must()[3], "mutant": "c", "named": False, "tried": 7})
+    record = build(FACTS, _mutants("a", "b", "c", "d", "e"), rows)
     jsonschema.validate(record, schema())
     assert record["classes"] == [
         {"class": CLASSES[0], "mutants": 2, "caught": 2, "median_examples": 5.5},
-        {"class": CLASSES[1], "mutants": 1, "caught": 0, "median_examples": None},
+        {"class": CLASSES[1], "mutants": 2, "caught": 0, "median_examples": None},
     ]
     assert record["environment"]["complete"] is False
-    assert [r["by"] for r in record["requirements"]] == ["first", "alone", "none"]
+    assert [r["by"] for r in record["requirements"]] == ["first", "alone", "none", "other"]
     assert classes(record["mutants"]) == record["classes"]
     page = markdown(record)
-    assert "3 of 4 in the table" in page
-    assert "- `b`: missed wrong" in page
+    assert "4 of 5 in the table" in page
+    assert f"- `b`, which breaks `{must()[0]}`: missed wrong" in page
+    assert f"- `d`, which breaks `{must()[0]}`: by `views/flip-copies` alone wrong" in page
     assert f"- `{must()[2]}` (9 tried)" in page
+    assert f"- `{must()[3]}`: `c`" in page
     assert "| all" in class_table(record)
 
 
 def test_requirements_left_to_be_tried_alone() -> None:
     rows = [_row("a", requirements=("x/one",)), _row("b", "missed", requirements=("x/two",))]
-    rows.append({"requirement": "x/three", "mutant": "", "tried": 1})
+    rows.append({"requirement": "x/three", "mutant": "", "named": False, "tried": 1})
     assert unproven(["x/one", "x/two", "x/three"], rows) == ["x/two"]
 
 
 def test_shards_are_merged() -> None:
     mutants = _mutants("a", "b")
-    alone: Any = [{"requirement": must()[1], "mutant": "", "tried": 4}]
-    found: Any = [{"requirement": must()[1], "mutant": "b", "tried": 2}]
+    alone: Any = [{"requirement": must()[1], "mutant": "", "named": False, "tried": 4}]
+    found: Any = [{"requirement": must()[1], "mutant": "b", "named": True, "tried": 2}]
     first, second = build(FACTS, mutants, [_row("a"), *found]), build(FACTS, mutants, [_row("b"), *alone])
     record = merged([first, second], mutants)
     assert record["environment"]["complete"] is True
@@ -108,7 +114,7 @@ def test_command_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert command.main([*given, *names, "--resume"]) == 0
     told = capsys.readouterr()
     assert "1/1 caught" in told.err
-    assert "2 of 2 mutants caught" in told.out
+    assert "2 of 2 mutants caught by what they break" in told.out
     assert command.main([*given, "--resume"]) == 2
     journal.unlink()
     assert command.main([*given, *names, "--resume", "--shard", "1/2"]) == 2
@@ -124,15 +130,26 @@ def test_command_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_death_in_a_known_test_is_a_verdict(
     die: Callable[[int], None], known: dict[str, Scouted], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crashing = Mutant("crashing", CLASSES[0], "views", ("t",), lambda c: die(signal.SIGABRT))
+    breaks = ("views/transpose-permutes-metadata",)
+    crashing = Mutant("crashing", CLASSES[0], breaks, ("t",), lambda c: die(signal.SIGABRT))
     monkeypatch.setitem(table(), "crashing", crashing)
     (result,) = Children(Trials("numpy", "quick", scouted_from=1), 1).run([crashing])
     assert (result.status, result.verdict) == ("caught", "crashed")
-    assert result.requirements[0].startswith("views/")
+    assert result.target == "views/transpose-permutes-metadata"
+
+
+def test_death_in_another_test_does_not_catch(
+    die: Callable[[int], None], known: dict[str, Scouted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crashing = Mutant("crashing", CLASSES[0], ("views/hash-is-identity",), ("t",), lambda c: die(signal.SIGABRT))
+    monkeypatch.setitem(table(), "crashing", crashing)
+    (result,) = Children(Trials("numpy", "quick", scouted_from=1), 1).run([crashing])
+    assert (result.status, result.verdict, result.target) == ("elsewhere", "crashed", "")
 
 
 def test_hang_in_a_known_test_is_a_verdict(known: dict[str, Scouted], monkeypatch: pytest.MonkeyPatch) -> None:
-    hanging = Mutant("hanging", CLASSES[0], "views", ("t",), lambda c: time.sleep(60))
+    breaks = ("views/transpose-permutes-metadata",)
+    hanging = Mutant("hanging", CLASSES[0], breaks, ("t",), lambda c: time.sleep(60))
     monkeypatch.setitem(table(), "hanging", hanging)
     (result,) = Children(Trials("numpy", "quick", patience=2.0, scouted_from=1), 1).run([hanging])
     assert (result.status, result.verdict, result.text) == ("caught", "timeout", "no verdict in 2 s")
@@ -154,7 +171,8 @@ def test_death_of_the_right_backend_fails_the_session(
 
 def test_requirement_is_proven_by_a_mutant(known: dict[str, Scouted]) -> None:
     (proof,) = Children(Trials("numpy", "quick"), 1).prove(["views/transpose-permutes-metadata"])
-    assert table()[proof.mutant].area == "views"
+    assert proof.named
+    assert "views/transpose-permutes-metadata" in table()[proof.mutant].breaks
 
 
 def test_scout_hears_what_a_test_calls() -> None:

@@ -178,6 +178,16 @@ def test_gradients_that_do_not_arrive(s: Session, used: tuple[bool, bool], mater
     expect_grad(s, x, [2.0 * used[0] + 3.0 * used[1]] * 2)
 
 
+@requirement("autograd/missing-output-gradients-are-zero", needs=("autograd.func",))
+def test_unused_result_of_a_function(s: Session) -> None:
+    clear_log(s)
+    x = leaf(s, [1.0, 2.0])
+    first, _ = s.parts(_apply(s, Rule("two", label="f"), x), 2)
+    s.call("backward", s.call("sum", first))
+    s.expect(s.call("autograd_log"), ("f forward", "f backward ++"), "calls of the function")
+    expect_grad(s, x, [2.0, 2.0])
+
+
 @requirement("autograd/functions-give-one-gradient-per-argument")
 @forall(recording=hs.booleans(), needs=hs.booleans())
 def test_when_functions_are_recorded(s: Session, recording: bool, needs: bool) -> None:

@@ -41,6 +41,15 @@ def test_golden(s: Session) -> None:
     s.table(rows, body)
 
 
+@requirement("dtypes/higher-kind-of-lower-rank-counts")
+def test_numbers_of_no_higher_kind(s: Session) -> None:
+    numbers = (("int8", 1), ("uint8", True), ("int32", 7), ("float16", 2), ("bfloat16", True), ("float32", 2.5))
+    for dtype, number in numbers:
+        x = s.tensor([1, 1], dtype)
+        s.expect_dtype(s.call("add.Scalar", x, number), dtype)
+        s.expect_dtype(s.call("__mul__", x, number), dtype)
+
+
 @requirement("dtypes/higher-kind-of-lower-rank-counts", "dtypes/lower-rank-result-dtype")
 def test_tensor_without_dims_table(s: Session) -> None:
     def body(s: Session, dims: str, dimless: str) -> None:

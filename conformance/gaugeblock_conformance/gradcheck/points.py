@@ -13,6 +13,7 @@ from ..backend import Array
 _PARTS = ((0.13, 0.37), (0.63, 0.87))
 _REACH = 2.0
 _MARGIN = 0.1
+_CELLS = 8
 
 
 def points(
@@ -21,14 +22,15 @@ def points(
 ) -> Array:
     """``count`` distinct numbers between ``low`` and ``high`` (default: -2 and 2), in random order.
 
-    Kinks of operators lie at integers and halves, and where two operands are equal. A range too narrow for such numbers
-    is filled evenly.
+    Kinks of operators lie at integers and halves, and where two operands are equal. Of a wide range they are those near
+    zero, since far from it many functions are flat; a range too narrow for such numbers is filled evenly.
     """  # fmt: skip
     low = (-_REACH if high is None else min(-_REACH, high - 3)) if low is None else low
     high = (max(_REACH, low + 3)) if high is None else high
     low, high = max(low, -1e3), min(high, 1e3)
     per_part = max(4, count)
-    cells = np.arange(np.floor(low), np.ceil(high))[:8]
+    cells = np.arange(np.floor(low), np.ceil(high))
+    cells = np.sort(cells[np.argsort(np.abs(cells + 0.5), kind="stable")][:_CELLS])
     grid: Array = (cells[:, None] + _fractions(per_part)).reshape(-1)
     margin = min(_MARGIN, (high - low) / 8)
     grid = grid[(grid >= low + margin) & (grid <= high - margin)]

@@ -1,4 +1,4 @@
-"""``python -m gaugeblock_conformance.mutants``: exit status 0 if the suite catches every mutant, 1 if not."""
+"""``python -m gaugeblock_conformance.mutants``: exit status 0 if every mutant is caught by what it breaks, 1 if not."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from .mutant import CLASSES, Mutant
 from .record import FILE, RecordOfMutants, build, merged, must, read, rows_of, unproven
 from .run import Children, Trials
 from .table import named, table
-from .text import classes, markdown
+from .text import classes, markdown, uncaught
 from .text import unproven as told_unproven
 from .trial import CAUGHT
 
@@ -42,8 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             chosen = _chosen(options)
             if options.list:
-                rows = [(m.name, m.kind, m.area, " ".join(m.operators)) for m in chosen]
-                print(tabulate(rows, ("mutant", "class", "area", "operators")))
+                rows = [(m.name, m.kind, " ".join(m.breaks), " ".join(m.operators)) for m in chosen]
+                print(tabulate(rows, ("mutant", "class", "breaks", "operators")))
                 return 0
             record = _run(chosen, options)
         options.out.mkdir(parents=True, exist_ok=True)
@@ -108,8 +109,8 @@ def _run(chosen: list[Mutant], options: argparse.Namespace) -> RecordOfMutants:
         if options.proof:
             alone = unproven(must(), [row for row in journal.rows if row.get("name", "") in {"", *table()}])
             for count, proof in enumerate(children.prove(alone), 1):
-                journal.append({"requirement": proof.requirement, "mutant": proof.mutant, "tried": proof.tried})
-                _note(f"{count}/{len(alone)}", "proven" if proof.mutant else "unproven", proof.requirement)
+                journal.append(asdict(proof))
+                _note(f"{count}/{len(alone)}", "proven" if proof.named else "unproven", proof.requirement)
     _note("", "", f"{time.perf_counter() - clock:.0f} s")
     facts["spec_version"] = spec_version(spec.load().values())
     return build({**facts, **machine(), "started": journal.started}, table(), journal.rows)
@@ -117,7 +118,7 @@ def _run(chosen: list[Mutant], options: argparse.Namespace) -> RecordOfMutants:
 
 def _journal(options: argparse.Namespace, facts: dict[str, Any], started: str) -> Journal:
     """A new journal; to go on, the one of the folder, or one of the rows of the folder's record, of which for a proof
-    requirements that caught none are asked again."""
+    requirements that caught none of theirs are asked again."""
     out = options.out
     if not options.resume:
         return Journal.create(out, facts, started)
@@ -130,7 +131,7 @@ def _journal(options: argparse.Namespace, facts: dict[str, Any], started: str) -
             raise UsageProblem(f"cannot resume {out / FILE}: it was run with {name} {before}, this is {value}")
     journal = Journal.create(out, facts, record["environment"]["started"])
     for row in rows_of(record):
-        if row.get("mutant") != "" or not options.proof:
+        if row.get("named", True) or not options.proof:
             journal.append(row)
     return journal
 
@@ -150,20 +151,20 @@ def _told(record: RecordOfMutants, out: Path) -> int:
     rows = [(r["name"], r["class"], _by(r), r["examples"], r["seconds"]) for r in record["mutants"]]
     print(tabulate(rows, ("mutant", "class", "caught by", "examples", "seconds")))
     print(f"\n{classes(record, 'simple')}")
-    missed = [row for row in record["mutants"] if row["status"] != CAUGHT]
+    missed = uncaught(record)
     caught = len(record["mutants"]) - len(missed)
-    print(f"\n{caught} of {len(record['mutants'])} mutants caught")
+    print(f"\n{caught} of {len(record['mutants'])} mutants caught by what they break")
     bare = told_unproven(record)
-    if record["requirements"] and bare:
-        print(f"{len(bare)} requirements caught none: {', '.join(bare)}")
-    for row in missed:
-        print(f"{row['status']}: {row['name']} {' '.join(row['requirements'])} {row['test']} {row['text']}".rstrip())
+    if bare:
+        print(f"{len(bare)} requirements caught none that breaks them: {', '.join(bare)}")
+    for line in missed:
+        print(line)
     print(f"written: {out / FILE}, {out / PAGE}", file=sys.stderr)
     return 1 if missed else 0
 
 
 def _by(row: dict[str, Any]) -> str:
-    return ", ".join(row["requirements"]) if row["status"] == CAUGHT else row["status"].upper()
+    return str(row["target"]) if row["status"] == CAUGHT else str(row["status"]).upper()
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -188,7 +189,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--jobs", type=int, default=0, help="processes (default: one per core)")
     add("--out", type=Path, default=OUT, metavar="DIR", help=f"where journal, record and page go ({OUT})")
     add("--resume", action="store_true", help="continue the run in DIR: mutants not yet caught are tried")
-    add("--proof", action="store_true", help="then look for a mutant that each other MUST requirement catches")
+    add("--proof", action="store_true", help="then look for a mutant, its own first, that each other MUST catches")
     add("--merge", nargs="+", type=Path, metavar="RECORD", help="make one record of those of shards; run nothing")
     add("--list", action="store_true", help="print the mutants and run nothing")
     return parser

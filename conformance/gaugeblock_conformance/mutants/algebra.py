@@ -9,9 +9,9 @@ import numpy as np
 
 from ..backend import Array
 from .arguments import changed, default
-from .mutant import Intercepted, Mutant, Patch
-from .operators import with_data
-from .patches import values
+from .mutant import Intercepted, Patch, rows
+from .patches import values, with_data
+from .target import ROW
 
 _LINES = ("fft_fft", "fft_ifft", "fft_rfft", "fft_irfft", "fft_hfft", "fft_ihfft")
 _PLANES = ("fft_fft2", "fft_ifft2", "fft_rfft2", "fft_irfft2", "fft_hfft2", "fft_ihfft2")
@@ -76,48 +76,51 @@ def _never_negative(sizes: Any) -> Any:
     return [abs(n) for n in sizes] if isinstance(sizes, list | tuple) else sizes
 
 
-def _row(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, "operators", "operators", operators, with_data(patch))
-
-
-MUTANTS = (
-    _row("empty-products-keep-the-sizes-of-what-is-added", _ADDED, _as_added),
-    _row("transforms-of-one-dim-leave-their-out", ("fft_ihfftn.out", "fft_ihfft2.out"), _out_left),
-    _row("ranks-by-bounds-restride-their-out", ("linalg_matrix_rank.out_tol_tensor",), _restrided),
-    _row("vector-products-forget-their-dim", ("linalg_vecdot",), default("dim")),
-    _row("cross-products-forget-their-dim", ("linalg_cross",), default("dim")),
-    _row("cross-product-forgets-its-dim", ("cross",), default("dim")),
-    _row("multiple-combinations-are-pairs", ("combinations",), default("r")),
-    _row("inverses-of-stacks-are-the-first", ("linalg_inv", "inverse"), _first_for_all(2)),
-    _row("solutions-of-stacks-are-the-first", ("linalg_solve",), _first_for_all(2)),
-    _row("determinants-of-stacks-are-the-first", ("linalg_det", "det"), _first_for_all(0)),
-    _row("pseudo-inverses-forget-their-bound", _INVERSES, default("atol")),
-    _row("pseudo-inverses-forget-their-share", _INVERSES, default("rtol")),
-    _row("pseudo-inverses-are-never-hermitian", ("linalg_pinv",), default("hermitian")),
-    _row("ranks-are-never-hermitian", _RANKS, default("hermitian")),
-    _row("small-letters-name-no-triangle", ("linalg_eigh", "linalg_eigvalsh"), _lower),
-    _row("norms-of-other-orders-are-those-of-two", ("linalg_norm",), changed("ord", _squared)),
-    _row("matrix-norms-forget-their-dims", ("linalg_matrix_norm",), default("dim")),
-    _row("conditions-are-those-of-two", ("linalg_cond",), changed("p", _of_two)),
-    _row("distances-are-finite", ("dist",), changed("p", _finite)),
-    _row("slices-have-finite-norms", ("renorm",), changed("p", _finite)),
-    _row("covariance-forgets-its-weights", ("cov",), default("aweights")),
-    _row("gradients-take-even-steps", ("gradient.scalarint",), default("spacing")),
-    _row("gradients-take-all-dims", ("gradient.scalarint",), default("dim")),
-    _row("areas-forget-their-dim", ("trapezoid", "trapz", "cumulative_trapezoid"), default("dim")),
-    _row("histograms-forget-their-range", ("histogram.bin_ct",), default("range")),
-    _row("counts-forget-their-least-number", ("bincount",), default("minlength")),
-    _row("runs-forget-their-dim", ("unique_consecutive",), default("dim")),
-    _row("searches-forget-their-side", ("searchsorted",), default("side")),
-    _row("searches-forget-their-sorter", ("searchsorted",), default("sorter")),
-    _row("buckets-close-on-the-left", ("bucketize",), default("right")),
-    _row("transforms-forget-their-dim", _LINES, default("dim")),
-    _row("transforms-of-planes-forget-their-dims", _PLANES, default("dim")),
-    _row("transforms-of-planes-forget-their-sizes", _PLANES, default("s")),
-    _row("transforms-of-spaces-forget-their-dims", _SPACES, default("dim")),
-    _row("transforms-of-spaces-know-no-whole-size", _SPACES, changed("s", _never_negative)),
-    _row("shifts-forget-their-dims", ("fft_fftshift", "fft_ifftshift"), default("dim")),
-    _row("frames-are-always-reflected", ("stft",), default("pad_mode")),
-    _row("frames-are-always-onesided", ("stft",), default("onesided")),
-    _row("signals-forget-their-length", ("istft",), default("length")),
+MUTANTS = rows(
+    "operators",
+    ("empty-products-keep-the-sizes-of-what-is-added", ROW, _ADDED,
+     _as_added),
+    ("transforms-of-one-dim-leave-their-out",
+     "operators/transforms-of-one-dim-write-their-out operators/forms-agree-bit-for-bit[fft_ihfftn] "
+     "operators/forms-agree-bit-for-bit[fft_ihfft2]",
+     ("fft_ihfftn.out", "fft_ihfft2.out"), _out_left),
+    ("ranks-by-bounds-restride-their-out", "operators/ranks-by-many-bounds-keep-their-out",
+     ("linalg_matrix_rank.out_tol_tensor",), _restrided),
+    ("vector-products-forget-their-dim", ("linalg_vecdot",), default("dim")),
+    ("cross-products-forget-their-dim", ("linalg_cross",), default("dim")),
+    ("cross-product-forgets-its-dim", ("cross",), default("dim")),
+    ("multiple-combinations-are-pairs", ("combinations",), default("r")),
+    ("inverses-of-stacks-are-the-first", ("linalg_inv", "inverse"), _first_for_all(2)),
+    ("solutions-of-stacks-are-the-first", ("linalg_solve",), _first_for_all(2)),
+    ("determinants-of-stacks-are-the-first", ("linalg_det", "det"), _first_for_all(0)),
+    ("pseudo-inverses-forget-their-bound", _INVERSES, default("atol")),
+    ("pseudo-inverses-forget-their-share", _INVERSES, default("rtol")),
+    ("pseudo-inverses-are-never-hermitian", ("linalg_pinv",), default("hermitian")),
+    ("ranks-are-never-hermitian", _RANKS, default("hermitian")),
+    ("small-letters-name-no-triangle", ("linalg_eigh", "linalg_eigvalsh"), _lower),
+    ("norms-of-other-orders-are-those-of-two", ("linalg_norm",), changed("ord", _squared)),
+    ("matrix-norms-forget-their-dims", ("linalg_matrix_norm",), default("dim")),
+    ("conditions-are-those-of-two", ("linalg_cond",), changed("p", _of_two)),
+    ("distances-are-finite", ("dist",), changed("p", _finite)),
+    ("slices-have-finite-norms", ("renorm",), changed("p", _finite)),
+    ("covariance-forgets-its-weights", ("cov",), default("aweights")),
+    ("gradients-take-even-steps", ("gradient.scalarint",), default("spacing")),
+    ("gradients-take-all-dims", ("gradient.scalarint",), default("dim")),
+    ("areas-forget-their-dim", ("trapezoid", "trapz", "cumulative_trapezoid"), default("dim")),
+    ("histograms-forget-their-range", ("histogram.bin_ct",), default("range")),
+    ("counts-forget-their-least-number", ("bincount",), default("minlength")),
+    ("runs-forget-their-dim", ("unique_consecutive",), default("dim")),
+    ("searches-forget-their-side", ("searchsorted",), default("side")),
+    ("searches-forget-their-sorter", ("searchsorted",), default("sorter")),
+    ("buckets-close-on-the-left", ("bucketize",), default("right")),
+    ("transforms-forget-their-dim", _LINES, default("dim")),
+    ("transforms-of-planes-forget-their-dims", _PLANES, default("dim")),
+    ("transforms-of-planes-forget-their-sizes", _PLANES, default("s")),
+    ("transforms-of-spaces-forget-their-dims", _SPACES, default("dim")),
+    ("transforms-of-spaces-know-no-whole-size", _SPACES, changed("s", _never_negative)),
+    ("shifts-forget-their-dims", ("fft_fftshift", "fft_ifftshift"), default("dim")),
+    ("frames-are-always-reflected", ("stft",), default("pad_mode")),
+    ("frames-are-always-onesided", ("stft",), default("onesided")),
+    ("signals-forget-their-length", ("istft",), default("length")),
+    breaks=ROW, within=with_data,
 )

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import copies
-
-
-def _copied(*names: str, name: str, area: str = "views") -> Mutant:
-    return _row(name, area, names, copies)
 
 
 def _input_itself(c: Intercepted) -> Any:
@@ -83,37 +79,42 @@ def _detached_base(c: Intercepted) -> Any:
     return c.do("clone", result) if c.backend.storage_offset(c.args[0]) else result
 
 
-def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "aliasing and purity", area, operators, patch)
-
-
-MUTANTS = (
-    _copied("transpose", "t", "T", name="transpose-copies"),
-    _copied("permute", "movedim", name="permute-copies"),
-    _copied("expand", name="expand-is-materialised"),
-    _copied("view", name="view-copies"),
-    _copied("slice", "narrow", name="slice-copies"),
-    _copied("select", name="select-copies"),
-    _copied("__getitem__", name="indexing-copies"),
-    _copied("squeeze", "unsqueeze", name="squeeze-copies"),
-    _copied("detach", "data", name="detach-copies", area="storage"),
-    _copied("split", "chunk", "split_with_sizes", name="split-copies"),
-    _copied("unbind", "__iter__", name="unbind-copies"),
-    _copied("diagonal", name="diagonal-copies"),
-    _copied("unfold", name="unfold-copies"),
-    _copied("view_as_real", "real", "imag", name="parts-of-complex-copy"),
-    _copied("reshape", "flatten", name="reshape-always-copies"),
-    _copied("contiguous", name="contiguous-always-copies", area="storage"),
-    _row("reshape-copies-at-an-offset", "views", ("reshape",), _detached_base),
-    _row("whole-slice-copies", "views", ("slice.Tensor",), _nothing_to_cut),
-    _row("clone-is-a-view", "storage", ("clone",), _input_itself),
-    _row("flip-of-one-is-a-view", "views", ("flip",), lambda c: _input_itself(c) if 1 in c.backend.shape(c.args[0])
-         and len(c.backend.shape(c.args[0])) == 1 else c.right()),
-    _row("to-ignores-copy", "storage", ("to.dtype", "to"), _input_of_its_dtype),
-    _row("abs-of-unsigned-is-the-input", "iteration", ("abs",), _unsigned_input),
-    _row("cat-of-one-is-a-view", "views", ("cat",), _only_part),
-    _row("neighbouring-rows-are-a-view", "views", ("__getitem__", "index.Tensor", "index_select"), _range_of_rows),
-    _row("mask-of-all-true-is-a-view", "views", ("__getitem__", "masked_select"), _all_true),
-    _row("sum-of-one-is-a-view", "iteration", ("sum.dim_IntList",), _sum_of_one),
-    _row("repeat-once-is-a-view", "views", ("repeat", "tile"), _repeat_once),
-)  # fmt: skip
+MUTANTS = rows(
+    "aliasing and purity",
+    ("transpose-copies", "views/transpose-permutes-metadata views/transposed-element-is-the-same-memory",
+     ("transpose", "t", "T"), copies),
+    ("permute-copies", "views/transpose-permutes-metadata", ("permute", "movedim"), copies),
+    ("expand-is-materialised", "views/expand-copies-nothing views/expand-has-stride-zero", ("expand",), copies),
+    ("view-copies", "views/view-shares-storage", ("view",), copies),
+    ("slice-copies", "views/narrow-and-select-shift-the-offset views/slice-scales-the-stride", ("slice", "narrow"),
+     copies),
+    ("select-copies", "views/narrow-and-select-shift-the-offset", ("select",), copies),
+    ("indexing-copies", "views/basic-index-is-a-view storage/sharing-operators-keep-the-storage", ("__getitem__",),
+     copies),
+    ("squeeze-copies", "views/squeeze-and-unsqueeze-touch-unit-dims-only", ("squeeze", "unsqueeze"), copies),
+    ("detach-copies", "storage/sharing-operators-keep-the-storage autograd/detach-cuts-the-graph", ("detach", "data"),
+     copies),
+    ("split-copies", "views/split-and-chunk-are-views", ("split", "chunk", "split_with_sizes"), copies),
+    ("unbind-copies", "views/split-and-chunk-are-views views/iteration-yields-views-in-order", ("unbind", "__iter__"),
+     copies),
+    ("diagonal-copies", "views/diagonal-adds-two-strides", ("diagonal",), copies),
+    ("unfold-copies", "views/unfold-overlaps-windows", ("unfold",), copies),
+    ("parts-of-complex-copy", "views/real-and-imag-are-views", ("view_as_real", "real", "imag"), copies),
+    ("reshape-always-copies", "views/reshape-views-when-view-can", ("reshape", "flatten"), copies),
+    ("contiguous-always-copies", "views/contiguous-returns-self storage/contiguous-keeps-the-big-storage",
+     ("contiguous",), copies),
+    ("reshape-copies-at-an-offset", "views/reshape-views-when-view-can", ("reshape",), _detached_base),
+    ("whole-slice-copies", "views/slice-scales-the-stride", ("slice.Tensor",), _nothing_to_cut),
+    ("clone-is-a-view", "storage/clone-takes-only-its-elements", ("clone",), _input_itself),
+    ("flip-of-one-is-a-view", "views/flip-copies", ("flip",),
+     lambda c: _input_itself(c) if tuple(c.backend.shape(c.args[0])) == (1,) else c.right()),
+    ("to-ignores-copy", "storage/copying-operators-make-a-new-storage dispatch/to-what-it-is-gives-itself",
+     ("to.dtype", "to"), _input_of_its_dtype),
+    ("abs-of-unsigned-is-the-input", "operators/alias-marks-are-truthful", ("abs",), _unsigned_input),
+    ("cat-of-one-is-a-view", "views/copying-operators-never-alias", ("cat",), _only_part),
+    ("neighbouring-rows-are-a-view", "views/advanced-index-copies storage/copying-operators-make-a-new-storage",
+     ("__getitem__", "index.Tensor", "index_select"), _range_of_rows),
+    ("mask-of-all-true-is-a-view", "views/advanced-index-copies", ("__getitem__", "masked_select"), _all_true),
+    ("sum-of-one-is-a-view", "operators/alias-marks-are-truthful", ("sum.dim_IntList",), _sum_of_one),
+    ("repeat-once-is-a-view", "views/copying-operators-never-alias", ("repeat", "tile"), _repeat_once),
+)

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..backend_allocator import Machine, Pointer
-from .allocator_figures import nothing, one
-from .mutant import Intercepted, Patch
+from .allocator_figures import nothing
+from .mutant import Intercepted, Patch, rows
 
 _MANY = 15_000
 
@@ -185,32 +185,41 @@ def _stale_zeros(c: Intercepted) -> Any:
     return made
 
 
-MUTANTS = (
-    one("out-of-memory-is-a-memory-error", "malloc", _renamed(MemoryError)),
-    one("out-of-memory-is-a-plain-runtime-error", "malloc", _renamed(RuntimeError)),
-    one("out-of-memory-says-nothing", "malloc", _renamed(OutOfMemoryError)),
-    one("refused-requests-yield-null", "malloc", _null_when_refused),
-    one("addresses-are-moved", "malloc free record_stream", _moved),
-    one("absurd-requests-are-value-errors", "malloc", _absurd),
-    one("emptying-nothing-raises", "empty_cache", _raises_when_empty),
-    one("emptying-resets-peaks", "empty_cache", _emptying_resets_peaks),
-    one("double-free-is-a-key-error", "free", _key_error),
-    one("any-fraction-is-taken", "set_memory_fraction", _any_fraction),
-    one("bad-fractions-are-type-errors", "set_memory_fraction", _fraction_type_error),
-    one("any-configuration-is-taken", "allocator", _any_configuration),
-    one("configurations-are-read-strictly", "allocator", _strict_configuration),
-    one("segments-never-grow", "allocator", _without("expandable_segments:True")),
-    one("hits-wait-for-the-device", "device_log", _waits_on_hits),
-    one("search-is-linear", "malloc free allocator", _slow_search),
-    one("threads-share-blocks", "malloc", _races),
-    one("devices-share-an-allocator", "allocator_beside", _one_for_all_devices),
-    one("private-pools-are-not-entered", "enter_pool leave_pool", nothing),
-    one("private-pools-go-when-left", "leave_pool", _released_early),
-    one("history-lacks-completed-frees", "memory_history",
-         _entries(lambda found: [e for e in found if e["action"] != "free_completed"])),
-    one("history-comes-in-reverse", "memory_history", _entries(lambda found: found[::-1])),
-    one("history-rounds-sizes", "memory_history",
-         _entries(lambda found: [{**e, "size": -(-e["size"] // 512) * 512} for e in found])),
-    one("history-cannot-be-switched-off", "record_history", _always_records),
-    one("zeros-may-be-stale", "zeros", _stale_zeros),
-)  # fmt: skip
+MUTANTS = rows(
+    "allocator",
+    ("out-of-memory-is-a-memory-error", "allocator/out-of-memory-is-an-error-of-its-own", ("malloc",),
+     _renamed(MemoryError)),
+    ("out-of-memory-is-a-plain-runtime-error", "allocator/out-of-memory-is-an-error-of-its-own", ("malloc",),
+     _renamed(RuntimeError)),
+    ("out-of-memory-says-nothing", "allocator/out-of-memory-says-how-much", ("malloc",), _renamed(OutOfMemoryError)),
+    ("refused-requests-yield-null", "allocator/out-of-memory-is-an-error-of-its-own", ("malloc",), _null_when_refused),
+    ("addresses-are-moved", "allocator/live-memory-does-not-overlap", ("malloc", "free", "record_stream"), _moved),
+    ("absurd-requests-are-value-errors", "allocator/absurd-request-is-out-of-memory", ("malloc",), _absurd),
+    ("emptying-nothing-raises", "allocator/empty-cache-is-idempotent", ("empty_cache",), _raises_when_empty),
+    ("emptying-resets-peaks", "allocator/empty-cache-frees-nothing-for-its-own-users", ("empty_cache",),
+     _emptying_resets_peaks),
+    ("double-free-is-a-key-error", "allocator/foreign-pointers-are-refused", ("free",), _key_error),
+    ("any-fraction-is-taken", "allocator/memory-fraction-is-checked", ("set_memory_fraction",), _any_fraction),
+    ("bad-fractions-are-type-errors", "allocator/memory-fraction-is-checked", ("set_memory_fraction",),
+     _fraction_type_error),
+    ("any-configuration-is-taken", "allocator/bad-configuration-is-refused", ("allocator",), _any_configuration),
+    ("configurations-are-read-strictly", "allocator/configuration-is-a-list-of-pairs", ("allocator",),
+     _strict_configuration),
+    ("segments-never-grow", "allocator/expandable-segments-grow", ("allocator",), _without("expandable_segments:True")),
+    ("hits-wait-for-the-device", "allocator/cached-path-does-not-wait", ("device_log",), _waits_on_hits),
+    ("search-is-linear", "allocator/search-is-sublinear", ("malloc", "free", "allocator"), _slow_search),
+    ("threads-share-blocks", "allocator/allocator-is-thread-safe", ("malloc",), _races),
+    ("devices-share-an-allocator", "allocator/devices-have-their-own-allocators", ("allocator_beside",),
+     _one_for_all_devices),
+    ("private-pools-are-not-entered", "allocator/private-pool-keeps-to-itself", ("enter_pool", "leave_pool"), nothing),
+    ("private-pools-go-when-left", "allocator/private-pool-outlives-the-cache", ("leave_pool",), _released_early),
+    ("history-lacks-completed-frees", "allocator/history-tells-what-happened", ("memory_history",),
+     _entries(lambda found: [e for e in found if e["action"] != "free_completed"])),
+    ("history-comes-in-reverse", "allocator/history-tells-what-happened", ("memory_history",),
+     _entries(lambda found: found[::-1])),
+    ("history-rounds-sizes", "allocator/history-tells-what-happened", ("memory_history",),
+     _entries(lambda found: [{**e, "size": -(-e["size"] // 512) * 512} for e in found])),
+    ("history-cannot-be-switched-off", "allocator/history-can-be-switched-off", ("record_history",), _always_records),
+    ("zeros-may-be-stale", "allocator/freed-memory-is-not-trusted iteration/results-ignore-old-memory", ("zeros",),
+     _stale_zeros),
+)

@@ -10,7 +10,7 @@ from ..allocator.model import Model
 from ..allocator.rules import HUGE_FROM, MIB, SMALL_LIMIT, UNIT, Rules, up
 from ..allocator.state import INACTIVE, Block, Segment
 from ..backend_allocator import CALLS
-from .mutant import Intercepted, Mutant, Patch
+from .mutant import Intercepted, Patch, rows
 from .naive_allocator import NaiveCalls, NaiveDevice
 
 OPERATORS = tuple(CALLS)
@@ -31,10 +31,6 @@ def of_model(model: Callable[[NaiveDevice, Rules], Model]) -> Patch:
 def of_rules(rules: type[Rules]) -> Patch:
     """Naive allocators whose configuration is read as ``rules``."""
     return of_model(lambda device, chosen: Model(device, rules(**vars(chosen))))
-
-
-def row(name: str, patch: Patch) -> Mutant:
-    return Mutant(name, "allocator", "allocator", OPERATORS, patch)
 
 
 class _RoundsTo256(Rules):
@@ -260,41 +256,58 @@ class _FreesToTheDevice(Model):
         self.release_free_segments()
 
 
-MUTANTS = (
-    row("sizes-round-to-256", of_rules(_RoundsTo256)),
-    row("sizes-round-to-1024", of_rules(_RoundsTo1024)),
-    row("large-sizes-are-not-rounded", of_rules(_RoundsNothingLarge)),
-    row("small-pool-ends-before-1-mib", of_rules(_SmallEndsBefore)),
-    row("small-pool-ends-behind-1-mib", of_rules(_SmallEndsBehind)),
-    row("small-segments-have-4-mib", of_rules(_SmallSegmentsAreLarger)),
-    row("ten-mib-share-a-segment", of_rules(_HugeBeginsBehind)),
-    row("huge-segments-are-not-rounded", of_rules(_HugeIsExact)),
-    row("large-segments-hold-one-block", of_rules(_LargeSegmentsAreExact)),
-    row("remainder-of-512-stays", of_rules(_SmallSplitsAbove512)),
-    row("small-blocks-are-not-split", of_rules(_SmallIsNotSplit)),
-    row("remainder-of-1-mib-is-split-off", of_rules(_LargeSplitsFromOneMib)),
-    row("large-blocks-split-like-small-ones", of_rules(_LargeSplitsFrom512)),
-    row("first-fit", of_model(_FirstFit)),
-    row("worst-fit", of_model(_WorstFit)),
-    row("best-fit-takes-the-highest-address", of_model(_LastAmongEquals)),
-    row("exact-fit-is-no-fit", of_model(_NeedsRoom)),
-    row("pools-serve-each-other", of_model(_AnyPool)),
-    row("streams-share-free-blocks", of_model(_AnyStream)),
-    row("nothing-is-reused", of_model(_NeverReuses)),
-    row("misses-take-two-segments", of_model(_TwoSegments)),
-    row("high-end-is-handed-out", of_model(_HighEnd)),
-    row("splits-lose-a-unit", of_model(_LosesUnits)),
-    row("blocks-overlap-by-a-unit", of_model(_Overlaps)),
-    row("zero-bytes-take-a-block", of_model(_ZeroTakesABlock)),
-    row("neighbours-never-merge", of_model(_NeverMerges)),
-    row("only-whole-segments-merge", of_model(_MergesWhole)),
-    row("one-of-two-neighbours-merges", of_model(_MergesOnce)),
-    row("any-pointer-can-be-freed", of_model(_AcceptsAnything)),
-    row("pointers-into-blocks-can-be-freed", of_model(_AcceptsInterior)),
-    row("refused-frees-are-counted", of_model(_LosesBeforeItRefuses)),
-    row("emptying-does-nothing", of_model(_EmptiesNothing)),
-    row("emptying-keeps-small-segments", of_model(_EmptiesLargeOnly)),
-    row("emptying-gives-back-one-segment", of_model(_EmptiesOne)),
-    row("emptying-takes-live-memory", of_model(_EmptiesLive)),
-    row("nothing-is-cached", of_model(_FreesToTheDevice)),
+MUTANTS = rows(
+    "allocator",
+    ("sizes-round-to-256", "allocator/request-is-rounded-up-to-512", OPERATORS, of_rules(_RoundsTo256)),
+    ("sizes-round-to-1024", "allocator/request-is-rounded-up-to-512", OPERATORS, of_rules(_RoundsTo1024)),
+    ("large-sizes-are-not-rounded", "allocator/request-is-rounded-up-to-512", OPERATORS, of_rules(_RoundsNothingLarge)),
+    ("small-pool-ends-before-1-mib", "allocator/small-and-large-requests-have-own-pools", OPERATORS,
+     of_rules(_SmallEndsBefore)),
+    ("small-pool-ends-behind-1-mib", "allocator/small-and-large-requests-have-own-pools", OPERATORS,
+     of_rules(_SmallEndsBehind)),
+    ("small-segments-have-4-mib", "allocator/segment-size-follows-the-request", OPERATORS,
+     of_rules(_SmallSegmentsAreLarger)),
+    ("ten-mib-share-a-segment", "allocator/segment-size-follows-the-request", OPERATORS, of_rules(_HugeBeginsBehind)),
+    ("huge-segments-are-not-rounded", "allocator/segment-size-follows-the-request", OPERATORS, of_rules(_HugeIsExact)),
+    ("large-segments-hold-one-block", "allocator/segment-size-follows-the-request", OPERATORS,
+     of_rules(_LargeSegmentsAreExact)),
+    ("remainder-of-512-stays", "allocator/small-remainder-is-split-off", OPERATORS, of_rules(_SmallSplitsAbove512)),
+    ("small-blocks-are-not-split", "allocator/small-remainder-is-split-off", OPERATORS, of_rules(_SmallIsNotSplit)),
+    ("remainder-of-1-mib-is-split-off", "allocator/large-remainder-is-split-off-above-1-mib", OPERATORS,
+     of_rules(_LargeSplitsFromOneMib)),
+    ("large-blocks-split-like-small-ones", "allocator/large-remainder-is-split-off-above-1-mib", OPERATORS,
+     of_rules(_LargeSplitsFrom512)),
+    ("first-fit", "allocator/best-fit-wins", OPERATORS, of_model(_FirstFit)),
+    ("worst-fit", "allocator/best-fit-wins", OPERATORS, of_model(_WorstFit)),
+    ("best-fit-takes-the-highest-address", "allocator/best-fit-wins", OPERATORS, of_model(_LastAmongEquals)),
+    ("exact-fit-is-no-fit", "allocator/hit-asks-the-device-for-nothing allocator/best-fit-wins", OPERATORS,
+     of_model(_NeedsRoom)),
+    ("pools-serve-each-other", "allocator/small-and-large-requests-have-own-pools", OPERATORS, of_model(_AnyPool)),
+    ("streams-share-free-blocks", "allocator/block-belongs-to-its-stream", OPERATORS, of_model(_AnyStream)),
+    ("nothing-is-reused", "allocator/freed-memory-is-reused allocator/hit-asks-the-device-for-nothing", OPERATORS,
+     of_model(_NeverReuses)),
+    ("misses-take-two-segments", "allocator/miss-takes-one-segment", OPERATORS, of_model(_TwoSegments)),
+    ("high-end-is-handed-out", "allocator/low-end-is-handed-out", OPERATORS, of_model(_HighEnd)),
+    ("splits-lose-a-unit", "allocator/blocks-tile-their-segment", OPERATORS, of_model(_LosesUnits)),
+    ("blocks-overlap-by-a-unit", "allocator/blocks-tile-their-segment allocator/live-memory-does-not-overlap",
+     OPERATORS, of_model(_Overlaps)),
+    ("zero-bytes-take-a-block", "allocator/zero-bytes-take-nothing", OPERATORS, of_model(_ZeroTakesABlock)),
+    ("neighbours-never-merge", "allocator/free-neighbours-merge allocator/fragmentation-shows", OPERATORS,
+     of_model(_NeverMerges)),
+    ("only-whole-segments-merge", "allocator/free-neighbours-merge", OPERATORS, of_model(_MergesWhole)),
+    ("one-of-two-neighbours-merges", "allocator/free-neighbours-merge", OPERATORS, of_model(_MergesOnce)),
+    ("any-pointer-can-be-freed", "allocator/foreign-pointers-are-refused", OPERATORS, of_model(_AcceptsAnything)),
+    ("pointers-into-blocks-can-be-freed", "allocator/foreign-pointers-are-refused", OPERATORS,
+     of_model(_AcceptsInterior)),
+    ("refused-frees-are-counted", "allocator/foreign-pointers-are-refused", OPERATORS, of_model(_LosesBeforeItRefuses)),
+    ("emptying-does-nothing", "allocator/empty-cache-releases-free-segments", OPERATORS, of_model(_EmptiesNothing)),
+    ("emptying-keeps-small-segments", "allocator/empty-cache-releases-free-segments", OPERATORS,
+     of_model(_EmptiesLargeOnly)),
+    ("emptying-gives-back-one-segment", "allocator/empty-cache-releases-free-segments", OPERATORS,
+     of_model(_EmptiesOne)),
+    ("emptying-takes-live-memory",
+     "allocator/empty-cache-keeps-live-memory allocator/empty-cache-releases-free-segments", OPERATORS,
+     of_model(_EmptiesLive)),
+    ("nothing-is-cached", "allocator/hit-asks-the-device-for-nothing", OPERATORS,
+     of_model(_FreesToTheDevice)),
 )

@@ -9,9 +9,9 @@ import numpy as np
 from ..backend import DType
 from ..oracles.promotion import result_type
 from .arguments import changed, default
-from .mutant import Intercepted, Mutant, Patch
-from .operators import with_data
-from .patches import dtype
+from .mutant import Intercepted, rows
+from .patches import dtype, with_data
+from .target import ROW
 
 _JOINS = ("hstack", "vstack", "dstack", "column_stack")
 
@@ -102,34 +102,32 @@ def _never_empty(c: Intercepted) -> Any:
     return c.do("to.dtype", c.tensor(np.concatenate([array, array[:1]])), DType(c.backend.dtype(result)))
 
 
-def _row(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, "operators", "operators", operators, with_data(patch))
-
-
-MUTANTS = (
-    _row("flattening-starts-at-the-first-dim", ("flatten",), default("start_dim")),
-    _row("flattening-ends-at-the-last-dim", ("flatten",), default("end_dim")),
-    _row("cuts-are-made-in-order", ("tensor_split.indices", "hsplit.array", "vsplit.array", "dsplit.array"),
-         changed("indices", sorted)),
-    _row("a-number-of-parts-is-a-place", ("tensor_split",), _number_as_place),
-    _row("far-starts-of-slices-come-round", ("slice",), _wrapped_starts),
-    _row("vectors-are-split-from-behind", ("hsplit.int",), _turned_parts),
-    _row("vectors-are-cut-from-behind", ("hsplit.array",), _turned_parts),
-    _row("diagonals-put-their-dims-in-order", ("diagonal", "linalg_diagonal"), _ordered_dims),
-    _row("windows-lie-along-the-first-dim", ("unfold",), changed("dimension", lambda dim: 0)),
-    _row("rolls-shift-along-one-dim", ("roll",), _first_shift),
-    _row("rolls-shift-a-dim-once", ("roll",), _once_a_dim),
-    _row("quarter-turns-are-in-the-first-plane", ("rot90",), default("dims")),
-    _row("repeats-of-each-row-forget-their-dim", ("repeat_interleave.self_Tensor",), default("dim")),
-    _row("differences-forget-what-comes-before", ("diff",), default("prepend")),
-    _row("differences-forget-what-comes-behind", ("diff",), default("append")),
-    _row("differences-are-taken-once-at-least", ("diff",), changed("n", lambda n: n or 1)),
-    _row("meshes-of-three-are-by-rows", ("meshgrid",), _three_by_rows),
-    _row("unlike-tensors-do-not-broadcast", ("broadcast_tensors",), _unlike),
-    _row("stacks-take-the-dtype-of-the-first", ("stack",), dtype(_dtype_of_first)),
-    _row("joins-take-the-dtype-of-the-first", _JOINS, dtype(_dtype_of_first)),
-    _row("joins-count-numbers-less", _JOINS, dtype(_of_least)),
-    _row("vectors-without-elements-are-joined", ("cat", "hstack"), _never_empty),
-    _row("embedded-diagonals-forget-their-first-dim", ("diag_embed",), default("dim1")),
-    _row("embedded-diagonals-forget-their-second-dim", ("diag_embed",), default("dim2")),
-)  # fmt: skip
+MUTANTS = rows(
+    "operators",
+    ("flattening-starts-at-the-first-dim", ("flatten",), default("start_dim")),
+    ("flattening-ends-at-the-last-dim", ("flatten",), default("end_dim")),
+    ("cuts-are-made-in-order", ("tensor_split.indices", "hsplit.array", "vsplit.array", "dsplit.array"),
+     changed("indices", sorted)),
+    ("a-number-of-parts-is-a-place", ("tensor_split",), _number_as_place),
+    ("far-starts-of-slices-come-round", f"views/slice-scales-the-stride {ROW}", ("slice",), _wrapped_starts),
+    ("vectors-are-split-from-behind", ("hsplit.int",), _turned_parts),
+    ("vectors-are-cut-from-behind", ("hsplit.array",), _turned_parts),
+    ("diagonals-put-their-dims-in-order", ("diagonal", "linalg_diagonal"), _ordered_dims),
+    ("windows-lie-along-the-first-dim", ("unfold",), changed("dimension", lambda dim: 0)),
+    ("rolls-shift-along-one-dim", ("roll",), _first_shift),
+    ("rolls-shift-a-dim-once", ("roll",), _once_a_dim),
+    ("quarter-turns-are-in-the-first-plane", ("rot90",), default("dims")),
+    ("repeats-of-each-row-forget-their-dim", ("repeat_interleave.self_Tensor",), default("dim")),
+    ("differences-forget-what-comes-before", ("diff",), default("prepend")),
+    ("differences-forget-what-comes-behind", ("diff",), default("append")),
+    ("differences-are-taken-once-at-least", ("diff",), changed("n", lambda n: n or 1)),
+    ("meshes-of-three-are-by-rows", ("meshgrid",), _three_by_rows),
+    ("unlike-tensors-do-not-broadcast", ("broadcast_tensors",), _unlike),
+    ("stacks-take-the-dtype-of-the-first", ("stack",), dtype(_dtype_of_first)),
+    ("joins-take-the-dtype-of-the-first", _JOINS, dtype(_dtype_of_first)),
+    ("joins-count-numbers-less", _JOINS, dtype(_of_least)),
+    ("vectors-without-elements-are-joined", "operators/cat-skips-empty-vectors", ("cat", "hstack"), _never_empty),
+    ("embedded-diagonals-forget-their-first-dim", ("diag_embed",), default("dim1")),
+    ("embedded-diagonals-forget-their-second-dim", ("diag_embed",), default("dim2")),
+    breaks=ROW, within=with_data,
+)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .mutant import Intercepted, Mutant, Patch
+from .mutant import Intercepted, Patch, rows
 
 Change = Callable[[Intercepted, Any], Any]
 
@@ -183,49 +183,84 @@ def _name(c: Intercepted, x: Any) -> Any:
     return DType(c.backend.dtype(x))
 
 
-def _row(name: str, operators: Sequence[str], patch: Patch) -> Mutant:
-    return Mutant(name, "autograd", "autograd", tuple(operators), patch)
-
-
-MUTANTS = (
-    _row("gradient-of-neg-has-the-wrong-sign", ("neg",), result(scaled(-1))),
-    _row("gradient-of-the-subtrahend-has-the-wrong-sign", ("sub.Tensor",), argument(1, scaled(-1))),
-    _row("gradient-of-the-divisor-has-the-wrong-sign", ("div.Tensor",), argument(1, scaled(-1))),
-    _row("gradient-of-cos-has-the-wrong-sign", ("cos",), result(scaled(-1))),
-    _row("square-loses-its-factor-of-two", ("square",), result(scaled(0.5))),
-    _row("gradient-of-mean-is-that-of-sum", ("mean",), disguised(lambda c: c.do("sum", *c.args))),
-    _row("gradient-of-tanh-is-one", ("tanh",), disguised(lambda c: c.args[0])),
-    _row("gradient-of-the-second-factor-is-lost", ("mul.Tensor",), argument(1, scaled(0))),
-    _row("gradient-of-cumsum-runs-forwards", ("cumsum",),
-         disguised(lambda c: _backwards(c, c.args[0], c.args[1]))),
-    _row("gradient-of-exp-misses-the-last-element", ("exp",), result(_without_the_last)),
-    _row("gradient-of-mm-is-not-transposed", ("mm",), disguised(
-        lambda c: c.do("mm", c.args[0], c.do("t", c.args[1])) if _is_square(c, c.args[1]) else None)),
-    _row("gradient-of-t-is-not-transposed", ("t",), disguised(
-        lambda c: c.args[0] if _is_square(c, c.args[0]) else None)),
-    _row("gradient-of-sort-ignores-the-order", ("sort",), disguised(lambda c: c.args[0])),
-    _row("gradient-of-logsumexp-is-even", ("logsumexp",), disguised(lambda c: c.do("mean.dim", *c.args[:2]))),
-    _row("broadcasting-is-averaged-on-the-way-back", ("mul.Tensor", "add.Tensor", "sub.Tensor"), _copies),
-    _row("gradient-of-expand-is-a-mean", ("expand",), result(
-        lambda c, g: c.do("mul.Scalar", g, 0.5), lambda c: tuple(c.backend.shape(c.args[0])) != tuple(c.args[1]))),
-    _row("gradient-of-a-product-with-zeros-is-zero", ("prod",), disguised(_prod_without_zeros)),
-    _row("repeated-indices-count-once", ("__getitem__", "index_select", "take"), disguised(_repeats_once)),
-    _row("ties-go-to-one-element", ("amax", "amin", "max", "min"), disguised(
-        lambda c: _index_of_extremum(c) if "." not in c.operator else None)),
-    _row("ties-go-to-the-first-operand", ("maximum", "minimum"), disguised(_first_of_two)),
-    _row("ties-along-a-dim-are-shared", ("max.dim", "min.dim"), disguised(
-        lambda c: c.do(f"a{c.base}", c.args[0], [c.args[1]]))),
-    _row("clamp-is-flat-at-its-bounds", ("clamp",), disguised(_open_bounds)),
-    _row("abs-has-slope-one-at-zero", ("abs",), disguised(_slope_at_zero(1.0))),
-    _row("relu-has-slope-one-at-zero", ("relu",), disguised(_slope_at_zero(1.0))),
-    _row("gradients-of-linear-pieces-are-constants", ("relu", "leaky_relu", "hardtanh", "avg_pool2d"),
-         argument(0, lambda c, gradient: c.do("detach", gradient))),
-    _row("norm-has-slope-one-at-zero", ("norm",), disguised(
-        lambda c: c.do("sum", c.do("mul.Scalar", c.args[0], 1)) if not c.array(c.args[0]).any() else None)),
-    _row("steps-have-slope-one", ("round", "floor", "ceil", "trunc", "sign"), disguised(lambda c: c.args[0])),
-    _row("complex-derivatives-are-not-conjugated", ("exp", "sin", "tanh", "sqrt", "log", "square"), _conjugated),
-    _row("conjugate-of-conj-is-lost", ("conj",), result(lambda c, g: c.do("resolve_conj", c.do("conj", g)))),
-    _row("gradients-of-floats-are-doubles", ("grad", "gradients"), _dtype_of_gradients("float64", "float32")),
-    _row("gradients-of-doubles-are-floats", ("grad", "gradients"), _dtype_of_gradients("float32", "float64")),
-    _row("gradients-of-reals-are-complex", ("grad", "gradients"), _dtype_of_gradients("complex128", "float64")),
-)  # fmt: skip
+MUTANTS = rows(
+    "autograd",
+    ("gradient-of-neg-has-the-wrong-sign",
+     "autograd/gradients-agree-with-finite-differences autograd/declared-derivatives-are-there[neg]", ("neg",),
+     result(scaled(-1))),
+    ("gradient-of-the-subtrahend-has-the-wrong-sign",
+     "autograd/gradients-agree-with-finite-differences autograd/declared-derivatives-are-there[sub.Tensor]",
+     ("sub.Tensor",), argument(1, scaled(-1))),
+    ("gradient-of-the-divisor-has-the-wrong-sign",
+     "autograd/gradients-agree-with-finite-differences autograd/declared-derivatives-are-there[div.Tensor]",
+     ("div.Tensor",), argument(1, scaled(-1))),
+    ("gradient-of-cos-has-the-wrong-sign",
+     "autograd/gradients-agree-with-finite-differences autograd/declared-derivatives-are-there[cos]", ("cos",),
+     result(scaled(-1))),
+    ("square-loses-its-factor-of-two",
+     "autograd/gradients-agree-with-finite-differences autograd/declared-derivatives-are-there[square]", ("square",),
+     result(scaled(0.5))),
+    ("gradient-of-mean-is-that-of-sum",
+     "autograd/gradients-agree-with-finite-differences autograd/declared-derivatives-are-there[mean]", ("mean",),
+     disguised(lambda c: c.do("sum", *c.args))),
+    ("gradient-of-tanh-is-one",
+     "autograd/gradients-agree-with-finite-differences autograd/declared-derivatives-are-there[tanh]", ("tanh",),
+     disguised(lambda c: c.args[0])),
+    ("gradient-of-the-second-factor-is-lost",
+     "autograd/gradients-agree-with-finite-differences "
+     "autograd/declared-derivatives-are-there[mul.Tensor] autograd/gradient-of-a-scalar",
+     ("mul.Tensor",), argument(1, scaled(0))),
+    ("gradient-of-cumsum-runs-forwards",
+     "autograd/gradients-agree-with-finite-differences autograd/declared-derivatives-are-there[cumsum]", ("cumsum",),
+     disguised(lambda c: _backwards(c, c.args[0], c.args[1]))),
+    ("gradient-of-exp-misses-the-last-element",
+     "autograd/gradients-agree-with-finite-differences autograd/declared-derivatives-are-there[exp]", ("exp",),
+     result(_without_the_last)),
+    ("gradient-of-mm-is-not-transposed",
+     "autograd/gradients-agree-with-finite-differences autograd/declared-derivatives-are-there[mm]", ("mm",),
+     disguised( lambda c: c.do("mm", c.args[0], c.do("t", c.args[1])) if _is_square(c, c.args[1]) else None)),
+    ("gradient-of-t-is-not-transposed", "autograd/declared-derivatives-are-there[t]", ("t",),
+     disguised( lambda c: c.args[0] if _is_square(c, c.args[0]) else None)),
+    ("gradient-of-sort-ignores-the-order",
+     "autograd/index-decides-a-tie-along-a-dim autograd/gradients-agree-with-finite-differences "
+     "autograd/declared-derivatives-are-there[sort]",
+     ("sort",), disguised(lambda c: c.args[0])),
+    ("gradient-of-logsumexp-is-even",
+     "autograd/gradients-agree-with-finite-differences autograd/declared-derivatives-are-there[logsumexp]",
+     ("logsumexp",), disguised(lambda c: c.do("mean.dim", *c.args[:2]))),
+    ("broadcasting-is-averaged-on-the-way-back", "autograd/broadcasting-is-summed-over",
+     ("mul.Tensor", "add.Tensor", "sub.Tensor"), _copies),
+    ("gradient-of-expand-is-a-mean",
+     "autograd/broadcasting-is-summed-over autograd/declared-derivatives-are-there[expand]", ("expand",),
+     result( lambda c, g: c.do("mul.Scalar", g, 0.5), lambda c: tuple(c.backend.shape(c.args[0])) != tuple(c.args[1]))),
+    ("gradient-of-a-product-with-zeros-is-zero", "autograd/zeros-in-products-are-exact", ("prod",),
+     disguised(_prod_without_zeros)),
+    ("repeated-indices-count-once", "autograd/repeated-indices-accumulate", ("__getitem__", "index_select", "take"),
+     disguised(_repeats_once)),
+    ("ties-go-to-one-element", "autograd/ties-share-the-gradient", ("amax", "amin", "max", "min"),
+     disguised( lambda c: _index_of_extremum(c) if "." not in c.operator else None)),
+    ("ties-go-to-the-first-operand", "autograd/ties-share-the-gradient", ("maximum", "minimum"),
+     disguised(_first_of_two)),
+    ("ties-along-a-dim-are-shared", "autograd/index-decides-a-tie-along-a-dim", ("max.dim", "min.dim"),
+     disguised( lambda c: c.do(f"a{c.base}", c.args[0], [c.args[1]]))),
+    ("clamp-is-flat-at-its-bounds", "autograd/kinks-have-a-chosen-slope[clamp]", ("clamp",), disguised(_open_bounds)),
+    ("abs-has-slope-one-at-zero", "autograd/kinks-have-a-chosen-slope[abs]", ("abs",), disguised(_slope_at_zero(1.0))),
+    ("relu-has-slope-one-at-zero", "autograd/kinks-have-a-chosen-slope[relu]", ("relu",),
+     disguised(_slope_at_zero(1.0))),
+    ("gradients-of-linear-pieces-are-constants", "autograd/created-gradient-of-a-linear-piece-requires-grad",
+     ("relu", "leaky_relu", "hardtanh", "avg_pool2d"), argument(0, lambda c, gradient: c.do("detach", gradient))),
+    ("norm-has-slope-one-at-zero", "autograd/kinks-have-a-chosen-slope[norm]", ("norm",),
+     disguised( lambda c: c.do("sum", c.do("mul.Scalar", c.args[0], 1)) if not c.array(c.args[0]).any() else None)),
+    ("steps-have-slope-one", "autograd/step-functions-have-gradient-zero", ("round", "floor", "ceil", "trunc", "sign"),
+     disguised(lambda c: c.args[0])),
+    ("complex-derivatives-are-not-conjugated", "autograd/complex-gradients-are-conjugate-wirtinger",
+     ("exp", "sin", "tanh", "sqrt", "log", "square"), _conjugated),
+    ("conjugate-of-conj-is-lost", "autograd/complex-gradients-are-conjugate-wirtinger", ("conj",),
+     result(lambda c, g: c.do("resolve_conj", c.do("conj", g)))),
+    ("gradients-of-floats-are-doubles", "autograd/promotion-is-undone", ("grad", "gradients"),
+     _dtype_of_gradients("float64", "float32")),
+    ("gradients-of-doubles-are-floats", "autograd/promotion-is-undone", ("grad", "gradients"),
+     _dtype_of_gradients("float32", "float64")),
+    ("gradients-of-reals-are-complex", "autograd/gradient-of-a-real-operand-is-real", ("grad", "gradients"),
+     _dtype_of_gradients("complex128", "float64")),
+)

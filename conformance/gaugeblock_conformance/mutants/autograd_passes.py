@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..backend import DType
-from .mutant import Intercepted, Mutant, Patch
+from .mutant import Intercepted, Patch, rows
 from .patches import raises
 
 PASSES = ("backward", "gradients")
@@ -239,51 +239,63 @@ def _nodes_of_inputs_rest(c: Intercepted) -> Any:
     return None
 
 
-def _row(name: str, operators: Sequence[str], patch: Patch) -> Mutant:
-    return Mutant(name, "autograd", "autograd", tuple(operators), patch)
-
-
-MUTANTS = (
-    _row("missing-seed-is-ones", PASSES, accepts_text("implicitly", _seeded)),
-    _row("seed-may-broadcast", PASSES, _seed(_spread)),
-    _row("seed-is-taken-for-ones", PASSES, _seed(lambda c, y, seed: _ones(c, seed))),
-    _row("seed-is-negated", PASSES, _seed(lambda c, y, seed: c.do("neg", seed))),
-    _row("backward-overwrites-gradients", ("backward", "requires_grad_"), _with_leaves(_overwrites)),
-    _row("backward-accumulates-twice", ("backward",), _adds_twice),
-    _row("grad-fills-the-fields-too", ("gradients",), _fills_fields),
-    _row("retain-graph-is-lost", PASSES, flags(retain_graph=False)),
-    _row("graphs-are-always-retained", PASSES, flags(retain_graph=True)),
-    _row("create-graph-is-lost", PASSES, flags(create_graph=False)),
-    _row("created-graph-is-constant", ("gradients",), _detached),
-    _row("gradients-always-require-grad", ("gradients",), _recorded_gradients),
-    _row("unused-inputs-are-allowed", ("gradients",),
-         accepts_text("not have been used", lambda c: c.do(c.operator, *c.args, **{**c.kwargs, "allow_unused": True}))),
-    _row("unused-inputs-are-zero", ("gradients",),
-         lambda c: _zeros_for_unused(c) if c.kwargs.get("allow_unused") else c.right()),
-    _row("unused-inputs-are-never-zero", ("gradients",),
-         lambda c: c.do(c.operator, *c.args, **{**c.kwargs, "materialize_grads": False, "allow_unused": True})),
-    _row("gradients-come-in-reverse", ("gradients",), _reversed_inputs),
-    _row("chosen-inputs-are-ignored", ("backward",),
-         lambda c: c.do("backward", *c.args, **{k: v for k, v in c.kwargs.items() if k != "inputs"})),
-    _row("nodes-of-chosen-inputs-rest", ("backward",), _nodes_of_inputs_rest),
-    _row("backward-without-a-graph-is-silent", ("backward",), accepts_text("does not require grad", _silent)),
-    _row("grad-without-a-graph-is-zero", ("gradients",), accepts_text("does not require grad", _zeros)),
-    _row("unkept-gradients-do-not-warn", ("grad",), _quiet),
-    _row("retain-grad-is-ignored", ("retain_grad",), _not_kept),
-    _row("every-gradient-is-kept", ("grad",), _every_gradient_kept),
-    _row("any-gradient-can-be-assigned", ("set_grad",), accepts_text("", _assigned_cast)),
-    _row("gradients-are-row-major", ("grad",), _row_major),
-    _row("backward-runs-on-another-thread", ("backward",), _elsewhere),
-    _row("concurrent-passes-lose-one", ("backward_in_threads",), _loses_a_thread),
-    _row("exceptions-of-nodes-are-runtime-errors", ("backward",), raises(RuntimeError, KeyError)),
-    _row("exceptions-break-the-engine", ("backward",), _breaks_down),
-    _row("saved-versions-are-not-checked", PASSES, accepts_text("modified by an inplace", _silent)),
-    _row("freed-graphs-give-nothing", PASSES, accepts_text("a second time", _silent)),
-    _row("tangents-are-negated", ("unpack_dual",), _negated_tangent),
-    _row("clones-share-the-tangent", ("clone", "add.Scalar"), _shared_tangent),
-    _row("out-forms-take-dual-tensors", ("add.out", "mul.out", "sin.out", "exp.out", "cat.out", "sum.IntList_out"),
-         accepts_text("out= function", lambda c: c.kwargs["out"])),
-    _row("dual-tensors-nest", ("make_dual",),
-         accepts_text("a tangent already|dual tensor itself", lambda c: c.args[0])),
-    _row("tangents-of-any-size-are-taken", ("make_dual",), accepts_text("", _fitted_tangent)),
-)  # fmt: skip
+MUTANTS = rows(
+    "autograd",
+    ("missing-seed-is-ones", "autograd/missing-seed-stands-for-one autograd/complex-result-needs-a-seed", PASSES,
+     accepts_text("implicitly", _seeded)),
+    ("seed-may-broadcast", "autograd/seed-has-the-sizes-of-the-result", PASSES, _seed(_spread)),
+    ("seed-is-taken-for-ones", "autograd/backward-multiplies-by-the-transposed-jacobian", PASSES,
+     _seed(lambda c, y, seed: _ones(c, seed))),
+    ("seed-is-negated", "autograd/backward-multiplies-by-the-transposed-jacobian", PASSES,
+     _seed(lambda c, y, seed: c.do("neg", seed))),
+    ("backward-overwrites-gradients", "autograd/backward-accumulates", ("backward", "requires_grad_"),
+     _with_leaves(_overwrites)),
+    ("backward-accumulates-twice", "autograd/gradient-of-a-scalar autograd/backward-accumulates", ("backward",),
+     _adds_twice),
+    ("grad-fills-the-fields-too", "autograd/grad-leaves-the-fields-alone", ("gradients",), _fills_fields),
+    ("retain-graph-is-lost", "autograd/retained-graph-can-be-walked-again", PASSES, flags(retain_graph=False)),
+    ("graphs-are-always-retained", "autograd/saved-tensors-are-freed-by-the-pass", PASSES, flags(retain_graph=True)),
+    ("create-graph-is-lost", "autograd/created-graph-is-differentiable", PASSES, flags(create_graph=False)),
+    ("created-graph-is-constant", "autograd/created-graph-is-differentiable", ("gradients",), _detached),
+    ("gradients-always-require-grad", "autograd/plain-gradients-are-not-recorded", ("gradients",), _recorded_gradients),
+    ("unused-inputs-are-allowed", "autograd/unused-input-raises", ("gradients",),
+     accepts_text("not have been used", lambda c: c.do(c.operator, *c.args, **{**c.kwargs, "allow_unused": True}))),
+    ("unused-inputs-are-zero", "autograd/unused-input-may-be-allowed", ("gradients",),
+     lambda c: _zeros_for_unused(c) if c.kwargs.get("allow_unused") else c.right()),
+    ("unused-inputs-are-never-zero", "autograd/unused-input-may-be-allowed", ("gradients",),
+     lambda c: c.do(c.operator, *c.args, **{**c.kwargs, "materialize_grads": False, "allow_unused": True})),
+    ("gradients-come-in-reverse", "autograd/grad-leaves-the-fields-alone", ("gradients",), _reversed_inputs),
+    ("chosen-inputs-are-ignored", "autograd/chosen-inputs-alone-accumulate", ("backward",),
+     lambda c: c.do("backward", *c.args, **{k: v for k, v in c.kwargs.items() if k != "inputs"})),
+    ("nodes-of-chosen-inputs-rest", "autograd/hooks-follow-the-chosen-inputs", ("backward",), _nodes_of_inputs_rest),
+    ("backward-without-a-graph-is-silent", "autograd/backward-without-a-graph-raises", ("backward",),
+     accepts_text("does not require grad", _silent)),
+    ("grad-without-a-graph-is-zero", "autograd/plain-gradients-are-not-recorded autograd/missing-graph-is-said",
+     ("gradients",), accepts_text("does not require grad", _zeros)),
+    ("unkept-gradients-do-not-warn", "autograd/unkept-gradient-warns", ("grad",), _quiet),
+    ("retain-grad-is-ignored", "autograd/results-keep-their-gradient-on-request", ("retain_grad",), _not_kept),
+    ("every-gradient-is-kept", "autograd/results-keep-their-gradient-on-request", ("grad",), _every_gradient_kept),
+    ("any-gradient-can-be-assigned", "autograd/assigned-gradient-must-fit", ("set_grad",),
+     accepts_text("", _assigned_cast)),
+    ("gradients-are-row-major", "autograd/gradient-has-the-strides-of-its-leaf", ("grad",), _row_major),
+    ("backward-runs-on-another-thread", "autograd/cpu-nodes-run-on-the-calling-thread", ("backward",), _elsewhere),
+    ("concurrent-passes-lose-one", "autograd/threads-may-share-leaves", ("backward_in_threads",), _loses_a_thread),
+    ("exceptions-of-nodes-are-runtime-errors", "autograd/exceptions-end-the-pass", ("backward",),
+     raises(RuntimeError, KeyError)),
+    ("exceptions-break-the-engine", "autograd/exceptions-end-the-pass", ("backward",), _breaks_down),
+    ("saved-versions-are-not-checked", "autograd/changed-saved-tensor-raises", PASSES,
+     accepts_text("modified by an inplace", _silent)),
+    ("freed-graphs-give-nothing", "autograd/saved-tensors-are-freed-by-the-pass", PASSES,
+     accepts_text("a second time", _silent)),
+    ("tangents-are-negated", "autograd/forward-mode-gives-tangents autograd/forward-and-reverse-mode-agree",
+     ("unpack_dual",), _negated_tangent),
+    ("clones-share-the-tangent", "autograd/results-have-tangents-of-their-own", ("clone", "add.Scalar"),
+     _shared_tangent),
+    ("out-forms-take-dual-tensors", "autograd/out-forms-refuse-dual-tensors",
+     ("add.out", "mul.out", "sin.out", "exp.out", "cat.out", "sum.IntList_out"),
+     accepts_text("out= function", lambda c: c.kwargs["out"])),
+    ("dual-tensors-nest", "autograd/dual-tensors-do-not-nest", ("make_dual",),
+     accepts_text("a tangent already|dual tensor itself", lambda c: c.args[0])),
+    ("tangents-of-any-size-are-taken", "autograd/forward-mode-gives-tangents", ("make_dual",),
+     accepts_text("", _fitted_tangent)),
+)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..backend_autograd import InferenceMode, NoGrad
 from .autograd_gradients import needs_grad
 from .autograd_passes import accepts_text
-from .mutant import Intercepted, Mutant, Patch
+from .mutant import Intercepted, Patch, rows
 
 _WRITES = ("mul_", "add_", "sub_", "zero_", "fill_", "neg_", "copy_", "tanh_", "sin_", "exp_")
 
@@ -128,37 +127,65 @@ def _written_if_later(c: Intercepted) -> Any:
     return _unrecorded(c) if later else c.right()
 
 
-def _row(name: str, operators: Sequence[str], patch: Patch) -> Mutant:
-    return Mutant(name, "autograd", "autograd", tuple(operators), patch)
-
-
 MUTANTS = (
-    _row("leaves-may-be-written", _WRITES, accepts_text("leaf Variable", _unrecorded)),
-    _row("one-of-several-views-may-be-written", _WRITES, accepts_text("multiple views|Output \\d", _unrecorded)),
-    _row("unsafe-parts-may-not-be-written", ("unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk"),
-         _ordinary_parts),
-    _row("unrecorded-views-may-be-written", _WRITES, accepts_text("no_grad mode", _unrecorded)),
-    _row("views-of-later-leaves-may-be-written", _WRITES,
+    *rows(
+        "autograd",
+        ("leaves-may-be-written", "autograd/leaf-cannot-be-written", _WRITES,
+         accepts_text("leaf Variable", _unrecorded)),
+        ("one-of-several-views-may-be-written", "autograd/one-of-several-views-cannot-be-written", _WRITES,
+         accepts_text("multiple views|Output \\d", _unrecorded)),
+        ("unsafe-parts-may-not-be-written", "autograd/unsafe-parts-may-be-written",
+         ("unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk"), _ordinary_parts),
+        ("unrecorded-views-may-be-written",
+         "autograd/unrecorded-view-cannot-be-written-recorded "
+         "autograd/unrecorded-view-of-a-plain-tensor-cannot-be-written-recorded",
+         _WRITES, accepts_text("no_grad mode", _unrecorded)),
+        ("views-of-later-leaves-may-be-written", "autograd/view-of-a-later-leaf-cannot-be-written", _WRITES,
          accepts_text("view of a leaf|in no_grad mode", _written_if_later)),
-    _row("views-of-functions-may-be-written", _WRITES, accepts_text("inside a custom Function", _unrecorded)),
-    _row("writes-through-views-leave-no-history", _WRITES, _lost(view=True)),
-    _row("writes-leave-no-history", _WRITES, _lost(view=False)),
-    _row("written-values-are-constants", ("copy_", "add_", "sub_", "mul_"), _source_is_constant),
-    _row("overwritten-values-keep-their-gradient", ("zero_", "fill_"), _old_gradient_stays),
-    _row("unrecorded-writes-are-not-counted", ("zero_", "fill_", "mul_"), _write_counts_for_nothing),
-    _row("detached-tensors-are-copies", ("detach",), _copied),
-    _row("detach-keeps-the-graph", ("detach",), _attached),
-    _row("detached-tensors-count-for-themselves", ("detach",), _apart),
-    _row("views-can-be-detached-in-place", ("detach_",), accepts_text("view", _detached_anyway)),
-    _row("results-may-stop-requiring-grad", ("requires_grad_", "set_requires_grad"),
-         accepts_text("leaf", _detached_anyway)),
-    Mutant("numpy-of-tensors-that-require-grad", "interop", "autograd", ("numpy",),
-           accepts_text("requires grad|require grad", _numpy_anyway)),
-    _row("inference-tensors-are-written-outside", _WRITES, accepts_text("[Ii]nference", _inside)),
-    _row("inference-tensors-are-saved", ("mul", "div", "maximum", "dot"),
+        ("views-of-functions-may-be-written", "autograd/views-of-functions-cannot-be-written", _WRITES,
+         accepts_text("inside a custom Function", _unrecorded)),
+        ("writes-through-views-leave-no-history", "autograd/write-through-a-view-reaches-the-base", _WRITES,
+         _lost(view=True)),
+        ("writes-leave-no-history",
+         "autograd/programs-of-writes-have-the-gradients-of-their-values "
+         "autograd/write-through-a-view-reaches-the-base autograd/write-to-the-base-reaches-its-views",
+         _WRITES, _lost(view=False)),
+        ("written-values-are-constants", "autograd/write-of-a-differentiable-value-is-recorded",
+         ("copy_", "add_", "sub_", "mul_"), _source_is_constant),
+        ("overwritten-values-keep-their-gradient",
+         "autograd/programs-of-writes-have-the-gradients-of-their-values "
+         "autograd/write-through-a-view-reaches-the-base",
+         ("zero_", "fill_"), _old_gradient_stays),
+        ("unrecorded-writes-are-not-counted", "autograd/changed-saved-tensor-raises views/inplace-bumps-version-by-one",
+         ("zero_", "fill_", "mul_"), _write_counts_for_nothing),
+        ("detached-tensors-are-copies",
+         "autograd/detach-cuts-the-graph autograd/detach-shares-the-version storage/sharing-operators-keep-the-storage",
+         ("detach",), _copied),
+        ("detach-keeps-the-graph", "autograd/detach-cuts-the-graph", ("detach",), _attached),
+        ("detached-tensors-count-for-themselves", "autograd/detach-shares-the-version", ("detach",), _apart),
+        ("views-can-be-detached-in-place", "autograd/view-cannot-be-detached-in-place", ("detach_",),
+         accepts_text("view", _detached_anyway)),
+        ("results-may-stop-requiring-grad", "autograd/result-cannot-stop-requiring-grad",
+         ("requires_grad_", "set_requires_grad"), accepts_text("leaf", _detached_anyway)),
+        ("inference-tensors-are-written-outside",
+         "autograd/inference-tensors-are-written-inside-alone "
+         "autograd/refused-write-to-an-inference-tensor-changes-nothing",
+         _WRITES, accepts_text("[Ii]nference", _inside)),
+        ("inference-tensors-are-saved", "autograd/inference-tensors-cannot-be-saved", ("mul", "div", "maximum", "dot"),
          accepts_text("[Ii]nference", _saved_anyway)),
-    _row("views-follow-in-inference-mode", ("view", "select.int", "unsqueeze", "expand"), _follows_inside),
-    _row("inference-tensors-have-a-version", ("__getattr__",), accepts_text("[Ii]nference", _no_version)),
-    _row("inference-tensors-are-ordinary", ("is_inference",), lambda c: False),
-    _row("data-is-a-copy", ("data",), _copied),
-)  # fmt: skip
+        ("views-follow-in-inference-mode", "autograd/views-taken-in-inference-mode-do-not-require-grad",
+         ("view", "select.int", "unsqueeze", "expand"), _follows_inside),
+        ("inference-tensors-have-a-version", "autograd/inference-tensors-have-no-version", ("__getattr__",),
+         accepts_text("[Ii]nference", _no_version)),
+        ("inference-tensors-are-ordinary", "autograd/inference-tensors-cannot-be-saved", ("is_inference",),
+         lambda c: False),
+        ("data-is-a-copy",
+         "autograd/data-bypasses-the-version views/data-has-its-own-version storage/sharing-operators-keep-the-storage",
+         ("data",), _copied),
+    ),
+    *rows(
+        "interop",
+        ("numpy-of-tensors-that-require-grad", "autograd/numpy-refuses-tensors-that-require-grad", ("numpy",),
+         accepts_text("requires grad|require grad", _numpy_anyway)),
+    ),
+)

@@ -9,9 +9,10 @@ import numpy as np
 
 from ..backend import Array, DType
 from .arguments import changed, default, flipped
-from .mutant import Intercepted, Mutant, Patch
-from .operators import part, with_data
-from .patches import floating, row_major, values
+from .mutant import Intercepted, Patch, rows
+from .operators import part
+from .patches import floating, row_major, values, with_data
+from .target import POINTWISE, ROW
 
 
 def _without_nan(array: Array, c: Intercepted) -> Array | None:
@@ -130,77 +131,87 @@ def _wide_statistics(c: Intercepted) -> Any:
     return (first, *(c.do("to.dtype", x, DType("float32")) for x in rest))
 
 
-def _row(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, "values", "operators", operators, with_data(patch))
-
-
-def _numeric(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, "numerics", "operators", operators, with_data(patch))
-
-
 MUTANTS = (
-    _row("steps-of-networks-drop-nan", ("hardtanh", "relu6", "hardsigmoid", "softshrink", "hardshrink"),
+    *rows(
+        "values",
+        ("steps-of-networks-drop-nan", ("hardtanh", "relu6", "hardsigmoid", "softshrink", "hardshrink"),
          values(_without_nan)),
-    _row("smooth-steps-drop-nan", ("silu", "gelu", "mish", "softplus", "elu", "log_sigmoid"), values(_without_nan)),
-    _row("windows-drop-nan", ("max_pool1d",), values(_without_nan)),
-    _row("loss-of-nothing-is-zero", ("cross_entropy_loss",), values(_without_nan)),
-    _row("softmax-of-nothing-possible-is-zero", ("softmax",), values(_without_nan)),
-    _row("median-skips-nan", ("median",), _of_input(lambda y, x: np.nanmedian(x) if np.isnan(x).any() else y)),
-    _row("infinite-logarithms-of-sums-are-nan", ("logsumexp",), values(_without_infinity)),
-    _row("nansum-drops-infinity", ("nansum",), values(_without_infinity)),
-    _row("nanmean-counts-nan", ("nanmean",), _of_input(lambda y, x: np.nansum(x) / x.size)),
-    _row("nan-is-no-count", ("count_nonzero", "linalg_vector_norm"),
+        ("smooth-steps-drop-nan", ("silu", "gelu", "mish", "softplus", "elu", "log_sigmoid"), values(_without_nan)),
+        ("windows-drop-nan", ("max_pool1d",), values(_without_nan)),
+        ("loss-of-nothing-is-zero", ("cross_entropy_loss",), values(_without_nan)),
+        ("softmax-of-nothing-possible-is-zero", "operators/softmax-and-logsumexp-are-shift-stable", ("softmax",),
+         values(_without_nan)),
+        ("median-skips-nan", f"dtypes/nan-propagates {ROW}", ("median",),
+         _of_input(lambda y, x: np.nanmedian(x) if np.isnan(x).any() else y)),
+        ("infinite-logarithms-of-sums-are-nan", f"operators/softmax-and-logsumexp-are-shift-stable {ROW}",
+         ("logsumexp",), values(_without_infinity)),
+        ("nansum-drops-infinity", ("nansum",), values(_without_infinity)),
+        ("nanmean-counts-nan", f"dtypes/nan-ignoring-operators {ROW}", ("nanmean",),
+         _of_input(lambda y, x: np.nansum(x) / x.size)),
+        ("nan-is-no-count", ("count_nonzero", "linalg_vector_norm"),
          _of_input(lambda y, x: y - np.isnan(x).sum() if not np.isnan(y).any() else y)),
-    _row("running-extremes-skip-nan", ("cummax",), part(0, lambda y, c: np.fmax.accumulate(c.array(c.args[0]))
-         if y.ndim == 1 and floating(y) else None)),
-    _row("largest-few-leave-nan-out", ("topk", "kthvalue"), _nan_is_small),
-    _row("infinity-norm-forgets-signs", ("linalg_vector_norm",),
+        ("running-extremes-skip-nan", ("cummax",),
+         part(0, lambda y, c: np.fmax.accumulate(c.array(c.args[0])) if y.ndim == 1 and floating(y) else None)),
+        ("largest-few-leave-nan-out", ("topk", "kthvalue"), _nan_is_small),
+        ("infinity-norm-forgets-signs", ("linalg_vector_norm",),
          _of_input(lambda y, x: x.max() if (y == np.abs(x).max()).all() else y)),
-    _row("bounds-are-kept-by-hardshrink", ("hardshrink",),
-         _of_input(lambda y, x: np.where(np.abs(x) == 0.5, x, y))),
-    _numeric("halves-are-added-before-rounding", ("round",),
-             _of_input(lambda y, x: np.where(np.abs(x % 1) == 0.5, y, np.floor(x + np.float32(0.5))))),
-    _numeric("softplus-has-no-threshold", ("softplus",), _of_input(lambda y, x: np.log(1 + np.exp(x)))),
-    _numeric("logarithm-of-sigmoid-overflows", ("log_sigmoid",), _of_input(lambda y, x: np.log(1 / (1 + np.exp(-x))))),
-    _numeric("running-logarithms-overflow", ("logcumsumexp",),
-             _of_input(lambda y, x: np.log(np.cumsum(np.exp(x))) if x.ndim == 1 else y)),
-    _numeric("logarithm-of-softmax-overflows", ("log_softmax",),
-             _of_input(lambda y, x: np.log(np.exp(x) / np.exp(x).sum()) if x.ndim == 1 else y)),
-    _numeric("steps-of-networks-overflow", ("silu", "mish"), _of_input(lambda y, x: np.where(x > 88, np.nan, y))),
-    _numeric("certain-losses-are-infinite", ("binary_cross_entropy", "binary_cross_entropy_with_logits"),
-             _of_input(lambda y, x: np.where(y >= 99, np.inf, y))),
-    _numeric("eps-is-added-to-the-deviation", ("layer_norm",),
-             _of_input(lambda y, x: (x - x.mean()) / (x.std() + 1) if x.size == 2 else y)),
-    _row("sums-of-bytes-wrap", ("sum", "cumsum", "prod"), values(_in_a_byte)),
-    _row("long-keys-are-doubles", ("sort", "amax", "maximum", "abs", "clamp", "where", "gather", "cat"),
+        ("bounds-are-kept-by-hardshrink", ("hardshrink",), _of_input(lambda y, x: np.where(np.abs(x) == 0.5, x, y))),
+        ("sums-of-bytes-wrap", f"dtypes/integer-sums-are-int64 {ROW}", ("sum", "cumsum", "prod"), values(_in_a_byte)),
+        ("long-keys-are-doubles", ("sort", "amax", "maximum", "abs", "clamp", "where", "gather", "cat"),
          lambda c: values(_through_double)(c) if c.base != "sort" else part(0, _through_double)(c)),
-    _row("roots-take-the-other-branch", ("sqrt",), values(lambda y, c: y.conj() if y.dtype.kind == "c" and
-         (c.array(c.args[0]).real < 0).any() else None)),
-    _row("vdot-conjugates-the-second", ("vdot",), values(_conjugated)),
-    _row("dot-conjugates", ("dot",), values(_conjugated)),
-    _row("closeness-is-scaled-by-the-first", ("isclose",), _scaled_by_the_first),
-    _row("buckets-are-open-on-the-other-side", ("bucketize",), flipped("right")),
-    _row("logspace-is-decimal", ("logspace",), default("base")),
-    _row("differences-are-taken-once", ("diff",), default("n")),
-    _row("padding-is-zero", ("constant_pad_nd",), default("value")),
-    _row("padding-begins-with-the-first-dim", ("constant_pad_nd",),
+        ("roots-take-the-other-branch", POINTWISE, ("sqrt",),
+         values(lambda y, c: y.conj() if y.dtype.kind == "c" and (c.array(c.args[0]).real < 0).any() else None)),
+        ("vdot-conjugates-the-second", ("vdot",), values(_conjugated)),
+        ("dot-conjugates", ("dot",), values(_conjugated)),
+        ("closeness-is-scaled-by-the-first", POINTWISE, ("isclose",), _scaled_by_the_first),
+        ("buckets-are-open-on-the-other-side", ("bucketize",), flipped("right")),
+        ("logspace-is-decimal", ("logspace",), default("base")),
+        ("differences-are-taken-once", ("diff",), default("n")),
+        ("padding-is-zero", ("constant_pad_nd",), default("value")),
+        ("padding-begins-with-the-first-dim", ("constant_pad_nd",),
          changed("pad", lambda pad: [*pad[2:], *pad[:2]] if len(pad) == 4 else pad)),
-    _row("products-of-tensors-turn-dims", ("tensordot",), changed("dims_self", lambda dims: list(reversed(dims)))),
-    _row("dilation-is-ignored", ("conv1d", "conv2d"), default("dilation")),
-    _row("strides-of-images-are-swapped", ("conv2d",),
+        ("products-of-tensors-turn-dims", ("tensordot",), changed("dims_self", lambda dims: list(reversed(dims)))),
+        ("dilation-is-ignored", ("conv1d", "conv2d"), default("dilation")),
+        ("strides-of-images-are-swapped", ("conv2d",),
          changed("stride", lambda s: list(reversed(s)) if isinstance(s, list | tuple) else s)),
-    _row("margins-of-images-are-swapped", ("conv2d",),
+        ("margins-of-images-are-swapped", ("conv2d",),
          changed("padding", lambda p: list(reversed(p)) if isinstance(p, list | tuple) else p)),
-    _row("groups-interleave", ("conv1d",), values(_interleaved)),
-    _row("bias-is-a-column", ("addmm",), _turned_bias),
-    _row("masks-broadcast-over-columns", ("masked_fill",), _turned_mask),
-    _row("einsum-orders-letters-by-appearance", ("einsum",), _by_appearance),
-    _row("weights-of-prelu-go-along-the-last-dim", ("prelu",), _last_channel_first),
-    _row("signals-are-padded-in-front", ("fft_fft",), _padded_in_front),
-    _row("draws-are-replaced", ("multinomial",), _again),
-    _row("coins-fall-on-the-other-side", ("bernoulli",), values(lambda y, c: 1 - y if floating(y) else None)),
-    _row("pivots-walk-by-the-last-batch-stride", ("linalg_lu_solve",), _first_pivots),
-    _row("counts-of-bfloat16-end-at-256", ("histc",), values(_counts_end)),
-    Mutant("statistics-are-wider-on-meta", "operators", "operators", ("native_layer_norm",), _wide_statistics),
-    _row("one-hot-counts-from-one", ("one_hot",), values(lambda y, c: np.roll(y, 1, axis=-1))),
-)  # fmt: skip
+        ("groups-interleave", ("conv1d",), values(_interleaved)),
+        ("bias-is-a-column", ("addmm",), _turned_bias),
+        ("masks-broadcast-over-columns", ("masked_fill",), _turned_mask),
+        ("einsum-orders-letters-by-appearance", ("einsum",), _by_appearance),
+        ("weights-of-prelu-go-along-the-last-dim", ("prelu",), _last_channel_first),
+        ("signals-are-padded-in-front", ("fft_fft",), _padded_in_front),
+        ("draws-are-replaced", "operators/draws-stay-in-their-range", ("multinomial",), _again),
+        ("coins-fall-on-the-other-side", ("bernoulli",), values(lambda y, c: 1 - y if floating(y) else None)),
+        ("pivots-walk-by-the-last-batch-stride", "operators/lu-solve-takes-pivots-of-any-strides", ("linalg_lu_solve",),
+         _first_pivots),
+        ("counts-of-bfloat16-end-at-256",
+         "operators/every-operator-gives-what-its-row-says[histc]", ("histc",),
+         values(_counts_end)),
+        ("one-hot-counts-from-one", ("one_hot",), values(lambda y, c: np.roll(y, 1, axis=-1))),
+        breaks=ROW, within=with_data,
+    ),
+    *rows(
+        "numerics",
+        ("halves-are-added-before-rounding", f"dtypes/round-is-half-to-even {POINTWISE}", ("round",),
+         _of_input(lambda y, x: np.where(np.abs(x % 1) == 0.5, y, np.floor(x + np.float32(0.5))))),
+        ("softplus-has-no-threshold", ("softplus",), _of_input(lambda y, x: np.log(1 + np.exp(x)))),
+        ("logarithm-of-sigmoid-overflows", ("log_sigmoid",), _of_input(lambda y, x: np.log(1 / (1 + np.exp(-x))))),
+        ("running-logarithms-overflow", ("logcumsumexp",),
+         _of_input(lambda y, x: np.log(np.cumsum(np.exp(x))) if x.ndim == 1 else y)),
+        ("logarithm-of-softmax-overflows", "operators/softmax-and-logsumexp-are-shift-stable", ("log_softmax",),
+         _of_input(lambda y, x: np.log(np.exp(x) / np.exp(x).sum()) if x.ndim == 1 else y)),
+        ("steps-of-networks-overflow", ("silu", "mish"), _of_input(lambda y, x: np.where(x > 88, np.nan, y))),
+        ("certain-losses-are-infinite", ("binary_cross_entropy", "binary_cross_entropy_with_logits"),
+         _of_input(lambda y, x: np.where(y >= 99, np.inf, y))),
+        ("eps-is-added-to-the-deviation", ("layer_norm",),
+         _of_input(lambda y, x: (x - x.mean()) / (x.std() + 1) if x.size == 2 else y)),
+        breaks=ROW, within=with_data,
+    ),
+    *rows(
+        "operators",
+        ("statistics-are-wider-on-meta", "operators/steps-of-networks-on-meta-agree", ("native_layer_norm",),
+         _wide_statistics),
+    ),
+)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array, DType
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import accepts, floating, values
 
 _REDUCED = ("sum", "prod", "cumsum", "cumprod")
@@ -114,21 +114,34 @@ def _through_float(array: Array, c: Intercepted) -> Array | None:
     return np.where(np.abs(found) < limit, found, limit - 1).astype(array.dtype)
 
 
-def _row(name: str, kind: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, kind, area, operators, patch)
-
-
 MUTANTS = (
-    _row("one-element-counts-as-a-number", "dtypes", "dtypes", ("add", "mul"), _one_element_is_a_number),
-    _row("dtype-argument-converts-the-result", "dtypes", "dtypes", _REDUCED, _cast_after),
-    _row("odd-bool-bytes-are-numbers", "dtypes", "dtypes", ("to", "int", "float"), values(_raw_bytes)),
-    _row("equal-compares-bytes", "values", "dtypes", ("equal",), _equal_bytes),
-    _row("everything-is-close-to-infinity", "values", "dtypes", ("isclose",), values(_near_infinity)),
-    _row("sum-of-negative-zeros-is-negative", "values", "dtypes", ("sum",), values(_negative_zero_sum)),
-    _row("item-of-bool-is-int", "dtypes", "dtypes", ("item",), _int_item),
-    _row("nan-is-false", "values", "views", ("__bool__",), _nan_is_false),
-    _row("matrix-product-promotes", "dtypes", "dtypes", ("mm", "matmul"), accepts(RuntimeError, _promoted_product)),
-    _row("assigned-floats-are-rounded", "dtypes", "views", ("__setitem__",), _rounded_assignment),
-    _row("product-over-nothing-is-one", "empties and errors", "views", ("mm", "matmul"), values(_ones_of_nothing)),
-    _row("integer-power-goes-through-double", "numerics", "dtypes", ("pow",), values(_through_float)),
+    *rows(
+        "dtypes",
+        ("one-element-counts-as-a-number", "dtypes/one-element-tensor-is-not-a-scalar", ("add", "mul"),
+         _one_element_is_a_number),
+        ("dtype-argument-converts-the-result", "dtypes/dtype-argument-casts-before-reducing", _REDUCED, _cast_after),
+        ("odd-bool-bytes-are-numbers", "dtypes/odd-bool-bytes-read-as-true", ("to", "int", "float"),
+         values(_raw_bytes)),
+        ("item-of-bool-is-int", "dtypes/item-gives-the-python-kind", ("item",), _int_item),
+        ("matrix-product-promotes", "dtypes/matmul-needs-equal-dtypes", ("mm", "matmul"),
+         accepts(RuntimeError, _promoted_product)),
+        ("assigned-floats-are-rounded", "views/basic-assignment-casts", ("__setitem__",), _rounded_assignment),
+    ),
+    *rows(
+        "values",
+        ("equal-compares-bytes", "dtypes/nan-differs-from-itself operators/equal-compares-sizes-and-elements",
+         ("equal",), _equal_bytes),
+        ("everything-is-close-to-infinity", "dtypes/isclose-of-nan-and-inf", ("isclose",), values(_near_infinity)),
+        ("sum-of-negative-zeros-is-negative", "dtypes/sum-of-negative-zeros", ("sum",), values(_negative_zero_sum)),
+        ("nan-is-false", "views/truth-needs-one-element", ("__bool__",), _nan_is_false),
+    ),
+    *rows(
+        "empties and errors",
+        ("product-over-nothing-is-one", "views/matmul-over-zero-size-gives-zeros kernels/empty-products-are-zero",
+         ("mm", "matmul"), values(_ones_of_nothing)),
+    ),
+    *rows(
+        "numerics",
+        ("integer-power-goes-through-double", "dtypes/integer-power", ("pow",), values(_through_float)),
+    ),
 )

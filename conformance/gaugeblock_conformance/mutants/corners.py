@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .mutant import Intercepted, Mutant, Patch
+from .mutant import Intercepted, Patch, rows
 from .patches import name_of, values
+from .target import ROW
 
 
 def _flushed(below: float) -> Patch:
@@ -206,39 +207,60 @@ def _integers_saturate(c: Intercepted) -> Any:
     return c.tensor(np.where(over, info.max, c.array(result)).astype(x.dtype)) if over.any() else result
 
 
-def _row(name: str, kind: str, area: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, kind, area, operators, patch)
-
-
 _QUOTIENTS = ("floor_divide", "__floordiv__", "div")
 _SYNTAX = ("__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__")
 _AA = ("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa")
 
 MUTANTS = (
-    _row("small-half-errors-vanish", "numerics", "dtypes", ("erf",), _flushed(1e-3)),
-    _row("half-powers-are-roots", "numerics", "dtypes", ("pow",), _root),
-    _row("floor-quotients-of-zero-are-nan", "numerics", "dtypes", _QUOTIENTS, values(_quotients_of_zero)),
-    _row("smallest-by-minus-one-saturates", "numerics", "dtypes", _QUOTIENTS, values(_smallest)),
-    _row("remainders-are-subtracted", "numerics", "dtypes", ("remainder", "fmod"), _subtracted),
-    _row("integer-products-saturate", "numerics", "dtypes", ("mm", "dot", "mv", "matmul", "__matmul__", "bmm"),
+    *rows(
+        "numerics",
+        ("small-half-errors-vanish", "dtypes/erf-of-small-half-floats", ("erf",), _flushed(1e-3)),
+        ("half-powers-are-roots", "dtypes/power-of-one-half-follows-c", ("pow",), _root),
+        ("floor-quotients-of-zero-are-nan",
+         "dtypes/float-floor-division-by-zero-is-ieee dtypes/true-division-of-integers-is-float", _QUOTIENTS,
+         values(_quotients_of_zero)),
+        ("smallest-by-minus-one-saturates", "dtypes/smallest-int-by-minus-one", _QUOTIENTS, values(_smallest)),
+        ("remainders-are-subtracted", "dtypes/remainder-of-tiny-divisor dtypes/float-remainder-agrees-with-python",
+         ("remainder", "fmod"), _subtracted),
+        ("integer-products-saturate", "dtypes/integer-matmul-wraps", ("mm", "dot", "mv", "matmul", "__matmul__", "bmm"),
          _integers_saturate),
-    _row("subnormal-halves-read-as-zero", "dtypes", "dtypes", ("to",), _low),
-    _row("elements-have-four-bytes", "dtypes", "dtypes", ("element_size", "itemsize"), _four),
-    _row("negative-numbers-are-clipped", "dtypes", "dtypes", ("tensor", "full", "fill_"), _clipped),
-    _row("floats-are-cut-before-the-check", "dtypes", "dtypes", ("tensor", "full", "fill_"), _cut),
-    _row("medians-of-expanded-dims-are-zero", "strides and layout", "dtypes", ("median", "nanmedian"), _over_expanded),
-    _row("nbytes-counts-the-storage", "strides and layout", "views", ("nbytes",), _in_one_storage),
-    _row("shapes-are-lists", "values", "views", ("shape",), lambda c: list(c.right())),
-    _row("kron-reads-as-it-lies", "operators", "operators", ("kron",), _by_memory),
-    _row("group-norm-reads-as-it-lies", "operators", "operators", ("native_group_norm",), _by_memory),
-    _row("covariance-changes-its-operand", "operators", "operators", ("cov",), _centred),
-    _row("last-columns-are-off", "operators", "operators", _AA, values(_last_column)),
-    _row("draws-spread-too-far", "operators", "operators", ("normal_", "randn", "normal"), values(_spread)),
-    _row("running-statistics-stay", "operators", "operators", ("batch_norm", "native_batch_norm", "instance_norm"),
-         _kept),
-    _row("scatter-adds-up", "operators", "operators", ("scatter",), _added),
-    _row("augmented-assignment-makes-anew", "operators", "operators", _SYNTAX, _new),
-    _row("differences-are-turned", "operators", "operators", ("__sub__",), _turned),
-    _row("schemas-lose-their-marks", "operators", "operators", ("declared_schema",), _schema("(a!)", "")),
-    _row("schemas-lose-their-defaults", "operators", "operators", ("printed_schema",), _schema("=1", "")),
+    ),
+    *rows(
+        "dtypes",
+        ("subnormal-halves-read-as-zero", "dtypes/half-formats", ("to",), _low),
+        ("elements-have-four-bytes", "dtypes/item-sizes views/getters-agree-with-metadata",
+         ("element_size", "itemsize"), _four),
+        ("negative-numbers-are-clipped", "dtypes/negative-into-unsigned-wraps", ("tensor", "full", "fill_"), _clipped),
+        ("floats-are-cut-before-the-check", "dtypes/value-that-does-not-fit-raises", ("tensor", "full", "fill_"), _cut),
+    ),
+    *rows(
+        "strides and layout",
+        ("medians-of-expanded-dims-are-zero", "dtypes/median-of-expanded-dim", ("median", "nanmedian"), _over_expanded),
+        ("nbytes-counts-the-storage", "views/nbytes-is-logical", ("nbytes",), _in_one_storage),
+    ),
+    *rows(
+        "values",
+        ("shapes-are-lists", "views/shape-is-an-immutable-tuple", ("shape",), lambda c: list(c.right())),
+    ),
+    *rows(
+        "operators",
+        ("kron-reads-as-it-lies", ROW, ("kron",), _by_memory),
+        ("group-norm-reads-as-it-lies",
+         "operators/every-operator-gives-what-its-row-says[native_group_norm]",
+         ("native_group_norm",), _by_memory),
+        ("covariance-changes-its-operand",
+         "operators/covariance-leaves-its-input operators/functional-forms-leave-their-inputs-alone", ("cov",),
+         _centred),
+        ("last-columns-are-off", f"{ROW} operators/antialiasing-treats-columns-alike", _AA, values(_last_column)),
+        ("draws-spread-too-far", "operators/draws-follow-their-distribution", ("normal_", "randn", "normal"),
+         values(_spread)),
+        ("running-statistics-stay", "operators/batch-norm-keeps-running-statistics",
+         ("batch_norm", "native_batch_norm", "instance_norm"), _kept),
+        ("scatter-adds-up", f"operators/scatter-keeps-one-of-the-duplicates {ROW}", ("scatter",), _added),
+        ("augmented-assignment-makes-anew", "operators/augmented-assignment-is-in-place", _SYNTAX, _new),
+        ("differences-are-turned", "operators/python-operators-are-operators", ("__sub__",), _turned),
+        ("schemas-lose-their-marks", "operators/schema-says-its-form operators/declared-schemas-are-upstreams",
+         ("declared_schema",), _schema("(a!)", "")),
+        ("schemas-lose-their-defaults", "operators/schemas-print-back", ("printed_schema",), _schema("=1", "")),
+    ),
 )

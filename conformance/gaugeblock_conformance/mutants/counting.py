@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .mutant import Intercepted, Mutant
-from .operators import with_data
+from .mutant import Intercepted, Patch, Row, rows
+from .patches import with_data
 
 _INPLACE = """scatter_ scatter_add_ index_add_ index_copy_ put_ masked_fill_ masked_scatter_ tril_ addmm_
     renorm_ cumsum_ normal_ uniform_ bernoulli_ random_ exponential_ geometric_ fill_diagonal_""".split()
@@ -31,13 +31,17 @@ def _uncounted_out(c: Intercepted) -> Any:
     return out if tuple(c.backend.shape(inner)) == sizes else c.right()
 
 
-def _row(operator: str, patch: Any, words: str, area: str = "operators") -> Mutant:
-    name = f"{words}{operator.strip('_').replace('_', '-')}-is-not-counted"
-    return Mutant(name, "aliasing and purity", area, (operator,), with_data(patch))
+def _row(operator: str, patch: Patch, words: str, breaks: str) -> Row:
+    return f"{words}{operator.strip('_').replace('_', '-')}-is-not-counted", breaks, (operator,), patch
 
 
-MUTANTS = (
-    _row("index_put_", _uncounted, "a-write-by-", "views"),
-    *(_row(operator, _uncounted, "a-write-by-") for operator in _INPLACE),
-    *(_row(operator, _uncounted_out, "out-of-") for operator in _OUT),
+_BY = "operators/inplace-form-returns-its-own-tensor[]"
+_OF = "operators/out-form-returns-its-out[]"
+
+MUTANTS = rows(
+    "aliasing and purity",
+    _row("index_put_", _uncounted, "a-write-by-", f"views/inplace-bumps-version-by-one {_BY}"),
+    *(_row(operator, _uncounted, "a-write-by-", _BY) for operator in _INPLACE),
+    *(_row(operator, _uncounted_out, "out-of-", _OF) for operator in _OUT),
+    within=with_data,
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..backend_dispatch import Exclude, Include, Kernel, Thread
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import accepts, raises
 
 _OWN = ("suite::",)
@@ -209,47 +209,64 @@ def _last_named(c: Intercepted) -> Any:
     return pair[-1] if found in pair else found
 
 
-def _row(name: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "dispatcher", "dispatch", operators, patch)
-
-
-MUTANTS = (
-    _row("autograd-comes-after-the-views", ("register_kernel",),
-         _register(lambda key, kernel: ("BackendSelect" if key == "AutogradCPU" else key, kernel))),
-    _row("negative-and-conjugate-are-swapped", ("register_kernel",),
-         _register(lambda key, kernel: ({"Negative": "Conjugate", "Conjugate": "Negative"}.get(key, key), kernel))),
-    _row("lowest-key-decides", ("highest_key",), _lowest),
-    _row("order-of-the-set-decides", ("highest_key",), _last_named),
-    _row("excluded-keys-count", ("within",), _contexts(_without(Exclude))),
-    _row("included-keys-do-not-count", ("within",), _contexts(_without(Include))),
-    _row("including-beats-excluding", ("within",), _contexts(_include_wins)),
-    _row("threads-share-their-keys", ("within",), _contexts(_without(Thread))),
-    _row("cpu-kernel-serves-every-device", ("register_kernel",), _both_backends),
-    _row("fallthrough-is-entered", ("register_kernel",),
-         _register(lambda key, kernel: (key, Kernel(key, "below") if kernel.action == "skip" else kernel))),
-    _row("state-leaks-after-an-exception", ("within", "suite::", "thread_keys", "release_operators"), _leaked),
-    _row("lists-do-not-count", _OWN, _lists_ignored),
-    _row("only-the-first-tensor-counts", _OWN, _optionals_ignored),
-    _row("keywords-do-not-count", _OWN, _keywords_ignored),
-    _row("missing-kernel-falls-back-to-cpu", _OWN, accepts(NotImplementedError, _fallback_to_cpu)),
-    _row("missing-kernel-is-a-lookup-error", _OWN, raises(LookupError, NotImplementedError)),
-    _row("missing-kernel-gives-the-input", _OWN, accepts(NotImplementedError, _none_of_them)),
-    _row("double-definition-is-accepted", ("define_operator",), accepts(RuntimeError, lambda c: None)),
-    _row("first-kernel-stays", ("register_kernel", "release_operators"), _first_kernel_stays),
-    _row("removed-kernel-stays", ("remove_kernel",), lambda c: None),
-    _row("composite-comes-before-direct", ("register_kernel", "release_operators"), _composite_first),
-    _row("implicit-composite-is-explicit", ("register_kernel",),
-         _register(lambda key, kernel: (key.replace("Implicit", "Explicit"), kernel))),
-    _row("composite-serves-cpu-alone", ("register_kernel",),
-         _register(lambda key, kernel: ("CPU" if key.startswith("Composite") else key, kernel))),
-    _row("unknown-key-is-cpu", ("register_kernel",),
-         accepts(RuntimeError, lambda c: c.do("register_kernel", c.args[0], "CPU", c.args[2]))),
-    _row("superfluous-arguments-are-dropped", _OWN, _tolerates(_extra_dropped)),
-    _row("unknown-arguments-are-dropped", _OWN, _tolerates(_unknown_dropped)),
-    _row("wrong-types-are-converted", _OWN, _tolerates(_truncated)),
-    _row("exceptions-of-kernels-are-swallowed", _OWN, _swallows),
-    _row("exceptions-of-kernels-change-class", _OWN, raises(RuntimeError, ValueError)),
-    _row("keys-follow-requires-grad", ("dispatch_keys",), _keys_follow_gradients),
-    _row("meta-tensors-have-cpu-keys", ("dispatch_keys",), _keys_of_cpu),
-    _row("keys-see-the-sizes", ("dispatch_keys",), _keys_see_the_size),
-)  # fmt: skip
+MUTANTS = rows(
+    "dispatcher",
+    ("autograd-comes-after-the-views",
+     "dispatch/layers-are-entered-from-the-top dispatch/implicit-composite-comes-before-autograd "
+     "dispatch/inference-mode-enters-no-autograd-kernel",
+     ("register_kernel",), _register(lambda key, kernel: ("BackendSelect" if key == "AutogradCPU" else key, kernel))),
+    ("negative-and-conjugate-are-swapped",
+     "dispatch/layers-are-entered-from-the-top dispatch/included-keys-count-for-every-call", ("register_kernel",),
+     _register(lambda key, kernel: ({"Negative": "Conjugate", "Conjugate": "Negative"}.get(key, key), kernel))),
+    ("lowest-key-decides", "dispatch/functionalities-have-a-fixed-order", ("highest_key",), _lowest),
+    ("order-of-the-set-decides", "dispatch/functionalities-have-a-fixed-order", ("highest_key",), _last_named),
+    ("excluded-keys-count", "dispatch/excluded-keys-count-for-none", ("within",), _contexts(_without(Exclude))),
+    ("included-keys-do-not-count", "dispatch/included-keys-count-for-every-call", ("within",),
+     _contexts(_without(Include))),
+    ("including-beats-excluding", "dispatch/excluded-keys-count-for-none", ("within",), _contexts(_include_wins)),
+    ("threads-share-their-keys", "dispatch/key-state-belongs-to-its-thread dispatch/mode-belongs-to-its-thread",
+     ("within",), _contexts(_without(Thread))),
+    ("cpu-kernel-serves-every-device", "dispatch/missing-kernel-raises", ("register_kernel",), _both_backends),
+    ("fallthrough-is-entered", "dispatch/fallthrough-keys-are-skipped", ("register_kernel",),
+     _register(lambda key, kernel: (key, Kernel(key, "below") if kernel.action == "skip" else kernel))),
+    ("state-leaks-after-an-exception", "dispatch/exceptions-leave-the-dispatcher-as-it-was",
+     ("within", "suite::", "thread_keys", "release_operators"), _leaked),
+    ("lists-do-not-count", "dispatch/all-tensor-arguments-count", _OWN, _lists_ignored),
+    ("only-the-first-tensor-counts", "dispatch/all-tensor-arguments-count", _OWN, _optionals_ignored),
+    ("keywords-do-not-count", "dispatch/all-tensor-arguments-count", _OWN, _keywords_ignored),
+    ("missing-kernel-falls-back-to-cpu", "dispatch/missing-kernel-raises", _OWN,
+     accepts(NotImplementedError, _fallback_to_cpu)),
+    ("missing-kernel-is-a-lookup-error", "dispatch/missing-kernel-raises", _OWN,
+     raises(LookupError, NotImplementedError)),
+    ("missing-kernel-gives-the-input", "dispatch/missing-kernel-raises", _OWN,
+     accepts(NotImplementedError, _none_of_them)),
+    ("double-definition-is-accepted", "dispatch/defining-an-operator-twice-raises", ("define_operator",),
+     accepts(RuntimeError, lambda c: None)),
+    ("first-kernel-stays", "dispatch/later-kernel-replaces-the-earlier", ("register_kernel", "release_operators"),
+     _first_kernel_stays),
+    ("removed-kernel-stays", "dispatch/kernels-are-found-at-run-time dispatch/later-kernel-replaces-the-earlier",
+     ("remove_kernel",), lambda c: None),
+    ("composite-comes-before-direct",
+     "dispatch/direct-kernel-comes-first dispatch/order-of-registration-does-not-matter",
+     ("register_kernel", "release_operators"), _composite_first),
+    ("implicit-composite-is-explicit",
+     "dispatch/explicit-composite-comes-before-implicit "
+     "dispatch/composite-is-differentiated-through-its-parts dispatch/mode-sees-operators-from-outside",
+     ("register_kernel",), _register(lambda key, kernel: (key.replace("Implicit", "Explicit"), kernel))),
+    ("composite-serves-cpu-alone", "dispatch/composite-runs-on-every-backend", ("register_kernel",),
+     _register(lambda key, kernel: ("CPU" if key.startswith("Composite") else key, kernel))),
+    ("unknown-key-is-cpu", "dispatch/malformed-registrations-raise", ("register_kernel",),
+     accepts(RuntimeError, lambda c: c.do("register_kernel", c.args[0], "CPU", c.args[2]))),
+    ("superfluous-arguments-are-dropped",
+     "dispatch/arguments-are-checked-before-kernels dispatch/overload-is-chosen-by-arguments", _OWN,
+     _tolerates(_extra_dropped)),
+    ("unknown-arguments-are-dropped", "dispatch/arguments-are-checked-before-kernels", _OWN,
+     _tolerates(_unknown_dropped)),
+    ("wrong-types-are-converted", "dispatch/arguments-are-checked-before-kernels", _OWN, _tolerates(_truncated)),
+    ("exceptions-of-kernels-are-swallowed", "dispatch/kernel-exceptions-reach-the-caller", _OWN, _swallows),
+    ("exceptions-of-kernels-change-class", "dispatch/kernel-exceptions-reach-the-caller", _OWN,
+     raises(RuntimeError, ValueError)),
+    ("keys-follow-requires-grad", "dispatch/requires-grad-changes-no-key", ("dispatch_keys",), _keys_follow_gradients),
+    ("meta-tensors-have-cpu-keys", "dispatch/meta-tensors-have-keys-of-their-own", ("dispatch_keys",), _keys_of_cpu),
+    ("keys-see-the-sizes", "dispatch/keys-say-where-and-how-data-is-kept", ("dispatch_keys",), _keys_see_the_size),
+)

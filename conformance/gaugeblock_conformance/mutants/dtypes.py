@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import DType
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import accepts, dtype, fresh, values, with_inplace
 
 _ARITHMETIC = ("add", "mul", "sub", "__add__", "__mul__", "__sub__")
@@ -158,34 +158,43 @@ def _low_byte_of_truth(array: Any, c: Intercepted) -> Any:
     return (x.astype(np.int64) & 1).astype(bool) if x.dtype.kind in "iu" else None
 
 
-def _row(name: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "dtypes", "dtypes", operators, patch)
-
-
-MUTANTS = (
-    _row("zero-dim-operand-promotes-fully", _ARITHMETIC, _like_one_with_dims),
-    _row("python-float-makes-double", _ARITHMETIC, dtype(_double_for_a_float)),
-    _row("python-int-makes-int64", _ARITHMETIC, dtype(_long_for_an_int)),
-    _row("int8-with-uint8-stays-int8", _ARITHMETIC, dtype(_weak_bytes)),
-    _row("mixed-halves-take-the-first", _ARITHMETIC, dtype(_first_half_wins)),
-    _row("half-results-widen", ("add", "mul", "__add__", "__mul__"), dtype(_halves_widen)),
-    _row("bool-arithmetic-gives-int64", ("add", "mul", "__add__", "__mul__"), dtype(_bool_counts_as_int)),
-    _row("comparisons-give-uint8", ("eq", "ne", "lt", "le", "gt", "ge"), dtype(_bytes_for_truth)),
-    _row("integer-quotient-is-double", ("div", "__truediv__"), dtype(_double_quotient)),
-    _row("complex-results-widen", ("add", "mul"), dtype(_complex_quarter)),
-    _row("integer-sum-keeps-its-dtype", ("sum", "prod", "cumsum", "cumprod"), dtype(_keeps_input)),
-    _row("argmax-gives-int32", ("argmax", "argmin"), dtype(lambda c, right: "int32")),
-    _row("any-gives-bool-for-uint8", ("any", "all"), dtype(lambda c, right: "bool" if right == "uint8" else None)),
-    _row("cat-takes-the-first-dtype", ("cat", "stack"), _as_first),
-    _row("promote-types-takes-the-smaller", ("promote_types",), _promotes_down),
-    _row("can-cast-says-yes", ("can_cast",), _casts_anything),
-    _row("inplace-casts-down", ("add_", "mul_", "sub_"), accepts(RuntimeError, _cast_down)),
-    _row("float-alpha-is-truncated", with_inplace("add", "sub"), accepts(RuntimeError, _truncated_alpha)),
-    _row("fill-wraps", ("fill_",), accepts(RuntimeError, _wrapped_fill)),
-    _row("tensor-of-ints-is-int32", ("tensor",), lambda c: _inferred(c, int, "int32")),
-    _row("tensor-of-floats-is-double", ("tensor",), lambda c: _inferred(c, float, "float64")),
-    _row("item-of-ints-is-float", ("item",), _float_item),
-    _row("float-to-int-rounds", ("to", "int", "long"), _rounded_conversion),
-    _row("to-bool-keeps-the-low-bit", ("to", "bool"), values(_low_byte_of_truth)),
-    _row("elementary-functions-of-ints-are-double", ("exp", "sqrt", "sin", "log"), dtype(_double_of_an_int)),
-)  # fmt: skip
+MUTANTS = rows(
+    "dtypes",
+    ("zero-dim-operand-promotes-fully", "dtypes/higher-kind-of-lower-rank-counts", _ARITHMETIC, _like_one_with_dims),
+    ("python-float-makes-double", "dtypes/lower-rank-result-dtype dtypes/python-number-result-dtype", _ARITHMETIC,
+     dtype(_double_for_a_float)),
+    ("python-int-makes-int64", "dtypes/higher-kind-of-lower-rank-counts", _ARITHMETIC, dtype(_long_for_an_int)),
+    ("int8-with-uint8-stays-int8", "dtypes/promotion-lattice", _ARITHMETIC, dtype(_weak_bytes)),
+    ("mixed-halves-take-the-first", "dtypes/promotion-lattice", _ARITHMETIC, dtype(_first_half_wins)),
+    ("half-results-widen", "dtypes/half-arithmetic-rounds-once", ("add", "mul", "__add__", "__mul__"),
+     dtype(_halves_widen)),
+    ("bool-arithmetic-gives-int64", "dtypes/bool-add-is-or-and-mul-is-and", ("add", "mul", "__add__", "__mul__"),
+     dtype(_bool_counts_as_int)),
+    ("comparisons-give-uint8", "dtypes/comparisons-give-bool views/equality-is-elementwise",
+     ("eq", "ne", "lt", "le", "gt", "ge"), dtype(_bytes_for_truth)),
+    ("integer-quotient-is-double", "dtypes/true-division-of-integers-is-float", ("div", "__truediv__"),
+     dtype(_double_quotient)),
+    ("complex-results-widen", "dtypes/lower-rank-result-dtype dtypes/python-number-result-dtype", ("add", "mul"),
+     dtype(_complex_quarter)),
+    ("integer-sum-keeps-its-dtype", "dtypes/integer-sums-are-int64", ("sum", "prod", "cumsum", "cumprod"),
+     dtype(_keeps_input)),
+    ("argmax-gives-int32", "dtypes/index-reductions-give-int64", ("argmax", "argmin"), dtype(lambda c, right: "int32")),
+    ("any-gives-bool-for-uint8", "dtypes/any-and-all-give-bool", ("any", "all"),
+     dtype(lambda c, right: "bool" if right == "uint8" else None)),
+    ("cat-takes-the-first-dtype", "dtypes/cat-stack-and-where-promote", ("cat", "stack"), _as_first),
+    ("promote-types-takes-the-smaller", "dtypes/promotion-lattice", ("promote_types",), _promotes_down),
+    ("can-cast-says-yes", "dtypes/can-cast-forbids-lower-kinds", ("can_cast",), _casts_anything),
+    ("inplace-casts-down", "dtypes/inplace-result-must-cast-to-self", ("add_", "mul_", "sub_"),
+     accepts(RuntimeError, _cast_down)),
+    ("float-alpha-is-truncated", "dtypes/alpha-kind-is-limited", with_inplace("add", "sub"),
+     accepts(RuntimeError, _truncated_alpha)),
+    ("fill-wraps", "dtypes/value-that-does-not-fit-raises", ("fill_",), accepts(RuntimeError, _wrapped_fill)),
+    ("tensor-of-ints-is-int32", "dtypes/inferred-from-python-kind", ("tensor",), lambda c: _inferred(c, int, "int32")),
+    ("tensor-of-floats-is-double", "dtypes/inferred-from-python-kind", ("tensor",),
+     lambda c: _inferred(c, float, "float64")),
+    ("item-of-ints-is-float", "dtypes/item-gives-the-python-kind", ("item",), _float_item),
+    ("float-to-int-rounds", "dtypes/float-to-int-truncates", ("to", "int", "long"), _rounded_conversion),
+    ("to-bool-keeps-the-low-bit", "dtypes/to-bool-is-not-equal-zero", ("to", "bool"), values(_low_byte_of_truth)),
+    ("elementary-functions-of-ints-are-double", "dtypes/float-functions-of-integers-are-default-float",
+     ("exp", "sqrt", "sin", "log"), dtype(_double_of_an_int)),
+)

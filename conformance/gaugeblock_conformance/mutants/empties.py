@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import accepts, filled, values
 
 
@@ -88,28 +88,28 @@ def _empties_are_skipped(c: Intercepted) -> Any:
     return c.right()
 
 
-def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "empties and errors", area, operators, patch)
-
-
-MUTANTS = (
-    _row("sum-of-nothing-is-one", "iteration", ("sum",), _of_nothing(1)),
-    _row("prod-of-nothing-is-zero", "iteration", ("prod",), _of_nothing(0)),
-    _row("mean-of-nothing-is-zero", "iteration", ("mean",), _of_nothing(0)),
-    _row("all-of-nothing-is-false", "iteration", ("all",), _of_nothing(0)),
-    _row("any-of-nothing-is-true", "iteration", ("any",), _of_nothing(1)),
-    _row("logsumexp-of-nothing-is-zero", "iteration", ("logsumexp",), _of_nothing(0)),
-    _row("max-of-nothing-is-zero", "iteration", ("max", "min", "amax", "amin"),
-         accepts(RuntimeError, _zero_for_nothing)),
-    _row("argmax-of-nothing-is-zero", "iteration", ("argmax", "argmin"),
-         accepts(IndexError, lambda c: filled(c, (), 0, "int64"))),
-    _row("keepdim-is-ignored", "iteration", ("sum", "amax", "mean", "prod", "any", "all"), _dropped),
-    _row("repeated-dims-are-accepted", "iteration", ("sum", "mean", "amax", "amin"),
-         accepts(RuntimeError, _named_twice)),
-    _row("empty-dim-list-reduces-nothing", "iteration", ("sum.dim_IntList",), _nothing_reduced),
-    _row("variance-without-correction", "iteration", ("var", "std"), _population),
-    _row("variance-without-freedom-is-zero", "iteration", ("var", "std"), values(_finite_without_freedom)),
-    _row("scan-is-one-step-behind", "iteration", ("cumsum", "cumprod"), _one_step_behind),
-    _row("numel-of-nothing-is-one", "views", ("numel",), _empty_is_one),
-    _row("empty-operand-is-left-out", "iteration", ("add.Tensor", "mul.Tensor"), _empties_are_skipped),
-)  # fmt: skip
+MUTANTS = rows(
+    "empties and errors",
+    ("sum-of-nothing-is-one", "iteration/empty-reductions-give-the-identity", ("sum",), _of_nothing(1)),
+    ("prod-of-nothing-is-zero", "iteration/empty-reductions-give-the-identity", ("prod",), _of_nothing(0)),
+    ("mean-of-nothing-is-zero", "iteration/empty-averages-are-nan", ("mean",), _of_nothing(0)),
+    ("all-of-nothing-is-false", "iteration/empty-reductions-give-the-identity", ("all",), _of_nothing(0)),
+    ("any-of-nothing-is-true", "iteration/empty-reductions-give-the-identity", ("any",), _of_nothing(1)),
+    ("logsumexp-of-nothing-is-zero", "iteration/empty-reductions-give-the-identity", ("logsumexp",), _of_nothing(0)),
+    ("max-of-nothing-is-zero", "iteration/empty-extrema-raise", ("max", "min", "amax", "amin"),
+     accepts(RuntimeError, _zero_for_nothing)),
+    ("argmax-of-nothing-is-zero", "iteration/empty-extrema-raise", ("argmax", "argmin"),
+     accepts(IndexError, lambda c: filled(c, (), 0, "int64"))),
+    ("keepdim-is-ignored", "iteration/reduced-dims-drop-or-stay-as-one", ("sum", "amax", "mean", "prod", "any", "all"),
+     _dropped),
+    ("repeated-dims-are-accepted", "iteration/repeated-dims-raise", ("sum", "mean", "amax", "amin"),
+     accepts(RuntimeError, _named_twice)),
+    ("empty-dim-list-reduces-nothing", "iteration/empty-dim-list-reduces-all", ("sum.dim_IntList",), _nothing_reduced),
+    ("variance-without-correction", "iteration/variance-divides-by-n-minus-correction", ("var", "std"), _population),
+    ("variance-without-freedom-is-zero", "iteration/variance-without-freedom-is-nan-or-inf", ("var", "std"),
+     values(_finite_without_freedom)),
+    ("scan-is-one-step-behind", "iteration/scans-run-in-index-order", ("cumsum", "cumprod"), _one_step_behind),
+    ("numel-of-nothing-is-one", "views/getters-agree-with-metadata", ("numel",), _empty_is_one),
+    ("empty-operand-is-left-out", "iteration/size-zero-broadcasts-with-one-only", ("add.Tensor", "mul.Tensor"),
+     _empties_are_skipped),
+)

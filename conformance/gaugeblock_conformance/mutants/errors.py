@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import accepts, family, filled, raises, with_inplace
 
 _DIM_TAKERS = ("transpose", "select", "slice", "unsqueeze", "narrow", "sum", "amax", "cumsum", "flip", "argmax")
@@ -196,43 +196,53 @@ def _by_way_of_single(c: Intercepted) -> Any:
     return c.instead(*[float(np.float32(a)) if isinstance(a, float) else a for a in c.args], **c.kwargs)
 
 
-def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "empties and errors", area, operators, patch)
-
-
-MUTANTS = (
-    _row("kernels-of-refused-dtypes-are-not-named", "dispatch", ("gcd", "atan2", "erf", "bitwise_and", "bitwise_not"),
-         _retold("not implemented for", lambda text: text[text.index("not implemented for") :])),
-    _row("device-of-out-is-not-named", "dispatch", ("add.out", "mul.out", "maximum.out"),
-         _retold("meta", lambda text: "another device")),
-    _row("changed-results-are-not-told", "autograd", ("backward",),
-         _retold("of Exp", lambda text: "a saved tensor is out of date")),
-    _row("missing-graph-is-told-by-backward-alone", "autograd", ("gradients",),
-         _retold("does not require grad", lambda text: "nothing to differentiate")),
-    _row("halves-are-filled-by-way-of-float32", "dtypes", ("full", "fill_.Scalar", "masked_fill_.Scalar"),
-         _by_way_of_single),
-    _row("integer-division-by-zero-is-silent", "dtypes", with_inplace("floor_divide", "remainder", "fmod", "div"),
-         accepts(RuntimeError, _zero_quotients)),
-    _row("select-clamps-its-index", "views", ("select.int",), accepts(IndexError, _clamped)),
-    _row("narrow-stops-at-the-end", "views", ("narrow",), accepts(RuntimeError, _shortened)),
-    _row("view-copies-if-it-must", "views", ("view", "view.default"), accepts(RuntimeError, _copied_view)),
-    _row("expand-keeps-what-does-not-fit", "views", ("expand",), accepts(RuntimeError, _first_rows)),
-    _row("item-takes-the-first", "dtypes", ("item",), accepts(RuntimeError, _first_element)),
-    _row("bool-takes-the-first", "views", ("__bool__",), accepts(RuntimeError, _truth_of_the_first)),
-    _row("shapes-are-cut-to-fit", "iteration", ("add.Tensor", "mul.Tensor"), accepts(RuntimeError, _prefix)),
-    _row("inplace-lets-the-destination-broadcast", "iteration", ("add_", "mul_"),
-         accepts(RuntimeError, _grown_destination)),
-    _row("written-before-the-checks", "iteration", ("add_", "mul_", "sub_", "div_"), _written_first),
-    _row("out-written-before-the-checks", "iteration", ("add.out", "mul.out"), _written_first),
-    _row("version-moves-before-the-checks", "iteration", ("add_", "mul_"), _numbered_before_checks),
-    _row("self-overlap-is-not-diagnosed", "iteration", ("add_", "mul_", "fill_", "copy_", "zero_"),
-         accepts(RuntimeError, _overlap_ignored)),
-    _row("mask-of-another-shape-is-filled-up", "views", ("__getitem__",), accepts(IndexError, _false_mask)),
-    _row("int-of-nan-is-zero", "dtypes", ("__int__",), accepts(ValueError, _zero_for_nan)),
-    _row("mean-of-integers-is-silent", "dtypes", ("mean",), accepts(RuntimeError, _rounded_down_mean)),
-    _row("bool-subtraction-is-silent", "dtypes", ("sub", "__sub__"), accepts(RuntimeError, _bool_difference)),
-    _row("as-strided-checks-no-bounds", "views", ("as_strided",), accepts(RuntimeError, _nearest_view)),
-    _row("negative-dims-do-not-wrap", "views", _DIM_TAKERS, _no_negative_dims),
-    _row("dims-out-of-range-raise-runtime-errors", "views", _DIM_TAKERS, raises(RuntimeError, IndexError)),
-    _row("shape-errors-are-value-errors", "iteration", family("pointwise"), raises(ValueError, RuntimeError)),
-)  # fmt: skip
+MUTANTS = rows(
+    "empties and errors",
+    ("kernels-of-refused-dtypes-are-not-named", "dispatch/unsupported-dtype-is-named",
+     ("gcd", "atan2", "erf", "bitwise_and", "bitwise_not"),
+     _retold("not implemented for", lambda text: text[text.index("not implemented for") :])),
+    ("device-of-out-is-not-named", "dispatch/mixed-devices-are-named", ("add.out", "mul.out", "maximum.out"),
+     _retold("meta", lambda text: "another device")),
+    ("changed-results-are-not-told", "autograd/changed-saved-tensor-is-named", ("backward",),
+     _retold("of Exp", lambda text: "a saved tensor is out of date")),
+    ("missing-graph-is-told-by-backward-alone", "autograd/missing-graph-is-said", ("gradients",),
+     _retold("does not require grad", lambda text: "nothing to differentiate")),
+    ("halves-are-filled-by-way-of-float32", "dtypes/float64-to-half-rounds-once dtypes/float32-is-binary32",
+     ("full", "fill_.Scalar", "masked_fill_.Scalar"), _by_way_of_single),
+    ("integer-division-by-zero-is-silent", "dtypes/integer-division-by-zero-raises",
+     with_inplace("floor_divide", "remainder", "fmod", "div"), accepts(RuntimeError, _zero_quotients)),
+    ("select-clamps-its-index", "views/index-out-of-range-raises", ("select.int",), accepts(IndexError, _clamped)),
+    ("narrow-stops-at-the-end", "views/narrow-and-select-shift-the-offset", ("narrow",),
+     accepts(RuntimeError, _shortened)),
+    ("view-copies-if-it-must", "views/view-needs-continuing-strides", ("view", "view.default"),
+     accepts(RuntimeError, _copied_view)),
+    ("expand-keeps-what-does-not-fit", "views/expand-mismatch-raises", ("expand",), accepts(RuntimeError, _first_rows)),
+    ("item-takes-the-first", "dtypes/item-gives-the-python-kind", ("item",), accepts(RuntimeError, _first_element)),
+    ("bool-takes-the-first", "views/truth-needs-one-element", ("__bool__",),
+     accepts(RuntimeError, _truth_of_the_first)),
+    ("shapes-are-cut-to-fit", "iteration/unbroadcastable-shapes-raise", ("add.Tensor", "mul.Tensor"),
+     accepts(RuntimeError, _prefix)),
+    ("inplace-lets-the-destination-broadcast", "iteration/destination-is-never-broadcast", ("add_", "mul_"),
+     accepts(RuntimeError, _grown_destination)),
+    ("written-before-the-checks", "iteration/checks-come-before-writes", ("add_", "mul_", "sub_", "div_"),
+     _written_first),
+    ("out-written-before-the-checks", "iteration/checks-come-before-writes kernels/refused-calls-write-nothing",
+     ("add.out", "mul.out"), _written_first),
+    ("version-moves-before-the-checks", "iteration/checks-come-before-writes views/reads-do-not-bump-version",
+     ("add_", "mul_"), _numbered_before_checks),
+    ("self-overlap-is-not-diagnosed", "views/stride-zero-destination-raises",
+     ("add_", "mul_", "fill_", "copy_", "zero_"), accepts(RuntimeError, _overlap_ignored)),
+    ("mask-of-another-shape-is-filled-up", "views/mask-shape-must-match", ("__getitem__",),
+     accepts(IndexError, _false_mask)),
+    ("int-of-nan-is-zero", "dtypes/int-of-nan-raises", ("__int__",), accepts(ValueError, _zero_for_nan)),
+    ("mean-of-integers-is-silent", "dtypes/integer-means-raise", ("mean",), accepts(RuntimeError, _rounded_down_mean)),
+    ("bool-subtraction-is-silent", "dtypes/bool-subtraction-raises", ("sub", "__sub__"),
+     accepts(RuntimeError, _bool_difference)),
+    ("as-strided-checks-no-bounds", "views/as-strided-out-of-bounds-raises", ("as_strided",),
+     accepts(RuntimeError, _nearest_view)),
+    ("negative-dims-do-not-wrap", "views/dim-arguments-wrap", _DIM_TAKERS, _no_negative_dims),
+    ("dims-out-of-range-raise-runtime-errors", "views/dim-out-of-range-raises", _DIM_TAKERS,
+     raises(RuntimeError, IndexError)),
+    ("shape-errors-are-value-errors", "iteration/unbroadcastable-shapes-raise", family("pointwise"),
+     raises(ValueError, RuntimeError)),
+)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..backend import DType
 from ..case import default_strides
-from .mutant import Intercepted, Mutant, Patch
+from .mutant import Intercepted, rows
 from .patches import accepts, family, raises
 
 _REDUCED = ("sum", "amax", "mean", "cumsum", "cat", "gather", "mm")
@@ -126,24 +126,30 @@ def _method_descends(c: Intercepted) -> Any:
     return c.instead(*c.args, **{**c.kwargs, "descending": True}) if len(c.args) < 3 else c.right()
 
 
-def _row(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, "operators", "operators", operators, patch)
-
-
-MUTANTS = (
-    _row("out-comes-back-as-a-copy", _REDUCED, _cloned_out),
-    _row("out-is-not-resized", _REDUCED, _fresh_result),
-    _row("out-is-resized-without-a-word", _REDUCED, _silently),
-    _row("empty-out-is-warned-of", _REDUCED, _loudly),
-    _row("out-takes-any-dtype", ("neg", "abs", "floor", "sign"), accepts(RuntimeError, _casts_any)),
-    _row("out-loses-its-strides", ("cumsum", "gather", "mm"), _restrided_out),
-    _row("results-have-no-names", ("sort", "topk", "max", "min", "median"), _nameless),
-    _row("dims-are-rounded", ("transpose", "select", "cumsum", "softmax"), accepts(TypeError, _rounded_dims)),
-    _row("unknown-keywords-are-ignored", ("add", "sum", "clamp"), accepts(TypeError, _drops_unknown)),
-    _row("bad-indices-are-runtime-errors", ("index_select", "take"), raises(RuntimeError, IndexError)),
-    _row("bad-products-are-value-errors", family("linalg"), raises(ValueError, RuntimeError)),
-    _row("meta-packs-its-results", ("cumsum", "neg", "abs", "sort"), _packed_on_meta),
-    _row("meta-knows-one-dtype", ("sum", "cumsum", "gather", "eq"), _half_on_meta),
-    _row("schemas-lose-a-default", ("declared_schema",), _without_default),
-    _row("sort-method-descends", ("method:sort.stable", "method:sort"), _method_descends),
+MUTANTS = rows(
+    "operators",
+    ("out-comes-back-as-a-copy", "operators/out-form-returns-its-out[]", _REDUCED, _cloned_out),
+    ("out-is-not-resized", "operators/full-out-is-resized-with-a-warning[]", _REDUCED, _fresh_result),
+    ("out-is-resized-without-a-word", "operators/full-out-is-resized-with-a-warning[]", _REDUCED, _silently),
+    ("empty-out-is-warned-of", "operators/empty-out-is-resized-silently[]", _REDUCED, _loudly),
+    ("out-takes-any-dtype", "operators/out-dtype-follows-the-row[]", ("neg", "abs", "floor", "sign"),
+     accepts(RuntimeError, _casts_any)),
+    ("out-loses-its-strides", "operators/out-form-returns-its-out[] operators/forms-agree-bit-for-bit[]",
+     ("cumsum", "gather", "mm"), _restrided_out),
+    ("results-have-no-names", "operators/several-outputs-come-with-names[]", ("sort", "topk", "max", "min", "median"),
+     _nameless),
+    ("dims-are-rounded", "operators/whole-number-parameters-refuse-floats-and-bools",
+     ("transpose", "select", "cumsum", "softmax"), accepts(TypeError, _rounded_dims)),
+    ("unknown-keywords-are-ignored", "operators/wrong-arguments-raise-type-errors", ("add", "sum", "clamp"),
+     accepts(TypeError, _drops_unknown)),
+    ("bad-indices-are-runtime-errors", "operators/declared-errors-are-raised[] kernels/indices-are-checked",
+     ("index_select", "take"), raises(RuntimeError, IndexError)),
+    ("bad-products-are-value-errors", "operators/declared-errors-are-raised[]", family("linalg"),
+     raises(ValueError, RuntimeError)),
+    ("meta-packs-its-results", "operators/meta-agrees-with-data[]", ("cumsum", "neg", "abs", "sort"), _packed_on_meta),
+    ("meta-knows-one-dtype", "operators/meta-agrees-with-data[]", ("sum", "cumsum", "gather", "eq"), _half_on_meta),
+    ("schemas-lose-a-default", "operators/declared-schemas-are-upstreams", ("declared_schema",), _without_default),
+    ("sort-method-descends",
+     "operators/function-and-method-agree[sort.stable] operators/function-and-method-agree[sort]",
+     ("method:sort.stable", "method:sort"), _method_descends),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..backend import DType
-from .mutant import Intercepted, Mutant, Patch
+from .mutant import Intercepted, rows
 from .patches import accepts
 from .rights import QUANTIZED
 
@@ -49,24 +49,47 @@ def _constant_leaves(c: Intercepted) -> Any:
     return c.do("detach", c.right())
 
 
-def _row(name: str, kind: str, area: str, operators: tuple[str, ...], patch: Patch, base: str = FURTHER) -> Mutant:
-    return Mutant(name, kind, area, operators, patch, base)
-
-
 MUTANTS = (
-    _row("memory-of-processes-moves-when-it-grows", "interop", "storage", ("resize_",), accepts(RuntimeError, _grown)),
-    _row("shared-growth-is-forgotten", "interop", "storage", ("resize_",), accepts(RuntimeError, lambda c: c.args[0])),
-    _row("sparse-tensors-have-an-address", "interop", "storage", ("data_ptr",),
+    *rows(
+        "interop",
+        ("memory-of-processes-moves-when-it-grows", "storage/shared-memory-growth-raises", ("resize_",),
+         accepts(RuntimeError, _grown)),
+        ("shared-growth-is-forgotten", "storage/shared-memory-growth-raises storage/borrowed-memory-does-not-grow",
+         ("resize_",), accepts(RuntimeError, lambda c: c.args[0])),
+        ("sparse-tensors-have-an-address", "storage/sparse-tensor-has-no-storage", ("data_ptr",),
          accepts(NotImplementedError, _made_dense)),
-    _row("sparse-tensors-have-the-storage-of-their-values", "interop", "storage", ("untyped_storage",),
+        ("sparse-tensors-have-the-storage-of-their-values", "storage/sparse-tensor-has-no-storage",
+         ("untyped_storage",),
          accepts(NotImplementedError, lambda c: c.do("untyped_storage", c.tensor(c.array(c.args[0]))))),
-    _row("quantized-dtypes-give-way", "dtypes", "dtypes", ("promote_types",), accepts(RuntimeError, _wider)),
-    _row("sparse-tensors-have-dense-keys", "dispatcher", "dispatch", ("dispatch_keys",), _keys_of_dense),
-    _row("sparse-tensors-keep-their-dense-key", "dispatcher", "dispatch", ("dispatch_keys",), _both_keys),
-    _row("histories-are-cut-at-processes", "autograd", "autograd", ("sent",), accepts(RuntimeError, _sent_values)),
-    _row("leaves-arrive-as-constants", "autograd", "autograd", ("sent",), _constant_leaves),
-    _row("indexed-parts-leave-their-block", "allocator", "allocator", ("__getitem__",),
-         lambda c: c.do("clone", c.right()), DEVICE),
-    _row("copies-keep-the-block-of-the-whole", "allocator", "allocator", ("clone",),
-         lambda c: c.alias(c.args[0]), DEVICE),
-)  # fmt: skip
+        base=FURTHER,
+    ),
+    *rows(
+        "dtypes",
+        ("quantized-dtypes-give-way", "dtypes/quantized-dtypes-do-not-promote", ("promote_types",),
+         accepts(RuntimeError, _wider)),
+        base=FURTHER,
+    ),
+    *rows(
+        "dispatcher",
+        ("sparse-tensors-have-dense-keys", "dispatch/sparse-tensors-have-keys-of-their-own", ("dispatch_keys",),
+         _keys_of_dense),
+        ("sparse-tensors-keep-their-dense-key", "dispatch/sparse-tensors-have-keys-of-their-own", ("dispatch_keys",),
+         _both_keys),
+        base=FURTHER,
+    ),
+    *rows(
+        "autograd",
+        ("histories-are-cut-at-processes", "autograd/only-leaves-cross-processes", ("sent",),
+         accepts(RuntimeError, _sent_values)),
+        ("leaves-arrive-as-constants", "autograd/only-leaves-cross-processes", ("sent",), _constant_leaves),
+        base=FURTHER,
+    ),
+    *rows(
+        "allocator",
+        ("indexed-parts-leave-their-block", "allocator/view-keeps-the-whole-block", ("__getitem__",),
+         lambda c: c.do("clone", c.right())),
+        ("copies-keep-the-block-of-the-whole", "allocator/view-keeps-the-whole-block", ("clone",),
+         lambda c: c.alias(c.args[0])),
+        base=DEVICE,
+    ),
+)

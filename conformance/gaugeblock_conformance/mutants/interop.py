@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import numpy_dtype
-from .mutant import Intercepted, Mutant, Patch
+from .mutant import Intercepted, Patch, rows
 
 _BLOB = ("from_blob",)
 _SAVE = ("save_and_load",)
@@ -107,25 +107,25 @@ def _shallow(c: Intercepted) -> Any:
     return [c.do("detach", x) for x in given] if isinstance(given, list) else c.do("detach", given)
 
 
-def _row(name: str, area: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, "interop", area, operators, patch)
-
-
-MUTANTS = (
-    _row("reversed-arrays-are-copied", "views", ("from_numpy",), _straightened),
-    _row("reversed-arrays-are-type-errors", "views", ("from_numpy",), _otherwise_refused),
-    _row("arrays-are-copied", "storage", ("from_numpy",), _copied_array),
-    _row("borrowed-memory-keeps-its-sizes", "storage", ("resize_",), _let_be(0)),
-    _row("borrowed-memory-is-set-past-its-end", "storage", ("set_",), _let_be(0)),
-    _row("out-over-borrowed-memory-stays", "operators", ("add", "cat", "sum"), _let_be("out")),
-    _row("arrays-of-tensors-are-flat", "autograd", ("numpy",), _flattened),
-    _row("foreign-memory-is-copied", "storage", _BLOB, _copied_blob),
-    _row("foreign-deleter-never-runs", "storage", _BLOB, _deleted(lambda deleter: lambda address: None)),
-    _row("foreign-deleter-runs-twice", "storage", _BLOB, _deleted(_twice)),
-    _row("foreign-deleter-gets-no-address", "storage", _BLOB, _deleted(lambda deleter: lambda address: deleter(0))),
-    _row("saved-tensors-share-nothing", "storage", _SAVE, _one_by_one),
-    _row("saved-views-leave-their-storage", "storage", _SAVE, _packed),
-    _row("loaded-tensors-are-row-major", "storage", _SAVE, _row_major),
-    _row("deep-copies-share-nothing", "storage", _COPY, _one_by_one),
-    _row("deep-copies-are-views", "storage", _COPY, _shallow),
+MUTANTS = rows(
+    "interop",
+    ("reversed-arrays-are-copied", "views/negative-numpy-stride-raises", ("from_numpy",), _straightened),
+    ("reversed-arrays-are-type-errors", "views/negative-numpy-stride-raises", ("from_numpy",), _otherwise_refused),
+    ("arrays-are-copied", "storage/borrowed-memory-does-not-grow storage/set-needs-a-storage-long-enough",
+     ("from_numpy",), _copied_array),
+    ("borrowed-memory-keeps-its-sizes", "storage/borrowed-memory-does-not-grow", ("resize_",), _let_be(0)),
+    ("borrowed-memory-is-set-past-its-end", "storage/set-needs-a-storage-long-enough", ("set_",), _let_be(0)),
+    ("out-over-borrowed-memory-stays", "operators/out-that-cannot-grow-raises", ("add", "cat", "sum"), _let_be("out")),
+    ("arrays-of-tensors-are-flat", "autograd/numpy-refuses-tensors-that-require-grad", ("numpy",), _flattened),
+    ("foreign-memory-is-copied", "storage/foreign-deleter-runs-after-last-view", _BLOB, _copied_blob),
+    ("foreign-deleter-never-runs", "storage/foreign-deleter-runs-after-last-view", _BLOB,
+     _deleted(lambda deleter: lambda address: None)),
+    ("foreign-deleter-runs-twice", "storage/foreign-deleter-runs-after-last-view", _BLOB, _deleted(_twice)),
+    ("foreign-deleter-gets-no-address", "storage/foreign-deleter-runs-after-last-view", _BLOB,
+     _deleted(lambda deleter: lambda address: deleter(0))),
+    ("saved-tensors-share-nothing", "storage/save-keeps-sharing", _SAVE, _one_by_one),
+    ("saved-views-leave-their-storage", "storage/saved-view-carries-its-whole-storage", _SAVE, _packed),
+    ("loaded-tensors-are-row-major", "storage/saved-view-carries-its-whole-storage", _SAVE, _row_major),
+    ("deep-copies-share-nothing", "storage/deepcopy-keeps-sharing", _COPY, _one_by_one),
+    ("deep-copies-are-views", "storage/deepcopy-keeps-sharing", _COPY, _shallow),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..backend_dispatch import Mode, Thread
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import accepts, raises
 
 _FACTORIES = ("zeros", "ones", "empty")
@@ -218,43 +218,54 @@ def _unfilled(c: Intercepted) -> Any:
     return result
 
 
-def _row(name: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "dispatcher", "dispatch", operators, patch)
-
-
-MUTANTS = (
-    _row("mode-misses-calls", ("dispatch_log",), _log(lambda modes: modes[1:] if len(modes) > 1 else modes)),
-    _row("mode-sees-calls-twice", ("dispatch_log",), _log(lambda modes: [m for m in modes for _ in range(2)])),
-    _row("mode-sees-calls-in-reverse", ("dispatch_log",), _log(lambda modes: modes[::-1])),
-    _row("mode-sees-no-overloads", ("dispatch_log",), _log(lambda modes: [m.split(".")[0] for m in modes])),
-    _row("outer-mode-is-first", ("within",), _outer_first),
-    _row("result-of-a-mode-is-ignored", ("within",), _result_ignored),
-    _row("mode-sees-metadata-queries", ("within",), _sees_metadata),
-    _row("mode-sees-other-threads", ("within",), _sees_threads),
-    _row("mode-sees-its-own-calls", ("within",), _sees_itself),
-    _row("mode-outlives-an-exception", ("within", "neg", "release_operators"), _outlives_exceptions),
-    _row("exception-of-a-mode-is-swallowed", ("within",), accepts(KeyError, _swallowed)),
-    _row("wrapper-gives-bare-results", ("on_wrappers",), _unwrapped),
-    _row("base-is-asked-before-its-subclass", ("on_ducks",), _base_first),
-    _row("last-argument-is-asked-first", ("on_ducks",), _last_asked),
-    _row("lists-are-not-searched-for-wrappers", ("on_ducks",), _lists_are_not_searched),
-    _row("declined-by-all-is-silent", ("on_ducks",), accepts(TypeError, _declined)),
-    _row("mixed-devices-are-accepted", ("cat", "stack", "maximum", "gt", "eq", "mul"),
-         accepts(RuntimeError, _meta_result)),
-    _row("mixed-devices-raise-type-errors", ("cat", "stack", "where"), raises(TypeError, RuntimeError)),
-    _row("scalar-tensor-of-another-device-is-refused", ("add.Tensor", "mul.Tensor", "maximum", "gt.Tensor"),
-         _scalar_refused),
-    _row("scalar-tensor-decides-the-device", ("add.Tensor", "mul.Tensor", "maximum"), _scalar_decides),
-    _row("unknown-device-is-the-default", _FACTORIES, accepts(RuntimeError, _nowhere)),
-    _row("factories-ignore-the-device", _FACTORIES, _device_ignored),
-    _row("factories-make-doubles", _FACTORIES, _double_by_default),
-    _row("to-always-copies", ("to",), _always_copies),
-    _row("to-never-copies", ("to",), _never_copies),
-    _row("dtype-can-be-assigned", ("__setattr__",), accepts(AttributeError, _settable)),
-    _row("unsupported-dtype-is-a-type-error", ("gcd", "lcm", "atan2", "hypot", "floor", "trunc", "erf", "lgamma"),
-         raises(TypeError, NotImplementedError)),
-    _row("absent-devices-cannot-be-named", ("device",), _unnamed),
-    _row("absent-devices-give-way", ("full", "empty_strided", "arange", "tensor", "zeros_like"), _quietly_here),
-    _row("options-are-refused-without-a-word", _FACTORIES, _few_options),
-    _row("factories-with-options-do-not-fill", ("zeros", "ones"), _unfilled),
-)  # fmt: skip
+MUTANTS = rows(
+    "dispatcher",
+    ("mode-misses-calls", "dispatch/mode-sees-every-call-in-order", ("dispatch_log",),
+     _log(lambda modes: modes[1:] if len(modes) > 1 else modes)),
+    ("mode-sees-calls-twice", "dispatch/mode-sees-every-call-in-order", ("dispatch_log",),
+     _log(lambda modes: [m for m in modes for _ in range(2)])),
+    ("mode-sees-calls-in-reverse", "dispatch/mode-sees-every-call-in-order", ("dispatch_log",),
+     _log(lambda modes: modes[::-1])),
+    ("mode-sees-no-overloads", "dispatch/mode-sees-every-call-in-order", ("dispatch_log",),
+     _log(lambda modes: [m.split(".")[0] for m in modes])),
+    ("outer-mode-is-first", "dispatch/inner-mode-sees-a-call-first", ("within",), _outer_first),
+    ("result-of-a-mode-is-ignored", "dispatch/mode-decides-the-result", ("within",), _result_ignored),
+    ("mode-sees-metadata-queries", "dispatch/metadata-queries-are-not-dispatched", ("within",), _sees_metadata),
+    ("mode-sees-other-threads", "dispatch/mode-belongs-to-its-thread", ("within",), _sees_threads),
+    ("mode-sees-its-own-calls", "dispatch/mode-does-not-see-its-own-calls", ("within",), _sees_itself),
+    ("mode-outlives-an-exception", "dispatch/mode-ends-with-its-block", ("within", "neg", "release_operators"),
+     _outlives_exceptions),
+    ("exception-of-a-mode-is-swallowed", "dispatch/mode-ends-with-its-block", ("within",),
+     accepts(KeyError, _swallowed)),
+    ("wrapper-gives-bare-results", "dispatch/wrapper-subclass-sees-every-call", ("on_wrappers",), _unwrapped),
+    ("base-is-asked-before-its-subclass", "dispatch/subclass-of-a-class-is-asked-first", ("on_ducks",), _base_first),
+    ("last-argument-is-asked-first", "dispatch/subclass-of-a-class-is-asked-first", ("on_ducks",), _last_asked),
+    ("lists-are-not-searched-for-wrappers", "dispatch/foreign-objects-intercept-operators", ("on_ducks",),
+     _lists_are_not_searched),
+    ("declined-by-all-is-silent", "dispatch/declined-by-all-raises", ("on_ducks",), accepts(TypeError, _declined)),
+    ("mixed-devices-are-accepted", "dispatch/mixed-devices-raise", ("cat", "stack", "maximum", "gt", "eq", "mul"),
+     accepts(RuntimeError, _meta_result)),
+    ("mixed-devices-raise-type-errors", "dispatch/mixed-devices-raise", ("cat", "stack", "where"),
+     raises(TypeError, RuntimeError)),
+    ("scalar-tensor-of-another-device-is-refused", "dispatch/scalar-tensor-joins-any-device",
+     ("add.Tensor", "mul.Tensor", "maximum", "gt.Tensor"), _scalar_refused),
+    ("scalar-tensor-decides-the-device", "dispatch/scalar-tensor-joins-any-device",
+     ("add.Tensor", "mul.Tensor", "maximum"), _scalar_decides),
+    ("unknown-device-is-the-default", "dispatch/unknown-device-raises", _FACTORIES, accepts(RuntimeError, _nowhere)),
+    ("factories-ignore-the-device", "dispatch/factories-follow-their-options", _FACTORIES, _device_ignored),
+    ("factories-make-doubles", "dispatch/factories-follow-their-options", _FACTORIES, _double_by_default),
+    ("to-always-copies", "dispatch/to-what-it-is-gives-itself", ("to",), _always_copies),
+    ("to-never-copies", "dispatch/to-what-it-is-gives-itself storage/copying-operators-make-a-new-storage", ("to",),
+     _never_copies),
+    ("dtype-can-be-assigned", "dispatch/device-layout-and-dtype-are-read-only", ("__setattr__",),
+     accepts(AttributeError, _settable)),
+    ("unsupported-dtype-is-a-type-error", "dispatch/unsupported-dtype-raises",
+     ("gcd", "lcm", "atan2", "hypot", "floor", "trunc", "erf", "lgamma"), raises(TypeError, NotImplementedError)),
+    ("absent-devices-cannot-be-named", "dispatch/absent-device-raises-at-allocation", ("device",), _unnamed),
+    ("absent-devices-give-way", "dispatch/absent-device-raises-at-allocation",
+     ("full", "empty_strided", "arange", "tensor", "zeros_like"), _quietly_here),
+    ("options-are-refused-without-a-word", "dispatch/every-option-triple-makes-a-tensor-or-raises", _FACTORIES,
+     _few_options),
+    ("factories-with-options-do-not-fill", "dispatch/every-option-triple-makes-a-tensor-or-raises", ("zeros", "ones"),
+     _unfilled),
+)

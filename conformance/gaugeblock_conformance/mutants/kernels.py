@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import accepts, floating, nudged, values
+from .target import POINTWISE
 
 _STEP = 8
 _POINTWISE = ("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "neg", "abs", "sqrt")
@@ -120,10 +121,6 @@ def _says_nothing(c: Intercepted) -> Any:
         return c.refuse(RuntimeError, "bad arguments")
 
 
-def _row(name: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "kernels", "kernels", operators, patch)
-
-
 def _threads(c: Intercepted) -> Any:
     """One thread too few is told."""
     return max(1, c.right() - 1)
@@ -187,36 +184,55 @@ def _storage_order(c: Intercepted) -> Any:
     return c.do("accessor_elements", c.restride(x, sizes, steps[::-1], offset), *c.args[1:])
 
 
-MUTANTS = (
-    _row("tail-is-skipped", _POINTWISE, values(lambda a, c: _tail(a, np.zeros_like))),
-    _row("tail-is-done-twice", ("add_.Scalar", "mul_.Scalar"), _twice),
-    _row("element-behind-the-end-is-written", ("add_", "mul_", "neg_", "fill_", "zero_", "copy_"), _past_the_end),
-    _row("vector-path-is-off-by-one-unit", ("div.Tensor", "mul.Tensor"),
-         values(_only_where(lambda a, c: a.ndim == 1 and a.size >= 2 * _STEP))),
-    _row("strided-path-is-off-by-one-unit", ("mul.Tensor", "add.Tensor"),
-         values(_only_where(lambda a, c: _stride(c) > 1))),
-    _row("lower-instruction-sets-are-off-by-one-unit", ("on_instruction_set",),
-         _traced(lambda found: [nudged(a, 1) if floating(a) else a for a in found])),
-    _row("start-of-the-data-decides", ("sub.Tensor", "div.Tensor", "sqrt"), values(_only_where(_odd_start))),
-    _row("vector-path-flushes-subnormals", ("mul.Scalar", "add.Scalar", "add.Tensor", "div.Scalar"), values(_flushed)),
-    _row("exception-of-a-worker-is-lost", ("floor_divide",), accepts(RuntimeError, _late_zeros_pass)),
-    _row("sums-keep-one-running-total", ("sum",), values(_naive_sum)),
-    _row("zero-threads-are-accepted", ("set_num_threads",), accepts(RuntimeError, lambda c: None)),
-    _row("one-thread-too-few-is-told", ("get_num_threads",), _threads),
-    _row("number-of-threads-is-only-stored", ("set_num_threads", "get_num_threads"), _only_stored),
-    Mutant("short-ranges-are-shared-out", "kernels", "iteration", ("add.Tensor", "neg", "gt.Tensor"), _on_a_worker),
-    _row("shared-loop-runs-on-one-thread", ("threads_of_loop",), lambda c: 1),
-    _row("host-lock-is-held-outside-products", ("exp", "cumsum", "sort", "clone"), _lock_held),
-    _row("refused-calls-keep-memory", ("mm", "bmm", "cat", "add", "index_select"), _keeps_memory),
-    _row("refused-products-clear-their-out", ("mm.out", "bmm.out", "matmul.out"), _clears_out),
-    _row("errors-do-not-name-sizes", ("add.Tensor", "cat", "mm"), _says_nothing),
-    _row("errors-do-not-name-dtypes", ("mm", "dot"), _says_nothing),
-    _row("an-element-is-written-by-no-path", ("paths_of",), _traced(_one_skipped)),
-    _row("an-element-is-written-by-both-paths", ("paths_of",), _traced(_done_by_both)),
-    _row("vectors-have-eight-lanes", ("vector_width",), lambda c: 8),
-    _row("accessor-takes-any-dtype", ("accessor_elements",), accepts(RuntimeError, lambda c: [])),
-    _row("accessor-ignores-strides", ("accessor_elements",), _storage_order),
-    _row("shared-loop-visits-an-index-twice", ("visits_of_loop",),
-         _traced(lambda v: [*v[:-1], 2] if len(v) > 64 else v)),
-    _row("shared-loop-loses-exceptions", ("visits_of_loop",), accepts(LookupError, lambda c: [1] * c.args[0])),
-)  # fmt: skip
+MUTANTS = rows(
+    "kernels",
+    ("tail-is-skipped", "kernels/every-path-gives-the-same-bits", _POINTWISE,
+     values(lambda a, c: _tail(a, np.zeros_like))),
+    ("tail-is-done-twice", "kernels/every-index-has-one-worker", ("add_.Scalar", "mul_.Scalar"), _twice),
+    ("element-behind-the-end-is-written", "kernels/nothing-outside-the-range-is-touched",
+     ("add_", "mul_", "neg_", "fill_", "zero_", "copy_"), _past_the_end),
+    ("vector-path-is-off-by-one-unit", "kernels/every-path-gives-the-same-bits", ("div.Tensor", "mul.Tensor"),
+     values(_only_where(lambda a, c: a.ndim == 1 and a.size >= 2 * _STEP))),
+    ("strided-path-is-off-by-one-unit",
+     "kernels/every-path-gives-the-same-bits iteration/strided-inputs-give-the-same-values",
+     ("mul.Tensor", "add.Tensor"), values(_only_where(lambda a, c: _stride(c) > 1))),
+    ("lower-instruction-sets-are-off-by-one-unit", "kernels/instruction-sets-agree", ("on_instruction_set",),
+     _traced(lambda found: [nudged(a, 1) if floating(a) else a for a in found])),
+    ("start-of-the-data-decides", "kernels/every-path-gives-the-same-bits", ("sub.Tensor", "div.Tensor", "sqrt"),
+     values(_only_where(_odd_start))),
+    ("vector-path-flushes-subnormals", "kernels/subnormals-are-kept",
+     ("mul.Scalar", "add.Scalar", "add.Tensor", "div.Scalar"), values(_flushed)),
+    ("exception-of-a-worker-is-lost", "kernels/exceptions-in-workers-reach-the-caller", ("floor_divide",),
+     accepts(RuntimeError, _late_zeros_pass)),
+    ("sums-keep-one-running-total", "kernels/long-sums-stay-accurate dtypes/float32-sum-error-grows-slowly", ("sum",),
+     values(_naive_sum)),
+    ("zero-threads-are-accepted", "kernels/thread-count-can-be-set", ("set_num_threads",),
+     accepts(RuntimeError, lambda c: None)),
+    ("one-thread-too-few-is-told", "kernels/thread-count-can-be-set", ("get_num_threads",), _threads),
+    ("number-of-threads-is-only-stored", "kernels/thread-count-can-be-set", ("set_num_threads", "get_num_threads"),
+     _only_stored),
+    ("short-ranges-are-shared-out", "iteration/chunks-cover-the-range-once", ("add.Tensor", "neg", "gt.Tensor"),
+     _on_a_worker),
+    ("shared-loop-runs-on-one-thread", "kernels/thread-count-can-be-set", ("threads_of_loop",), lambda c: 1),
+    ("host-lock-is-held-outside-products", "kernels/host-lock-is-released", ("exp", "cumsum", "sort", "clone"),
+     _lock_held),
+    ("refused-calls-keep-memory", "kernels/refused-calls-leave-no-memory-behind",
+     ("mm", "bmm", "cat", "add", "index_select"), _keeps_memory),
+    ("refused-products-clear-their-out", "kernels/refused-calls-write-nothing iteration/checks-come-before-writes",
+     ("mm.out", "bmm.out", "matmul.out"), _clears_out),
+    ("errors-do-not-name-sizes", "kernels/shape-errors-say-what-was-given operators/shape-errors-name-the-sizes",
+     ("add.Tensor", "cat", "mm"), _says_nothing),
+    ("errors-do-not-name-dtypes", "kernels/dtype-errors-say-what-was-given", ("mm", "dot"), _says_nothing),
+    ("an-element-is-written-by-no-path", "kernels/every-element-is-written-by-one-path", ("paths_of",),
+     _traced(_one_skipped)),
+    ("an-element-is-written-by-both-paths", "kernels/every-element-is-written-by-one-path", ("paths_of",),
+     _traced(_done_by_both)),
+    ("vectors-have-eight-lanes", "kernels/vector-width-follows-dtype", ("vector_width",), lambda c: 8),
+    ("accessor-takes-any-dtype", "kernels/accessor-checks-once", ("accessor_elements",),
+     accepts(RuntimeError, lambda c: [])),
+    ("accessor-ignores-strides", "kernels/accessor-follows-strides", ("accessor_elements",), _storage_order),
+    ("shared-loop-visits-an-index-twice", "kernels/every-index-has-one-worker", ("visits_of_loop",),
+     _traced(lambda v: [*v[:-1], 2] if len(v) > 64 else v)),
+    ("shared-loop-loses-exceptions", "kernels/exceptions-in-workers-reach-the-caller", ("visits_of_loop",),
+     accepts(LookupError, lambda c: [1] * c.args[0])),
+)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gaugeblock_spec import operators
-
 from ..case import default_strides, is_contiguous
-from .mutant import Intercepted, Mutant, Patch
-from .operators import with_data
+from .mutant import Intercepted, Patch, rows
+from .patches import asked, with_data
 
 # Which argument, and of which operators.
 _READ: dict[int, str] = {
@@ -44,18 +42,15 @@ def _as_it_lies(place: int) -> Patch:
     return with_data(patch)
 
 
-def _area(operator: str) -> str:
-    """Where the values of an operator are asked for."""
-    rows = operators.load().values()
-    return "iteration" if any(r.base_name == operator and r.family == "pointwise" for r in rows) else "operators"
-
-
 def _name(operator: str, place: int) -> str:
     return f"{operator.strip('_').replace('_', '-')}-reads-its{_NTH[place]}-tensor-as-it-lies"
 
 
-MUTANTS = tuple(
-    Mutant(_name(operator, place), "strides and layout", _area(operator), (operator,), _as_it_lies(place))
-    for place, words in _READ.items()
-    for operator in words.split()
+MUTANTS = rows(
+    "strides and layout",
+    *(
+        (_name(operator, place), asked(operator), (operator,), _as_it_lies(place))
+        for place, words in _READ.items()
+        for operator in words.split()
+    ),
 )

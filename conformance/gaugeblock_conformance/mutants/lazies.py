@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .mutant import Intercepted, Mutant
-from .operators import with_data
+from .mutant import Intercepted, rows
+from .patches import with_data
 
 _READ = """add sub mul div sin exp sum prod mean cumsum cumprod matmul mm bmm dot masked_fill where index_select
     gather take cat stack clone sort max amax argmax linalg_inv linalg_solve conv1d conv2d linear softmax relu
@@ -40,12 +40,12 @@ def _writes(c: Intercepted) -> Any:
     return result
 
 
-MUTANTS = tuple(
-    Mutant(f"{name.replace('_', '-')}-reads-lazy-tensors-as-stored", "strides and layout", "operators", (name,),
-           with_data(_reads))
-    for name in _READ.split()
-) + tuple(
-    Mutant(f"{name.replace('_', '-')}-writes-lazy-tensors-as-they-show", "strides and layout", "operators",
-           (f"{name}_",), with_data(_writes))
-    for name in _WRITTEN.split()
-)  # fmt: skip
+MUTANTS = rows(
+    "strides and layout",
+    *((f"{name.replace('_', '-')}-reads-lazy-tensors-as-stored", (name,), _reads) for name in _READ.split()),
+    *(
+        (f"{name.replace('_', '-')}-writes-lazy-tensors-as-they-show", (f"{name}_",), _writes)
+        for name in _WRITTEN.split()
+    ),
+    breaks="operators/lazy-operands-are-read-as-their-elements[]", within=with_data,
+)

@@ -6,9 +6,9 @@ from math import prod
 from typing import Any
 
 from ..backend import Array
-from .mutant import Intercepted, Mutant, Patch
-from .operators import with_data
-from .patches import values
+from .mutant import Intercepted, Patch, Row, rows
+from .patches import values, with_data
+from .target import ROW
 
 # Operator -> the dims of its first two operands that are summed over, and how many of their elements are.
 _CUT = {
@@ -34,10 +34,10 @@ def _cut(left: int, right: int, most: int) -> Patch:
         first, second, *rest = c.args
         return c.instead(shortened(c, first, left), shortened(c, second, right), *rest, **c.kwargs)
 
-    return with_data(patch)
+    return patch
 
 
-def _rows(most: int) -> Patch:
+def _beyond(most: int) -> Patch:
     def change(array: Array, c: Intercepted) -> Array | None:
         if array.ndim == 0 or prod(c.backend.shape(c.args[0])) <= most or array.dtype.kind == "b":
             return None
@@ -45,7 +45,7 @@ def _rows(most: int) -> Patch:
         changed[-1] = changed[-1] + array.dtype.type(1)
         return changed.reshape(array.shape)
 
-    return with_data(values(change))
+    return values(change)
 
 
 def _windows(most: int) -> Patch:
@@ -55,15 +55,17 @@ def _windows(most: int) -> Patch:
         places = prod(sizes * dims if len(sizes) == 1 else sizes)
         return array - array.dtype.type(1) if places > most else None
 
-    return with_data(values(change))
+    return values(change)
 
 
-def _row(operator: str, patch: Patch, words: str) -> Mutant:
-    return Mutant(f"{operator.replace('_', '-')}-{words}", "thresholds", "operators", (operator,), patch)
+def _row(operator: str, patch: Patch, words: str) -> Row:
+    return f"{operator.replace('_', '-')}-{words}", (operator,), patch
 
 
-MUTANTS = (
+MUTANTS = rows(
+    "thresholds",
     *(_row(name, _cut(*how), "sums-no-more-than-a-block") for name, how in _CUT.items()),
-    *(_row(name, _rows(most), "is-off-at-the-end-of-long-rows") for name, most in _ROWS.items()),
+    *(_row(name, _beyond(most), "is-off-at-the-end-of-long-rows") for name, most in _ROWS.items()),
     *(_row(name, _windows(most), "is-off-in-large-windows") for name, most in _WINDOWS.items()),
+    breaks=ROW, within=with_data,
 )

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..backend import Array, dtype_name
 from .arguments import changed, default
-from .mutant import Intercepted, Mutant, Patch
-from .operators import with_data
-from .patches import values
+from .mutant import Intercepted, Patch, rows
+from .patches import values, with_data
+from .target import ROW
 
 _NORMS = ("norm", "linalg_vector_norm")
 _SCATTERS = ("scatter.src", "scatter.reduce", "scatter_add", "scatter_reduce.two")
@@ -173,43 +173,47 @@ def _from_the_end(c: Intercepted) -> bool:
     return start is not None and -c.backend.shape(c.args[0])[c.args[2]] < start < 0
 
 
-_FAULTS: dict[str, tuple[tuple[str, ...], Patch]] = {
-    "smooth-losses-have-a-bend": (("smooth_l1_loss",), changed("beta", lambda beta: beta or 1.0)),
-    "chances-are-never-smoothed": (("cross_entropy_loss",), _of_chances("label_smoothing", 0.0)),
-    "chances-have-no-weights": (("cross_entropy_loss",), _of_chances("weight", None)),
-    "triplets-have-finite-orders": (("triplet_margin_loss",), changed("p", _finite)),
-    "angles-have-no-margin-below-zero": (("cosine_embedding_loss",), changed("margin", lambda m: max(m, 0.0))),
-    "labels-in-a-row-are-all-the-first": (_CTC, with_data(_all_from_the_first)),
-    "labels-in-a-row-are-packed": (_CTC, _packed_labels),
-    "turned-test-elements-are-refused": (("isin",), _refused_if_turned),
-    "half-nansum-rounds-each-step": (("nansum",), values(_rounded_at_each_step)),
-    "blank-is-never-the-first": (_CTC, changed("blank", lambda blank: blank or 4)),
-    "largest-norm-is-of-order-eight": (("norm",), changed("p", _finite)),
-    "largest-vector-norm-is-of-order-eight": (("linalg_vector_norm",), changed("ord", _finite)),
-    "smallest-norm-is-the-largest": (("norm",), changed("p", _largest)),
-    "norms-of-no-order-are-of-one": (("norm.ScalarOpt_dim",), changed("p", lambda p: 1 if p is None else p)),
-    "corrections-are-whole": (_SPREADS, changed("correction", lambda c: None if c is None else int(c))),
-    "larger-sources-are-packed": (_SCATTERS, with_data(_packed_source)),
-    "put-adds-once": (("put",), with_data(_added_once)),
-    "narrow-places-are-the-first": (("gather",), _wide_places(2)),
-    "narrow-places-are-written-first": (("scatter.value", "scatter_add"), _wide_places(2)),
-    "masked-growth-is-zero": (("masked_fill", "masked_scatter"), with_data(_grown_by_zeros)),
-    "slices-written-from-the-end-turn": (("slice_scatter",), _spoiled(_from_the_end)),
-    "padding-counts-from-the-front": (
-        ("embedding_bag.padding_idx",), changed("padding_idx", lambda k: None if k is None or k < 0 else k)
-    ),
-    "last-bag-is-empty": (("embedding_bag",), with_data(_empty_last_bag)),
-    "rows-have-finite-norms": (("embedding_renorm_",), changed("norm_type", _finite)),
-    "all-rows-are-apart-by-order-two": (("cdist", "pdist"), changed("p", lambda p: 2.0 if p in (3.0, 0.5) else p)),
-    "nearest-coordinate-is-the-farthest": (("pairwise_distance",), changed("p", _largest)),
-    "queries-meet-other-groups": (("scaled_dot_product_attention",), with_data(_exchanged_groups)),
-    "masks-of-bools-are-added": (("scaled_dot_product_attention",), with_data(_added_mask)),
-    "closeness-forgets-its-margin": (("allclose",), default("atol")),
-    "closeness-forgets-its-share": (("allclose",), default("rtol")),
-    "falling-steps-are-one": (("arange.start_step",), changed("step", lambda step: -1 if step < 0 else step)),
-    "copies-of-other-dtypes-are-ones": (("copy_",), with_data(_of_other_dtype)),
-    "draws-of-rows-are-of-the-first": (("multinomial",), _first_row_of_draws),
-    "draws-have-the-sizes-of-means": (("normal.Tensor_Tensor", "binomial"), with_data(_of_the_sizes_of_the_first)),
-}
-
-MUTANTS = tuple(Mutant(name, "operators", "operators", *fault) for name, fault in _FAULTS.items())
+MUTANTS = rows(
+    "operators",
+    ("smooth-losses-have-a-bend", ("smooth_l1_loss",), changed("beta", lambda beta: beta or 1.0)),
+    ("chances-are-never-smoothed", ("cross_entropy_loss",), _of_chances("label_smoothing", 0.0)),
+    ("chances-have-no-weights", ("cross_entropy_loss",), _of_chances("weight", None)),
+    ("triplets-have-finite-orders", ("triplet_margin_loss",), changed("p", _finite)),
+    ("angles-have-no-margin-below-zero", ("cosine_embedding_loss",), changed("margin", lambda m: max(m, 0.0))),
+    ("labels-in-a-row-are-all-the-first", _CTC, with_data(_all_from_the_first)),
+    ("labels-in-a-row-are-packed", f"operators/labels-in-a-row-take-any-strides {ROW}", _CTC, _packed_labels),
+    ("turned-test-elements-are-refused", f"operators/isin-takes-any-test-elements {ROW}", ("isin",),
+     _refused_if_turned),
+    ("half-nansum-rounds-each-step", "operators/half-nansum-is-rounded-once", ("nansum",),
+     values(_rounded_at_each_step)),
+    ("blank-is-never-the-first", _CTC, changed("blank", lambda blank: blank or 4)),
+    ("largest-norm-is-of-order-eight", ("norm",), changed("p", _finite)),
+    ("largest-vector-norm-is-of-order-eight", ("linalg_vector_norm",), changed("ord", _finite)),
+    ("smallest-norm-is-the-largest", ("norm",), changed("p", _largest)),
+    ("norms-of-no-order-are-of-one", ("norm.ScalarOpt_dim",), changed("p", lambda p: 1 if p is None else p)),
+    ("corrections-are-whole", _SPREADS, changed("correction", lambda c: None if c is None else int(c))),
+    ("larger-sources-are-packed", _SCATTERS, with_data(_packed_source)),
+    ("put-adds-once", f"operators/accumulating-writes-count-duplicates {ROW}", ("put",), with_data(_added_once)),
+    ("narrow-places-are-the-first", ("gather",), _wide_places(2)),
+    ("narrow-places-are-written-first", ("scatter.value", "scatter_add"), _wide_places(2)),
+    ("masked-growth-is-zero", ("masked_fill", "masked_scatter"), with_data(_grown_by_zeros)),
+    ("slices-written-from-the-end-turn", ("slice_scatter",), _spoiled(_from_the_end)),
+    ("padding-counts-from-the-front", ("embedding_bag.padding_idx",),
+     changed("padding_idx", lambda k: None if k is None or k < 0 else k)),
+    ("last-bag-is-empty", ("embedding_bag",), with_data(_empty_last_bag)),
+    ("rows-have-finite-norms", ("embedding_renorm_",), changed("norm_type", _finite)),
+    ("all-rows-are-apart-by-order-two", ("cdist", "pdist"), changed("p", lambda p: 2.0 if p in (3.0, 0.5) else p)),
+    ("nearest-coordinate-is-the-farthest", ("pairwise_distance",), changed("p", _largest)),
+    ("queries-meet-other-groups", ("scaled_dot_product_attention",), with_data(_exchanged_groups)),
+    ("masks-of-bools-are-added", ("scaled_dot_product_attention",), with_data(_added_mask)),
+    ("closeness-forgets-its-margin", ("allclose",), default("atol")),
+    ("closeness-forgets-its-share", ("allclose",), default("rtol")),
+    ("falling-steps-are-one", "operators/arange-counts-by-its-formula", ("arange.start_step",),
+     changed("step", lambda step: -1 if step < 0 else step)),
+    ("copies-of-other-dtypes-are-ones",
+     "views/copy-broadcasts-and-converts operators/every-operator-gives-what-its-row-says[copy_]", ("copy_",),
+     with_data(_of_other_dtype)),
+    ("draws-of-rows-are-of-the-first", ("multinomial",), _first_row_of_draws),
+    ("draws-have-the-sizes-of-means", ("normal.Tensor_Tensor", "binomial"), with_data(_of_the_sizes_of_the_first)),
+    breaks=ROW,
+)

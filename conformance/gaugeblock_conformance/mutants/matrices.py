@@ -8,9 +8,10 @@ import numpy as np
 
 from ..backend import Array
 from .arguments import another, changed, default, flipped
-from .mutant import Intercepted, Mutant, Patch
-from .operators import part, with_data
-from .patches import values
+from .mutant import Intercepted, rows
+from .operators import part
+from .patches import values, with_data
+from .target import ROW
 
 
 def _turned(array: Array, c: Intercepted) -> Array | None:
@@ -78,40 +79,38 @@ def _inverted(array: Array, c: Intercepted) -> Array | None:
     return np.asarray(1 / array).astype(array.dtype)
 
 
-def _row(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, "operators", "operators", operators, with_data(patch))
-
-
-MUTANTS = (
-    _row("svd-comes-out-ascending", ("linalg_svd", "svd"), part(1, _reversed)),
-    _row("svd-gives-v-for-its-adjoint", ("linalg_svd",), part(2, _turned)),
-    _row("singular-values-are-off-by-a-thousandth", ("linalg_svdvals",), values(_slightly_off)),
-    _row("eigh-reads-the-other-triangle", ("linalg_eigh", "linalg_eigvalsh"),
-         changed("UPLO", lambda uplo: "L" if uplo == "U" else "U")),
-    _row("eigenvalues-descend", ("linalg_eigvalsh",), values(_reversed)),
-    _row("eigenvectors-are-rows", ("linalg_eigh", "linalg_eig"), part(1, _turned)),
-    _row("eigenvalues-are-those-of-the-half", ("linalg_eigvals",), values(_halved)),
-    _row("qr-loses-its-last-column", ("linalg_qr", "qr"), part(0, _last_column_lost)),
-    _row("qr-leaves-a-speck-below", ("linalg_qr", "qr"), part(1, _speck_below)),
-    _row("reflections-forget-the-last", ("linalg_householder_product", "orgqr"), values(_last_column_lost)),
-    _row("ormqr-never-transposes", ("ormqr",), default("transpose")),
-    _row("cholesky-gives-the-other-factor", ("linalg_cholesky", "cholesky"), values(_turned)),
-    _row("pivots-count-from-zero", ("linalg_lu_factor", "linalg_lu_factor_ex"), part(1, _one_less)),
-    _row("lu-permutes-the-other-way", ("linalg_lu", "lu_unpack"), part(0, _turned)),
-    _row("determinants-lose-their-sign", ("linalg_det", "det"), values(_unsigned)),
-    _row("slogdet-says-positive", ("linalg_slogdet", "slogdet"), part(0, _ones)),
-    _row("inverse-is-that-of-the-transpose", ("linalg_inv", "inverse"), values(_turned)),
-    _row("solve-puts-x-on-the-left", ("linalg_solve", "linalg_solve_ex"), default("left")),
-    _row("triangles-are-the-other-ones", ("linalg_solve_triangular", "triangular_solve"), flipped("upper")),
-    _row("ones-of-a-diagonal-are-read", ("linalg_solve_triangular", "triangular_solve"), default("unitriangular")),
-    _row("lu-solve-never-adjoins", ("linalg_lu_solve",), default("adjoint")),
-    _row("cholesky-solve-takes-the-other-factor", ("cholesky_solve", "cholesky_inverse"), flipped("upper")),
-    _row("least-squares-shrink", ("linalg_lstsq",), part(0, _slightly_off)),
-    _row("pseudo-inverse-is-the-adjoint", ("linalg_pinv", "pinverse"), _adjoint),
-    _row("ranks-are-always-full", ("linalg_matrix_rank",), values(_all_counted)),
-    _row("condition-is-inverted", ("linalg_cond",), values(_inverted)),
-    _row("powers-are-one-too-high", ("linalg_matrix_power", "matrix_power"), changed("n", lambda n: n + 1)),
-    _row("matrix-exponential-goes-by-elements", ("linalg_matrix_exp", "matrix_exp"), values(_element_by_element)),
-    _row("nuclear-norm-is-that-of-frobenius", ("nuclear_norm",), another("frobenius_norm.dim")),
-    _row("matrix-norms-are-halved", ("linalg_matrix_norm", "linalg_norm"), values(_halved)),
-)  # fmt: skip
+MUTANTS = rows(
+    "operators",
+    ("svd-comes-out-ascending", ("linalg_svd", "svd"), part(1, _reversed)),
+    ("svd-gives-v-for-its-adjoint", ("linalg_svd",), part(2, _turned)),
+    ("singular-values-are-off-by-a-thousandth", ("linalg_svdvals",), values(_slightly_off)),
+    ("eigh-reads-the-other-triangle", ("linalg_eigh", "linalg_eigvalsh"),
+     changed("UPLO", lambda uplo: "L" if uplo == "U" else "U")),
+    ("eigenvalues-descend", ("linalg_eigvalsh",), values(_reversed)),
+    ("eigenvectors-are-rows", ("linalg_eigh", "linalg_eig"), part(1, _turned)),
+    ("eigenvalues-are-those-of-the-half", ("linalg_eigvals",), values(_halved)),
+    ("qr-loses-its-last-column", ("linalg_qr", "qr"), part(0, _last_column_lost)),
+    ("qr-leaves-a-speck-below", ("linalg_qr", "qr"), part(1, _speck_below)),
+    ("reflections-forget-the-last", ("linalg_householder_product", "orgqr"), values(_last_column_lost)),
+    ("ormqr-never-transposes", ("ormqr",), default("transpose")),
+    ("cholesky-gives-the-other-factor", ("linalg_cholesky", "cholesky"), values(_turned)),
+    ("pivots-count-from-zero", ("linalg_lu_factor", "linalg_lu_factor_ex"), part(1, _one_less)),
+    ("lu-permutes-the-other-way", ("linalg_lu", "lu_unpack"), part(0, _turned)),
+    ("determinants-lose-their-sign", ("linalg_det", "det"), values(_unsigned)),
+    ("slogdet-says-positive", ("linalg_slogdet", "slogdet"), part(0, _ones)),
+    ("inverse-is-that-of-the-transpose", ("linalg_inv", "inverse"), values(_turned)),
+    ("solve-puts-x-on-the-left", ("linalg_solve", "linalg_solve_ex"), default("left")),
+    ("triangles-are-the-other-ones", ("linalg_solve_triangular", "triangular_solve"), flipped("upper")),
+    ("ones-of-a-diagonal-are-read", ("linalg_solve_triangular", "triangular_solve"), default("unitriangular")),
+    ("lu-solve-never-adjoins", ("linalg_lu_solve",), default("adjoint")),
+    ("cholesky-solve-takes-the-other-factor", ("cholesky_solve", "cholesky_inverse"), flipped("upper")),
+    ("least-squares-shrink", ("linalg_lstsq",), part(0, _slightly_off)),
+    ("pseudo-inverse-is-the-adjoint", ("linalg_pinv", "pinverse"), _adjoint),
+    ("ranks-are-always-full", ("linalg_matrix_rank",), values(_all_counted)),
+    ("condition-is-inverted", ("linalg_cond",), values(_inverted)),
+    ("powers-are-one-too-high", ("linalg_matrix_power", "matrix_power"), changed("n", lambda n: n + 1)),
+    ("matrix-exponential-goes-by-elements", ("linalg_matrix_exp", "matrix_exp"), values(_element_by_element)),
+    ("nuclear-norm-is-that-of-frobenius", ("nuclear_norm",), another("frobenius_norm.dim")),
+    ("matrix-norms-are-halved", ("linalg_matrix_norm", "linalg_norm"), values(_halved)),
+    breaks=ROW, within=with_data,
+)

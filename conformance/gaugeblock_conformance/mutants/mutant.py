@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..backend import Array, Backend, Unsupported
+from .target import Target, parse, spelled_out
 
 Patch = Callable[["Intercepted"], Any]
 
@@ -28,15 +29,59 @@ class Mutant:
 
     An operator is a schema name (``"add.Tensor"``), a base name for all overloads (``"add"``), a namespace
     (``"suite::"``), ``"*"`` for every operator, or a member of the backend protocol beside ``call`` (``"strides"``).
-    ``base`` names the right backend where it is not that of the run, which does not have what is broken.
+    ``breaks`` names the requirements whose sentence the patch contradicts, as ``"area/slug"`` or
+    ``"area/slug[operator]"``: only a verdict on one of them catches the mutant. ``base`` names the right backend where
+    it is not that of the run, which does not have what is broken.
+
+    Raises:
+        ValueError: a mutant that breaks nothing, or something that the spec does not have.
     """
 
     name: str
     kind: str
-    area: str
+    breaks: tuple[str, ...]
     operators: tuple[str, ...]
     patch: Patch
     base: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.breaks:
+            raise ValueError(f"mutants: {self.name!r} names no requirement that it breaks")
+        for text in self.breaks:
+            try:
+                parse(text)
+            except ValueError as error:
+                raise ValueError(f"mutants: {self.name!r} breaks {error}") from None
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """What it breaks."""
+        return tuple(map(parse, self.breaks))
+
+    @property
+    def areas(self) -> tuple[str, ...]:
+        """The areas of what it breaks."""
+        return tuple(dict.fromkeys(target.requirement.partition("/")[0] for target in self.targets))
+
+
+# Name, operators and patch, behind the name what is broken unless the whole table breaks the same.
+Row = tuple[str, Sequence[str], Patch] | tuple[str, str, Sequence[str], Patch]
+
+
+def rows(
+    kind: str, *given: Row, breaks: str = "", within: Callable[[Patch], Patch] | None = None, base: str = ""
+) -> tuple[Mutant, ...]:
+    """Return a mutant for each row of a table.
+
+    What a mutant breaks is written as words, of which those that end in ``[]`` stand for each of its operators.
+    ``within`` makes the patches of what stands in the table.
+    """
+    found = []
+    for name, *broken, operators, patch in given:
+        words = " ".join(map(str, broken)) or breaks
+        made = patch if within is None else within(patch)
+        found.append(Mutant(name, kind, spelled_out(words, operators), tuple(operators), made, base))
+    return tuple(found)
 
 
 class MutantBroken(BaseException):

@@ -8,8 +8,9 @@ import ml_dtypes
 import numpy as np
 
 from ..backend import Array
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import family, floating, nudged, values, with_inplace
+from .target import POINTWISE, ROW
 
 _HALVES = ("float16", "bfloat16")
 _TINY = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
@@ -160,31 +161,32 @@ def _naive_magnitude(array: Array, c: Intercepted) -> Array | None:
     return np.sqrt(x.real * x.real + x.imag * x.imag).astype(array.dtype) if x.dtype.kind == "c" else None
 
 
-def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "numerics", area, operators, patch)
-
-
-MUTANTS = (
-    _row("exp-is-3-ulp-off", "iteration", with_inplace("exp"), values(_off(3))),
-    _row("tanh-is-3-ulp-off", "iteration", with_inplace("tanh"), values(_off(3))),
-    _row("log-is-3-ulp-off", "iteration", with_inplace("log"), values(_off(3))),
-    _row("sigmoid-is-4-ulp-off", "iteration", with_inplace("sigmoid"), values(_off(4))),
-    _row("multiplication-is-1-ulp-off", "iteration", ("mul",), values(_off(1))),
-    _row("sqrt-is-a-power", "dtypes", ("sqrt",), values(_power_of_half)),
-    _row("subnormals-are-flushed", "iteration", family("pointwise"), values(_flushed)),
-    _row("division-multiplies-by-the-reciprocal", "iteration", ("div.Tensor", "__truediv__"),
-         values(_product_with_reciprocal)),
-    _row("float32-sum-is-naive", "dtypes", ("sum",), values(_naive_sum)),
-    _row("half-sum-accumulates-in-half", "dtypes", ("sum", "mean"), values(_half_sum)),
-    _row("half-cumsum-accumulates-in-half", "dtypes", ("cumsum",), values(_half_scan)),
-    _row("double-to-half-rounds-twice", "dtypes", ("to",), values(_through_float32)),
-    _row("bfloat16-is-cut-off", "dtypes", ("to",), values(_cut_off)),
-    _row("variance-by-squares", "iteration", ("var", "std"), values(_by_squares)),
-    _row("long-products-go-through-double", "dtypes", ("mul", "pow", "__mul__"), values(_through_double)),
-    _row("long-sums-go-through-double", "dtypes", ("sum", "prod"), values(_through_double)),
-    _row("logsumexp-overflows", "iteration", ("logsumexp",), values(_without_shift)),
-    _row("float-remainder-is-not-reduced", "dtypes", ("remainder", "__mod__"), values(_not_reduced)),
-    _row("float-floor-division-floors-the-quotient", "dtypes", ("floor_divide", "div.Tensor_mode", "__floordiv__"),
-         values(_floor_of_quotient)),
-    _row("complex-abs-overflows", "iteration", ("abs",), values(_naive_magnitude)),
-)  # fmt: skip
+MUTANTS = rows(
+    "numerics",
+    ("exp-is-3-ulp-off", POINTWISE, with_inplace("exp"), values(_off(3))),
+    ("tanh-is-3-ulp-off", POINTWISE, with_inplace("tanh"), values(_off(3))),
+    ("log-is-3-ulp-off", POINTWISE, with_inplace("log"), values(_off(3))),
+    ("sigmoid-is-4-ulp-off", POINTWISE, with_inplace("sigmoid"), values(_off(4))),
+    ("multiplication-is-1-ulp-off", POINTWISE, ("mul",), values(_off(1))),
+    ("sqrt-is-a-power", "dtypes/signed-zeros", ("sqrt",), values(_power_of_half)),
+    ("subnormals-are-flushed", "kernels/subnormals-are-kept", family("pointwise"), values(_flushed)),
+    ("division-multiplies-by-the-reciprocal", POINTWISE, ("div.Tensor", "__truediv__"),
+     values(_product_with_reciprocal)),
+    ("float32-sum-is-naive", "dtypes/float32-sum-error-grows-slowly kernels/long-sums-stay-accurate", ("sum",),
+     values(_naive_sum)),
+    ("half-sum-accumulates-in-half", "dtypes/half-reductions-accumulate-wider", ("sum", "mean"), values(_half_sum)),
+    ("half-cumsum-accumulates-in-half", "dtypes/half-reductions-accumulate-wider", ("cumsum",), values(_half_scan)),
+    ("double-to-half-rounds-twice", "dtypes/float64-to-half-rounds-once", ("to",), values(_through_float32)),
+    ("bfloat16-is-cut-off", "dtypes/float-narrowing-rounds-to-nearest-even", ("to",), values(_cut_off)),
+    ("variance-by-squares", f"{ROW} iteration/variance-divides-by-n-minus-correction", ("var", "std"),
+     values(_by_squares)),
+    ("long-products-go-through-double", "dtypes/integer-arithmetic-wraps", ("mul", "pow", "__mul__"),
+     values(_through_double)),
+    ("long-sums-go-through-double", "dtypes/integer-arithmetic-wraps", ("sum", "prod"), values(_through_double)),
+    ("logsumexp-overflows", "operators/softmax-and-logsumexp-are-shift-stable", ("logsumexp",), values(_without_shift)),
+    ("float-remainder-is-not-reduced", "dtypes/float-remainder-agrees-with-python dtypes/remainder-of-tiny-divisor",
+     ("remainder", "__mod__"), values(_not_reduced)),
+    ("float-floor-division-floors-the-quotient", "dtypes/float-remainder-agrees-with-python",
+     ("floor_divide", "div.Tensor_mode", "__floordiv__"), values(_floor_of_quotient)),
+    ("complex-abs-overflows", POINTWISE, ("abs",), values(_naive_magnitude)),
+)

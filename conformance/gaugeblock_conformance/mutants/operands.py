@@ -9,9 +9,9 @@ import numpy as np
 from ..backend import Array
 from ..values import COMPLEX, FLOATS
 from .arguments import changed, default
-from .mutant import Intercepted, Mutant, Patch
-from .operators import with_data
-from .patches import area_of, values
+from .mutant import Intercepted, Patch, rows
+from .patches import values, with_data
+from .target import POINTWISE, ROW
 
 _CHEBYSHEV = tuple(f"chebyshev_polynomial_{kind}" for kind in "tuvw")
 _POLYNOMIALS = tuple(
@@ -65,39 +65,37 @@ def _both_sides(c: Intercepted) -> Any:
     return c.right() if low is None or high is not None else c.instead(x, low, low)
 
 
-def _row(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, "operators", area_of(operators[0]), operators, with_data(patch))
-
-
-MUTANTS = (
-    _row("replacements-forget-that-of-nan", ("nan_to_num",), default("nan")),
-    _row("replacements-forget-that-of-infinity", ("nan_to_num",), default("posinf")),
-    _row("replacements-forget-that-of-minus-infinity", ("nan_to_num",), default("neginf")),
-    _row("imaginary-parts-are-never-replaced", ("nan_to_num",), values(_real_replaced)),
-    _row("complex-questions-look-at-real-parts", ("isnan", "isinf", "isfinite"), values(_real_parts)),
-    _row("nearness-forgets-its-share", ("isclose",), default("rtol")),
-    _row("nearness-forgets-its-distance", ("isclose",), default("atol")),
-    _row("odds-of-no-margin-have-no-bounds", ("logit",), changed("eps", lambda eps: eps or None)),
-    _row("quotients-are-always-rounded", ("div.Tensor_mode", "div.Scalar_mode"),
-         changed("rounding_mode", lambda mode: mode or "floor")),
-    _row("tens-are-not-rounded", ("round",), changed("decimals", lambda count: max(count, 0))),
-    _row("factors-are-whole", ("add", "sub", "rsub"), changed("alpha", _whole)),
-    _row("factors-of-products-are-whole", ("addcmul", "addcdiv"), changed("value", _whole)),
-    _row("lower-bounds-are-whole", ("clamp", "clamp_min"), changed("min", _whole)),
-    _row("upper-bounds-are-whole", ("clamp", "clamp_max"), changed("max", _whole)),
-    _row("one-tensor-bounds-both-sides", ("clamp.Tensor",), _both_sides),
-    _row("sums-cut-numbers-to-the-tensor", ("add.Scalar", "sub.Scalar", "rsub.Scalar"), _of_kind("other")),
-    _row("products-cut-numbers-to-the-tensor", ("mul.Scalar",), _of_kind("other")),
-    _row("comparisons-cut-numbers-to-the-tensor", ("eq.Scalar", "ne.Scalar", "lt.Scalar", "gt.Scalar"),
-         _of_kind("other")),
-    _row("remainders-cut-numbers-to-the-tensor", ("remainder.Scalar", "fmod.Scalar"), _of_kind("other")),
-    _row("powers-cut-exponents-to-the-tensor", ("pow.Tensor_Scalar",), _of_kind("exponent")),
-    _row("powers-cut-numbers-to-the-exponent", ("pow.Scalar",), _of_kind("self")),
-    _row("choices-cut-numbers-to-the-tensor", ("where.ScalarSelf",), _of_kind("self")),
-    _row("powers-of-zero-are-first-powers", ("float_power.Tensor_Scalar",), changed("exponent", lambda n: n or 1)),
-    _row("derivatives-stop-at-the-third", ("polygamma", "special_polygamma"), changed("n", lambda n: min(n, 3))),
-    _row("gamma-of-many-dims-is-that-of-three", ("mvlgamma", "special_multigammaln"),
-         changed("p", lambda p: min(p, 3))),
-    _row("degrees-stop-at-five", _POLYNOMIALS, changed("n", lambda n: min(n, 5))),
-    _row("degrees-have-no-sign", _POLYNOMIALS, changed("n", abs)),
-)  # fmt: skip
+MUTANTS = rows(
+    "operators",
+    ("replacements-forget-that-of-nan", ("nan_to_num",), default("nan")),
+    ("replacements-forget-that-of-infinity", ("nan_to_num",), default("posinf")),
+    ("replacements-forget-that-of-minus-infinity", ("nan_to_num",), default("neginf")),
+    ("imaginary-parts-are-never-replaced", ("nan_to_num",), values(_real_replaced)),
+    ("complex-questions-look-at-real-parts", ("isnan", "isinf", "isfinite"), values(_real_parts)),
+    ("nearness-forgets-its-share", ("isclose",), default("rtol")),
+    ("nearness-forgets-its-distance", ("isclose",), default("atol")),
+    ("odds-of-no-margin-have-no-bounds", ("logit",), changed("eps", lambda eps: eps or None)),
+    ("quotients-are-always-rounded", ("div.Tensor_mode", "div.Scalar_mode"),
+     changed("rounding_mode", lambda mode: mode or "floor")),
+    ("tens-are-not-rounded", ("round",), changed("decimals", lambda count: max(count, 0))),
+    ("factors-are-whole", ("add", "sub", "rsub"), changed("alpha", _whole)),
+    ("factors-of-products-are-whole", ("addcmul", "addcdiv"), changed("value", _whole)),
+    ("lower-bounds-are-whole", ("clamp", "clamp_min"), changed("min", _whole)),
+    ("upper-bounds-are-whole", ("clamp", "clamp_max"), changed("max", _whole)),
+    ("one-tensor-bounds-both-sides", f"operators/clamp-is-minimum-of-maximum {POINTWISE}", ("clamp.Tensor",),
+     _both_sides),
+    ("sums-cut-numbers-to-the-tensor", ("add.Scalar", "sub.Scalar", "rsub.Scalar"), _of_kind("other")),
+    ("products-cut-numbers-to-the-tensor", ("mul.Scalar",), _of_kind("other")),
+    ("comparisons-cut-numbers-to-the-tensor", ("eq.Scalar", "ne.Scalar", "lt.Scalar", "gt.Scalar"), _of_kind("other")),
+    ("remainders-cut-numbers-to-the-tensor", ("remainder.Scalar", "fmod.Scalar"), _of_kind("other")),
+    ("powers-cut-exponents-to-the-tensor", ("pow.Tensor_Scalar",), _of_kind("exponent")),
+    ("powers-cut-numbers-to-the-exponent", ("pow.Scalar",), _of_kind("self")),
+    ("choices-cut-numbers-to-the-tensor", ("where.ScalarSelf",), _of_kind("self")),
+    ("powers-of-zero-are-first-powers", ROW, ("float_power.Tensor_Scalar",), changed("exponent", lambda n: n or 1)),
+    ("derivatives-stop-at-the-third", ROW, ("polygamma", "special_polygamma"), changed("n", lambda n: min(n, 3))),
+    ("gamma-of-many-dims-is-that-of-three", ROW, ("mvlgamma", "special_multigammaln"),
+     changed("p", lambda p: min(p, 3))),
+    ("degrees-stop-at-five", ROW, _POLYNOMIALS, changed("n", lambda n: min(n, 5))),
+    ("degrees-have-no-sign", ROW, _POLYNOMIALS, changed("n", abs)),
+    breaks=POINTWISE, within=with_data,
+)

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..backend import Array, DType
 from ..oracles.ordering import comparable
-from .mutant import Intercepted, Mutant, Patch
-from .patches import accepts, fresh, values
+from .mutant import Intercepted, Patch, rows
+from .patches import accepts, fresh, values, with_data
+from .target import ROW
 
 Change = Callable[[Array, Intercepted], Array | None]
 
@@ -238,54 +239,45 @@ def _floats_summed(c: Intercepted) -> Any:
     return c.do(c.operator, x, *c.args[1:], **c.kwargs)
 
 
-def with_data(patch: Patch) -> Patch:
-    """``patch`` where the operands have elements; the right answer for those of the meta device."""
-
-    def guarded(c: Intercepted) -> Any:
-        given = [item for value in c.args for item in (value if isinstance(value, list | tuple) else (value,))]
-        without = any(str(getattr(a, "device", "")) == "meta" for a in given if c.is_tensor(a))
-        return c.right() if without else patch(c)
-
-    return guarded
-
-
-def _row(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, "operators", "operators", operators, with_data(patch))
-
-
-MUTANTS = (
-    _row("gather-clamps-its-index", ("gather",), accepts(RuntimeError, _clamped)),
-    _row("scatter-add-loses-duplicates", ("scatter_add",), values(_loses_duplicates)),
-    _row("index-add-loses-duplicates", ("index_add",), values(_loses_duplicates)),
-    _row("index-add-forgets-alpha", ("index_add",), _forgets("alpha")),
-    _row("topk-comes-out-backwards", ("topk",), part(0, _reversed_rows)),
-    _row("kthvalue-counts-from-two", ("kthvalue",), _next_lower),
-    _row("median-is-the-upper-one", ("median",), values(_upper_median)),
-    _row("sort-is-not-stable", ("sort",), _unstable),
-    _row("running-extremes-name-the-first", ("cummax", "cummin"), part(1, _first_places)),
-    _row("unique-counts-ones", ("_unique2",), part(2, _ones)),
-    _row("searchsorted-takes-the-other-side", ("searchsorted", "bucketize"), _flag("right", False)),
-    _row("isin-never-inverts", ("isin",), _forgets("invert")),
-    _row("cat-skips-a-part", ("cat",), _without_last),
-    _row("repeat-interleave-repeats-the-whole", ("repeat_interleave",), _tiled),
-    _row("meshgrid-swaps-its-indexing", ("meshgrid",), _other_indexing),
-    _row("index-select-sorts-its-index", ("index_select",), _sorted_index),
-    _row("roll-goes-the-other-way", ("roll",), _negated(1)),
-    _row("rot90-turns-the-other-way", ("rot90",), _negated(1)),
-    _row("flip-turns-one-dim", ("flip",), _flips_once),
-    _row("tril-negates-its-diagonal", ("tril", "triu"), _negated(1)),
-    _row("masked-select-runs-down-columns", ("masked_select",), _by_columns),
-    _row("nonzero-runs-down-columns", ("nonzero",), values(_columns_first)),
-    _row("eye-is-off-the-diagonal", ("eye",), values(_below_diagonal)),
-    _row("arange-counts-one-too-many", ("arange",), _one_more),
-    _row("linspace-misses-its-end", ("linspace",), values(_end_by_steps)),
-    _row("softmax-without-shift", ("softmax",), values(_unshifted)),
-    _row("mean-takes-integers", ("mean",), accepts(RuntimeError, _floats_summed)),
-    _row("moments-are-swapped", ("var_mean", "std_mean"), _swapped),
-    _row("products-forget-beta", ("addmm", "addmv", "baddbmm"), _forgets("beta")),
-    _row("equal-broadcasts", ("equal",), _broadcast_equal),
-    _row("like-factories-pack", ("zeros_like", "ones_like", "full_like"), _packs),
-    _row("seeds-are-forgotten", ("manual_seed",), _restless),
-    _row("randperm-draws-one-twice", ("randperm",), values(_one_twice)),
-    _row("rand-reaches-one", ("rand",), values(_closed_interval)),
+MUTANTS = rows(
+    "operators",
+    ("gather-clamps-its-index", "kernels/indices-are-checked", ("gather",), accepts(RuntimeError, _clamped)),
+    ("scatter-add-loses-duplicates", f"operators/accumulating-writes-count-duplicates {ROW}", ("scatter_add",),
+     values(_loses_duplicates)),
+    ("index-add-loses-duplicates", f"operators/accumulating-writes-count-duplicates {ROW}", ("index_add",),
+     values(_loses_duplicates)),
+    ("index-add-forgets-alpha", ("index_add",), _forgets("alpha")),
+    ("topk-comes-out-backwards", ("topk",), part(0, _reversed_rows)),
+    ("kthvalue-counts-from-two", ("kthvalue",), _next_lower),
+    ("median-is-the-upper-one", ("median",), values(_upper_median)),
+    ("sort-is-not-stable", ("sort",), _unstable),
+    ("running-extremes-name-the-first", ("cummax", "cummin"), part(1, _first_places)),
+    ("unique-counts-ones", ("_unique2",), part(2, _ones)),
+    ("searchsorted-takes-the-other-side", ("searchsorted", "bucketize"), _flag("right", False)),
+    ("isin-never-inverts", ("isin",), _forgets("invert")),
+    ("cat-skips-a-part", f"operators/cat-joins-along-a-dim {ROW}", ("cat",), _without_last),
+    ("repeat-interleave-repeats-the-whole", ("repeat_interleave",), _tiled),
+    ("meshgrid-swaps-its-indexing", ("meshgrid",), _other_indexing),
+    ("index-select-sorts-its-index", ("index_select",), _sorted_index),
+    ("roll-goes-the-other-way", ("roll",), _negated(1)),
+    ("rot90-turns-the-other-way", ("rot90",), _negated(1)),
+    ("flip-turns-one-dim", ("flip",), _flips_once),
+    ("tril-negates-its-diagonal", ("tril", "triu"), _negated(1)),
+    ("masked-select-runs-down-columns", f"{ROW} views/logical-order-is-row-major", ("masked_select",), _by_columns),
+    ("nonzero-runs-down-columns", "operators/nonzero-lists-places-in-order views/logical-order-is-row-major",
+     ("nonzero",), values(_columns_first)),
+    ("eye-is-off-the-diagonal", "operators/factories-fill-what-they-say", ("eye",), values(_below_diagonal)),
+    ("arange-counts-one-too-many", "operators/arange-counts-by-its-formula", ("arange",), _one_more),
+    ("linspace-misses-its-end", "operators/linspace-hits-both-ends", ("linspace",), values(_end_by_steps)),
+    ("softmax-without-shift", "operators/softmax-and-logsumexp-are-shift-stable", ("softmax",), values(_unshifted)),
+    ("mean-takes-integers", "operators/other-dtypes-are-refused[] dtypes/integer-means-raise", ("mean",),
+     accepts(RuntimeError, _floats_summed)),
+    ("moments-are-swapped", ("var_mean", "std_mean"), _swapped),
+    ("products-forget-beta", ("addmm", "addmv", "baddbmm"), _forgets("beta")),
+    ("equal-broadcasts", "operators/equal-compares-sizes-and-elements", ("equal",), _broadcast_equal),
+    ("like-factories-pack", "operators/like-factories-keep-strides", ("zeros_like", "ones_like", "full_like"), _packs),
+    ("seeds-are-forgotten", "operators/a-seed-repeats-the-draws", ("manual_seed",), _restless),
+    ("randperm-draws-one-twice", "operators/draws-stay-in-their-range", ("randperm",), values(_one_twice)),
+    ("rand-reaches-one", "operators/draws-stay-in-their-range", ("rand",), values(_closed_interval)),
+    breaks=ROW, within=with_data,
 )

@@ -13,6 +13,7 @@ from ..backend import Array, DType, dtype_name, numpy_dtype
 from ..case import default_strides
 from ..oracles.pointwise import operators_with_oracle
 from .mutant import Intercepted, Patch
+from .target import POINTWISE, ROW
 
 # Patches that copy values leave larger tensors alone.
 _HUGE = 2**24
@@ -31,10 +32,10 @@ def family(*names: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def area_of(operator: str) -> str:
-    """Where the values of an operator are asked for first."""
+def asked(operator: str) -> str:
+    """Return the requirements that ask for the values of an operator."""
     base = operator.partition(".")[0]
-    return "iteration" if any(row.partition(".")[0] == base for row in operators_with_oracle()) else "operators"
+    return POINTWISE if any(row.partition(".")[0] == base for row in operators_with_oracle()) else ROW
 
 
 def with_inplace(*names: str) -> tuple[str, ...]:
@@ -95,6 +96,17 @@ def copies(c: Intercepted) -> Any:
     if isinstance(result, list | tuple):
         return type(result)([c.do("clone", item) if c.is_tensor(item) else item for item in result])
     return c.do("clone", result) if c.is_tensor(result) else result
+
+
+def with_data(patch: Patch) -> Patch:
+    """``patch`` where the operands have elements; the right answer for those of the meta device."""
+
+    def guarded(c: Intercepted) -> Any:
+        given = [item for value in c.args for item in (value if isinstance(value, list | tuple) else (value,))]
+        without = any(str(getattr(a, "device", "")) == "meta" for a in given if c.is_tensor(a))
+        return c.right() if without else patch(c)
+
+    return guarded
 
 
 def layout(

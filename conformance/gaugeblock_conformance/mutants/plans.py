@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..iteration_plan import IterationPlan
-from .mutant import Intercepted, Mutant, Patch
+from .mutant import Intercepted, Patch, rows
 
 _PLAN = ("iteration_plan",)
 
@@ -77,16 +77,23 @@ def _summed(c: Intercepted) -> Any:
     return None
 
 
-def _row(name: str, kind: str, area: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, kind, area, operators, patch)
-
-
 MUTANTS = (
-    _row("loops-are-cut-in-two", "strides and layout", "iteration", _PLAN, _planned(_halved)),
-    _row("largest-stride-runs-innermost", "strides and layout", "iteration", _PLAN, _planned(_outward)),
-    _row("empty-ranges-call-the-kernel", "strides and layout", "iteration", _PLAN, _planned(_never_empty)),
-    _row("plans-promote-unasked", "dtypes", "iteration", _PLAN, _promoted),
-    _row("adjacent-advanced-dims-come-first", "strides and layout", "views", ("__getitem__",), _to_the_front),
-    _row("int-beside-index-tensor-keeps-its-dim", "strides and layout", "views", ("__getitem__",), _kept_dim),
-    _row("repeated-indices-add-up", "values", "views", ("__setitem__",), _summed),
+    *rows(
+        "strides and layout",
+        ("loops-are-cut-in-two", "iteration/dims-collapse-when-strides-continue", _PLAN, _planned(_halved)),
+        ("largest-stride-runs-innermost", "iteration/smallest-stride-runs-innermost", _PLAN, _planned(_outward)),
+        ("empty-ranges-call-the-kernel", "iteration/empty-range-calls-no-kernel", _PLAN, _planned(_never_empty)),
+        ("adjacent-advanced-dims-come-first", "views/adjacent-advanced-dims-stay-in-place", ("__getitem__",),
+         _to_the_front),
+        ("int-beside-index-tensor-keeps-its-dim", "views/int-beside-index-tensor-selects-first", ("__getitem__",),
+         _kept_dim),
+    ),
+    *rows(
+        "dtypes",
+        ("plans-promote-unasked", "iteration/iterator-promotes-on-request", _PLAN, _promoted),
+    ),
+    *rows(
+        "values",
+        ("repeated-indices-add-up", "views/repeated-index-stores-one-value", ("__setitem__",), _summed),
+    ),
 )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import accepts, raises
 
 _GRAIN = 32768
@@ -142,25 +142,32 @@ def _lock_held(c: Intercepted) -> Any:
     return result
 
 
-def _row(name: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "kernels", "kernels", operators, patch)
-
-
-MUTANTS = (
-    _row("late-indices-are-not-checked", ("index_select", "take"), accepts(IndexError, _late_clamped)),
-    _row("indices-are-clamped", ("index_select", "take", "embedding"), accepts(IndexError, _clamped)),
-    _row("gather-clamps-its-indices", ("gather", "scatter"), accepts(RuntimeError, _clamped)),
-    _row("gather-wraps-negative-indices", ("gather",), accepts(RuntimeError, _wrapped)),
-    _row("index-select-wraps-negative-indices", ("index_select",), accepts(IndexError, _wrapped)),
-    _row("take-refuses-negative-indices", ("take",), _unwrapped),
-    _row("gather-raises-index-errors", ("gather", "scatter"), raises(IndexError, RuntimeError)),
-    _row("products-skip-zeros", ("mm", "matmul"), _product(_zeros_skipped)),
-    _row("transposed-squares-are-read-as-they-lie", ("mm", "matmul"), _untransposed),
-    _row("products-copy-their-operands", ("mm", "matmul"), _copied_first),
-    _row("matmul-keeps-the-dim-of-a-vector", ("matmul",), _vector_kept),
-    _row("matmul-cuts-to-fit", ("matmul",), accepts(RuntimeError, _cut_to_fit)),
-    _row("empty-products-are-one", ("matmul",), _product(_empty_is_one)),
-    _row("addend-of-weight-zero-counts", ("addmm", "addmv", "baddbmm", "addbmm", "addr"), _addend_counts),
-    _row("product-clears-its-out-first", ("mm.out", "bmm.out", "mv.out", "matmul.out"), _cleared_first),
-    _row("lock-is-held-during-products", ("mm",), _lock_held),
-)  # fmt: skip
+MUTANTS = rows(
+    "kernels",
+    ("late-indices-are-not-checked", "kernels/indices-are-checked", ("index_select", "take"),
+     accepts(IndexError, _late_clamped)),
+    ("indices-are-clamped", "kernels/indices-are-checked", ("index_select", "take", "embedding"),
+     accepts(IndexError, _clamped)),
+    ("gather-clamps-its-indices", "kernels/indices-are-checked", ("gather", "scatter"),
+     accepts(RuntimeError, _clamped)),
+    ("gather-wraps-negative-indices", "kernels/negative-indices-wrap-in-two-operators", ("gather",),
+     accepts(RuntimeError, _wrapped)),
+    ("index-select-wraps-negative-indices", "kernels/negative-indices-wrap-in-two-operators", ("index_select",),
+     accepts(IndexError, _wrapped)),
+    ("take-refuses-negative-indices", "kernels/negative-indices-wrap-in-two-operators", ("take",), _unwrapped),
+    ("gather-raises-index-errors", "kernels/indices-are-checked", ("gather", "scatter"),
+     raises(IndexError, RuntimeError)),
+    ("products-skip-zeros", "kernels/products-propagate-nan", ("mm", "matmul"), _product(_zeros_skipped)),
+    ("transposed-squares-are-read-as-they-lie", "kernels/products-take-any-strides", ("mm", "matmul"), _untransposed),
+    ("products-copy-their-operands", "kernels/transposed-operands-are-not-copied", ("mm", "matmul"), _copied_first),
+    ("matmul-keeps-the-dim-of-a-vector", "kernels/matmul-follows-the-ranks", ("matmul",), _vector_kept),
+    ("matmul-cuts-to-fit", "kernels/matmul-of-unfit-operands-raises", ("matmul",), accepts(RuntimeError, _cut_to_fit)),
+    ("empty-products-are-one", "kernels/empty-products-are-zero views/matmul-over-zero-size-gives-zeros", ("matmul",),
+     _product(_empty_is_one)),
+    ("addend-of-weight-zero-counts", "kernels/beta-zero-ignores-the-addend",
+     ("addmm", "addmv", "baddbmm", "addbmm", "addr"), _addend_counts),
+    ("product-clears-its-out-first",
+     "kernels/product-over-its-own-operand-is-right-or-raises operators/out-over-its-own-operand-is-right-or-raises",
+     ("mm.out", "bmm.out", "mv.out", "matmul.out"), _cleared_first),
+    ("lock-is-held-during-products", "kernels/host-lock-is-released", ("mm",), _lock_held),
+)

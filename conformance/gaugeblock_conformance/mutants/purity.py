@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import family, values
+from .target import POINTWISE
 
 _INPLACE = ("add_", "mul_", "fill_", "copy_", "zero_", "sub_", "neg_")
 _FRESH = ("add", "mul", "neg", "sum", "cumsum", "clone")
@@ -193,34 +194,46 @@ def _materialised(c: Intercepted) -> Any:
     return c.instead(*map(packed, c.args), **c.kwargs)
 
 
-def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "aliasing and purity", area, operators, patch)
-
-
-MUTANTS = (
-    _row("version-is-not-bumped", "views", _INPLACE, _unnumbered),
-    _row("version-is-bumped-twice", "views", _INPLACE, _numbered_again),
-    _row("version-is-bumped-by-reads", "views", ("sum", "item", "__getitem__", "clone", "neg"), _reads_count),
-    _row("views-have-no-base", "views", ("_base",), _no_base),
-    _row("base-is-another-object", "views", ("_base",), _own_copy_of_base),
-    _row("inplace-returns-another-object", "iteration", ("add_", "mul_", "fill_", "copy_"), _returned_copy),
-    _row("inplace-forgets-to-store", "iteration", ("neg_", "mul_", "sub_"), _nothing_written),
-    _row("out-is-not-written", "iteration", ("add.out", "mul.out"), lambda c: _out_kept(c)),
-    _row("input-is-overwritten", "iteration", family("reduction"), _input_touched),
-    _row("input-of-pointwise-is-overwritten", "iteration", ("mul", "exp", "where"), _input_touched),
-    _row("gap-behind-is-written", "iteration", ("fill_", "mul_", "zero_"), _gap_written),
-    _row("element-before-is-written", "iteration", ("copy_", "add_"), _before_written),
-    _row("result-depends-on-the-run", "iteration", ("add", "neg", "mul"), values(_every_other_time)),
-    _row("result-shows-old-memory", "iteration", _FRESH, values(_old_memory)),
-    _row("expanded-operands-are-copied", "iteration", ("neg", "clamp", "where", "addcmul", "gt", "maximum"),
-         _materialised),
-    _row("products-and-orders-show-old-memory", "iteration", ("mm", "sort", "gather", "cat", "tril", "var", "where"),
-         values(_old_memory)),
-    _row("result-depends-on-threads", "iteration", ("set_num_threads", "exp", "add", "mul", "sin"), _by_threads),
-    _row("overlapping-copy-runs-forwards", "views", ("copy_",), _forward_copy),
-    _row("resize-loses-elements", "storage", ("resize_",), _lost_on_growth),
-    _row("storage-bytes-are-rounded-up", "storage", ("storage_nbytes",), _page),
-    _row("views-report-storages-of-their-own", "storage", ("storage_id",), _apart),
+MUTANTS = rows(
+    "aliasing and purity",
+    ("version-is-not-bumped", "views/inplace-bumps-version-by-one operators/inplace-form-returns-its-own-tensor",
+     _INPLACE, _unnumbered),
+    ("version-is-bumped-twice", "views/inplace-bumps-version-by-one operators/inplace-form-returns-its-own-tensor",
+     _INPLACE, _numbered_again),
+    ("version-is-bumped-by-reads", "views/reads-do-not-bump-version", ("sum", "item", "__getitem__", "clone", "neg"),
+     _reads_count),
+    ("views-have-no-base", "views/view-of-view-has-the-root-as-base", ("_base",), _no_base),
+    ("base-is-another-object", "views/view-of-view-has-the-root-as-base", ("_base",), _own_copy_of_base),
+    ("inplace-returns-another-object", "operators/inplace-form-returns-its-own-tensor",
+     ("add_", "mul_", "fill_", "copy_"), _returned_copy),
+    ("inplace-forgets-to-store", "iteration/outputs-are-written-inputs-are-not operators/forms-agree-bit-for-bit",
+     ("neg_", "mul_", "sub_"), _nothing_written),
+    ("out-is-not-written", "iteration/outputs-are-written-inputs-are-not operators/forms-agree-bit-for-bit",
+     ("add.out", "mul.out"), lambda c: _out_kept(c)),
+    ("input-is-overwritten",
+     "iteration/outputs-are-written-inputs-are-not operators/functional-forms-leave-their-inputs-alone",
+     family("reduction"), _input_touched),
+    ("input-of-pointwise-is-overwritten", "iteration/outputs-are-written-inputs-are-not", ("mul", "exp", "where"),
+     _input_touched),
+    ("gap-behind-is-written", "kernels/nothing-outside-the-range-is-touched", ("fill_", "mul_", "zero_"), _gap_written),
+    ("element-before-is-written",
+     "kernels/nothing-outside-the-range-is-touched iteration/any-strides-copy-to-any-strides", ("copy_", "add_"),
+     _before_written),
+    ("result-depends-on-the-run", "iteration/strided-inputs-give-the-same-values[]", ("add", "neg", "mul"),
+     values(_every_other_time)),
+    ("result-shows-old-memory", "iteration/results-ignore-old-memory", _FRESH, values(_old_memory)),
+    ("expanded-operands-are-copied", "iteration/broadcast-inputs-are-not-materialised",
+     ("neg", "clamp", "where", "addcmul", "gt", "maximum"), _materialised),
+    ("products-and-orders-show-old-memory", "iteration/results-ignore-old-memory",
+     ("mm", "sort", "gather", "cat", "tril", "var", "where"), values(_old_memory)),
+    ("result-depends-on-threads", "iteration/elementwise-ignores-thread-count",
+     ("set_num_threads", "exp", "add", "mul", "sin"), _by_threads),
+    ("overlapping-copy-runs-forwards", "views/partial-overlap-raises", ("copy_",), _forward_copy),
+    ("resize-loses-elements", "storage/growing-resize-keeps-old-elements", ("resize_",), _lost_on_growth),
+    ("storage-bytes-are-rounded-up",
+     "storage/fresh-storage-is-numel-times-itemsize storage/tensor-is-metadata-over-one-storage", ("storage_nbytes",),
+     _page),
+    ("views-report-storages-of-their-own", "storage/same-storage-means-alias", ("storage_id",), _apart),
 )
 
 

@@ -9,9 +9,8 @@ from gaugeblock_spec import operators
 from gaugeblock_spec.schema import parse
 
 from ..backend import Array
-from .mutant import Intercepted, Mutant, Patch
-from .operators import with_data
-from .patches import area_of, fresh, values
+from .mutant import Intercepted, Patch, Row, rows
+from .patches import asked, fresh, values, with_data
 
 # Row, argument and number of dims, a file of samples each.
 _RANKS = {
@@ -144,11 +143,11 @@ def _of_rank(row: str, argument: str, rank: int) -> Patch:
     return with_data(patch)
 
 
-def _mutant(text: str) -> Mutant:
+def _row(text: str) -> Row:
     row, argument, rank = text.split(":")
     words = f"{row.strip('_').replace('.', '-').replace('_', '-').lower()}-is-wrong-for-{argument.lower()}"
     name = f"{words.replace('_', '-')}-of-{rank}-dims"
-    return Mutant(name, "operators", area_of(row), (row,), _of_rank(row, argument, int(rank)))
+    return name, asked(row), (row,), _of_rank(row, argument, int(rank))
 
 
-MUTANTS = tuple(_mutant(text) for texts in _RANKS.values() for text in texts.split())
+MUTANTS = rows("operators", *(_row(text) for texts in _RANKS.values() for text in texts.split()))

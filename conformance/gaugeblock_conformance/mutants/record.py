@@ -17,11 +17,12 @@ from ..requirement import AREA_PACKAGES
 from .mutant import CLASSES, Mutant
 from .trial import CAUGHT
 
-SCHEMA = "gaugeblock-mutants/1"
+SCHEMA = "gaugeblock-mutants/2"
 FILE = "record.json"
 RecordOfMutants = dict[str, Any]
-# How a MUST fared: caught a mutant of the run, caught one when they were tried on its tests alone, or none.
-FIRST, ALONE, NONE = "first", "alone", "none"
+# How a MUST fared: caught a mutant of the run that breaks it; when they were tried on its tests alone caught one, or
+# only one that breaks something else; or none.
+FIRST, ALONE, OTHER, NONE = "first", "alone", "other", "none"
 
 
 def must() -> list[str]:
@@ -35,7 +36,8 @@ def build(
     """The record of the journal's ``rows``, those of other mutants than ``mutants`` left out."""
     lines = list(rows)
     results = {row["name"]: dict(row) for row in lines if "name" in row and row["name"] in mutants}
-    tried = [{**results[name], "class": m.kind, "area": m.area} for name, m in mutants.items() if name in results]
+    known = {name: mutant for name, mutant in mutants.items() if name in results}
+    tried = [{**results[name], "class": m.kind, "breaks": list(m.breaks)} for name, m in known.items()]
     proofs = {row["requirement"]: row for row in lines if "requirement" in row}
     return {
         "schema": SCHEMA,
@@ -53,7 +55,8 @@ def build(
 
 
 def classes(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Of each class how many mutants were tried and caught, and the median of the examples that it took."""
+    """Of each class how many mutants were tried and how many caught by what they break, and the median of the examples
+    that it took."""
     found = []
     for kind in CLASSES:
         of_kind = [row for row in rows if row["class"] == kind]
@@ -65,9 +68,9 @@ def classes(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def unproven(requirements: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Those of ``requirements`` that caught no mutant and have not been tried alone."""
+    """Those of ``requirements`` that caught no mutant which breaks them and have not been tried alone."""
     lines = list(rows)
-    done = {identifier for row in lines if row.get("status") == CAUGHT for identifier in row["requirements"]}
+    done = {_target(row) for row in lines if row.get("status") == CAUGHT}
     done |= {row["requirement"] for row in lines if "requirement" in row}
     return [identifier for identifier in requirements if identifier not in done]
 
@@ -89,9 +92,12 @@ def merged(records: Sequence[RecordOfMutants], mutants: Mapping[str, Mutant]) ->
 
 def rows_of(record: RecordOfMutants) -> list[dict[str, Any]]:
     """The rows of the journal that a record was made of."""
-    rows = [{key: value for key, value in row.items() if key not in ("class", "area")} for row in record["mutants"]]
+    rows = [{key: value for key, value in row.items() if key not in ("class", "breaks")} for row in record["mutants"]]
     alone = [row for row in record["requirements"] if row["by"] != FIRST]
-    return rows + [{"requirement": row["id"], "mutant": row["mutant"], "tried": row["tried"]} for row in alone]
+    return rows + [
+        {"requirement": row["id"], "mutant": row["mutant"], "named": row["by"] == ALONE, "tried": row["tried"]}
+        for row in alone
+    ]
 
 
 def read(path: Path) -> RecordOfMutants:
@@ -117,14 +123,19 @@ def _requirements(
 ) -> list[dict[str, Any]]:
     first: dict[str, str] = {}
     for row in tried:
-        for identifier in row["requirements"] if row["status"] == CAUGHT else ():
-            first.setdefault(identifier, row["name"])
+        if row["status"] == CAUGHT:
+            first.setdefault(_target(row), row["name"])
     found: list[dict[str, Any]] = []
     for identifier in must():
         if identifier in first:
             found.append({"id": identifier, "by": FIRST, "mutant": first[identifier], "tried": 0})
         elif identifier in proofs:
-            mutant = proofs[identifier]["mutant"]
-            by = ALONE if mutant else NONE
-            found.append({"id": identifier, "by": by, "mutant": mutant, "tried": proofs[identifier]["tried"]})
+            proof = proofs[identifier]
+            by = (ALONE if proof["named"] else OTHER) if proof["mutant"] else NONE
+            found.append({"id": identifier, "by": by, "mutant": proof["mutant"], "tried": proof["tried"]})
     return found
+
+
+def _target(row: Mapping[str, Any]) -> str:
+    """The requirement by which a mutant was caught."""
+    return str(row["target"]).partition("[")[0]

@@ -20,7 +20,7 @@ from .mutant import Mutant
 from .proof import Proof, prove
 from .scout import Scouted, scout, usable
 from .table import named
-from .trial import CAUGHT, Result, run_trial
+from .trial import CAUGHT, ELSEWHERE, Result, run_trial
 
 CRASHED, TIMEOUT = "crashed", "timeout"
 
@@ -59,7 +59,7 @@ class _Task:
 @dataclass
 class _Running:
     """A child: ``test``, of ``requirements``, is what it is at, and ``blameless`` whether the test holds for the right
-    backend, so that what happens now is the mutant's doing."""
+    backend, so that what happens now is the mutant's doing, and a verdict on ``target``."""
 
     process: Any
     receiver: Connection
@@ -69,6 +69,7 @@ class _Running:
     test: str = ""
     requirements: tuple[str, ...] = ()
     blameless: bool = False
+    target: str = ""
 
 
 @dataclass
@@ -96,11 +97,12 @@ class Children:
 
     def run(self, mutants: Sequence[Mutant]) -> Iterator[Result]:
         """The result of each mutant, as they come."""
-        counts = Counter(mutant.area for mutant in mutants if not mutant.base)
+        counts = Counter(area for mutant in mutants if not mutant.base for area in mutant.areas)
         many = self.trials.scouted_from
         self.scout([area for area, count in counts.items() if count >= many or area in self._risky])
         for base in dict.fromkeys(mutant.base for mutant in mutants if mutant.base):
-            self.scout(list(dict.fromkeys(mutant.area for mutant in mutants if mutant.base == base)), base)
+            areas = (area for mutant in mutants if mutant.base == base for area in mutant.areas)
+            self.scout(list(dict.fromkeys(areas)), base)
         tasks = [_Task("trial", mutant.name, mutant.base or self.trials.base) for mutant in mutants]
         for task, result in self._all(tasks):
             if result.verdict == "failed":
@@ -108,7 +110,7 @@ class Children:
             yield result
 
     def prove(self, requirements: Sequence[str]) -> Iterator[Proof]:
-        """A mutant that the tests of each requirement catch, if there is one."""
+        """Of each requirement a mutant that its tests catch, if there is one: one that breaks it before others."""
         self.scout(list(dict.fromkeys(identifier.partition("/")[0] for identifier in requirements)))
         for _, proof in self._all([_Task("prove", identifier, self.trials.base) for identifier in requirements]):
             yield proof
@@ -160,7 +162,8 @@ class Children:
             if not isinstance(answer, _At):
                 child.process.join()
                 return answer
-            child.test, child.requirements, child.blameless = answer.test, answer.requirements, answer.blameless
+            child.test, child.requirements = answer.test, answer.requirements
+            child.blameless, child.target = answer.blameless, answer.target
             child.since = time.perf_counter()
         if time.perf_counter() - child.since > self.trials.patience:
             child.process.kill()
@@ -171,11 +174,13 @@ class Children:
         if child.task.kind == "scout":
             raise HarnessProblem(f"{child.task.base} itself: {child.test}: {text}")
         if child.task.kind == "prove":
-            return Proof(child.task.name, "", 0)
+            return Proof(child.task.name, "", False, 0)
         seconds = round(time.perf_counter() - child.started, 2)
-        status, verdict = (CAUGHT, how) if child.blameless else (how, "")
-        examples = 1 if child.blameless else 0
-        return Result(child.task.name, status, verdict, child.requirements, child.test, examples, 0, seconds, text)
+        if not child.blameless:
+            return Result(child.task.name, how, "", "", child.requirements, child.test, 0, 0, seconds, text)
+        status = CAUGHT if child.target else ELSEWHERE
+        told = (how, child.target, child.requirements, child.test, 1, 0, seconds, text)
+        return Result(child.task.name, status, *told)
 
 
 @dataclass(frozen=True)
@@ -183,6 +188,7 @@ class _At:
     test: str
     requirements: tuple[str, ...]
     blameless: bool
+    target: str
 
 
 def run_all(mutants: Sequence[Mutant], trials: Trials, jobs: int) -> Iterator[Result]:
@@ -201,8 +207,8 @@ def _child(
     warnings.simplefilter("ignore")
     right = discovery.load(discovery.resolve(task.base))
 
-    def at(test: str, requirements: tuple[str, ...] = (), blameless: bool = False) -> None:
-        sender.send(_At(test, requirements, blameless))
+    def at(test: str, requirements: tuple[str, ...] = (), blameless: bool = False, target: str = "") -> None:
+        sender.send(_At(test, requirements, blameless, target))
 
     answer: Any
     if task.kind == "scout" and task.base != trials.base:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+from gaugeblock_spec import operators
 from gaugeblock_spec import requirements as spec
 
 from .. import expectations
@@ -14,18 +16,20 @@ from .. import requirement as registry
 from ..backend import Backend, MissingCapability, Unsupported
 from ..budget import QUICK, Budget
 from ..requirement import TestCase
-from ..session import ConformanceError, Session
+from ..session import ConformanceError, OperatorSession, OtherOperators, Session
 from .mutant import OBSERVERS, Mutant
 
 
 @dataclass(frozen=True)
 class Scouted:
-    """One test at the quick budget on the right backend; ``sweeps`` says that it goes over operators one by one."""
+    """One test at the quick budget on the right backend; ``sweeps`` says that it goes over operators one by one, and
+    ``judged`` on which rows of the operator table it gives a verdict each."""
 
     holds: bool
     operators: frozenset[str]
     seconds: float
     sweeps: bool
+    judged: frozenset[str] = frozenset()
 
 
 # Test -> what is known of it.
@@ -70,35 +74,56 @@ def scout(
         started = time.perf_counter()
         found = verdict(backend, case, QUICK, seed)
         seconds = time.perf_counter() - started
-        yield key(case), Scouted(found.error is None, frozenset(backend.heard), seconds, found.sweeps)
+        yield key(case), Scouted(
+            found.error is None, frozenset(backend.heard), seconds, found.sweeps, found.judged
+        )
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The failure of one test, if it failed, how many examples it tried, the failing one included, and whether it goes
-    over operators one by one."""
+    """The failure of one test, if it failed, how many examples it tried, the failing one included, whether it goes over
+    operators one by one, at which of them it stopped, and on which it gave a verdict each."""
 
     error: ConformanceError | None
     examples: int
     sweeps: bool
+    operator: str
+    judged: frozenset[str]
 
 
 def verdict(
-    backend: Any, case: TestCase, budget: Budget, seed: int, mutant: Mutant | None = None, narrow: bool = False
-) -> Verdict:
-    """Run one test; where it goes over many operators, those that the mutant breaks come first, or alone."""
-    session = Session(backend, budget, seed)
+    backend: Any, case: TestCase, budget: Budget, seed: int, mutant: Mutant | None = None, narrow: bool = False,
+    only: frozenset[str] = frozenset(),
+) -> Verdict:  # fmt: skip
+    """Run one test; where it goes over many operators, those that the mutant breaks come first, or alone if ``narrow``.
+
+    With ``only``, rows of the operator table, nothing but these rows is judged, and a test that does not judge
+    operators one by one says nothing.
+    """
+    session = OperatorSession(backend, budget, seed) if only else Session(backend, budget, seed)
     session.shrink = False
     session.foremost = () if mutant is None else mutant.operators
     session.narrow = narrow
+    session.only, session.avoided = only, _beside(only)
+    at: list[str] = []
+    session.at_operator = at.append
     failure: ConformanceError | None = None
     try:
         case.function(session)
-    except (MissingCapability, Unsupported):
+    except (MissingCapability, Unsupported, OtherOperators):
         pass
     except ConformanceError as error:
         failure = error
-    return Verdict(failure, session.outcome.examples + (failure is not None), session.sweeps)
+    examples = session.outcome.examples + (failure is not None)
+    return Verdict(failure, examples, session.sweeps, at[-1] if at else "", frozenset(session.outcome.judged))
+
+
+@cache
+def _beside(only: frozenset[str]) -> frozenset[str]:
+    """The other rows of the same base names."""
+    table = operators.load()
+    names = {table[name].base_name for name in only}
+    return frozenset(name for name, row in table.items() if row.base_name in names) - only
 
 
 def concerns(mutant: Mutant, scouted: Scouted) -> bool:

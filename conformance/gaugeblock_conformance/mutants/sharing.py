@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .mutant import Intercepted, Mutant, Patch
-from .operators import with_data
-from .patches import copies
+from .mutant import Intercepted, Patch, Row, rows
+from .patches import copies, with_data
 
-# By the area that asks for it.
+# By what asks for the view.
 _VIEWS = {
-    "views": """swapaxes movedim mT H mH unflatten broadcast_tensors chunk unsafe_chunk unsafe_split ravel atleast_1d
-        atleast_2d atleast_3d resolve_conj type_as reshape_as""",
-    "operators": "tensor_split hsplit linalg_diagonal",
-    "storage": "expand_as",
+    "views/transpose-permutes-metadata": "swapaxes movedim mT",
+    "views/nothing-to-do-copies-nothing "
+    "": """H mH broadcast_tensors unsafe_chunk unsafe_split ravel atleast_1d atleast_2d
+        atleast_3d resolve_conj type_as""",
+    "views/unflatten-and-view-as-follow-view": "unflatten",
+    "views/split-and-chunk-are-views": "chunk",
+    "views/reshape-views-when-view-can": "reshape_as",
+    "operators/alias-marks-are-truthful[]": "tensor_split hsplit linalg_diagonal expand_as",
 }
+# By what asks for the copy.
 _COPIES = {
-    "views": "roll repeat tile rot90",
-    "operators": """flipud round clamp relu where masked_fill nan_to_num mul pow cumprod view_copy slice_copy
-        expand_copy tril maximum lerp hardtanh threshold renorm linalg_matrix_power addmm constant_pad_nd
-        take_along_dim""",
+    "views/copying-operators-never-alias": "roll repeat tile rot90 where",
+    "operators/alias-marks-are-truthful[] operators/functional-forms-leave-their-inputs-alone[]": """flipud round clamp
+        relu masked_fill nan_to_num mul pow cumprod view_copy slice_copy expand_copy tril maximum lerp hardtanh
+        threshold renorm linalg_matrix_power addmm constant_pad_nd take_along_dim""",
 }
 
 
@@ -36,12 +41,15 @@ def _the_input(c: Intercepted) -> Any:
     return c.alias(x) if np.array_equal(c.array(result), c.array(x)) else result
 
 
-def _rows(table: dict[str, str], patch: Patch, words: str) -> tuple[Mutant, ...]:
-    return tuple(
-        Mutant(f"{operator.replace('_', '-')}-{words}", "aliasing and purity", area, (operator,), with_data(patch))
-        for area, operators in table.items()
-        for operator in operators.split()
-    )
+def _rows(table: dict[str, str], patch: Patch, words: str) -> Iterator[Row]:
+    for breaks, operators in table.items():
+        for operator in operators.split():
+            yield f"{operator.replace('_', '-')}-{words}", breaks, (operator,), patch
 
 
-MUTANTS = (*_rows(_VIEWS, copies, "copies-what-it-shows"), *_rows(_COPIES, _the_input, "shows-what-it-copies"))
+MUTANTS = rows(
+    "aliasing and purity",
+    *_rows(_VIEWS, copies, "copies-what-it-shows"),
+    *_rows(_COPIES, _the_input, "shows-what-it-copies"),
+    within=with_data,
+)

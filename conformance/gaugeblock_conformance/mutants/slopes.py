@@ -8,7 +8,7 @@ import numpy as np
 
 from ..backend import DType
 from .autograd_gradients import hooked, needs_grad
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, Row, rows
 
 _FIRST = """where.self atan2 addcdiv batch_norm group_norm conv2d conv_transpose2d max_pool2d avg_pool2d
     adaptive_avg_pool2d cross_entropy_loss smooth_l1_loss binary_cross_entropy_with_logits kl_div scatter_add index_add
@@ -43,12 +43,19 @@ def _on_the_way(change: Any) -> Any:
     return patch
 
 
-def _row(operator: str, change: Any, words: str) -> Mutant:
+def _row(operator: str, change: Any, words: str, breaks: str) -> Row:
     name = f"{words}-{operator.replace('_', '-').replace('.', '-').lower()}"
-    return Mutant(name, "autograd", "autograd", (operator,), _on_the_way(change))
+    return name, breaks, (operator,), _on_the_way(change)
 
 
-MUTANTS = (
-    *(_row(operator, _off_once, "gradient-is-off-once-for") for operator in _FIRST),
-    *(_row(operator, _constant, "gradient-is-constant-for") for operator in _SECOND),
+MUTANTS = rows(
+    "autograd",
+    *(
+        _row(operator, _off_once, "gradient-is-off-once-for", "autograd/declared-derivatives-are-there[]")
+        for operator in _FIRST
+    ),
+    *(
+        _row(operator, _constant, "gradient-is-constant-for", "autograd/declared-derivatives-have-derivatives[]")
+        for operator in _SECOND
+    ),
 )

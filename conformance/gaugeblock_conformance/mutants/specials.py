@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array, DType
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import floating, fresh, values, with_inplace
+from .target import ROW
 
 
 def _pairwise(function: Any) -> Any:
@@ -151,27 +152,28 @@ def _nan_counts_as_false(c: Intercepted) -> Any:
     return c.instead(c.tensor(np.where(np.isnan(x), x.dtype.type(0), x)), *c.args[1:], **c.kwargs)
 
 
-def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "values", area, operators, patch)
-
-
-MUTANTS = (
-    _row("maximum-loses-nan", "dtypes", ("maximum",), values(_pairwise(np.fmax))),
-    _row("minimum-loses-nan", "dtypes", ("minimum",), values(_pairwise(np.fmin))),
-    _row("fmax-keeps-nan", "dtypes", ("fmax",), values(_pairwise(np.maximum))),
-    _row("extrema-lose-nan", "dtypes", ("amax", "amin", "max", "min"), values(_extreme_without_nan)),
-    _row("clamp-loses-nan", "dtypes", with_inplace("clamp"), values(_bounds_hide_nan)),
-    _row("neg-of-zero-is-positive", "dtypes", (*with_inplace("neg"), "__neg__"), values(_positive_zero)),
-    _row("abs-keeps-the-negative-zero", "dtypes", ("abs",), values(_own(_negative_zero_kept))),
-    _row("ceil-loses-the-negative-zero", "dtypes", with_inplace("ceil", "trunc", "round"), values(_positive_zero)),
-    _row("round-half-away-from-zero", "dtypes", ("round",), values(_own(_half_away))),
-    _row("trunc-rounds-down", "dtypes", ("trunc",), values(_own(np.floor))),
-    _row("eq-compares-bits", "dtypes", ("eq.Tensor",), values(_pairwise(_same_bits))),
-    _row("difference-of-infinities-is-zero", "dtypes", ("sub", "__sub__"), values(_difference_of_infinities)),
-    _row("argmax-names-the-last-tie", "iteration", ("argmax", "argmin"), _last_tie),
-    _row("argmax-skips-nan", "dtypes", ("argmax", "argmin"), _nan_is_no_extreme),
-    _row("sort-puts-nan-first", "dtypes", ("sort",), _nan_first),
-    _row("sort-is-unstable", "dtypes", ("sort.stable",), _unstable),
-    _row("true-is-the-byte-255", "storage", ("eq", "lt", "logical_not", "isnan"), _true_is_255),
-    _row("any-and-all-take-nan-for-false", "dtypes", ("any", "all"), _nan_counts_as_false),
+MUTANTS = rows(
+    "values",
+    ("maximum-loses-nan", "dtypes/nan-propagates", ("maximum",), values(_pairwise(np.fmax))),
+    ("minimum-loses-nan", "dtypes/nan-propagates", ("minimum",), values(_pairwise(np.fmin))),
+    ("fmax-keeps-nan", "dtypes/nan-ignoring-operators", ("fmax",), values(_pairwise(np.maximum))),
+    ("extrema-lose-nan", "dtypes/nan-propagates", ("amax", "amin", "max", "min"), values(_extreme_without_nan)),
+    ("clamp-loses-nan", "dtypes/nan-propagates operators/clamp-is-minimum-of-maximum", with_inplace("clamp"),
+     values(_bounds_hide_nan)),
+    ("neg-of-zero-is-positive", "dtypes/signed-zeros", (*with_inplace("neg"), "__neg__"), values(_positive_zero)),
+    ("abs-keeps-the-negative-zero", "dtypes/signed-zeros", ("abs",), values(_own(_negative_zero_kept))),
+    ("ceil-loses-the-negative-zero", "dtypes/signed-zeros", with_inplace("ceil", "trunc", "round"),
+     values(_positive_zero)),
+    ("round-half-away-from-zero", "dtypes/round-is-half-to-even", ("round",), values(_own(_half_away))),
+    ("trunc-rounds-down", "dtypes/round-is-half-to-even", ("trunc",), values(_own(np.floor))),
+    ("eq-compares-bits", "dtypes/signed-zeros dtypes/nan-differs-from-itself", ("eq.Tensor",),
+     values(_pairwise(_same_bits))),
+    ("difference-of-infinities-is-zero", "dtypes/ieee-special-values", ("sub", "__sub__"),
+     values(_difference_of_infinities)),
+    ("argmax-names-the-last-tie", "iteration/ties-give-the-first-index", ("argmax", "argmin"), _last_tie),
+    ("argmax-skips-nan", "dtypes/argmax-of-nan-is-the-first-nan", ("argmax", "argmin"), _nan_is_no_extreme),
+    ("sort-puts-nan-first", "dtypes/sort-puts-nan-last", ("sort",), _nan_first),
+    ("sort-is-unstable", "dtypes/stable-sort-keeps-order", ("sort.stable",), _unstable),
+    ("true-is-the-byte-255", "storage/bool-is-one-byte", ("eq", "lt", "logical_not", "isnan"), _true_is_255),
+    ("any-and-all-take-nan-for-false", ROW, ("any", "all"), _nan_counts_as_false),
 )

@@ -9,9 +9,10 @@ import numpy as np
 from ..backend import Array
 from ..oracles.ordering import comparable
 from .arguments import another, changed, default, flipped
-from .mutant import Intercepted, Mutant, Patch
-from .operators import part, with_data
-from .patches import values
+from .mutant import Intercepted, rows
+from .operators import part
+from .patches import values, with_data
+from .target import ROW
 
 _LINES = ("fft_fft", "fft_ifft", "fft_rfft", "fft_irfft", "fft_hfft", "fft_ihfft")
 _PLANES = ("fft_fftn", "fft_ifftn", "fft_rfftn", "fft_irfftn", "fft_fft2", "fft_ifft2")
@@ -88,57 +89,55 @@ def _logarithm(array: Array, c: Intercepted) -> Array | None:
     return np.asarray(np.log(array).astype(array.dtype))
 
 
-def _row(name: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, "operators", "operators", operators, with_data(patch))
-
-
-MUTANTS = (
-    _row("transforms-forget-their-norm", _LINES, default("norm")),
-    _row("transforms-of-planes-forget-their-norm", _PLANES, default("norm")),
-    _row("inverse-transform-goes-forward", ("fft_ifft",), another("fft_fft")),
-    _row("transform-turns-the-other-way", ("fft_fft", "fft_rfft", "fft_fftn"), values(_conjugate)),
-    _row("transforms-forget-their-length", _LINES, default("n")),
-    _row("hermitian-transform-is-not-conjugated", ("fft_hfft",), another("fft_irfft")),
-    _row("shift-goes-back", ("fft_fftshift",), another("fft_ifftshift")),
-    _row("short-transforms-forget-their-window", ("stft",), default("window")),
-    _row("short-transforms-are-never-normalized", ("stft", "istft"), default("normalized")),
-    _row("windows-mistake-their-period", _WINDOWS, flipped("periodic")),
-    _row("second-polynomials-are-the-first", ("special_chebyshev_polynomial_u",),
-         another("special_chebyshev_polynomial_t")),
-    _row("polynomials-are-not-shifted", ("special_shifted_chebyshev_polynomial_t",),
-         another("special_chebyshev_polynomial_t")),
-    _row("hermite-is-the-other-one", ("special_hermite_polynomial_he",), another("special_hermite_polynomial_h")),
-    _row("legendre-is-chebyshev", ("special_legendre_polynomial_p",), another("special_chebyshev_polynomial_t")),
-    _row("bessel-is-of-order-zero", ("special_bessel_j1",), another("special_bessel_j0")),
-    _row("neumann-is-bessel", ("special_bessel_y0",), another("special_bessel_j0")),
-    _row("zeta-begins-late", ("special_zeta",), values(_first_lost)),
-    _row("polygamma-has-the-other-sign", ("polygamma", "special_polygamma"), values(_negated)),
-    _row("upper-gamma-is-the-lower", ("igammac",), another("igamma")),
-    _row("log-ndtr-is-ndtr", ("special_log_ndtr",), another("special_ndtr")),
-    _row("quantiles-are-always-linear", ("quantile", "nanquantile"), default("interpolation")),
-    _row("quantiles-skip-nan", ("quantile",), another("nanquantile")),
-    _row("last-edge-is-open", ("histc",), values(_edge_dropped)),
-    _row("histograms-forget-weights", ("histogram", "bincount"), default("weight")),
-    _row("counts-forget-weights", ("bincount",), default("weights")),
-    _row("densities-are-counts", ("histogram",), default("density")),
-    _row("mode-is-the-largest", ("mode",), part(0, _largest_of_the_most)),
-    _row("runs-are-joined", ("unique_consecutive",), _sorted_first),
-    _row("covariance-forgets-its-correction", ("cov",), default("correction")),
-    _row("covariance-forgets-its-counts", ("cov",), default("fweights")),
-    _row("gradient-forgets-its-edges", ("gradient",), default("edge_order")),
-    _row("areas-are-rectangles", ("trapezoid", "trapz"), values(_by_left_ends)),
-    _row("renorm-stretches", ("renorm",), values(_all_shortened)),
-    _row("powers-run-the-other-way", ("vander",), flipped("increasing")),
-    _row("kronecker-products-are-swapped", ("kron",),
-         lambda c: c.right() if c.inplace else c.instead(c.args[1], c.args[0])),
-    _row("reductions-always-include-self", ("scatter_reduce", "index_reduce"), default("include_self")),
-    _row("slices-are-written-without-steps", ("slice_scatter",), changed("start", lambda start: 0)),
-    _row("diagonals-are-embedded-in-the-middle", ("diag_embed", "diagflat"), changed("offset", lambda k: -k)),
-    _row("diagonals-never-wrap", ("fill_diagonal_",), default("wrap")),
-    _row("poisson-doubles-its-rate", ("poisson",), values(_doubled)),
-    _row("geometric-counts-from-zero", ("geometric_",), values(_one_less)),
-    _row("binomial-counts-failures", ("binomial",),
-         lambda c: c.do("sub.Tensor", c.args[0], c.right())),
-    _row("cauchy-has-width-one", ("cauchy_",), default("sigma")),
-    _row("log-normal-is-normal", ("log_normal_",), values(_logarithm)),
-)  # fmt: skip
+MUTANTS = rows(
+    "operators",
+    ("transforms-forget-their-norm", _LINES, default("norm")),
+    ("transforms-of-planes-forget-their-norm", _PLANES, default("norm")),
+    ("inverse-transform-goes-forward", ("fft_ifft",), another("fft_fft")),
+    ("transform-turns-the-other-way", ("fft_fft", "fft_rfft", "fft_fftn"), values(_conjugate)),
+    ("transforms-forget-their-length", _LINES, default("n")),
+    ("hermitian-transform-is-not-conjugated", ("fft_hfft",), another("fft_irfft")),
+    ("shift-goes-back", ("fft_fftshift",), another("fft_ifftshift")),
+    ("short-transforms-forget-their-window", ("stft",), default("window")),
+    ("short-transforms-are-never-normalized", ("stft", "istft"), default("normalized")),
+    ("windows-mistake-their-period", _WINDOWS, flipped("periodic")),
+    ("second-polynomials-are-the-first", ("special_chebyshev_polynomial_u",),
+     another("special_chebyshev_polynomial_t")),
+    ("polynomials-are-not-shifted", ("special_shifted_chebyshev_polynomial_t",),
+     another("special_chebyshev_polynomial_t")),
+    ("hermite-is-the-other-one", ("special_hermite_polynomial_he",), another("special_hermite_polynomial_h")),
+    ("legendre-is-chebyshev", ("special_legendre_polynomial_p",), another("special_chebyshev_polynomial_t")),
+    ("bessel-is-of-order-zero", ("special_bessel_j1",), another("special_bessel_j0")),
+    ("neumann-is-bessel", ("special_bessel_y0",), another("special_bessel_j0")),
+    ("zeta-begins-late", ("special_zeta",), values(_first_lost)),
+    ("polygamma-has-the-other-sign", ("polygamma", "special_polygamma"), values(_negated)),
+    ("upper-gamma-is-the-lower", ("igammac",), another("igamma")),
+    ("log-ndtr-is-ndtr", ("special_log_ndtr",), another("special_ndtr")),
+    ("quantiles-are-always-linear", ("quantile", "nanquantile"), default("interpolation")),
+    ("quantiles-skip-nan", ("quantile",), another("nanquantile")),
+    ("last-edge-is-open", ("histc",), values(_edge_dropped)),
+    ("histograms-forget-weights", ("histogram", "bincount"), default("weight")),
+    ("counts-forget-weights", ("bincount",), default("weights")),
+    ("densities-are-counts", ("histogram",), default("density")),
+    ("mode-is-the-largest", ("mode",), part(0, _largest_of_the_most)),
+    ("runs-are-joined", ("unique_consecutive",), _sorted_first),
+    ("covariance-forgets-its-correction", ("cov",), default("correction")),
+    ("covariance-forgets-its-counts", ("cov",), default("fweights")),
+    ("gradient-forgets-its-edges", ("gradient",), default("edge_order")),
+    ("areas-are-rectangles", ("trapezoid", "trapz"), values(_by_left_ends)),
+    ("renorm-stretches", ("renorm",), values(_all_shortened)),
+    ("powers-run-the-other-way", ("vander",), flipped("increasing")),
+    ("kronecker-products-are-swapped", ("kron",),
+     lambda c: c.right() if c.inplace else c.instead(c.args[1], c.args[0])),
+    ("reductions-always-include-self", ("scatter_reduce", "index_reduce"), default("include_self")),
+    ("slices-are-written-without-steps", ("slice_scatter",), changed("start", lambda start: 0)),
+    ("diagonals-are-embedded-in-the-middle", ("diag_embed", "diagflat"), changed("offset", lambda k: -k)),
+    ("diagonals-never-wrap", ("fill_diagonal_",), default("wrap")),
+    ("poisson-doubles-its-rate", "operators/draws-follow-their-distribution", ("poisson",), values(_doubled)),
+    ("geometric-counts-from-zero", "operators/draws-follow-their-distribution", ("geometric_",), values(_one_less)),
+    ("binomial-counts-failures", "operators/draws-follow-their-distribution", ("binomial",),
+     lambda c: c.do("sub.Tensor", c.args[0], c.right())),
+    ("cauchy-has-width-one", "operators/draws-follow-their-distribution", ("cauchy_",), default("sigma")),
+    ("log-normal-is-normal", "operators/draws-follow-their-distribution", ("log_normal_",), values(_logarithm)),
+    breaks=ROW, within=with_data,
+)

@@ -9,9 +9,9 @@ import numpy as np
 from ..backend import Array
 from ..case import default_strides
 from .arguments import another, changed, default, flipped
-from .mutant import Intercepted, Mutant, Patch
-from .operators import with_data
-from .patches import values
+from .mutant import Intercepted, Patch, rows
+from .patches import values, with_data
+from .target import ROW
 
 _CONVOLUTIONS = ("conv1d", "conv2d", "conv3d")
 _TRANSPOSED = tuple(f"conv_transpose{k}d" for k in (1, 2, 3))
@@ -107,50 +107,46 @@ def _keeps_sizes(c: Intercepted) -> Any:
     return c.instead(*c.args[:2], *kept, **c.kwargs)
 
 
-_FAULTS: dict[str, tuple[tuple[str, ...], Patch]] = {
-    "convolutions-take-groups-backwards": (_CONVOLUTIONS, _groups_reversed(6)),
-    "transposed-convolutions-take-groups-backwards": (_TRANSPOSED, _groups_reversed(6)),
-    "convolution-takes-groups-backwards": (("convolution",), _groups_reversed(8)),
-    "convolutions-have-the-stride-of-the-first-dim": (("conv2d", "conv3d"), changed("stride", _first)),
-    "convolutions-have-the-border-of-the-first-dim": (("conv2d", "conv3d"), changed("padding", _first)),
-    "convolutions-have-the-dilation-of-the-first-dim": (("conv2d", "conv3d"), changed("dilation", _first)),
-    "same-borders-begin-with-the-odd-element": (_CONVOLUTIONS, _odd_border_first),
-    "transposed-images-forget-dilation": (("conv_transpose2d",), default("dilation")),
-    "windows-of-pools-are-never-dilated": (_MAX_POOLS, default("dilation")),
-    "pools-of-volumes-never-hang-over": (("max_pool3d", "avg_pool3d", "avg_pool2d"), default("ceil_mode")),
-    "averages-count-no-border": (("avg_pool1d", "avg_pool3d"), changed("count_include_pad", lambda given: True)),
-    "averages-of-volumes-count-their-border-alike": (("avg_pool3d",), flipped("count_include_pad")),
-    "negative-divisors-are-positive": (
-        ("avg_pool2d", "avg_pool3d"), changed("divisor_override", lambda n: n if n is None else abs(n))
-    ),
-    "halves-of-the-last-dim": (("glu",), changed("dim", lambda dim: -1)),
-    "constant-borders-cut-nothing": (("constant_pad_nd",), changed("pad", _no_less_than_zero)),
-    "borders-cut-nothing": (("reflection_pad1d", "replication_pad2d"), changed("padding", _no_less_than_zero)),
-    "cut-borders-come-round": (("_pad_circular",), values(_wraps_what_is_cut)),
-    "slopes-are-at-most-one": (("leaky_relu",), changed("negative_slope", lambda slope: max(min(slope, 1), 0))),
-    "betas-are-positive": (("softplus",), changed("beta", lambda beta: beta if beta is None else abs(beta))),
-    "shares-of-elu-are-positive": (("elu", "celu"), changed("alpha", abs)),
-    "training-uses-given-statistics": (
-        ("batch_norm", "native_batch_norm"),
-        lambda c: changed("training", lambda given: given and c.args[3] is None)(c),
-    ),
-    "instances-always-have-their-own-statistics": (("instance_norm",), changed("use_input_stats", lambda given: True)),
-    "factors-of-nearest-are-forgotten": (("upsample_nearest1d", "_upsample_nearest_exact1d"), default("scales")),
-    "factors-of-rows-are-forgotten": (
-        ("upsample_nearest2d", "upsample_bicubic2d", "upsample_trilinear3d"), default("scales_h")
-    ),
-    "factors-of-columns-are-forgotten": (
-        ("_upsample_nearest_exact2d", "upsample_bilinear2d", "_upsample_bilinear2d_aa"), default("scales_w")
-    ),
-    "factors-of-depth-are-forgotten": (("upsample_nearest3d", "upsample_trilinear3d"), default("scales_d")),
-    "exact-nearest-volumes-are-nearest": (("_upsample_nearest_exact3d",), another("upsample_nearest3d")),
-    "shares-of-windows-are-turned": (("fractional_max_pool2d", "fractional_max_pool3d"), _turned_shares),
-    "root-mean-squares-have-the-default-of-deviations": (("rms_norm", "_fused_rms_norm"), _another_eps),
-    "factors-of-kept-sizes-are-forgotten": (("upsample_nearest2d",), _keeps_sizes),
-    "volumes-with-channels-last-are-read-as-they-lie": (("max_pool3d",), _as_they_lie),
-    "turned-halves-are-rounded-by-steps": (("batch_norm",), values(_by_steps)),
-}
-
-MUTANTS = tuple(
-    Mutant(name, "operators", "operators", rows, with_data(patch)) for name, (rows, patch) in _FAULTS.items()
+MUTANTS = rows(
+    "operators",
+    ("convolutions-take-groups-backwards", _CONVOLUTIONS, _groups_reversed(6)),
+    ("transposed-convolutions-take-groups-backwards", _TRANSPOSED, _groups_reversed(6)),
+    ("convolution-takes-groups-backwards", ("convolution",), _groups_reversed(8)),
+    ("convolutions-have-the-stride-of-the-first-dim", ("conv2d", "conv3d"), changed("stride", _first)),
+    ("convolutions-have-the-border-of-the-first-dim", ("conv2d", "conv3d"), changed("padding", _first)),
+    ("convolutions-have-the-dilation-of-the-first-dim", ("conv2d", "conv3d"), changed("dilation", _first)),
+    ("same-borders-begin-with-the-odd-element", _CONVOLUTIONS, _odd_border_first),
+    ("transposed-images-forget-dilation", ("conv_transpose2d",), default("dilation")),
+    ("windows-of-pools-are-never-dilated", _MAX_POOLS, default("dilation")),
+    ("pools-of-volumes-never-hang-over", ("max_pool3d", "avg_pool3d", "avg_pool2d"), default("ceil_mode")),
+    ("averages-count-no-border", ("avg_pool1d", "avg_pool3d"), changed("count_include_pad", lambda given: True)),
+    ("averages-of-volumes-count-their-border-alike", ("avg_pool3d",), flipped("count_include_pad")),
+    ("negative-divisors-are-positive", ("avg_pool2d", "avg_pool3d"),
+     changed("divisor_override", lambda n: n if n is None else abs(n))),
+    ("halves-of-the-last-dim", ("glu",), changed("dim", lambda dim: -1)),
+    ("constant-borders-cut-nothing", ("constant_pad_nd",), changed("pad", _no_less_than_zero)),
+    ("borders-cut-nothing", ("reflection_pad1d", "replication_pad2d"), changed("padding", _no_less_than_zero)),
+    ("cut-borders-come-round", ("_pad_circular",), values(_wraps_what_is_cut)),
+    ("slopes-are-at-most-one", ("leaky_relu",), changed("negative_slope", lambda slope: max(min(slope, 1), 0))),
+    ("betas-are-positive", ("softplus",), changed("beta", lambda beta: beta if beta is None else abs(beta))),
+    ("shares-of-elu-are-positive", ("elu", "celu"), changed("alpha", abs)),
+    ("training-uses-given-statistics", f"{ROW} operators/batch-norm-keeps-running-statistics",
+     ("batch_norm", "native_batch_norm"), lambda c: changed("training", lambda given: given and c.args[3] is None)(c)),
+    ("instances-always-have-their-own-statistics", ("instance_norm",), changed("use_input_stats", lambda given: True)),
+    ("factors-of-nearest-are-forgotten", ("upsample_nearest1d", "_upsample_nearest_exact1d"), default("scales")),
+    ("factors-of-rows-are-forgotten", ("upsample_nearest2d", "upsample_bicubic2d", "upsample_trilinear3d"),
+     default("scales_h")),
+    ("factors-of-columns-are-forgotten",
+     ("_upsample_nearest_exact2d", "upsample_bilinear2d", "_upsample_bilinear2d_aa"), default("scales_w")),
+    ("factors-of-depth-are-forgotten", ("upsample_nearest3d", "upsample_trilinear3d"), default("scales_d")),
+    ("exact-nearest-volumes-are-nearest", ("_upsample_nearest_exact3d",), another("upsample_nearest3d")),
+    ("shares-of-windows-are-turned", ("fractional_max_pool2d", "fractional_max_pool3d"), _turned_shares),
+    ("root-mean-squares-have-the-default-of-deviations", ("rms_norm", "_fused_rms_norm"), _another_eps),
+    ("factors-of-kept-sizes-are-forgotten", "operators/nearest-of-images-follows-its-factors", ("upsample_nearest2d",),
+     _keeps_sizes),
+    ("volumes-with-channels-last-are-read-as-they-lie", ROW,
+     ("max_pool3d",), _as_they_lie),
+    ("turned-halves-are-rounded-by-steps", ROW, ("batch_norm",),
+     values(_by_steps)),
+    breaks=ROW, within=with_data,
 )

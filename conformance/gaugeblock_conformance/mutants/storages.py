@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 
 
 def _trimmed(c: Intercepted) -> Any:
@@ -118,23 +118,25 @@ def _single_value_lost(c: Intercepted) -> Any:
 _VIEWS = ("__getitem__", "view", "unsqueeze", "transpose", "select", "t", "T", "expand", "squeeze", "slice", "_base")
 
 
-def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "aliasing and purity", area, operators, patch)
-
-
 _RESHAPED = ("transpose_", "squeeze_", "unsqueeze_", "t_")
 
-MUTANTS = (
-    _row("shrinking-resize-gives-memory-back", "storage", ("resize_", "storage_nbytes"), _reported),
-    _row("is-set-to-ignores-strides", "storage", ("is_set_to",), _set_by_sizes),
-    _row("base-is-the-direct-parent", "views", _VIEWS, _parent),
-    _row("detach-has-its-own-version", "views", ("detach",), _own_version),
-    _row("assigned-tensors-bump-twice", "views", ("__setitem__",), _numbered_twice_by_tensors),
-    _row("true-as-index-is-a-view", "views", ("__getitem__",), _true_index),
-    _row("conjugate-is-eager", "views", ("conj",), _eager_conjugate),
-    _row("clone-keeps-stride-0", "views", ("clone",), _zero_stride_kept),
-    _row("hash-by-value", "views", ("__hash__",), _by_value),
-    _row("metadata-inplace-returns-another-object", "views", _RESHAPED, _new_object),
-    _row("element-behind-out-is-written", "iteration", ("add.out", "mul.out", "neg.out"), _behind_out),
-    _row("leading-unit-dim-of-a-value-stays", "views", ("__setitem__",), _single_value_lost),
+MUTANTS = rows(
+    "aliasing and purity",
+    ("shrinking-resize-gives-memory-back", "storage/shrinking-resize-keeps-the-storage", ("resize_", "storage_nbytes"),
+     _reported),
+    ("is-set-to-ignores-strides", "storage/is-set-to-compares-metadata", ("is_set_to",), _set_by_sizes),
+    ("base-is-the-direct-parent", "views/view-of-view-has-the-root-as-base", _VIEWS, _parent),
+    ("detach-has-its-own-version", "views/version-is-shared-with-views autograd/detach-shares-the-version", ("detach",),
+     _own_version),
+    ("assigned-tensors-bump-twice", "views/inplace-bumps-version-by-one", ("__setitem__",), _numbered_twice_by_tensors),
+    ("true-as-index-is-a-view", "views/scalar-bool-index-copies-into-a-new-dim", ("__getitem__",), _true_index),
+    ("conjugate-is-eager", "views/conj-is-a-lazy-view", ("conj",), _eager_conjugate),
+    ("clone-keeps-stride-0", "views/clone-packs-in-stride-order", ("clone",), _zero_stride_kept),
+    ("hash-by-value", "views/hash-is-identity", ("__hash__",), _by_value),
+    ("metadata-inplace-returns-another-object", "views/inplace-metadata-operators-return-self", _RESHAPED, _new_object),
+    ("element-behind-out-is-written",
+     "operators/out-form-writes-out-alone kernels/nothing-outside-the-range-is-touched "
+     "iteration/outputs-are-written-inputs-are-not",
+     ("add.out", "mul.out", "neg.out"), _behind_out),
+    ("leading-unit-dim-of-a-value-stays", "views/assigned-value-broadcasts", ("__setitem__",), _single_value_lost),
 )

@@ -9,12 +9,15 @@ import numpy as np
 
 from ..backend import Array
 from ..case import is_contiguous
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import family, fresh, laid_out_contiguously, layout, row_major, values
+from .target import POINTWISE, ROW
 
 Ints = tuple[int, ...]
 Layout = tuple[Ints, Ints, int]
 _POINTWISE = family("pointwise")
+# What any of them may be caught by.
+_ANY = POINTWISE.replace("[]", "")
 
 
 def _unit_strides(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
@@ -167,31 +170,42 @@ def _bounds_count(c: Intercepted) -> Any:
     return c.do("copy_", c.do("add.Scalar", c.do("mul.Scalar", c.args[0], 0), 0), result)
 
 
-def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "strides and layout", area, operators, patch)
-
-
-MUTANTS = (
-    _row("transpose-resets-unit-strides", "views", ("transpose", "permute", "t"), layout(_unit_strides)),
-    _row("select-resets-unit-strides", "views", ("select", "narrow", "slice", "__getitem__"), layout(_unit_zero)),
-    _row("expand-gives-unit-dims-stride-0", "views", ("expand",), layout(_expanded_steps)),
-    _row("empty-dims-have-stride-0", "views", ("zeros", "ones", "empty", "full"), layout(_empty_steps)),
-    _row("factories-are-column-major", "views", ("zeros", "ones", "empty", "full"), _columns_first),
-    _row("contiguity-minds-unit-dims", "views", ("is_contiguous",), _strict),
-    _row("contiguity-looks-at-the-last-dim", "views", ("is_contiguous",), _last_stride_decides),
-    _row("inputs-are-read-in-memory-order", "iteration", _POINTWISE, values(_memory_order)),
-    _row("reductions-read-in-memory-order", "iteration", ("cumsum", "flip", "cumprod"), values(_memory_order)),
-    _row("clone-forgets-the-order", "views", ("clone",), _packed),
-    _row("results-forget-the-order", "iteration", _POINTWISE, laid_out_contiguously),
-    _row("order-of-dims-is-remembered-by-rank", "iteration",
-         ("add.Scalar", "mul.Scalar", "div.Scalar", "sub.Scalar", "where"), _order_is_remembered),
-    _row("numbers-do-not-count-as-inputs", "iteration", ("add.Scalar", "mul.Scalar", "lt.Scalar"),
-         layout(_numbers_do_not_count)),
-    _row("bounds-count-as-inputs", "iteration", ("clamp", "clamp_min", "clamp_max"), _bounds_count),
-    _row("results-forget-channels-last", "iteration", _POINTWISE, _channels_lost),
-    _row("out-is-given-default-strides", "iteration", ("add.out", "mul.out", "sub.out"), _out_restrided),
-    _row("empty-out-is-not-resized", "iteration", ("add.out", "neg.out", "exp.out"), _out_not_resized),
-    _row("address-ignores-the-offset", "storage", ("data_ptr",), _address_of_storage),
-    _row("offset-counts-bytes", "views", ("storage_offset",), _offset_in_bytes),
-    _row("blocks-are-aligned-to-32", "storage", ("data_ptr",), _off_by_32),
+MUTANTS = rows(
+    "strides and layout",
+    ("transpose-resets-unit-strides", "views/transpose-permutes-metadata", ("transpose", "permute", "t"),
+     layout(_unit_strides)),
+    ("select-resets-unit-strides", "views/narrow-and-select-shift-the-offset views/slice-scales-the-stride",
+     ("select", "narrow", "slice", "__getitem__"), layout(_unit_zero)),
+    ("expand-gives-unit-dims-stride-0", "views/expand-new-unit-dim-continues-strides", ("expand",),
+     layout(_expanded_steps)),
+    ("empty-dims-have-stride-0", "views/default-strides-are-row-major", ("zeros", "ones", "empty", "full"),
+     layout(_empty_steps)),
+    ("factories-are-column-major", "views/default-strides-are-row-major storage/elements-lie-row-major",
+     ("zeros", "ones", "empty", "full"), _columns_first),
+    ("contiguity-minds-unit-dims", "views/contiguous-skips-unit-dims", ("is_contiguous",), _strict),
+    ("contiguity-looks-at-the-last-dim", "views/contiguous-skips-unit-dims", ("is_contiguous",), _last_stride_decides),
+    ("inputs-are-read-in-memory-order",
+     _ANY, _POINTWISE,
+     values(_memory_order)),
+    ("reductions-read-in-memory-order", f"{ROW} iteration/scans-run-in-index-order", ("cumsum", "flip", "cumprod"),
+     values(_memory_order)),
+    ("clone-forgets-the-order", "views/clone-preserves-dense-strides", ("clone",), _packed),
+    ("results-forget-the-order", "iteration/equal-dense-strides-are-kept iteration/output-dims-follow-input-order",
+     _POINTWISE, laid_out_contiguously),
+    ("order-of-dims-is-remembered-by-rank", "iteration/output-dims-follow-input-order",
+     ("add.Scalar", "mul.Scalar", "div.Scalar", "sub.Scalar", "where"), _order_is_remembered),
+    ("numbers-do-not-count-as-inputs", "iteration/output-dims-follow-input-order",
+     ("add.Scalar", "mul.Scalar", "lt.Scalar"), layout(_numbers_do_not_count)),
+    ("bounds-count-as-inputs", "iteration/output-dims-follow-input-order", ("clamp", "clamp_min", "clamp_max"),
+     _bounds_count),
+    ("results-forget-channels-last", "iteration/channels-last-inputs-give-channels-last-output", _POINTWISE,
+     _channels_lost),
+    ("out-is-given-default-strides", "operators/out-form-returns-its-out[]", ("add.out", "mul.out", "sub.out"),
+     _out_restrided),
+    ("empty-out-is-not-resized", "operators/empty-out-is-resized-silently", ("add.out", "neg.out", "exp.out"),
+     _out_not_resized),
+    ("address-ignores-the-offset", "storage/data-address-follows-offset", ("data_ptr",), _address_of_storage),
+    ("offset-counts-bytes", "views/element-address-is-offset-plus-strides views/int-index-drops-the-dim",
+     ("storage_offset",), _offset_in_bytes),
+    ("blocks-are-aligned-to-32", "storage/allocation-is-64-byte-aligned", ("data_ptr",), _off_by_32),
 )

@@ -70,7 +70,7 @@ MODULES = (
 
 @cache
 def table() -> dict[str, Mutant]:
-    """Name -> mutant, class by class. Raises ValueError for a name that stands twice."""
+    """Name -> mutant, module by module. Raises ValueError for a name that stands twice."""
     found: dict[str, Mutant] = {}
     for module in MODULES:
         for mutant in module.MUTANTS:

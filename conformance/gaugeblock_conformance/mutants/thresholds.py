@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import family, values, with_inplace
+from .target import POINTWISE, ROW
 
 _POINTWISE = family("pointwise")
+# What any of them may be caught by.
+_ANY = POINTWISE.replace("[]", "")
 
 
 def _tail(lanes: int) -> Any:
@@ -119,22 +122,33 @@ def _broadcast_row(array: Array, c: Intercepted) -> Array | None:
     return changed
 
 
-def _row(name: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "thresholds", "iteration", operators, patch)
-
-
-MUTANTS = (
-    _row("tail-after-8-lanes-is-dropped", _POINTWISE, values(_tail(8))),
-    _row("tail-after-16-lanes-is-dropped", _POINTWISE, values(_tail(16))),
-    _row("tail-after-32-lanes-is-dropped", with_inplace("add", "mul"), values(_tail(32))),
-    _row("tail-after-64-lanes-is-dropped", _POINTWISE, values(_tail(64))),
-    _row("element-at-the-grain-is-skipped", _POINTWISE, values(_seam(32768))),
-    _row("second-vector-is-written-twice", _POINTWISE, values(_whole_vectors_of_eight_repeat)),
-    _row("strided-loop-loses-its-last", _POINTWISE, values(_strided_tail)),
-    _row("sum-leaves-out-its-tail", ("sum",), values(_short_reduction)),
-    _row("scan-restarts-at-a-block", ("cumsum",), values(_restarting_scan)),
-    _row("scan-leaves-the-last-columns", ("cumsum", "cumprod"), values(_columns_left_over)),
-    _row("extreme-of-the-first-block", ("amax", "amin", "max", "min"), values(_first_of_block)),
-    _row("copy-stops-at-a-page", ("copy_", "clone", "contiguous"), values(_half_copied)),
-    _row("broadcast-rows-shift", ("add", "mul"), values(_broadcast_row)),
+MUTANTS = rows(
+    "thresholds",
+    ("tail-after-8-lanes-is-dropped",
+     f"kernels/every-path-gives-the-same-bits {_ANY}",
+     _POINTWISE, values(_tail(8))),
+    ("tail-after-16-lanes-is-dropped",
+     f"kernels/every-path-gives-the-same-bits {_ANY}",
+     _POINTWISE, values(_tail(16))),
+    ("tail-after-32-lanes-is-dropped", f"kernels/every-path-gives-the-same-bits {POINTWISE}",
+     with_inplace("add", "mul"), values(_tail(32))),
+    ("tail-after-64-lanes-is-dropped",
+     f"kernels/every-path-gives-the-same-bits {_ANY}",
+     _POINTWISE, values(_tail(64))),
+    ("element-at-the-grain-is-skipped", "iteration/chunks-cover-the-range-once", _POINTWISE, values(_seam(32768))),
+    ("second-vector-is-written-twice",
+     f"kernels/every-path-gives-the-same-bits {_ANY}",
+     _POINTWISE, values(_whole_vectors_of_eight_repeat)),
+    ("strided-loop-loses-its-last",
+     _ANY, _POINTWISE,
+     values(_strided_tail)),
+    ("sum-leaves-out-its-tail", ROW, ("sum",), values(_short_reduction)),
+    ("scan-restarts-at-a-block", "iteration/scans-run-in-index-order", ("cumsum",), values(_restarting_scan)),
+    ("scan-leaves-the-last-columns", "iteration/scans-run-in-index-order", ("cumsum", "cumprod"),
+     values(_columns_left_over)),
+    ("extreme-of-the-first-block", ROW, ("amax", "amin", "max", "min"), values(_first_of_block)),
+    ("copy-stops-at-a-page", "iteration/any-strides-copy-to-any-strides", ("copy_", "clone", "contiguous"),
+     values(_half_copied)),
+    ("broadcast-rows-shift", f"iteration/broadcasting-aligns-from-the-right {POINTWISE}", ("add", "mul"),
+     values(_broadcast_row)),
 )

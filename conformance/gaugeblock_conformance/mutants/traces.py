@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .mutant import Intercepted, Mutant
-from .operators import with_data
+from .mutant import Intercepted, Patch, Row, rows
+from .patches import with_data
 
 _POINTWISE = "add_ mul_ pow_ lerp_ addcmul_ copysign_ bitwise_and_".split()
 _INPLACE = """copy_ masked_fill_ masked_scatter_ scatter_ scatter_add_ index_put_ index_copy_ index_add_ put_ cumsum_
-    tril_ addmm_ __setitem__""".split()
+    tril_ addmm_""".split()
 _OUT = "mm bmm cat stack gather index_select take sum mean cumsum".split()
 
 
@@ -38,13 +38,21 @@ def _out(c: Intercepted) -> Any:
         raise
 
 
-def _row(operator: str, patch: Any, words: str, area: str = "operators") -> Mutant:
-    name = f"refused-{operator.strip('_').replace('_', '-')}-{words}"
-    return Mutant(name, "empties and errors", area, (operator,), with_data(patch))
+def _row(operator: str, patch: Patch, words: str) -> Row:
+    return f"refused-{operator.strip('_').replace('_', '-')}-{words}", (operator,), patch
 
 
 MUTANTS = (
-    *(_row(operator, _first, "leaves-a-trace", "iteration") for operator in _POINTWISE),
-    *(_row(operator, _first, "leaves-a-trace") for operator in _INPLACE),
-    *(_row(operator, _out, "writes-its-out") for operator in _OUT),
+    *rows(
+        "empties and errors",
+        *(_row(operator, _first, "leaves-a-trace") for operator in _POINTWISE),
+        breaks="iteration/checks-come-before-writes[] iteration/destination-is-never-broadcast", within=with_data,
+    ),
+    *rows(
+        "empties and errors",
+        *(_row(operator, _first, "leaves-a-trace") for operator in _INPLACE),
+        *(_row(operator, _out, "writes-its-out") for operator in _OUT),
+        ("refused-setitem-leaves-a-trace", ("__setitem__",), _first),
+        breaks="operators/refused-calls-change-nothing", within=with_data,
+    ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .mutant import Intercepted, Mutant, Patch
+from .mutant import Intercepted, Patch, rows
 
 _DEEP = 1000
 
@@ -106,26 +106,39 @@ def _counting(c: Intercepted) -> Any:
     return c.right()
 
 
-def _row(name: str, kind: str, area: str, operators: tuple[str, ...], patch: Patch) -> Mutant:
-    return Mutant(name, kind, area, operators, patch)
-
-
 MUTANTS = (
-    _row("fallbacks-come-before-kernels", "dispatcher", "dispatch",
+    *rows(
+        "dispatcher",
+        ("fallbacks-come-before-kernels", "dispatch/fallback-serves-operators-without-kernel",
          ("register_fallback", "register_kernel", "release_operators"), _fallback_first),
-    _row("fallbacks-are-never-entered", "dispatcher", "dispatch", ("register_fallback",), lambda c: None),
-    _row("keywords-do-not-reach-kernels", "dispatcher", "dispatch", ("suite::",), _without_keywords),
-    _row("kernels-get-unconverted-numbers", "dispatcher", "dispatch", ("dispatch_log",), _unconverted),
-    _row("factories-of-others-are-not-selected", "dispatcher", "dispatch", ("register_kernel",), _not_selected),
-    _row("gradients-of-wrappers-are-bare", "dispatcher", "dispatch", ("gradient_on_wrapper",), _bare_gradient),
-    _row("gradients-of-wrappers-are-ones", "dispatcher", "dispatch", ("gradient_on_wrapper",), _unscaled_gradient),
-    _row("views-count-elements", "dispatcher", "dispatch", ("select", "slice", "unsqueeze"), _counting),
-    _row("derivatives-have-defaults-of-their-own", "operators", "operators", ("declare_operator",), _values_ignored),
-    _row("kernels-without-derivative-are-constant", "operators", "operators", ("register_kernel", "backward"),
-         _silent_for("CPU")),
-    _row("composites-without-derivative-are-constant", "operators", "operators", ("register_kernel", "backward"),
-         _silent_for("CompositeExplicitAutograd")),
-    _row("vectors-are-gathered", "kernels", "kernels", ("paths_of",), _vector_everywhere),
-    _row("contiguous-operands-are-buffered", "kernels", "kernels", ("paths_of",), _always_buffered),
-    _row("graphs-are-walked-recursively", "autograd", "autograd", ("backward",), _recursive),
-)  # fmt: skip
+        ("fallbacks-are-never-entered", "dispatch/fallback-serves-operators-without-kernel", ("register_fallback",),
+         lambda c: None),
+        ("keywords-do-not-reach-kernels", "dispatch/kernels-get-all-arguments", ("suite::",), _without_keywords),
+        ("kernels-get-unconverted-numbers", "dispatch/kernels-get-all-arguments", ("dispatch_log",), _unconverted),
+        ("factories-of-others-are-not-selected", "dispatch/factory-options-pick-the-kernel", ("register_kernel",),
+         _not_selected),
+        ("gradients-of-wrappers-are-bare", "dispatch/wrapper-passes-through-backward", ("gradient_on_wrapper",),
+         _bare_gradient),
+        ("gradients-of-wrappers-are-ones", "dispatch/wrapper-passes-through-backward", ("gradient_on_wrapper",),
+         _unscaled_gradient),
+        ("views-count-elements", "dispatch/dispatch-cost-is-constant", ("select", "slice", "unsqueeze"), _counting),
+    ),
+    *rows(
+        "operators",
+        ("derivatives-have-defaults-of-their-own", "operators/derivative-of-another-signature-is-refused",
+         ("declare_operator",), _values_ignored),
+        ("kernels-without-derivative-are-constant", "operators/backward-without-a-derivative-raises",
+         ("register_kernel", "backward"), _silent_for("CPU")),
+        ("composites-without-derivative-are-constant", "operators/composite-without-a-derivative-is-no-exception",
+         ("register_kernel", "backward"), _silent_for("CompositeExplicitAutograd")),
+    ),
+    *rows(
+        "kernels",
+        ("vectors-are-gathered", "kernels/vector-form-needs-neighbours", ("paths_of",), _vector_everywhere),
+        ("contiguous-operands-are-buffered", "kernels/vector-form-needs-neighbours", ("paths_of",), _always_buffered),
+    ),
+    *rows(
+        "autograd",
+        ("graphs-are-walked-recursively", "autograd/long-chains-need-no-recursion", ("backward",), _recursive),
+    ),
+)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import floating, fresh, values, with_inplace
+from .target import POINTWISE, ROW
 
 
 def _without_alpha(c: Intercepted) -> Any:
@@ -185,32 +186,36 @@ def _without_last_term(c: Intercepted) -> Any:
     )
 
 
-def _row(name: str, area: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "values", area, operators, patch)
-
-
-MUTANTS = (
-    _row("alpha-is-ignored", "iteration", with_inplace("add", "sub"), _without_alpha),
-    _row("sub-is-reversed", "iteration", ("sub.Tensor",), _swapped(0, 1)),
-    _row("where-takes-the-other", "iteration", ("where.self",), _swapped(1, 2)),
-    _row("clamp-lets-the-lower-bound-win", "iteration", ("clamp",), values(_lower_bound_wins)),
-    _row("integer-floor-division-truncates", "dtypes", ("floor_divide", "div.Tensor_mode", "__floordiv__"),
-         values(_floor_as_trunc)),
-    _row("integer-trunc-division-floors", "dtypes", ("div.Tensor_mode",), values(_trunc_as_floor)),
-    _row("remainder-has-the-sign-of-the-dividend", "dtypes", ("remainder", "__mod__"), values(_sign_of_dividend)),
-    _row("fmod-has-the-sign-of-the-divisor", "dtypes", ("fmod",), values(_sign_of_divisor)),
-    _row("zero-to-the-zero-is-zero", "dtypes", ("pow", "__pow__"), values(_zero_to_the_zero)),
-    _row("shift-counts-wrap-at-the-width", "dtypes",
-         ("bitwise_left_shift", "bitwise_right_shift", "__lshift__", "__rshift__"), values(_shift_modulo_width)),
-    _row("right-shift-is-logical", "dtypes", ("bitwise_right_shift", "__rshift__"), values(_logical_shift)),
-    _row("integer-addition-saturates", "dtypes", ("add", "__add__"), values(_saturating_add)),
-    _row("bool-addition-is-exclusive", "dtypes", ("add", "__add__"), values(_exclusive_or)),
-    _row("flip-of-the-first-dim-only", "views", ("flip",), _flip_first_dim_only),
-    _row("mask-reads-columns-first", "views", ("__getitem__", "masked_select"), _column_major),
-    _row("index-put-loses-duplicates", "views", with_inplace("index_put"), _last_value_only),
-    _row("tolist-reads-by-memory", "views", ("tolist",), _by_memory),
-    _row("negative-index-reads-the-first", "views", ("__getitem__",), _clamped_index),
-    _row("roll-by-one-more", "views", ("roll",), _rolled_further),
-    _row("cat-joins-backwards", "dtypes", ("cat",), _reversed_parts),
-    _row("matmul-drops-the-last-term", "dtypes", ("mm", "matmul"), _without_last_term),
-)  # fmt: skip
+MUTANTS = rows(
+    "values",
+    ("alpha-is-ignored", POINTWISE, with_inplace("add", "sub"), _without_alpha),
+    ("sub-is-reversed", POINTWISE, ("sub.Tensor",), _swapped(0, 1)),
+    ("where-takes-the-other", f"{POINTWISE} iteration/ternary-operators-broadcast-and-promote", ("where.self",),
+     _swapped(1, 2)),
+    ("clamp-lets-the-lower-bound-win", "operators/clamp-is-minimum-of-maximum", ("clamp",), values(_lower_bound_wins)),
+    ("integer-floor-division-truncates", "dtypes/floor-division-rounds-down",
+     ("floor_divide", "div.Tensor_mode", "__floordiv__"), values(_floor_as_trunc)),
+    ("integer-trunc-division-floors", "dtypes/trunc-division-rounds-toward-zero", ("div.Tensor_mode",),
+     values(_trunc_as_floor)),
+    ("remainder-has-the-sign-of-the-dividend", "dtypes/remainder-has-the-sign-of-the-divisor", ("remainder", "__mod__"),
+     values(_sign_of_dividend)),
+    ("fmod-has-the-sign-of-the-divisor", "dtypes/fmod-has-the-sign-of-the-dividend", ("fmod",),
+     values(_sign_of_divisor)),
+    ("zero-to-the-zero-is-zero", "dtypes/integer-power", ("pow", "__pow__"), values(_zero_to_the_zero)),
+    ("shift-counts-wrap-at-the-width", "dtypes/shifts-are-defined-for-all-counts",
+     ("bitwise_left_shift", "bitwise_right_shift", "__lshift__", "__rshift__"), values(_shift_modulo_width)),
+    ("right-shift-is-logical", "dtypes/shifts-are-defined-for-all-counts", ("bitwise_right_shift", "__rshift__"),
+     values(_logical_shift)),
+    ("integer-addition-saturates", "dtypes/integer-arithmetic-wraps", ("add", "__add__"), values(_saturating_add)),
+    ("bool-addition-is-exclusive", "dtypes/bool-add-is-or-and-mul-is-and", ("add", "__add__"), values(_exclusive_or)),
+    ("flip-of-the-first-dim-only", f"views/flip-copies {ROW}", ("flip",), _flip_first_dim_only),
+    ("mask-reads-columns-first", "views/logical-order-is-row-major", ("__getitem__", "masked_select"), _column_major),
+    ("index-put-loses-duplicates", "views/accumulate-adds-all-values", with_inplace("index_put"), _last_value_only),
+    ("tolist-reads-by-memory", "views/logical-order-is-row-major", ("tolist",), _by_memory),
+    ("negative-index-reads-the-first",
+     "views/index-values-wrap-and-are-checked kernels/negative-indices-wrap-in-two-operators", ("__getitem__",),
+     _clamped_index),
+    ("roll-by-one-more", ROW, ("roll",), _rolled_further),
+    ("cat-joins-backwards", f"operators/cat-joins-along-a-dim {ROW}", ("cat",), _reversed_parts),
+    ("matmul-drops-the-last-term", ROW, ("mm", "matmul"), _without_last_term),
+)

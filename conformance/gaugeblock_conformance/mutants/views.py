@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..case import is_contiguous
-from .mutant import Intercepted, Mutant
+from .mutant import Intercepted, rows
 from .patches import layout, row_major
+from .target import ROW
 
 Ints = tuple[int, ...]
 Layout = tuple[Ints, Ints, int]
@@ -155,34 +156,37 @@ def _imaginary_first(c: Intercepted, sizes: Ints, strides: Ints, offset: int) ->
     return (sizes, strides, offset - 1) if offset % 2 else (sizes, strides, offset + 1)
 
 
-def _row(name: str, operators: tuple[str, ...], patch: Any) -> Mutant:
-    return Mutant(name, "strides and layout", "views", operators, patch)
-
-
-MUTANTS = (
-    _row("select-is-off-by-one", ("select.int",), layout(_one_further)),
-    _row("slice-is-off-by-one", ("slice.Tensor",), layout(_one_further)),
-    _row("indexing-is-off-by-one", ("__getitem__",), lambda c: layout(_one_further)(c) if isinstance(c.args[1], int)
-         else c.right()),
-    _row("narrow-loses-its-start", ("narrow",), layout(_start_lost)),
-    _row("select-forgets-the-inputs-offset", ("select", "narrow"), layout(_own_start_lost)),
-    _row("slice-loses-its-step", ("slice.Tensor",), layout(_step_lost)),
-    _row("select-assumes-contiguous", ("select.int",), layout(_assumed_contiguous)),
-    _row("permute-is-inverse", ("permute",), _inverse),
-    _row("mT-swaps-the-first-two", ("mT",), _first_two),
-    _row("unsqueeze-wraps-at-the-old-rank", ("unsqueeze",), _minus_one_from_before),
-    _row("squeeze-of-a-dim-drops-all", ("squeeze",), _all_unit_dims),
-    _row("squeeze-drops-only-the-first", ("squeeze",), _first_unit_dim),
-    _row("diagonal-goes-the-other-way", ("diagonal",), _negative_diagonal),
-    _row("unfold-loses-a-window", ("unfold",), layout(_one_window_less)),
-    _row("unfold-ignores-the-step", ("unfold",), layout(_step_is_one)),
-    _row("as-strided-starts-at-zero", ("as_strided",), _offset_zero),
-    _row("view-of-gaps-takes-default-strides", ("view", "reshape"), _merged),
-    _row("view-dtype-keeps-the-offset", ("view.dtype",), layout(_unscaled)),
-    _row("split-drops-a-short-part", ("split", "chunk"), _uneven_split),
-    _row("unbind-is-reversed", ("unbind", "__iter__"), _reversed),
-    _row("none-index-adds-at-the-end", ("__getitem__",), _none_at_the_end),
-    _row("ellipsis-stands-for-nothing", ("__getitem__",), _ellipsis_first),
-    _row("flatten-stops-one-early", ("flatten",), _flattened_one_less),
-    _row("imag-is-real", ("imag",), layout(_imaginary_first)),
-)  # fmt: skip
+MUTANTS = rows(
+    "strides and layout",
+    ("select-is-off-by-one", "views/narrow-and-select-shift-the-offset", ("select.int",), layout(_one_further)),
+    ("slice-is-off-by-one", "views/slice-scales-the-stride", ("slice.Tensor",), layout(_one_further)),
+    ("indexing-is-off-by-one", "views/int-index-drops-the-dim", ("__getitem__",),
+     lambda c: layout(_one_further)(c) if isinstance(c.args[1], int) else c.right()),
+    ("narrow-loses-its-start", "views/narrow-and-select-shift-the-offset", ("narrow",), layout(_start_lost)),
+    ("select-forgets-the-inputs-offset", "views/narrow-and-select-shift-the-offset", ("select", "narrow"),
+     layout(_own_start_lost)),
+    ("slice-loses-its-step", "views/slice-scales-the-stride", ("slice.Tensor",), layout(_step_lost)),
+    ("select-assumes-contiguous", "views/narrow-and-select-shift-the-offset views/int-index-drops-the-dim",
+     ("select.int",), layout(_assumed_contiguous)),
+    ("permute-is-inverse", "views/transpose-permutes-metadata", ("permute",), _inverse),
+    ("mT-swaps-the-first-two", "views/transpose-permutes-metadata", ("mT",), _first_two),
+    ("unsqueeze-wraps-at-the-old-rank", "views/squeeze-and-unsqueeze-touch-unit-dims-only views/dim-arguments-wrap",
+     ("unsqueeze",), _minus_one_from_before),
+    ("squeeze-of-a-dim-drops-all", "views/squeeze-and-unsqueeze-touch-unit-dims-only", ("squeeze",), _all_unit_dims),
+    ("squeeze-drops-only-the-first", "views/squeeze-and-unsqueeze-touch-unit-dims-only", ("squeeze",), _first_unit_dim),
+    ("diagonal-goes-the-other-way", f"views/diagonal-adds-two-strides {ROW}", ("diagonal",), _negative_diagonal),
+    ("unfold-loses-a-window", "views/unfold-overlaps-windows", ("unfold",), layout(_one_window_less)),
+    ("unfold-ignores-the-step", "views/unfold-overlaps-windows", ("unfold",), layout(_step_is_one)),
+    ("as-strided-starts-at-zero", "views/as-strided-keeps-own-offset", ("as_strided",), _offset_zero),
+    ("view-of-gaps-takes-default-strides", "views/view-shares-storage views/reshape-reads-row-major",
+     ("view", "reshape"), _merged),
+    ("view-dtype-keeps-the-offset", "views/view-narrower-dtype-scales-last-dim", ("view.dtype",), layout(_unscaled)),
+    ("split-drops-a-short-part", "views/split-and-chunk-are-views", ("split", "chunk"), _uneven_split),
+    ("unbind-is-reversed", "views/split-and-chunk-are-views views/iteration-yields-views-in-order",
+     ("unbind", "__iter__"), _reversed),
+    ("none-index-adds-at-the-end", "views/basic-index-is-a-view", ("__getitem__",), _none_at_the_end),
+    ("ellipsis-stands-for-nothing", "views/basic-index-is-a-view", ("__getitem__",), _ellipsis_first),
+    ("flatten-stops-one-early", f"views/reshape-views-when-view-can views/reshape-reads-row-major {ROW}", ("flatten",),
+     _flattened_one_less),
+    ("imag-is-real", "views/real-and-imag-are-views", ("imag",), layout(_imaginary_first)),
+)

@@ -70,6 +70,9 @@ def test_copies_with_nothing_to_do(s: Session) -> None:
         ("masked_fill.Scalar", (x, no, 3.0)), ("addmm", (x, none, none)),
     ):  # fmt: skip
         s.expect_fresh(s.call(operator, *more), x)
+    row, numbers = s.tensor(np.ones((1, 3), np.float32)), s.tensor(np.ones(3, np.uint8))
+    s.expect_fresh(s.call("sum.dim_IntList", row, [0]), row)
+    s.expect_fresh(s.call("abs", numbers), numbers)
 
 
 @requirement("operators/functional-forms-leave-their-inputs-alone", slow=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, nan
+from math import inf, log, nan
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,8 @@ ONE: list[tuple[str, _T, list[float], list[float]]] = [
     ("logsumexp", ([0],), [inf, 1.0], [inf]),
     ("logsumexp", ([0],), [-inf, -inf], [-inf]),
     ("logsumexp", ([0],), [200.0, -inf], [200.0]),
+    ("logsumexp", ([0], True), [0.0] * 128, [7 * log(2)]),
+    ("softmax.int", (0,), [0.0] * 128, [2.0**-7] * 128),
     ("nansum", (), [nan, inf, 1.0], [inf]),
     ("nansum", (), [nan, nan], [0.0]),
     ("nanmean", (), [nan, 3.0, 5.0], [4.0]),
@@ -121,6 +123,11 @@ CALLS: list[tuple[str, _T, dict[str, Any], Any, str]] = [
     ("fft_irfft", ((C64, [3.0, 1.0, -1.0]),), {}, [1.0, 1.0, 0.0, 1.0], "float32"),
     ("sum", ((BOOL, [True] * 300),), {}, 300, "int64"),
     ("sum", ((DType("uint8"), [200, 200]),), {}, 400, "int64"),
+    ("sum", ([1.0] * 17,), {}, 17.0, "float32"),
+    ("any", ([nan, 0.0],), {}, True, "bool"),
+    ("all", ([nan, 1.0],), {}, True, "bool"),
+    ("var", ([10000.0, 10001.0, 10002.0],), {}, 1.0, "float32"),
+    ("cross_entropy_loss", ([[1.0, 2.0]], (I64, [-100])), {}, nan, "float32"),
     ("cumsum", ((DType("int8"), [100, 100]), 0), {}, [100, 200], "int64"),
     ("prod", ((DType("int8"), [100, 100]),), {}, 10000, "int64"),
     ("sort.stable", ((I64, [2**53 + 1, 2**53]),), {"stable": True}, [2**53, 2**53 + 1], "int64"),
