@@ -22,8 +22,7 @@ from ..operators.conditions import Condition, judged, of_tensor
 from ..operators.coverage import swept
 from ..oracles.pointwise import operators_with_oracle
 from .mutant import Intercepted, Mutant, Patch
-from .operators import with_data
-from .patches import area_of, fresh
+from .patches import fresh, with_data
 
 COUNT = 240
 KIND = "generated"
@@ -190,7 +189,7 @@ def _patch(rule: Rule) -> Patch:
 
 def mutant(rule: Rule) -> Mutant:
     """The mutant of a rule."""
-    return Mutant(rule.name, KIND, area_of(rule.operator), (rule.operator,), _patch(rule))
+    return Mutant(rule.name, KIND, (f"{rule.requirement}[{rule.operator}]",), (rule.operator,), _patch(rule))
 
 
 @cache
