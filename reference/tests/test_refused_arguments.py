@@ -397,10 +397,17 @@ def test_a_range_whose_step_fits_no_dtype_has_its_first_element(
 
 
 def test_keepdim_of_norm_is_a_bool() -> None:
-    with pytest.raises(TypeError, match="'keepdim'.*bool.*dict"):
+    with pytest.raises(TypeError, match=r"'keepdim'.*bool.*dict"):
         gb.ones(2, 3).norm(None, [1], keepdim={"a": 1})
 
 
 def test_multilabel_soft_margin_loss_needs_classes() -> None:
     with pytest.raises(IndexError, match="tensor has no dimensions"):
         gb.nn.functional.multilabel_soft_margin_loss(gb.tensor(1.0), gb.tensor(1.0))
+
+
+@pytest.mark.parametrize(("dims", "error"), [([2, 3], IndexError), ([0, -1], RuntimeError), (5, IndexError)])
+def test_dims_of_hash_tensor(dims: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="dim"):
+        gb.hash_tensor(gb.ones(17, dtype=gb.float64), dims)
+    assert gb.hash_tensor(gb.tensor(1.0), 0).shape == ()

@@ -126,7 +126,7 @@ class MlxBackend(ArrayApiBackend):
 
     def _lacks_elements(self, x: Any, mask: Any, value: Any) -> bool:
         per_place = prod(self.shape(x)[len(self.shape(mask)) :])
-        return value.size < int(self.to_numpy(mask).sum()) * per_place
+        return bool(value.size < int(self.to_numpy(mask).sum()) * per_place)
 
     def finished(self, result: Any) -> Any:
         if isinstance(result, self.namespace.array):

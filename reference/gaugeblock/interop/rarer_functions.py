@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dtype import DEFAULTS, float64, int64, uint64
-from ..core.errors import check_int, check_ints, type_error
+from ..core.errors import check_int, check_ints, type_error, wrap_dims
 from ..core.warn import warn
 from ..iteration.types import UPSTREAM_NAMES
 from ..operators.arguments import dtype_argument
@@ -94,7 +94,8 @@ def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: in
     if not input.geometry.numel and not dims:
         raise RuntimeError("hash_tensor(): dims must be given for a tensor without elements")
     ndim = input.geometry.ndim
-    axes = tuple(one % ndim for one in dims) if dims and ndim else tuple(range_of(ndim))
+    axes = wrap_dims("hash_tensor", dims, ndim, "dim") if dims else tuple(range_of(ndim))
+    axes = axes if ndim else ()
     bits = values(input).astype(np.float64 if dtype.kind == 2 else np.int64).view(np.uint64)
     reduce: Any = np.bitwise_xor.reduce
     made: Any = filled_from(np.asarray(reduce(bits, axis=axes, keepdims=keepdim)), uint64)
