@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,7 +35,7 @@ from gaugeblock_conformance.mutants import (
     unasked,
 )
 from gaugeblock_conformance.mutants.__main__ import main
-from gaugeblock_conformance.mutants.mutant import CLASSES, Intercepted, Mutant, MutantBackend, MutantBroken
+from gaugeblock_conformance.mutants.mutant import CLASSES, Intercepted, Mutant, MutantBackend, MutantBroken, rows
 from gaugeblock_conformance.mutants.probes import differs
 from gaugeblock_conformance.mutants.run import Trials, run_all
 from gaugeblock_conformance.mutants.table import named, table
@@ -153,6 +154,34 @@ def test_defect_of_a_patch_is_no_verdict() -> None:
 def _negated(c: Intercepted) -> Any:
     result = c.right()
     return c.do("neg", result) if c.is_tensor(result) and c.backend.dtype(result) == "float32" else result
+
+
+@pytest.mark.parametrize(
+    ("breaks", "told"),
+    [
+        ((), "'made-here' names no requirement that it breaks"),
+        (("dtypes/no-such",), "'made-here' breaks 'dtypes/no-such': the spec has no requirement 'dtypes/no-such'"),
+        (("views/flip-copies[no_such]",), "the spec has no operator 'no_such'"),
+    ],
+)
+def test_what_is_broken_is_in_the_spec(breaks: tuple[str, ...], told: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(told)):
+        Mutant("made-here", CLASSES[0], breaks, ("neg",), lambda c: c.right())
+
+
+def test_rows_of_a_table_break_what_stands_in_them_or_under_it() -> None:
+    row = "operators/every-operator-gives-what-its-row-says"
+    first, second = rows(
+        CLASSES[0],
+        ("first", f"views/flip-copies {row}[]", ("flip", "add_", "__add__"), lambda c: c.right()),
+        ("second", ("sum.dim_IntList",), lambda c: c.right()),
+        breaks=f"{row}[]",
+    )
+    assert first.breaks == ("views/flip-copies", f"{row}[flip]", f"{row}[add]")
+    assert first.areas == ("views", "operators")
+    assert second.breaks == (f"{row}[sum.dim_IntList]",)
+    assert second.targets[0].rows == {"sum.dim_IntList"}
+    assert {"add.Tensor", "add.Scalar"} <= first.targets[2].rows
 
 
 def test_only_a_verdict_on_what_is_broken_catches() -> None:
