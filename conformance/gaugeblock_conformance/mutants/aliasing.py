@@ -86,7 +86,8 @@ MUTANTS = rows(
     ("permute-copies", "views/transpose-permutes-metadata views/transpose-cost-ignores-numel", ("permute", "movedim"),
      copies),
     ("expand-is-materialised",
-     "views/expand-copies-nothing views/expand-has-stride-zero views/expand-keeps-other-strides storage/views-allocate-nothing",
+     "views/expand-copies-nothing views/expand-has-stride-zero views/expand-keeps-other-strides "
+     "storage/views-allocate-nothing",
      ("expand",), copies),
     ("view-copies", "views/view-shares-storage views/view-dtype-reinterprets-bytes", ("view",), copies),
     ("slice-copies", "views/narrow-and-select-shift-the-offset views/slice-scales-the-stride", ("slice", "narrow"),
