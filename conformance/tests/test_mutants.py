@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,7 +35,7 @@ from gaugeblock_conformance.mutants import (
     unasked,
 )
 from gaugeblock_conformance.mutants.__main__ import main
-from gaugeblock_conformance.mutants.mutant import CLASSES, Intercepted, Mutant, MutantBackend, MutantBroken
+from gaugeblock_conformance.mutants.mutant import CLASSES, Intercepted, Mutant, MutantBackend, MutantBroken, rows
 from gaugeblock_conformance.mutants.probes import differs
 from gaugeblock_conformance.mutants.run import Trials, run_all
 from gaugeblock_conformance.mutants.table import named, table
@@ -150,29 +151,50 @@ def test_defect_of_a_patch_is_no_verdict() -> None:
     assert run_trial(NUMPY, _mutant(patch, "neg"), QUICK, 0).status == "broken"
 
 
-def _negated(c: Intercepted) -> Any:
-    result = c.right()
-    return c.do("neg", result) if c.is_tensor(result) and c.backend.dtype(result) == "float32" else result
+@pytest.mark.parametrize(
+    ("breaks", "told"),
+    [
+        ((), "'made-here' names no requirement that it breaks"),
+        (("dtypes/no-such",), "'made-here' breaks 'dtypes/no-such': the spec has no requirement 'dtypes/no-such'"),
+        (("views/flip-copies[no_such]",), "the spec has no operator 'no_such'"),
+    ],
+)
+def test_what_is_broken_is_in_the_spec(breaks: tuple[str, ...], told: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(told)):
+        Mutant("made-here", CLASSES[0], breaks, ("neg",), lambda c: c.right())
+
+
+def test_rows_of_a_table_break_what_stands_in_them_or_under_it() -> None:
+    row = "operators/every-operator-gives-what-its-row-says"
+    first, second = rows(
+        CLASSES[0],
+        ("first", f"views/flip-copies {row}[]", ("flip", "add_", "__add__"), lambda c: c.right()),
+        ("second", ("sum.dim_IntList",), lambda c: c.right()),
+        breaks=f"{row}[]",
+    )
+    assert first.breaks == ("views/flip-copies", f"{row}[flip]", f"{row}[add]")
+    assert first.areas == ("views", "operators")
+    assert second.breaks == (f"{row}[sum.dim_IntList]",)
+    assert second.targets[0].rows == {"sum.dim_IntList"}
+    assert {"add.Tensor", "add.Scalar"} <= first.targets[2].rows
 
 
 def test_only_a_verdict_on_what_is_broken_catches() -> None:
-    whole = Mutant("made-here", CLASSES[0], ("dtypes/nan-propagates", "views/flip-copies"), ("flip",), _negated)
-    result = run_trial(NUMPY, whole, QUICK, 0)
-    assert (result.status, result.target) == ("caught", "views/flip-copies")
-    other = replace(whole, breaks=("dtypes/nan-propagates",))
-    result = run_trial(NUMPY, other, QUICK, 0)
+    mutant = replace(named("neg-of-zero-is-positive"), breaks=("dtypes/nan-propagates", "dtypes/signed-zeros"))
+    result = run_trial(NUMPY, mutant, QUICK, 0)
+    assert (result.status, result.target) == ("caught", "dtypes/signed-zeros")
+    result = run_trial(NUMPY, replace(mutant, breaks=("dtypes/nan-propagates",)), QUICK, 0)
     assert (result.status, result.target) == ("elsewhere", "")
     assert "dtypes/nan-propagates" not in result.requirements
 
 
 def test_verdict_on_another_operator_does_not_catch() -> None:
     row = "operators/every-operator-gives-what-its-row-says"
-    mutant = Mutant("made-here", CLASSES[0], (f"{row}[flip]",), ("flip",), _negated)
-    result = run_trial(NUMPY, mutant, QUICK, 0)
+    right = discovery.load(discovery.resolve("reference"))
+    mutant = replace(named("flip-turns-one-dim"), breaks=(f"{row}[flip]",))
+    result = run_trial(right, mutant, QUICK, 0)
     assert (result.status, result.target) == ("caught", f"{row}[flip]")
-    assert result.examples < 20
-    result = run_trial(NUMPY, replace(mutant, breaks=(f"{row}[tril]",)), QUICK, 0)
-    assert result.status == "elsewhere"
+    assert run_trial(right, replace(mutant, breaks=(f"{row}[tril]",)), QUICK, 0).status == "elsewhere"
 
 
 def test_refusals_pass_through() -> None:

@@ -112,7 +112,8 @@ MUTANTS = rows(
      ("bitwise_and", "bitwise_or", "bitwise_xor", "__and__", "__or__", "__xor__", "bitwise_not", "__invert__"),
      _accepted(NotImplementedError, RuntimeError, TypeError)),
     ("bool-quotients-are-the-dividend",
-     "dtypes/bool-division-and-products-raise dtypes/integer-division-by-zero-raises",
+     "dtypes/bool-division-and-products-raise dtypes/integer-division-by-zero-raises "
+     "dtypes/negative-python-exponent-of-integers-raises",
      ("floor_divide", "__floordiv__", "remainder", "__mod__", "pow", "__pow__", "fmod", "mm", "dot"),
      _accepted(NotImplementedError, RuntimeError)),
     ("numbers-too-large-are-nothing", "dtypes/python-int-operand-beyond-64-bits-raises",

@@ -251,7 +251,7 @@ MUTANTS = (
         ("covariance-changes-its-operand",
          "operators/covariance-leaves-its-input operators/functional-forms-leave-their-inputs-alone", ("cov",),
          _centred),
-        ("last-columns-are-off", f"{ROW} operators/antialiasing-treats-columns-alike", _AA, values(_last_column)),
+        ("last-columns-are-off", ROW, _AA, values(_last_column)),
         ("draws-spread-too-far", "operators/draws-follow-their-distribution", ("normal_", "randn", "normal"),
          values(_spread)),
         ("running-statistics-stay", "operators/batch-norm-keeps-running-statistics",

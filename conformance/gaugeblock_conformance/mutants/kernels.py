@@ -13,7 +13,6 @@ import numpy as np
 from ..backend import Array
 from .mutant import Intercepted, rows
 from .patches import accepts, floating, nudged, values
-from .target import POINTWISE
 
 _STEP = 8
 _POINTWISE = ("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "neg", "abs", "sqrt")

@@ -40,8 +40,21 @@ def _writes(c: Intercepted) -> Any:
     return result
 
 
+def _outs(c: Intercepted) -> Any:
+    """The right answer, whose conjugate or negative goes into the memory of ``out=``."""
+    result, out = c.right(), c.kwargs.get("out")
+    if c.is_tensor(out) and c.do("is_conj", out):
+        c.put(out, c.array(out).conj())
+    elif c.is_tensor(out) and c.do("is_neg", out):
+        c.put(out, -c.array(out))
+    return result
+
+
+_SHOWN = "operators/out-is-written-through-a-lazy-tensor[]"
+
 MUTANTS = rows(
     "strides and layout",
+    *((f"out-of-{name}-is-written-as-it-shows", _SHOWN, (name,), _outs) for name in "add mm sum cumsum cat".split()),
     *((f"{name.replace('_', '-')}-reads-lazy-tensors-as-stored", (name,), _reads) for name in _READ.split()),
     *(
         (f"{name.replace('_', '-')}-writes-lazy-tensors-as-they-show", (f"{name}_",), _writes)

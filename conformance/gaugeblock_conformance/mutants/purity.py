@@ -9,7 +9,6 @@ import numpy as np
 from ..backend import Array
 from .mutant import Intercepted, rows
 from .patches import family, values
-from .target import POINTWISE
 
 _INPLACE = ("add_", "mul_", "fill_", "copy_", "zero_", "sub_", "neg_")
 _FRESH = ("add", "mul", "neg", "sum", "cumsum", "clone")

@@ -131,12 +131,13 @@ MUTANTS = rows(
     ("assigned-tensors-bump-twice", "views/inplace-bumps-version-by-one", ("__setitem__",), _numbered_twice_by_tensors),
     ("true-as-index-is-a-view", "views/scalar-bool-index-copies-into-a-new-dim", ("__getitem__",), _true_index),
     ("conjugate-is-eager", "views/conj-is-a-lazy-view", ("conj",), _eager_conjugate),
-    ("clone-keeps-stride-0", "views/clone-packs-in-stride-order", ("clone",), _zero_stride_kept),
+    ("clone-keeps-stride-0", "views/clone-packs-in-stride-order views/clone-contiguous-format-is-row-major", ("clone",),
+     _zero_stride_kept),
     ("hash-by-value", "views/hash-is-identity", ("__hash__",), _by_value),
     ("metadata-inplace-returns-another-object", "views/inplace-metadata-operators-return-self", _RESHAPED, _new_object),
     ("element-behind-out-is-written",
      "operators/out-form-writes-out-alone kernels/nothing-outside-the-range-is-touched "
-     "iteration/outputs-are-written-inputs-are-not",
+     "iteration/outputs-are-written-inputs-are-not views/undiagnosed-overlap-stays-in-bounds",
      ("add.out", "mul.out", "neg.out"), _behind_out),
     ("leading-unit-dim-of-a-value-stays", "views/assigned-value-broadcasts", ("__setitem__",), _single_value_lost),
 )
