@@ -134,6 +134,12 @@ class Plan:
         if kind in ("layout", "line") and 0 < place <= len(CLASSES):
             late = 9 if self._apart and CLASSES[place - 1] in _ORDINARY else 0
             return late + asked * (1 if Condition("layout", name, CLASSES[place - 1]) in self._left else 3)
+        if kind == "value":
+            argument, form = name.split()
+            stated = forms_of(self._operator)[int(form) - 1].get(argument)
+            options = stated.choices if isinstance(stated, NumberFact) else ()
+            value = repr(options[place - 1]) if 0 < place <= len(options) else ""
+            return asked * (1 if Condition("value", argument, value) in self._left else 3)
         if kind == "relation":
             # In few dims equal sizes come first, in any others broadcast ones.
             return asked / 2 if name and place == _EQUAL else asked + (0 if bool(name) is (place == _EQUAL) else 0.9)
