@@ -18,7 +18,7 @@ from gaugeblock_spec import operators
 from ..backend import Array
 from ..case import TensorCase
 from ..operators.calls import schema_arguments
-from ..operators.conditions import Condition, judged, of_tensor
+from ..operators.conditions import ORDINARY, Condition, judged, of_tensor
 from ..operators.coverage import swept
 from ..oracles.pointwise import operators_with_oracle
 from .mutant import Intercepted, Mutant, Patch
@@ -31,7 +31,6 @@ _SEED = 19
 # Operators whose values nobody asks for.
 _LOOSE = frozenset({"random", "factory"})
 _UNASKED = ("empty", "new_", "resize", "rrelu", "is_same_size")
-_ORDINARY = ("contiguous", "offset")
 _LENGTHS = ("2", "3", "4", "5")
 # A loop's remainder: more elements than a vector has, and not a multiple of them.
 _REMAINDER = "remainder"
@@ -92,7 +91,7 @@ def _holds(c: Intercepted, operator: str, condition: Condition) -> bool:
     several = sum(n > 1 for n in case.sizes)
     if kind in ("dims", "layout"):
         found = {one.value for one in of_tensor(operator, name, case) if one.kind == kind}
-        return value in found or (value == "strided" and bool(found - set(_ORDINARY)))
+        return value in found or (value == "strided" and bool(found - set(ORDINARY)))
     if kind == "dtype":
         return case.dtype == value
     if kind == "length" and value == _REMAINDER:
@@ -231,7 +230,7 @@ def _single(kind: str) -> Callable[[str, random.Random], Iterator[Rule]]:
         condition = _some(operator, kind, draw)
         if condition is None:
             return
-        apart = kind == "layout" and condition.value not in _ORDINARY
+        apart = kind == "layout" and condition.value not in ORDINARY
         fault = _MISREADS if apart and draw.random() < 0.7 else draw.choice(sorted(_RESULTS))
         yield Rule(operator, condition.argument, (condition,), fault)
 
@@ -261,7 +260,7 @@ def _of_layout_and_dims(operator: str, draw: random.Random) -> Iterator[Rule]:
     if condition is None or condition.value not in ("2", "3"):
         return
     layouts = {one.value for one in judged(operator) if one.kind == "layout" and one.argument == condition.argument}
-    if layouts - set(_ORDINARY):
+    if layouts - set(ORDINARY):
         apart = Condition("layout", condition.argument, "strided")
         yield Rule(operator, condition.argument, (condition, apart), _MISREADS)
 
@@ -273,7 +272,7 @@ def _of_all(operator: str, draw: random.Random) -> Iterator[Rule]:
         return
     possible, rule = judged(operator), _of_two_dims(operator, condition.argument)
     layouts = {one.value for one in possible if one.kind == "layout" and one.argument == condition.argument}
-    if rule.conditions[0] in possible and layouts - set(_ORDINARY):
+    if rule.conditions[0] in possible and layouts - set(ORDINARY):
         yield rule
 
 
