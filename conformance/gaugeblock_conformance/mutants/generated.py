@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from gaugeblock_spec import operators
 
 from ..backend import Array
 from ..case import TensorCase
-from ..operators.calls import schema_arguments
-from ..operators.conditions import ORDINARY, Condition, judged, of_tensor
+from ..operators.calls import forms_of, schema_arguments
+from ..operators.conditions import ORDINARY, Condition, judged, of_tensor, tensor_facts
 from ..operators.coverage import swept
 from ..oracles.pointwise import operators_with_oracle
 from .mutant import Intercepted, Mutant, Patch
@@ -106,12 +107,14 @@ def _holds(c: Intercepted, operator: str, condition: Condition) -> bool:
 
 
 def _misread(c: Intercepted, argument: str, operator: str) -> Any:
-    """The operand is read from its first element on as it lies in memory."""
+    """The operand is read from its first element on as it lies in memory, zeros where that ends."""
     tensor = _given(c, operator, argument)
     sizes, _, offset = c.geometry(tensor)
     room = c.backend.storage_nbytes(tensor) // c.array_itemsize(tensor)
     memory = c.array(c.do("as_strided", tensor, (room - offset,), (1,), offset))
-    wrong = c.tensor(np.resize(memory, sizes))
+    read = np.zeros(prod(sizes), memory.dtype)
+    read[: len(memory)] = memory[: len(read)]
+    wrong = c.tensor(read.reshape(sizes))
 
     def instead(value: Any) -> Any:
         if isinstance(value, list | tuple):
@@ -249,9 +252,9 @@ def _of_length(operator: str, draw: random.Random) -> Iterator[Rule]:
 
 
 def _is_free(operator: str, argument: str) -> bool:
-    """Return whether the operand may have any number of dims, so that none of its sizes is fixed."""
-    dims = {one.value for one in judged(operator) if one.kind == "dims" and one.argument == argument}
-    return {"1", "2", "3", "4", "5"} <= dims
+    """Return whether the samples leave the operand any sizes."""
+    facts = [tensor_facts(operator, form).get(argument) for form in forms_of(operator)]
+    return any(fact is not None and fact.relation == "free" and fact.dims == ("*",) for fact in facts)
 
 
 def _of_layout_and_dims(operator: str, draw: random.Random) -> Iterator[Rule]:
