@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from gaugeblock_spec import operators
 
 from ..backend import Array
 from ..case import TensorCase
-from ..operators.calls import schema_arguments
-from ..operators.conditions import Condition, judged, of_tensor
+from ..operators.calls import forms_of, schema_arguments
+from ..operators.conditions import ORDINARY, Condition, judged, of_tensor, tensor_facts
 from ..operators.coverage import swept
 from ..oracles.pointwise import operators_with_oracle
 from .mutant import Intercepted, Mutant, Patch
@@ -30,7 +31,6 @@ _SEED = 19
 # Operators whose values nobody asks for.
 _LOOSE = frozenset({"random", "factory"})
 _UNASKED = ("empty", "new_", "resize", "rrelu", "is_same_size")
-_ORDINARY = ("contiguous", "offset")
 _LENGTHS = ("2", "3", "4", "5")
 # A loop's remainder: more elements than a vector has, and not a multiple of them.
 _REMAINDER = "remainder"
@@ -91,7 +91,7 @@ def _holds(c: Intercepted, operator: str, condition: Condition) -> bool:
     several = sum(n > 1 for n in case.sizes)
     if kind in ("dims", "layout"):
         found = {one.value for one in of_tensor(operator, name, case) if one.kind == kind}
-        return value in found or (value == "strided" and bool(found - set(_ORDINARY)))
+        return value in found or (value == "strided" and bool(found - set(ORDINARY)))
     if kind == "dtype":
         return case.dtype == value
     if kind == "length" and value == _REMAINDER:
@@ -106,12 +106,14 @@ def _holds(c: Intercepted, operator: str, condition: Condition) -> bool:
 
 
 def _misread(c: Intercepted, argument: str, operator: str) -> Any:
-    """The operand is read from its first element on as it lies in memory."""
+    """The operand is read from its first element on as it lies in memory, zeros where that ends."""
     tensor = _given(c, operator, argument)
     sizes, _, offset = c.geometry(tensor)
     room = c.backend.storage_nbytes(tensor) // c.array_itemsize(tensor)
     memory = c.array(c.do("as_strided", tensor, (room - offset,), (1,), offset))
-    wrong = c.tensor(np.resize(memory, sizes))
+    read = np.zeros(prod(sizes), memory.dtype)
+    read[: len(memory)] = memory[: len(read)]
+    wrong = c.tensor(read.reshape(sizes))
 
     def instead(value: Any) -> Any:
         if isinstance(value, list | tuple):
@@ -230,7 +232,7 @@ def _single(kind: str) -> Callable[[str, random.Random], Iterator[Rule]]:
         condition = _some(operator, kind, draw)
         if condition is None:
             return
-        apart = kind == "layout" and condition.value not in _ORDINARY
+        apart = kind == "layout" and condition.value not in ORDINARY
         fault = _MISREADS if apart and draw.random() < 0.7 else draw.choice(sorted(_RESULTS))
         yield Rule(operator, condition.argument, (condition,), fault)
 
@@ -249,9 +251,9 @@ def _of_length(operator: str, draw: random.Random) -> Iterator[Rule]:
 
 
 def _is_free(operator: str, argument: str) -> bool:
-    """Return whether the operand may have any number of dims, so that none of its sizes is fixed."""
-    dims = {one.value for one in judged(operator) if one.kind == "dims" and one.argument == argument}
-    return {"1", "2", "3", "4", "5"} <= dims
+    """Return whether the samples leave the operand any sizes."""
+    facts = [tensor_facts(operator, form).get(argument) for form in forms_of(operator)]
+    return any(fact is not None and fact.relation == "free" and fact.dims == ("*",) for fact in facts)
 
 
 def _of_layout_and_dims(operator: str, draw: random.Random) -> Iterator[Rule]:
@@ -260,7 +262,7 @@ def _of_layout_and_dims(operator: str, draw: random.Random) -> Iterator[Rule]:
     if condition is None or condition.value not in ("2", "3"):
         return
     layouts = {one.value for one in judged(operator) if one.kind == "layout" and one.argument == condition.argument}
-    if layouts - set(_ORDINARY):
+    if layouts - set(ORDINARY):
         apart = Condition("layout", condition.argument, "strided")
         yield Rule(operator, condition.argument, (condition, apart), _MISREADS)
 
@@ -272,7 +274,7 @@ def _of_all(operator: str, draw: random.Random) -> Iterator[Rule]:
         return
     possible, rule = judged(operator), _of_two_dims(operator, condition.argument)
     layouts = {one.value for one in possible if one.kind == "layout" and one.argument == condition.argument}
-    if rule.conditions[0] in possible and layouts - set(_ORDINARY):
+    if rule.conditions[0] in possible and layouts - set(ORDINARY):
         yield rule
 
 

@@ -21,7 +21,10 @@ from .elements import HELD
 from .numbers import choices
 from .sizing import DEEPEST, JOINED
 
-DIMS = tuple(map(str, range(DEEPEST + 1)))
+# Layouts whose elements lie one behind the other.
+ORDINARY = ("contiguous", "offset")
+# Numbers of dims in which each tensor lies apart in some call.
+FEW_DIMS = ("2", "3")
 
 
 class Condition(NamedTuple):
@@ -44,6 +47,8 @@ def met(call: OperatorCall) -> set[Condition]:
         cases = cases_of(value)
         for case in cases:
             found.update(of_tensor(call.operator, argument.name, case))
+        for case in cases[:1]:
+            found.update(_apart(first, argument.name, case))
         if cases and first is not None:
             found.update(_beside(first, argument.name, cases[0]))
         if cases and first is None:
@@ -67,6 +72,15 @@ def of_tensor(operator: str, name: str, case: TensorCase) -> Iterator[Condition]
         yield Condition("layout", name, layout_of(case))
         if case.offset:
             yield Condition("layout", name, "offset")
+
+
+def _apart(first: TensorCase | None, name: str, case: TensorCase) -> Iterator[Condition]:
+    """A tensor of few dims that lies apart in memory, alone or beside a first one of its sizes."""
+    dims = str(len(case.sizes))
+    if dims in FEW_DIMS and sum(n > 1 for n in case.sizes) > 1 and case.numel and layout_of(case) not in ORDINARY:
+        yield Condition("apart", name, dims)
+        if first is not None and first.sizes == case.sizes:
+            yield Condition("apart", name, f"{dims} of equal sizes")
 
 
 def _beside(first: TensorCase, name: str, case: TensorCase) -> Iterator[Condition]:
@@ -164,9 +178,10 @@ def _of_form(operator: str, form: Form, writable: bool) -> Iterator[Condition]:
         yield Condition("dtype", "", "mixed")
     first = next(iter(tensors), None)
     for name, fact in tensors.items():
-        yield from _of_fact(operator, form, name, fact, writable and name == first)
-        if name != first and first is not None:
-            yield from _of_pair(form, tensors, first, name)
+        alone = set(_of_fact(operator, form, name, fact, writable and name == first))
+        beside = set(_of_pair(form, tensors, first, name)) if name != first and first is not None else set()
+        yield from (*alone, *beside)
+        yield from _of_apart(name, alone, beside, _ones(fact))
     for argument in schema_arguments(operator):
         stated = form.get(argument.name)
         if isinstance(stated, NumberFact) and stated.choices:
@@ -231,8 +246,12 @@ def _most_dims(operator: str, name: str) -> int:
 
 def _several(form: Form, tensors: dict[str, TensorFact], fact: TensorFact) -> int:
     """The most dims of several elements that a tensor of a fact may have."""
-    ones = max(sum(word.rstrip("?") == "1" for word in part.dims) for part in _parts(fact))
-    return dims_of(form, tensors, fact)[1] - ones
+    return dims_of(form, tensors, fact)[1] - _ones(fact)
+
+
+def _ones(fact: TensorFact) -> int:
+    """How many dims of a tensor of a fact are fixed as 1."""
+    return max(sum(word.rstrip("?") == "1" for word in part.dims) for part in _parts(fact))
 
 
 def layouts_of(form: Form, tensors: dict[str, TensorFact], fact: TensorFact, written: bool) -> tuple[str, ...]:
@@ -255,6 +274,18 @@ def _of_fact(operator: str, form: Form, name: str, fact: TensorFact, written: bo
     several = _several(form, tensors, fact)
     if several >= min(2, max(1, _most_dims(operator, name))) and several:
         yield from (Condition("layout", name, layout) for layout in layouts_of(form, tensors, fact, written))
+
+
+def _of_apart(name: str, alone: set[Condition], beside: set[Condition], ones: int) -> Iterator[Condition]:
+    """That a tensor of few dims, ``ones`` of them fixed as 1, lies apart, if it may do so by the conditions that are
+    possible for it."""
+    if all(layout in ORDINARY for kind, _, layout in alone if kind == "layout"):
+        return
+    for dims in FEW_DIMS:
+        if Condition("dims", name, dims) in alone and int(dims) - ones > 1:
+            yield Condition("apart", name, dims)
+            if Condition("sizes", name, "equal") in beside:
+                yield Condition("apart", name, f"{dims} of equal sizes")
 
 
 def can_be_empty(tensors: dict[str, TensorFact], fact: TensorFact) -> bool:

@@ -20,7 +20,18 @@ from gaugeblock_spec.samples import Form, NumberFact
 
 from ..strategies.tensors import CLASSES
 from .calls import OperatorCall, forms_of, schema_arguments
-from .conditions import Condition, can_be_empty, dims_of, judged, layouts_of, met, possible_in, tensor_facts
+from .conditions import (
+    FEW_DIMS,
+    ORDINARY,
+    Condition,
+    can_be_empty,
+    dims_of,
+    judged,
+    layouts_of,
+    met,
+    possible_in,
+    tensor_facts,
+)  # fmt: skip
 from .drawing import dtypes_in_order, promotes
 from .sizing import DEEPEST, JOINED, SEVERAL
 from .wishes import GIVEN, LEFT_OUT, MIXED, RANKED, RELATIONS, SHAPES, Wish
@@ -29,8 +40,6 @@ from .wishes import GIVEN, LEFT_OUT, MIXED, RANKED, RELATIONS, SHAPES, Wish
 _WEIGHTS = {"2": 3, "3": 2, "4": 1, "5": 1, "1": 1.5, "0": 1, "long": 0.7, "ones": 0.7, "empty": 0.7, "": 0.5}
 # How many sizes there are that may stand first.
 _TURNS = len(SEVERAL)
-_ORDINARY = ("contiguous", "offset")
-_FEW_DIMS = ("2", "3")
 _EQUAL = RELATIONS.index("equal") + 1
 # Of so many calls pairs of levels are counted, and so many wishes compared.
 _MANY, _COMPARED = 100, 8
@@ -49,7 +58,6 @@ class Plan:
         self._asked: Counter[Level] = Counter()
         self._met: Counter[Condition] = Counter()
         self._left: frozenset[Condition] = frozenset()
-        self._tensors: tuple[str, ...] = ()
         self._apart = False
         self._pairs: set[tuple[Level, Level]] | None = set() if count >= _MANY else None
 
@@ -84,11 +92,10 @@ class Plan:
         place = form[2] - 1
         factors = _factors(self._operator, place, self._writable)
         self._left = possible_in(self._operator, place, self._writable) - self._met.keys()
-        self._tensors = tuple(factors.layouts)
         shape = self._least([("shape", "", number) for number in factors.shapes])
         found = [form, shape]
         found.append(self._least([("dtype", "", place) for place in factors.dtypes]))
-        few = SHAPES[shape[2] - 1] if shape[2] and SHAPES[shape[2] - 1] in _FEW_DIMS else ""
+        few = SHAPES[shape[2] - 1] if shape[2] and SHAPES[shape[2] - 1] in FEW_DIMS else ""
         found.append(self._least([("relation", few, number) for number in factors.relations]))
         found += self._turn(SHAPES[shape[2] - 1] if shape[2] else "")
         ranked = not shape[2] or SHAPES[shape[2] - 1] in RANKED
@@ -98,7 +105,7 @@ class Plan:
             self._apart = bool(few) and self._asked[apart] < 2 * self._asked[ordinary] + 2
             found.append(self._least([("layout" if ranked else "line", name, number) for number in places]))
             if few and 0 < found[-1][2] <= len(CLASSES):
-                found.append(ordinary if CLASSES[found[-1][2] - 1] in _ORDINARY else apart)
+                found.append(ordinary if CLASSES[found[-1][2] - 1] in ORDINARY else apart)
         for name, places in factors.values.items():
             found.append(self._least([("value", f"{name} {form[2]}", number) for number in places]))
         return found
@@ -121,19 +128,25 @@ class Plan:
         kind, name, place = level
         asked = self._asked[level]
         if kind == "form":
-            left = len(possible_in(self._operator, place - 1, self._writable) - self._met.keys())
-            return asked / (1 + left) if asked else -1.0
+            wide = possible_in(self._operator, place - 1, self._writable)
+            return asked / (1 + len(wide - self._met.keys()) + len(wide) / 4) if asked else -1.0
         if kind == "shape":
             shape = SHAPES[place - 1] if place else ""
-            wanted = any(Condition("dims", tensor, shape) in self._left for tensor in self._tensors)
+            wanted = any(one.kind in ("dims", "apart") and one.value.split()[0] == shape for one in self._left)
             return asked * (1 if wanted else 3 / _WEIGHTS[shape])
         if kind == "dtype" and place:
             names = dtypes_in_order(self._operator)
             dtype = "mixed" if place == MIXED else names[place - 1]
             return asked * (1 if Condition("dtype", "", dtype) in self._left else 3)
         if kind in ("layout", "line") and 0 < place <= len(CLASSES):
-            late = 9 if self._apart and CLASSES[place - 1] in _ORDINARY else 0
+            late = 9 if self._apart and CLASSES[place - 1] in ORDINARY else 0
             return late + asked * (1 if Condition("layout", name, CLASSES[place - 1]) in self._left else 3)
+        if kind == "value":
+            argument, form = name.split()
+            stated = forms_of(self._operator)[int(form) - 1].get(argument)
+            options = stated.choices if isinstance(stated, NumberFact) else ()
+            value = repr(options[place - 1]) if 0 < place <= len(options) else ""
+            return asked * (1 if Condition("value", argument, value) in self._left else 3)
         if kind == "relation":
             # In few dims equal sizes come first, in any others broadcast ones.
             return asked / 2 if name and place == _EQUAL else asked + (0 if bool(name) is (place == _EQUAL) else 0.9)
@@ -143,7 +156,7 @@ class Plan:
 _OF_ARGUMENTS = frozenset(("layout", "line", "value"))
 _OF_CALLS = frozenset(("form", "shape", "dtype", "relation", "turn"))
 # What few calls have to meet at least.
-_FIRST = frozenset(("layout", "dtype", "form", "sizes"))
+_FIRST = frozenset(("apart", "layout", "dtype", "form", "sizes"))
 
 
 class _Factors:

@@ -46,6 +46,8 @@ class Sizing:
         self.star: Sizes | None = None
         self.joined: list[Sizes] | None = None
         self.taken = 0
+        # Whether the dim of 1 or 0 that is wished for was drawn.
+        self.odd = False
         size = digits.below(10)
         self.deep = size == 8 and not self.shape
         self.wide = self.shape == "long" or (size == 9 and not self.shape)
@@ -159,9 +161,10 @@ class Sizing:
             return drawn
         if self.shape in ("ones", "empty"):
             rank = 1 + self.digits.below(most)
-            place = self.digits.below(rank)
+            place = self.digits.below(rank + 1)
+            self.odd = place < rank
             sizes = [self._fresh() for _ in range(rank)]
-            if self.shape == "ones" or self.empty:
+            if place < rank and (self.shape == "ones" or self.empty):
                 sizes[place] = int(self.shape == "ones")
             return tuple(sizes)
         rank = max(self.least, min(int(self.shape) - others, most if others else DEEPEST))
@@ -184,7 +187,8 @@ class Sizing:
         if self.shape in ("", "0", "long"):
             return drawn
         self.taken += 1
-        if self.taken == 1 + self.choice % 4 and not self.star and self.shape in ("ones", "empty"):
+        if self.shape in ("ones", "empty") and not self.odd and self.choice >> self.taken & 1:
+            self.odd = True
             return 1 if self.shape == "ones" or not self.empty else 0
         return SEVERAL[(self.wish.turn + self.taken if self.wish.turn else drawn) % len(SEVERAL)]
 

@@ -22,7 +22,7 @@ _SIZES = (32, 8, 4, 2, 1)
 # So many codes are tried for a wish, then so many without any.
 _TRIES, _FREE = 3, 2
 # How many times as many calls may be drawn as are wanted, as long as conditions are not met.
-_LONGER = 3
+_LONGER = 6
 
 
 def sweep(
