@@ -96,7 +96,7 @@ class Dialect:
 
     def statement(self, step: Call) -> str:
         targets = ", ".join(step.targets) + ("," if step.unpack and len(step.targets) == 1 else "")
-        text = self.expression(step.operator, step.args, step.kwargs)
+        text = self.expression(*step.shown)
         if targets and _AUGMENTED.match(text):
             return f"{text}; {targets} = {text.split()[0]}"
         return f"{targets} = {text}" if targets else text

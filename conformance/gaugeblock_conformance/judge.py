@@ -164,7 +164,7 @@ class Judge(Conversation):
         if not isinstance(last, Call):
             return NoReproducer("no call was made"), []
         if not last.targets:
-            called = self.dialect.expression(last.operator, last.args, last.kwargs)
+            called = self.dialect.expression(*last.shown)
             return form.format(called), [Handle(None, name) for name in {*names_in(last.args), *names_in(last.kwargs)}]
         names = ", ".join(last.targets)
         text = f"({names},)" if last.unpack and len(last.targets) == 1 else f"({names})" if last.unpack else names

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Unsupported, dtype_name
+from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Ran, Unsupported, dtype_name
 from ..backend_autograd import CALLS as AUTOGRAD_CALLS
 from ..backend_declarations import CALLS as DECLARATION_CALLS
 from ..backend_dispatch import is_dispatch_call
@@ -169,6 +169,7 @@ class TorchStyleBackend:
     capabilities = CAPABILITIES
     has_data = True
     finish: Callable[[Any], object] | None = None
+    ran: list[Ran] | None = None
 
     def __init__(self, module: Any, device: str = "cpu", name: str | None = None) -> None:
         self.module = module
@@ -221,6 +222,8 @@ class TorchStyleBackend:
         return result
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        if self.ran is not None:
+            self.ran.append((operator, args, kwargs))
         function = self._functions.get(operator)
         if function is None:
             function = self._functions[operator] = self._resolve(operator)
