@@ -58,8 +58,8 @@ MLX = table(
     """
 )
 
-# Computed in single precision for float64 too, where finite differences say nothing.
-_SINGLE = frozenset("exp logaddexp sin cos".split())
+# Computed in single precision for float64 too, or their derivatives are: there finite differences say nothing.
+_SINGLE = frozenset("exp logaddexp sin cos tan".split())
 _NOT_THERE = frozenset(
     """exp2 logaddexp2 hypot sinc deg2rad rad2deg i0 angle fmax fmin fmod.Tensor heaviside nansum nanmean trapezoid.x
     trapezoid.dx quantile ravel rot90 fliplr flipud hstack vstack dstack column_stack dot vdot linalg_multi_dot
