@@ -6,14 +6,15 @@ reads the first of each kind back at once, and the operands of a failing example
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .assertion import assert_value, plain
-from .backend import Array, dtype_name
+from .backend import Array, Backend, dtype_name
 from .case import TensorCase, default_strides, is_contiguous
 from .comparison import differing_bits
 from .failure import ConformanceError
@@ -82,10 +83,15 @@ def _rebuilt(s: Conversation, case: TensorCase) -> Wrong | None:
     try:
         base = backend.from_numpy(contents.reshape(case.sizes) if case.plain else contents)
         view = () if case.plain else (case.sizes, case.strides, case.offset)
-        return wrong_of(s, case, backend.call("as_strided", base, *view) if view else base)
+        return wrong_of(s, case, view_maker(backend)(base, *view) if view else base)
     except Exception:
         # That it raises now says nothing of the tensor of the example, which was built without.
         return None
+
+
+def view_maker(backend: Backend) -> Callable[..., Any]:
+    """Return what makes views of fresh tensors: as_strided, unless the adapter has a ``build_view`` of its own."""
+    return getattr(backend, "build_view", partial(backend.call, "as_strided"))
 
 
 def wrong_of(s: Conversation, case: TensorCase, made: Any) -> Wrong | None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from .aliasing import writes_first
 from .assertion import looks_at_nothing, unbound
 from .backend import Array, Backend, MissingCapability, Unsupported, numpy_dtype
-from .building import Misbuilt, kind_of, told, wrong_of
+from .building import Misbuilt, kind_of, told, view_maker, wrong_of
 from .case import TensorCase, default_strides
 from .dialect import AdapterDialect, Dialect
 from .exact import WrongAnswer, exact
@@ -189,7 +188,7 @@ class Conversation:
             raise Unsupported("as_strided", "a capability that the backend does not list")
         self._steps.append(Create(name, case))
         base = self._built("from_numpy", lambda: self.backend.from_numpy(contents))
-        make: Callable[..., Any] = getattr(self.backend, "build_view", partial(self.backend.call, "as_strided"))
+        make = view_maker(self.backend)
         view = self._built("as_strided", lambda: make(base, case.sizes, case.strides, case.offset))
         kind = kind_of(case)
         if kind not in self._kinds:

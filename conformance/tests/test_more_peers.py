@@ -10,10 +10,13 @@ import pytest
 from gaugeblock_conformance.backend import DType, Unsupported, numpy_dtype
 from gaugeblock_conformance.backends.expressions import at_path
 from gaugeblock_conformance.backends.mlx_table import MLX, RULES
+from gaugeblock_conformance.backends.numpy import NumpyBackend
 from gaugeblock_conformance.backends.paddle_table import PADDLE
+from gaugeblock_conformance.budget import QUICK
 from gaugeblock_conformance.case import TensorCase
 from gaugeblock_conformance.gradcheck.recorded import recording
 from gaugeblock_conformance.own_rules import checked
+from gaugeblock_conformance.runner.execute import run_requirement
 from gaugeblock_conformance.session import Session
 from gaugeblock_conformance.trace import Name
 
@@ -141,3 +144,24 @@ def test_paddle_is_not_asked_where_it_has_no_kernel() -> None:
 def test_tables_name_operators_in_place_by_their_schema() -> None:
     assert [a.name for a in PADDLE["add_.Tensor"].arguments] == ["self", "other", "alpha"]
     assert "as_strided" in MLX
+
+
+def test_operands_are_built_and_built_again_by_a_build_view_of_the_adapters_own() -> None:
+    """A library whose as_strided counts its offset in bytes is told of as_strided alone."""
+
+    class InBytes(NumpyBackend):
+        def build_view(self, base: Any, sizes: Any, strides: Any, offset: int) -> Any:
+            return super().call("as_strided", base, sizes, strides, offset)
+
+        def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+            if operator == "as_strided" and len(args) > 3:
+                args = (*args[:3], args[3] // self.to_numpy(args[0]).itemsize)
+            if operator == "neg":
+                raise ValueError("no neg")
+            return super().call(operator, *args, **kwargs)
+
+    told = run_requirement(InBytes(), "views/element-address-is-offset-plus-strides", QUICK, 0)
+    assert told["failure"] is not None and "as_strided's result" in told["failure"]["message"]
+    row = run_requirement(InBytes(), "iteration/strided-inputs-give-the-same-values", QUICK, 0)
+    failures = [f for f in (row["failure"], *row["further_failures"]) if f is not None]
+    assert failures and all("no neg" in f["message"] for f in failures)
