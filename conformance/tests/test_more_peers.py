@@ -137,7 +137,7 @@ def test_paddle_tells_offsets_in_elements_and_storages_apart() -> None:
 
 def test_paddle_is_not_asked_where_it_has_no_kernel() -> None:
     backend = made("paddle")
-    with pytest.raises(Unsupported, match="to.dtype|uint16"):
+    with pytest.raises(Unsupported, match="uint16"):
         backend.call("to.dtype", backend.from_numpy(np.zeros(2)), DType("uint16"))
 
 

@@ -83,7 +83,8 @@ _PAGES = "https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.co
 
 
 def _dtype(function: str, operators: str, dtype: str, sentence: str) -> OwnRule:
-    return OwnRule("dtypes", tuple(operators.split()), {"int64": dtype}, sentence=sentence, source=f"{_PAGES}.{function}.html")
+    source = f"{_PAGES}.{function}.html"
+    return OwnRule("dtypes", tuple(operators.split()), {"int64": dtype}, sentence=sentence, source=source)
 
 
 RULES = (

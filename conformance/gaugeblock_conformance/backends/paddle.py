@@ -19,7 +19,9 @@ from .array_api_dialect import ArrayApiDialect
 from .paddle_table import PADDLE
 
 # What Paddle says of a dtype, or of a form, for which it has no kernel.
-_NO_KERNEL = re.compile(r"is not registered|must be one of|Unimplemented|not support|only support|should be in|rank of input should")
+_NO_KERNEL = re.compile(
+    "is not registered|must be one of|Unimplemented|not support|only support|should be in|rank of input should"
+)
 
 
 class PaddleDialect(ArrayApiDialect):
@@ -98,7 +100,7 @@ class PaddleBackend(ArrayApiBackend):
         paddle.set_device("cpu")
         super().__init__(paddle, "paddle", "import paddle")
         # Its uint16 is another name of bfloat16.
-        self.dtypes = {name: dtype for name, dtype in self.dtypes.items() if not name.startswith("uint") or name == "uint8"}
+        self.dtypes = {name: dtype for name, dtype in self.dtypes.items() if name not in ("uint16", "uint32", "uint64")}
         self.dialect = PaddleDialect(self.table, "import paddle")
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
