@@ -30,7 +30,7 @@ def broken_promise(s: Conversation, operator: str, result: Handle, first: Handle
 def not_repeatable(s: Conversation, operator: str, result: Handle, first: Array, second: Array) -> NoReturn:
     """The same call gave another result the second time."""
     step = next(t for t in reversed(s.steps()) if isinstance(t, Call) and result.name in t.targets)
-    again = s.dialect.expression(step.operator, step.args, step.kwargs)
+    again = s.dialect.expression(*step.shown)
     lines = [f"again = {again}", f"assert repr({s.dialect.whole(result.name)}) == repr({s.dialect.whole('again')})"]
     wanted = {result.name, *names_in(step.args), *names_in(step.kwargs)}
     message = f"{operator} gave another result when it was called again"

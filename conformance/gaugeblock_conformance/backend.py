@@ -201,6 +201,20 @@ class HasOwnRules(Protocol):
     rules: Sequence[OwnRule]
 
 
+Ran = tuple[str, tuple[Any, ...], dict[str, Any]]
+"""A call: operator, arguments by position and by name."""
+
+
+class TellsWhatRan(Protocol):
+    """Optional: what an adapter made of a call, for snippets; adapters over torch's names have it.
+
+    ``call`` adds to ``ran``, unless that is None, the calls that it makes of the library, in terms of operators. If it
+    makes one call, with other arguments than it was given, snippets have these.
+    """
+
+    ran: list[Ran] | None
+
+
 class FinishesLater(Protocol):
     """Optional, for benchmarks of backends that return before the result is there; None where they do not."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
+from . import as_ran
 from .aliasing import writes_first
 from .assertion import looks_at_nothing, unbound
 from .backend import Array, Backend, MissingCapability, Unsupported, numpy_dtype
@@ -18,7 +18,8 @@ from .case import TensorCase, default_strides
 from .dialect import AdapterDialect, Dialect
 from .exact import WrongAnswer, exact
 from .failure import ConformanceError, NoReproducer
-from .own_rules import LEAVING_OUT, OwnRule, OwnRules
+from .outcome import Outcome
+from .own_rules import OwnRules
 from .purity import Purity, Root
 from .trace import Call, Create, Name, Step, names_in, render
 from .traced import TracedBackend
@@ -44,37 +45,6 @@ class Handle:
         raise TypeError("the backend gave one tensor where several results are wanted")
 
 
-@dataclass
-class Outcome:
-    """Totals of a session over all its examples.
-
-    ``operators`` has the operators that the backend offers, ``figures`` a test's measurements by name. Of a test that
-    goes over operators, ``judged`` has the number of examples of each, ``broken`` the failures, and ``first_steps`` the
-    calls that led to the first of these. ``misbuilt`` is the failure of the first tensor that was not built as asked:
-    an example with one says nothing of operators. ``own_rules`` has how often each rule of the library's own made a
-    difference, and ``left_out`` is set when something was not asked because of one.
-    """
-
-    examples: int = 0
-    calls: int = 0
-    tensors: int = 0
-    noncontiguous: int = 0
-    unsupported: dict[str, str] = field(default_factory=dict)
-    operators: set[str] = field(default_factory=set)
-    figures: dict[str, float] = field(default_factory=dict)
-    judged: dict[str, int] = field(default_factory=dict)
-    broken: dict[str, ConformanceError] = field(default_factory=dict)
-    first_steps: list[Step] | None = None
-    misbuilt: ConformanceError | None = None
-    own_rules: dict[str, int] = field(default_factory=dict)
-    left_out: bool = False
-
-    def used(self, rule: OwnRule) -> None:
-        """Count a rule of the library's own that made a difference."""
-        self.own_rules[rule.name] = self.own_rules.get(rule.name, 0) + 1
-        self.left_out = self.left_out or rule.kind in LEAVING_OUT
-
-
 class Conversation:
     """Makes tensors in ``backend`` and calls its operators; :mod:`.judge` adds what may be expected of them.
 
@@ -90,6 +60,7 @@ class Conversation:
         self.trace_sink: Callable[[str], None] | None = None
         self._log_sink: Callable[[str], None] | None = None
         self._traced: TracedBackend | None = None
+        self._adapter = as_ran.telling(backend)
         self._known: dict[int, str] = {}
         self.dialect: Dialect = getattr(backend, "dialect", None) or AdapterDialect()
         self.has_data: bool = getattr(backend, "has_data", True)
@@ -224,7 +195,7 @@ class Conversation:
         raw_args, raw_kwargs = _raw(args), _raw(kwargs) if kwargs else kwargs
         step = self._record(operator, args, kwargs)
         try:
-            result = self.backend.call(operator, *raw_args, **raw_kwargs)
+            result = self._run(step, operator, raw_args, raw_kwargs)
         except Unsupported:
             self.outcome.operators.discard(operator)
             raise
@@ -255,7 +226,7 @@ class Conversation:
         raw_args, raw_kwargs = _raw(args), _raw(kwargs) if kwargs else kwargs
         step = self._record(operator, args, kwargs)
         try:
-            result = self.backend.call(operator, *raw_args, **raw_kwargs)
+            result = self._run(step, operator, raw_args, raw_kwargs)
         except Unsupported:
             self.outcome.operators.discard(operator)
             raise
@@ -266,6 +237,13 @@ class Conversation:
             self._purity.check_failed_call(self, operator)
             return None, error
         return self._finish(step, operator, args, kwargs, result, (raw_args, raw_kwargs)), None
+
+    def _run(self, step: Call, operator: str, args: Any, kwargs: Any) -> Any:
+        """What the backend's call gives; the step learns what the adapter made of it."""
+        if self._adapter is None:
+            return self.backend.call(operator, *args, **kwargs)
+        with as_ran.learning(self._adapter, step, (operator, args, kwargs), self._is_tensor):
+            return self.backend.call(operator, *args, **kwargs)
 
     def sync(self, x: Handle) -> None:
         """Accept the present bytes of ``x``'s storage as right (after a write that the test itself judges)."""

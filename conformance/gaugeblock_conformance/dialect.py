@@ -96,7 +96,7 @@ class Dialect:
 
     def statement(self, step: Call) -> str:
         targets = ", ".join(step.targets) + ("," if step.unpack and len(step.targets) == 1 else "")
-        text = self.expression(step.operator, step.args, step.kwargs)
+        text = self.expression(*step.shown)
         if targets and _AUGMENTED.match(text):
             return f"{text}; {targets} = {text.split()[0]}"
         return f"{targets} = {text}" if targets else text
@@ -286,25 +286,22 @@ def _path(module: str, base: str, function: bool) -> str:
 
 
 def found_paths(module: Any, base: str, function: bool = False) -> Iterator[tuple[str, Any]]:
-    """The paths of :func:`public_paths` at which a module has something, and what it has there.
-
-    A namespace that has something under any name, such as Paddle's ``ops.aten``, says nothing by it and is left out.
-    """
+    """The paths of :func:`public_paths` at which a module has something to call, and what it has there."""
     for path in public_paths(base, function):
         found = at_path(module, path)
-        if found is None:
-            continue
-        *space, _ = path.split(".")
-        if at_path(module, ".".join([*space, _NOBODYS])) is None:
+        if callable(found):
             yield path, found
 
 
 def at_path(module: Any, path: str) -> Any:
-    """What a module has at a dotted path; None for nothing."""
-    found = module
-    for part in path.split("."):
-        found = getattr(found, part, None)
-    return found
+    """What a module has at a dotted path; None for nothing.
+
+    A namespace that has something under any name, such as Paddle's ``ops.aten``, says nothing by it: None too.
+    """
+    *spaces, name = path.split(".")
+    for part in spaces:
+        module = getattr(module, part, None)
+    return None if getattr(module, _NOBODYS, None) is not None else getattr(module, name, None)
 
 
 _TORCH_OBSERVERS = {

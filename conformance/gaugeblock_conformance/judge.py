@@ -75,7 +75,7 @@ class Judge(Conversation):
         if not self.has_data:
             return
         got = self._read_like(x, array.shape, array.dtype)
-        at = first_of(self._asked(x, mismatches(got, array, ulp, signed_zero), array))
+        at = first_of(self._asked(x, mismatches(got, array, ulp, signed_zero), got, array))
         if at is not None:
             self._fail_element(x, at, array[at], got[at], ulp, signed_zero)
 
@@ -90,13 +90,13 @@ class Judge(Conversation):
         with np.errstate(all="ignore"):
             near = np.abs(wide - want) <= tolerance
             same = (wide == want) | (np.isnan(wide) & np.isnan(want))
-        at = first_of(self._asked(x, np.asarray(~(near | same)), want))
+        at = first_of(self._asked(x, np.asarray(~(near | same)), got, want))
         if at is not None:
             self._fail_near(x, at, want[at], got[at], float(np.broadcast_to(tolerance, want.shape)[at]))
 
-    def _asked(self, x: Handle, wrong: Array, want: Array) -> Array:
+    def _asked(self, x: Handle, wrong: Array, got: Array, want: Array) -> Array:
         """The elements of ``wrong`` that the library's own rules do not leave open."""
-        return self.own_rules.asked(*self._maker(x), wrong, want, lambda: self._operands(x))
+        return self.own_rules.asked(*self._maker(x), wrong, got, want, lambda: self._operands(x))
 
     def _read_like(self, x: Handle, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> Array:
         """Return the elements of ``x``. Fails if the adapter returns another shape or dtype than the tensor's."""
@@ -164,7 +164,7 @@ class Judge(Conversation):
         if not isinstance(last, Call):
             return NoReproducer("no call was made"), []
         if not last.targets:
-            called = self.dialect.expression(last.operator, last.args, last.kwargs)
+            called = self.dialect.expression(*last.shown)
             return form.format(called), [Handle(None, name) for name in {*names_in(last.args), *names_in(last.kwargs)}]
         names = ", ".join(last.targets)
         text = f"({names},)" if last.unpack and len(last.targets) == 1 else f"({names})" if last.unpack else names

@@ -32,12 +32,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from gaugeblock_spec import operators as spec
 
-from .backend import NUMPY_NAMES, Array
+from .backend import NUMPY_NAMES, Array, dtype_name
 from .dialect import METHODS
 from .problem import shown, unknown
+from .values import FLOATS
 
 KINDS = ("exceptions", "dtypes", "refusals", "texts", "values")
 LEAVING_OUT = ("refusals", "texts", "values")
@@ -46,18 +48,22 @@ ALL = "*"
 MOST = 200
 """Largest number of rules of a backend."""
 _LONGEST = 1000
+_FEW = 8
+"""Number of operators that a rule's name lists."""
 _PLACE = re.compile(r"\[(\d)\]$")
 _SOURCE = re.compile(r"https?://\S+$")
 
-Condition = Callable[[Array, Sequence[Array]], Array | bool]
+Condition = Callable[[Array, Array, Sequence[Array]], Array | bool]
+_ROUNDINGS = 4.0
+"""Units in the last place of the largest element by which roundings of its own may change a result."""
 
 
-def _everything(want: Array, operands: Sequence[Array]) -> bool:
+def _everything(got: Array, want: Array, operands: Sequence[Array]) -> bool:
     return True
 
 
 def _any_operand(test: Callable[[Array], Any]) -> Condition:
-    return lambda want, operands: any(bool(np.any(test(operand))) for operand in operands)
+    return lambda got, want, operands: any(bool(np.any(test(operand))) for operand in operands)
 
 
 def _is_nan(array: Array) -> Array | bool:
@@ -68,22 +74,45 @@ def _is_infinite(array: Array) -> Array | bool:
     return np.isinf(array.astype(np.complex128)) if array.dtype.kind not in "biu" else False
 
 
-def _integer_zero_divisor(want: Array, operands: Sequence[Array]) -> bool:
+def _is_subnormal(array: Array) -> Array | bool:
+    """Whether elements are subnormal numbers, or the smallest normal one, to which such may be rounded."""
+    if array.dtype.kind == "c":
+        return np.logical_or(_is_subnormal(array.real), _is_subnormal(array.imag))
+    if dtype_name(array.dtype) not in FLOATS:
+        return False
+    limits: Any = ml_dtypes.finfo
+    size = np.abs(array.astype(np.float64))
+    return np.logical_and(size > 0, size <= float(limits(array.dtype).smallest_normal))
+
+
+def _integer_zero_divisor(got: Array, want: Array, operands: Sequence[Array]) -> bool:
     whole = all(operand.dtype.kind in "biu" for operand in operands)
     return whole and len(operands) > 1 and bool(np.any(operands[1] == 0))
 
 
+def _rounded(got: Array, want: Array, operands: Sequence[Array]) -> Array | bool:
+    if dtype_name(got.dtype) not in FLOATS:
+        return False
+    limits: Any = ml_dtypes.finfo
+    wide = want.astype(np.float64)
+    largest = float(np.max(np.abs(wide), initial=0.0, where=np.isfinite(wide)))
+    return np.abs(got.astype(np.float64) - wide) <= _ROUNDINGS * float(limits(got.dtype).eps) * largest
+
+
 OPEN: Mapping[str, Condition] = {
     "all": _everything,
-    "zero": lambda want, operands: want == 0,
-    "nan": lambda want, operands: _is_nan(want),
-    "infinity": lambda want, operands: _is_infinite(want),
+    "sign of zero": lambda got, want, operands: np.logical_and(got == 0, want == 0),
+    "rounding": _rounded,
+    "nan": lambda got, want, operands: _is_nan(want),
+    "infinity": lambda got, want, operands: _is_infinite(want),
+    "subnormal": lambda got, want, operands: np.logical_or(_is_subnormal(want.astype(got.dtype)), _is_subnormal(got)),
     "nan operand": _any_operand(_is_nan),
     "infinite operand": _any_operand(_is_infinite),
-    "empty operand": lambda want, operands: any(operand.size == 0 for operand in operands),
+    "subnormal operand": _any_operand(_is_subnormal),
+    "empty operand": lambda got, want, operands: any(operand.size == 0 for operand in operands),
     "integer divided by zero": _integer_zero_divisor,
 }
-"""Condition -> a function of the specified elements and of the call's operands that says which elements are open.
+"""Condition -> which elements are open, by those that came, the specified ones, and the operands of the call.
 
 Tensors that an earlier call made are not among the operands.
 """
@@ -105,7 +134,9 @@ class OwnRule:
     @property
     def name(self) -> str:
         """The rule in a line: ``argmax, argmin: uint32 for int64``."""
-        of = "all operators" if self.operators == (ALL,) else ", ".join(self.operators)
+        rest = len(self.operators) - _FEW
+        listed = ", ".join(self.operators[:_FEW]) + (f" and {rest} more" if rest > 0 else "")
+        of = "all operators" if self.operators == (ALL,) else listed
         return f"{of}: {_SAYS[self.kind](self.holds)}"
 
     def covers(self, operator: str, place: int = 0) -> bool:
@@ -176,15 +207,16 @@ class OwnRules:
         return specified
 
     def asked(
-        self, operator: str, place: int, wrong: Array, want: Array, operands: Callable[[], Sequence[Array]]
-    ) -> Array:
-        """The elements of ``wrong``, those that are not as specified, without those that are left open."""
+        self, operator: str, place: int, wrong: Array, got: Array, want: Array,
+        operands: Callable[[], Sequence[Array]],
+    ) -> Array:  # fmt: skip
+        """The elements of ``wrong``, those of ``got`` that are not as in ``want``, without those that are left open."""
         if not wrong.any():
             return wrong
         for rule in self._of("values", operator, place):
             given = operands()
             with np.errstate(all="ignore"):
-                free = [np.broadcast_to(OPEN[name](want, given), want.shape) for name in rule.holds]
+                free = [np.broadcast_to(OPEN[name](got, want, given), want.shape) for name in rule.holds]
             open_ = np.logical_or.reduce(free) & wrong
             if open_.any():
                 self._use(rule)

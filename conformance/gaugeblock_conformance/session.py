@@ -10,9 +10,10 @@ from gaugeblock_spec import operators as spec
 from .backend import Backend, Unsupported
 from .budget import STANDARD, Budget
 from .building import Misbuilt, fault_among
-from .conversation import Handle, Outcome
+from .conversation import Handle
 from .failure import ConformanceError
 from .judge import Judge
+from .outcome import Outcome
 from .trace import Call
 
 __all__ = ["Budget", "ConformanceError", "Handle", "OperatorSession", "OtherOperators", "Outcome", "Session"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .backend import Array
+from .backend import Array, Ran
 from .backend_allocator import STATEFUL as ALLOCATOR_STATEFUL
 from .backend_autograd import STATEFUL as AUTOGRAD_STATEFUL
 from .backend_dispatch import is_dispatch_call
@@ -51,7 +51,7 @@ class Call:
     call is filled in when it has returned.
 
     ``unpack``: a sequence was returned, so that a single target stands for its only member. ``refused``: the call
-    raised, as was expected of it.
+    raised, as was expected of it. ``ran``: what the adapter made of it, if it is one other call.
     """
 
     targets: tuple[str, ...]
@@ -61,6 +61,12 @@ class Call:
     mutates: frozenset[str]
     unpack: bool = False
     refused: bool = False
+    ran: Ran | None = None
+
+    @property
+    def shown(self) -> Ran:
+        """The call of a snippet."""
+        return self.ran or (self.operator, self.args, self.kwargs)
 
 
 Step = Create | Call

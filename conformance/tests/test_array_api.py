@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 from gaugeblock_conformance.backend import DType, Unsupported, numpy_dtype
 from gaugeblock_conformance.backends import array_api, dask, jax, tinygrad
+from gaugeblock_conformance.backends.array_api_rules import RULES
 from gaugeblock_conformance.backends.array_api_strict import ArrayApiStrictBackend
 from gaugeblock_conformance.backends.array_api_table import STANDARD
-from gaugeblock_conformance.backends.expressions import at_path, table
+from gaugeblock_conformance.backends.expressions import table
 from gaugeblock_conformance.budget import QUICK
+from gaugeblock_conformance.dialect import at_path
 from gaugeblock_conformance.gradcheck.recorded import recording
 from gaugeblock_conformance.module_version import module_version
+from gaugeblock_conformance.own_rules import checked
 from gaugeblock_conformance.runner.execute import run_requirement
 from gaugeblock_conformance.trace import Name
 
@@ -205,6 +208,43 @@ def test_a_dtype_may_be_spelled_with_an_underscore() -> None:
     assert backend.dialect.dtype_value("bool") == "xp.bool_" and backend.dialect.dtype_value("int8") == "xp.int8"
 
 
+class Watched(types.ModuleType):
+    """A namespace that notes the keywords of its calls."""
+
+    def __init__(self) -> None:
+        super().__init__("numpy")
+        self.calls: list[str] = []
+        for name in ("sum", "sort", "argsort", "astype"):
+            setattr(self, name, self._noting(name, getattr(np, name)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def _noting(self, name: str, function: Any) -> Any:
+        def call(*args: Any, **named: Any) -> Any:
+            self.calls.append(", ".join([name, *(f"{key}={value!r}" for key, value in named.items())]))
+            named.pop("descending", None)
+            return function(*args, **named)
+
+        return call
+
+
+@pytest.mark.parametrize(
+    ("operator", "args"), [("sum", ()), ("sum.dim_IntList", ([0],)), ("argsort", ()), ("to.dtype", (DType("int32"),))]
+)
+def test_a_snippet_makes_the_call_that_ran(operator: str, args: tuple[Any, ...]) -> None:
+    """With the keywords that the adapter's table adds, whatever the library's own defaults are."""
+    made("numpy")
+    ran, shown = Watched(), Watched()
+    backend = array_api.ArrayApiBackend(ran, "watched")
+    x = backend.from_numpy(np.array([[3, 1], [2, 4]]))
+    backend.call(operator, x, *args)
+    line = backend.dialect.expression(operator, (Name("x"), *args), {})
+    eval(line, {"xp": shown, "x": x})
+    assert shown.calls == ran.calls
+    assert len(ran.calls) == 1
+
+
 def test_a_table_refuses_an_operator_that_the_spec_does_not_have() -> None:
     with pytest.raises(LookupError, match="no operator 'nonesuch'"):
         table("nonesuch f nonesuch(self)")
@@ -238,6 +278,74 @@ def test_a_wrong_namespace_is_caught(function: str, wrong: Any, requirement: str
     vars(space).update({**vars(np), function: wrong})
     row = run_requirement(array_api.ArrayApiBackend(space, "wrong"), requirement, QUICK, 0)
     assert row["status"] == "failed", row["reason"]
+
+
+def test_bool_may_be_called_bool_() -> None:
+    made("numpy")
+    space = types.ModuleType("numpy")
+    vars(space).update({name: value for name, value in vars(np).items() if name != "bool"})
+    backend = array_api.ArrayApiBackend(space, "underscored")
+    assert backend.dtype(backend.from_numpy(np.array([True]))) == "bool"
+
+
+def _refused(*args: Any, **options: Any) -> None:
+    raise ValueError("no")
+
+
+def _rounded_up(start: float, stop: float, num: int, **options: Any) -> Any:
+    made = np.linspace(start, stop, num, **options)
+    made[1:-1] = made[1:-1] if made.dtype.kind == "i" else np.nextafter(made[1:-1], np.inf, dtype=made.dtype)
+    return made
+
+
+def _flipped_anyhow(x: Any, axis: Any = None) -> Any:
+    try:
+        return np.flip(x, axis)
+    except np.exceptions.AxisError:
+        return x.copy()
+
+
+def _sum_below_zero(x: Any, **options: Any) -> Any:
+    found = np.asarray(np.sum(x, **options))
+    return np.where(found == 0, -np.zeros_like(found), found) if found.dtype.kind == "f" else found
+
+
+class AsTheStandardSays(array_api.ArrayApiBackend):
+    rules = RULES
+
+
+@pytest.mark.parametrize(
+    ("function", "own", "requirement"),
+    [
+        ("stack", _refused, "operators/error-messages-fit-the-row"),
+        ("concat", _refused, "kernels/shape-errors-say-what-was-given"),
+        ("flip", _flipped_anyhow, "views/dim-out-of-range-raises"),
+        ("linspace", _rounded_up, "operators/linspace-hits-both-ends"),
+        ("sum", _sum_below_zero, "dtypes/sum-of-negative-zeros"),
+    ],
+)  # fmt: skip
+def test_a_namespace_is_not_asked_what_the_standard_leaves_open(function: str, own: Any, requirement: str) -> None:
+    made("numpy")
+    space = types.ModuleType("numpy")
+    vars(space).update({**vars(np), function: own})
+    assert run_requirement(array_api.ArrayApiBackend(space, "own"), requirement, QUICK, 0)["status"] == "failed"
+    row = run_requirement(AsTheStandardSays(space, "own"), requirement, QUICK, 0)
+    assert row["status"] in ("partial", "skipped"), row["failure"]
+    assert (row["reason"] or "").rpartition("asked by its own rules: ")[2]
+
+
+def test_a_namespace_is_asked_what_the_standard_says() -> None:
+    """Shapes that do not broadcast raise, by the standard's rule of broadcasting."""
+    made("numpy")
+    space = types.ModuleType("numpy")
+    vars(space).update({**vars(np), "add": lambda x, y: x})
+    row = run_requirement(AsTheStandardSays(space, "own"), "iteration/unbroadcastable-shapes-raise", QUICK, 0)
+    assert row["status"] == "failed"
+
+
+def test_rules_of_the_standard_are_valid() -> None:
+    assert checked(RULES) == RULES
+    assert {rule.kind for rule in RULES} == {"texts", "refusals", "values"}
 
 
 def test_devices_are_named(numpy_space: Any) -> None:

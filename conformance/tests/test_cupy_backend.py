@@ -13,8 +13,8 @@ from gaugeblock_conformance.backend_allocator import Machine
 from gaugeblock_conformance.backends.array_api import CAPABILITIES
 from gaugeblock_conformance.backends.array_api_table import STANDARD
 from gaugeblock_conformance.backends.cupy import COMPATIBLE, POOL, CupyBackend
-from gaugeblock_conformance.backends.expressions import at_path
 from gaugeblock_conformance.budget import QUICK
+from gaugeblock_conformance.dialect import at_path
 from gaugeblock_conformance.runner.execute import run_requirement
 
 

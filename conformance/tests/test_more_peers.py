@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from gaugeblock_conformance.backend import DType, Unsupported, numpy_dtype
-from gaugeblock_conformance.backends.expressions import at_path
 from gaugeblock_conformance.backends.mlx_table import MLX, RULES
 from gaugeblock_conformance.backends.numpy import NumpyBackend
 from gaugeblock_conformance.backends.paddle_table import PADDLE
 from gaugeblock_conformance.budget import QUICK
 from gaugeblock_conformance.case import TensorCase
+from gaugeblock_conformance.dialect import at_path
 from gaugeblock_conformance.gradcheck.recorded import recording
 from gaugeblock_conformance.own_rules import checked
 from gaugeblock_conformance.runner.execute import run_requirement

@@ -142,7 +142,10 @@ def test_texts_of_errors_may_be_left_out(plain: Backend, ruled: Backend) -> None
 OPENINGS: dict[str, tuple[Any, Any, bool]] = {
     # Condition: operands, what is wrongly expected of their sum, and whether it is open.
     "all": ([1.0, 2.0], [9.0, 9.0], True),
-    "zero": ([1.0, 2.0], [0.0, 2.0], True),
+    "sign of zero": ([0.0, 2.0], [-0.0, 2.0], True),
+    "rounding": ([1.0, 2.0], [1.0000002, 2.0], True),
+    "subnormal": ([0.0, 2.0], [1e-40, 2.0], True),
+    "subnormal operand": ([1e-40, 2.0], [0.5, 2.0], True),
     "nan": ([1.0, 2.0], [np.nan, 2.0], True),
     "infinity": ([1.0, 2.0], [np.inf, 2.0], True),
     "nan operand": ([1.0, np.nan], [9.0, np.nan], True),
@@ -156,32 +159,51 @@ def test_elements_are_left_open_where_the_condition_says(name: str) -> None:
     given, want, is_open = OPENINGS[name]
     s = Session(_numpy(rule("values", ("clone",), (name,))), QUICK)
     y = s.call("clone", s.tensor(given))
+    says = "any values" if name == "all" else f"any values where {name}"
     if is_open:
         s.expect_values(y, want)
-        s.expect_close(y, np.asarray(want, np.float64), 0.0)
-        assert s.outcome.own_rules == {f"clone: {'any values' if name == 'all' else f'any values where {name}'}": 2}
+        s.expect_close(y, np.asarray(want, np.float64), 0.0 if name != "sign of zero" else 1.0)
+        assert s.outcome.own_rules == {f"clone: {says}": 1 if name == "sign of zero" else 2}
     else:
         with pytest.raises(ConformanceError, match="wrong value of clone"):
             s.expect_values(y, want)
 
 
 def test_other_elements_and_operators_are_judged_beside_open_ones() -> None:
-    s = Session(_numpy(rule("values", ("clone",), ("zero",))), QUICK)
+    s = Session(_numpy(rule("values", ("clone",), ("nan",))), QUICK)
     y = s.call("clone", s.tensor([5.0, 2.0]))
     with pytest.raises(ConformanceError, match=r"wrong value of clone's result at \(1,\)"):
-        s.expect_values(y, [0.0, 3.0])
+        s.expect_values(y, [np.nan, 3.0])
     with pytest.raises(ConformanceError, match="wrong value of neg's result"):
-        s.expect_values(s.call("neg", s.tensor([5.0])), [0.0])
+        s.expect_values(s.call("neg", s.tensor([5.0])), [np.nan])
 
 
 def test_division_of_integers_by_zero_is_told_from_other_divisions() -> None:
     by_zero = OPEN["integer divided by zero"]
     ints, floats = np.array([4, 5]), np.array([4.0, 5.0])
-    assert by_zero(ints, [ints, np.array([0, 1])])
-    assert not by_zero(ints, [ints, np.array([2, 1])])
-    assert not by_zero(floats, [floats, np.array([0.0, 1.0])])
-    assert OPEN["empty operand"](ints, [np.zeros((2, 0))])
-    assert not OPEN["empty operand"](ints, [ints])
+    assert by_zero(ints, ints, [ints, np.array([0, 1])])
+    assert not by_zero(ints, ints, [ints, np.array([2, 1])])
+    assert not by_zero(floats, floats, [floats, np.array([0.0, 1.0])])
+    assert OPEN["empty operand"](ints, ints, [np.zeros((2, 0))])
+    assert not OPEN["empty operand"](ints, ints, [ints])
+
+
+def test_what_is_near_is_rounded_and_what_is_far_is_wrong() -> None:
+    s = Session(_numpy(rule("values", ("clone",), ("rounding", "sign of zero"))), QUICK)
+    y = s.call("clone", s.tensor([1.0, 0.0]))
+    s.expect_values(y, [1.0000002, -0.0])
+    for wrong in ([1.00001, 0.0], [1.0, 1e-6], [np.nan, 0.0]):
+        with pytest.raises(ConformanceError, match="wrong value of clone"):
+            s.expect_values(y, wrong)
+    ints = s.call("clone", s.tensor([5, 0], "int64"))
+    with pytest.raises(ConformanceError, match="wrong value of clone"):
+        s.expect_values(ints, [6, 0], dtype="int64")
+
+
+def test_a_rule_of_many_operators_names_a_few() -> None:
+    names = tuple(f"{name}.Tensor" for name in ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge"))
+    assert rule("texts", names).name.startswith("add.Tensor, sub.Tensor, ")
+    assert rule("texts", names).name.endswith("le.Tensor and 2 more: texts of errors are not promised")
 
 
 def test_right_values_use_no_rule(plain: Backend) -> None:
@@ -215,7 +237,7 @@ WRONG: list[tuple[Any, str]] = [
     ([rule("dtypes", ("add",), {"int64": "u32"})], "holds must be the spec's dtype -> the library's; dtypes: bool"),
     ([rule("exceptions", ("add",), {"IndexError": ValueError})], "must be the spec's class -> the library's class"),
     ([rule("refusals", ("add",), (int,))], r"holds must be a tuple of exception classes, \(\) for all"),
-    ([rule("values", ("add",), ("sometimes",))], "holds must be a tuple of names, of all, zero, nan"),
+    ([rule("values", ("add",), ("sometimes",))], "holds must be a tuple of names, of all, sign of zero, rounding"),
     ([rule("texts", ("add",)), rule("texts", ("add",))], r"rules\[1\] says again 'add: texts"),
 ]  # fmt: skip
 

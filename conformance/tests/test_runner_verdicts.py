@@ -65,11 +65,13 @@ def test_tracebacks_of_a_dead_backend_name_no_folders_of_the_machine() -> None:
 def test_snippets_too_long_to_read_are_kept_beside_the_record(
     run_fake: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snippets, "LONGEST", 20)
+    monkeypatch.setattr(snippets, "BYTES", 20)
     failure = cast(Failure, row_of(run_fake("Wrong", check_snippets=True), "dtypes/negation")["failure"])
     kept = tmp_path / "out" / "snippets" / "dtypes-negation-0-snippet.py"
     assert failure["snippet_checked"] is True
-    assert failure["snippet"] == f"# {len(kept.read_text())} characters, in snippets/{kept.name} beside the record\n"
+    text = kept.read_text()
+    size = f"{len(text.splitlines())} lines, {len(text)} characters"
+    assert failure["snippet"] == f"# {size}, in snippets/{kept.name} beside the record\n"
     assert "assert" in kept.read_text()
 
 

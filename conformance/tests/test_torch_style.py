@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gaugeblock_conformance.backend import Unsupported
+from gaugeblock_conformance.backends.array_api import ArrayApiBackend
 from gaugeblock_conformance.backends.torch_style import TorchStyleBackend
 
 
@@ -37,6 +38,45 @@ def test_a_stub_that_takes_any_name_is_no_operator() -> None:
     assert backend.call("where.self", True, 1, 2) == "where"
     with pytest.raises(Unsupported):
         backend.call("select.int", Tensor(), 0, 0)
+
+
+class AnyMethod(type):
+    def __getattr__(cls, name: str) -> Any:
+        return AnyName().add
+
+
+class Loose(metaclass=AnyMethod):
+    """A class of tensors that has a method of whatever name."""
+
+
+def test_a_class_that_has_any_method_offers_none() -> None:
+    backend = library()
+    backend.module.Tensor = Loose
+    with pytest.raises(Unsupported, match="lib has none of"):
+        backend.call("method:select.int", Loose(), 0, 0)
+    with pytest.raises(Unsupported):
+        backend.function("view")
+
+
+def test_what_cannot_be_called_is_no_operator() -> None:
+    with pytest.raises(Unsupported, match="lib has none of"):
+        library(gamma=0.577).call("gamma", 1.0)
+    networks = SimpleNamespace(functional=SimpleNamespace(relu=lambda x: "relu"))
+    assert library(nn=networks, relu=1).call("relu", 1) == "relu"
+
+
+def test_a_namespace_that_has_any_name_offers_no_function_of_the_array_api() -> None:
+    class Space(AnyName):
+        __name__ = "space"
+        float32 = np.float32
+
+    loose = Space()
+    backend = ArrayApiBackend(loose, "loose")
+    for operator in ("add.Tensor", "linalg_det"):
+        with pytest.raises(Unsupported):
+            backend.function(operator)
+    with pytest.raises(Unsupported):
+        backend.function("exp")
 
 
 def test_operators_of_ops_are_found() -> None:

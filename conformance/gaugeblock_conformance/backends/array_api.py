@@ -18,11 +18,12 @@ from typing import Any, cast
 import numpy as np
 
 from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Unsupported, dtype_name
-from ..dialect import Dialect
+from ..dialect import Dialect, at_path
 from ..module_version import module_version
 from . import array_api_limits as limits
 from .array_api_dialect import ArrayApiDialect
 from .array_api_python import KINDS, PROTOCOLS, indexed
+from .array_api_rules import RULES
 from .array_api_table import STANDARD
 from .expressions import Expression
 
@@ -131,7 +132,7 @@ class ArrayApiBackend:
         if expression is not None:
             return expression.by_position(self.namespace)
         if operator in UNJUDGED:
-            function = getattr(self.namespace, operator, None)
+            function = at_path(self.namespace, operator)
             if function is not None:
                 return cast("Function", function)
         raise Unsupported(operator)
@@ -213,13 +214,14 @@ class ArrayApiBackend:
 
 
 class NamespaceBackend(ArrayApiBackend):
-    """``array_api:MODULE``: the namespace ``MODULE``, such as ``array_api:numpy``.
+    """``array_api:MODULE``: the namespace ``MODULE``, such as ``array_api:numpy``, asked what the standard says.
 
     Raises:
         ValueError: no module is named.
         ImportError: there is no such module.
     """
 
+    rules = RULES
     refuses_sizes = False
     longest_sum = 2**8
 

@@ -16,7 +16,7 @@ Function = Callable[..., Any]
 
 
 def _item(backend: Any, x: Any) -> Any:
-    if not hasattr(x, "item"):
+    if not hasattr(type(x), "item"):
         convert = {"b": bool, "u": int, "i": int, "f": float, "c": complex}[kind_of(backend.dtype(x))]
         return _number(convert)(backend, x)
     return x.item()
@@ -28,7 +28,7 @@ def _number(convert: Function) -> Function:
     def call(backend: Any, x: Any) -> Any:
         if backend.shape(x) != ():
             raise Unsupported(name, "numbers are read from arrays without dims alone")
-        if not hasattr(x, name):
+        if not hasattr(type(x), name):
             raise Unsupported(name, f"{backend.name} has no such method")
         return convert(x)
 
@@ -43,7 +43,7 @@ def _operator(name: str) -> Function:
     function: Function = getattr(python, name)
 
     def call(backend: Any, x: Any, *rest: Any) -> Any:
-        if not hasattr(x, f"__{name.strip('_')}__"):
+        if not hasattr(type(x), f"__{name.strip('_')}__"):
             raise Unsupported(f"__{name.strip('_')}__", f"{backend.name} has no such method")
         return function(x, *rest)
 

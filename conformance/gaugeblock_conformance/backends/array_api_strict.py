@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 from .array_api import ArrayApiBackend
+from .array_api_rules import RULES
 
 
 class ArrayApiStrictBackend(ArrayApiBackend):
@@ -13,6 +14,8 @@ class ArrayApiStrictBackend(ArrayApiBackend):
     Raises:
         ValueError: a device other than ``"cpu"``.
     """
+
+    rules = RULES
 
     def __init__(self, device: str = "cpu") -> None:
         if device != "cpu":

@@ -17,6 +17,7 @@ from gaugeblock_spec import operators
 from gaugeblock_spec.schema import Argument
 
 from ..backend import Unsupported
+from ..dialect import at_path
 from ..operators.calls import schema_arguments
 
 # Arguments that are true for libraries and false in the spec where they are left out.
@@ -139,13 +140,6 @@ def table(text: str) -> dict[str, Expression]:
                 raise LookupError(f"no operator {operator!r} in the spec")
             found[operator] = Expression(operator, kinds, expression)
     return found
-
-
-def at_path(namespace: Any, path: str) -> Any:
-    """What a namespace has at a dotted path, None for nothing."""
-    for part in path.split("."):
-        namespace = getattr(namespace, part, None)
-    return namespace
 
 
 def _row_of(operator: str) -> str | None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Unsupported, dtype_name
+from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Ran, Unsupported, dtype_name
 from ..backend_autograd import CALLS as AUTOGRAD_CALLS
 from ..backend_declarations import CALLS as DECLARATION_CALLS
 from ..backend_dispatch import is_dispatch_call
-from ..dialect import METHODS, Dialect, TorchDialect, found_paths, public_paths
+from ..dialect import METHODS, Dialect, TorchDialect, at_path, found_paths, public_paths
 from ..module_version import module_version
 from .autograd_calls import Differentiating
 from .autograd_writers import AUTOGRAD_WRITERS
@@ -167,6 +167,7 @@ class TorchStyleBackend:
     capabilities = CAPABILITIES
     has_data = True
     finish: Callable[[Any], object] | None = None
+    ran: list[Ran] | None = None
 
     def __init__(self, module: Any, device: str = "cpu", name: str | None = None) -> None:
         self.module = module
@@ -217,6 +218,8 @@ class TorchStyleBackend:
         return result
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        if self.ran is not None:
+            self.ran.append((operator, args, kwargs))
         function = self._functions.get(operator)
         if function is None:
             function = self._functions[operator] = self._resolve(operator)
@@ -228,7 +231,7 @@ class TorchStyleBackend:
     def function(self, operator: str) -> Function:
         """The module's own callable of an operator: what ``call`` ends in."""
         base = operator.rpartition(":")[2].split(".")[0]
-        method = getattr(self.module.Tensor, base, None)
+        method = at_path(self.module.Tensor, base)
         return method if base in METHODS and callable(method) else self._resolve(operator)
 
     def _argument(self, value: Any) -> Any:
@@ -262,7 +265,7 @@ class TorchStyleBackend:
         variant, _, name = operator.rpartition(":")
         base = name.split(".")[0]
         function = _function(self.module, base, variant == "function") if variant != "method" else None
-        method = getattr(self.module.Tensor, base, None) if variant != "function" else None
+        method = at_path(self.module.Tensor, base) if variant != "function" else None
         if (base.endswith("_") or base in METHODS or function is None) and method is not None:
             return _method(base)
         if function is None:

@@ -1,4 +1,8 @@
-"""Executes the snippet of a failure in a fresh process and tells whether it fails the same way."""
+"""Executes the snippet of a failure in a process of its own and tells whether it fails the same way.
+
+Most snippets run in processes forked from one that has imported what they import. One that did not fail the same way
+there is run once more in a new interpreter, which decides.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,24 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from ..failure import executable
 from ..problem import cut
 from .environment import resident_memory
+from .forked import Prepared, common_modules
 from .rows import TEXT, Failure, Row
 from .same_value import agrees
 from .supervised import ABANDONED, SCRIPT, Supervised, death, output_file, tail
 
 HANG = 20.0
-LONGEST = 20_000
-"""Characters of a snippet that still stands in the record."""
+LINES, BYTES = 15, 4096
+"""Lines and bytes of a snippet that still stands in the record."""
 LIMIT = 120.0
 TICK = 0.02
 ENDLESS = "it did not end"
@@ -39,16 +46,32 @@ class SnippetResult:
     seen: str
 
 
-def check_snippet(failure: Failure, memory: int = 0, here: Path | None = None) -> SnippetResult:
+def check_snippet(
+    failure: Failure, memory: int = 0, here: Path | None = None, prepared: Prepared | None = None
+) -> SnippetResult:
     """Run ``failure``'s snippet with this Python, in an empty folder, with at most ``memory`` bytes (0: no limit).
 
     The snippet may import from the folder ``here`` (default: the current one).
     """
-    if not executable(failure["snippet"]):
+    snippet = failure["snippet"]
+    if snippet is None or not executable(snippet):
         return SnippetResult(False, "there is no snippet")
-    assert failure["snippet"] is not None
+    if prepared is not None and prepared.usable(snippet):
+        with suppress(OSError):
+            forked = _judged(failure, lambda errors: prepared.start(snippet, errors), memory)
+            if forked.same:
+                return forked
+    command, environment = [sys.executable, SCRIPT], _environment(here or Path.cwd())
+    # Read from a file: the length of a command line is limited.
+    return _judged(
+        failure, lambda errors: Supervised(command, errors, script=snippet, environment=environment), memory
+    )
+
+
+def _judged(failure: Failure, start: Callable[[IO[bytes]], Supervised], memory: int) -> SnippetResult:
+    """Run a snippet in the process that ``start`` makes, and compare."""
     hangs = failure["verdict"] == "timeout"
-    status, seen = _execute(failure["snippet"], HANG if hangs else LIMIT, memory, here or Path.cwd())
+    status, seen = _execute(start, HANG if hangs else LIMIT, memory)
     if hangs:
         return SnippetResult(seen == ENDLESS, seen)
     if failure["verdict"] == "crashed":
@@ -59,55 +82,71 @@ def check_snippet(failure: Failure, memory: int = 0, here: Path | None = None) -
 def check_rows(
     rows: Iterable[Row], jobs: int, memory: int = 0, here: Path | None = None, until: float = float("inf")
 ) -> None:
-    """Run one snippet per cause and store the result in its failure; snippets may import from the folder ``here``.
+    """Run the snippets and store the result in their failures; snippets may import from the folder ``here``.
 
-    Failures that were not expected come first. None is begun after the time ``until`` of the monotonic clock; those
-    are left as not executed.
+    First comes one for each cause, and of these crashes, then the others; in each group failures that were not expected
+    come before the others. None is begun after the time ``until`` of the monotonic clock: those are left as not
+    executed.
     """
-    by_cause: dict[tuple[str, str], Failure] = {}
     failures = [one for row in rows for one in (row["failure"], *row["further_failures"]) if one is not None]
-    for failure in sorted(failures, key=lambda failure: failure["known"] is not None):
-        if executable(failure["snippet"]):
-            by_cause.setdefault((failure["verdict"], failure["cause"]), failure)
+    failures = [failure for failure in failures if executable(failure["snippet"])]
+    failures.sort(key=lambda failure: (failure["known"] is not None, failure["verdict"] != "crashed"))
+    leading: dict[tuple[str, str], Failure] = {}
+    for failure in failures:
+        leading.setdefault((failure["verdict"], failure["cause"]), failure)
+    first = list(leading.values())
+    others = [failure for failure in failures if not any(failure is one for one in first)]
 
     def check(failure: Failure) -> None:
         if time.monotonic() > until:
             return
-        result = check_snippet(failure, memory, here)
+        result = check_snippet(failure, memory, here, prepared)
         failure["snippet_checked"], failure["snippet_result"] = result.same, result.seen
         if result.same or not executable(failure["adapter_snippet"]) or time.monotonic() > until:
             return
-        result = check_snippet({**failure, "snippet": failure["adapter_snippet"]}, memory, here)
+        result = check_snippet({**failure, "snippet": failure["adapter_snippet"]}, memory, here, prepared)
         if result.same:
             failure["snippet"], failure["snippet_checked"] = failure["adapter_snippet"], True
             failure["snippet_result"] = f"{result.seen}; only by way of the adapter"
 
-    with ThreadPoolExecutor(max(1, jobs)) as executor:
-        list(executor.map(check, by_cause.values()))
+    modules = common_modules(failure["snippet"] or "" for failure in failures)
+    prepared = Prepared(modules, _environment(here or Path.cwd())) if modules and len(failures) > 1 else None
+    try:
+        with ThreadPoolExecutor(max(1, jobs)) as executor:
+            list(executor.map(check, [*first, *others]))
+    finally:
+        if prepared is not None:
+            prepared.close()
 
 
 def set_aside(rows: Iterable[Row], folder: Path) -> None:
-    """Write snippets that are too long to read, for the elements of large tensors, into files of ``folder``; where they
-    were stands a line that names the file."""
+    """Write snippets of more than ``LINES`` lines or ``BYTES`` bytes into files of ``folder``; where they were stands a
+    line that names the file."""
     for row in rows:
         for place, failure in enumerate(f for f in (row["failure"], *row["further_failures"]) if f is not None):
             for field in ("snippet", "adapter_snippet"):
                 text = failure[field]
-                if text is not None and len(text) > LONGEST:
+                if text is not None and _is_long(text):
                     folder.mkdir(parents=True, exist_ok=True)
                     name = f"{row['id'].replace('/', '-')}-{place}-{field}.py"
                     (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
-                    note = f"# {len(text):,} characters, in {folder.name}/{name} beside the record\n"
-                    failure[field] = note
+                    size = f"{text.count(chr(10)):,} lines, {len(text):,} characters"
+                    failure[field] = f"# {size}, in {folder.name}/{name} beside the record\n"
 
 
-def _execute(snippet: str, limit: float, memory: int, here: Path) -> tuple[int, str]:
-    """Exit status (negative: signal) and what was seen, in one line."""
+def _is_long(text: str) -> bool:
+    return text.count("\n") > LINES or len(text.encode(errors="backslashreplace")) > BYTES
+
+
+def _environment(here: Path) -> dict[str, str]:
     path = os.pathsep.join(filter(None, [str(here), os.getenv("PYTHONPATH")]))
-    environment = {**os.environ, "PYTHONPATH": path}
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def _execute(start: Callable[[IO[bytes]], Supervised], limit: float, memory: int) -> tuple[int, str]:
+    """Exit status (negative: signal) and what was seen, in one line."""
     with output_file() as errors:
-        # Read from a file: the length of a command line is limited.
-        process = Supervised([sys.executable, SCRIPT], errors, script=snippet, environment=environment)
+        process = start(errors)
         end = time.monotonic() + limit
         stopped = None
         while stopped is None and not process.wait(TICK):

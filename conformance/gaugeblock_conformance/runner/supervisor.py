@@ -32,34 +32,53 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and return 0 when it and its descendants have exited."""
     place = arguments.index("--")
     options, command = arguments[:place], list(arguments[place + 1 :])
-    folder = options[2] if options else None
+    script, folder = (int(options[1]), options[2]) if options else (None, None)
+    if supervise(script, folder):
+        try:
+            os.execv(command[0], command)
+        finally:
+            os._exit(127)
+    return 0
+
+
+def supervise(script: int | None, folder: str | None) -> bool:
+    """Fork, and return True in the child, which is to run the command; in this process watch it and return False.
+
+    With ``folder`` this becomes the child's current one, with what descriptor ``script`` has in ``snippet.py``.
+    """
     before = {number: signal.getsignal(number) for number in _catchable()}
     for number in before:
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     if sys.platform == "linux":
         _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    if folder is not None:
+        os.mkdir(folder, 0o700)
+    child = 0
     try:
-        if folder is not None:
-            os.mkdir(folder, 0o700)
-            _copy(int(options[1]), os.path.join(folder, "snippet.py"))
+        if folder is not None and script is not None:
+            _copy(script, os.path.join(folder, "snippet.py"))
         own = os.getpid()
         child = os.fork()
         if child == 0:
-            for number, handler in before.items():
-                signal.signal(number, handler if handler is not None else signal.SIG_DFL)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _become(command, folder, own)
+            try:
+                for number, handler in before.items():
+                    signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                _detach(folder, own)
+            except BaseException:
+                os._exit(127)
+            return True
         _report(f"pid {child}")
         os.closerange(3, _most())
         status = _watch(child)
     finally:
-        if folder is not None:
+        if folder is not None and child:
             import shutil
 
             shutil.rmtree(folder, ignore_errors=True)
     _report(f"ended {status}")
-    return 0
+    return False
 
 
 def _catchable() -> list[signal.Signals]:
@@ -86,23 +105,19 @@ def _copy(source: int, target: str) -> None:
     os.close(made)
 
 
-def _become(command: list[str], folder: str | None, parent: int) -> None:
-    """Turn this process into the command, which dies when its supervisor does (Linux only)."""
-    try:
-        os.setsid()
-        if sys.platform == "linux":
-            _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
-        os.close(nothing)
-        os.dup2(2, 1)
-        if folder is not None:
-            os.chdir(folder)
-        os.execv(command[0], command)
-    finally:
-        os._exit(127)
+def _detach(folder: str | None, parent: int) -> None:
+    """Make this process the first of a session of its own, which dies when its supervisor does (Linux only)."""
+    os.setsid()
+    if sys.platform == "linux":
+        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    if folder is not None:
+        os.chdir(folder)
 
 
 def _watch(child: int) -> int:
