@@ -32,14 +32,19 @@ def peer(session: nox.Session) -> None:
 
 
 PEERS = ["numpy", "jax", "tinygrad", "array-api-strict", "dask"]
+MORE_PEERS = ["mlx", "paddle", "ndonnx", "sparse", "autograd"]
 
 
 @nox.session
 def peers(session: nox.Session) -> None:
-    """``nox -s peers -- [NAME ...]``: validate array libraries from PyPI (tinygrad's CPU needs clang)."""
+    """``nox -s peers -- [NAME ...]``: validate array libraries from PyPI (tinygrad's CPU needs clang), by default those
+    of PEERS; those of MORE_PEERS are installed if one of them is named."""
     names = session.posargs or PEERS
-    session.install(".[peers]")
-    session.run("pytest", "conformance/tests/test_array_api.py", "-q")
+    unknown = [name for name in names if name not in (*PEERS, *MORE_PEERS)]
+    if unknown:
+        session.error(f"unknown peers: {', '.join(unknown)}; known: {', '.join((*PEERS, *MORE_PEERS))}")
+    session.install(".[peers,more-peers]" if any(name in MORE_PEERS for name in names) else ".[peers]")
+    session.run("pytest", "conformance/tests/test_array_api.py", "conformance/tests/test_more_peers.py", "-q")
     for name in names:
         arguments = ["--budget", "quick", "--timeout", "300", "--total", "none"]
         session.run("gaugeblock", "validate", name, *arguments, success_codes=[0, 1])
@@ -81,7 +86,8 @@ def levels(session: nox.Session) -> None:
 def gradcheck(session: nox.Session) -> None:
     """``nox -s gradcheck -- BACKEND [options]``: derivatives against finite differences (default: reference)."""
     arguments = session.posargs or ["reference", "--second-order", "--forward"]
-    wanted = TORCH if arguments[0].startswith("torch") else ".[peers]" if arguments[0] in PEERS else "."
+    extra = {**dict.fromkeys(PEERS, ".[peers]"), **dict.fromkeys(MORE_PEERS, ".[more-peers]")}
+    wanted = TORCH if arguments[0].startswith("torch") else extra.get(arguments[0], ".")
     session.install(".", wanted)
     session.run("gaugeblock", "gradcheck", *arguments)
 

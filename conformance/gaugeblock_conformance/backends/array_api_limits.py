@@ -14,6 +14,8 @@ from ..backend import DType, Unsupported, numpy_dtype
 # Arguments whose dtypes are not those of the elements that are computed with.
 _ASIDE = frozenset({"condition", "index", "indices", "mask"})
 _KINDS = "biufc"
+# Reductions whose results have the default integer dtype where the operand's is smaller.
+_ACCUMULATING = frozenset({"sum", "prod", "cumsum", "cumprod"})
 # Elements of an array that every machine can hold.
 _LARGEST = 2**31
 _DIMS = ("dim", "dims", "dim0", "start_dim", "source", "destination")
@@ -35,6 +37,9 @@ def check(backend: Any, operator: str, bound: Mapping[Any, Any], kinds: str) -> 
         raise Unsupported(operator, "arrays without dims have no axes")
     if "dtype" in bound and not arrays and bound["dtype"] is None and not backend.defaults_fit:
         raise Unsupported(operator, "the library has default dtypes of its own")
+    short = any(kind_of(dtype) == "i" and dtype != "int64" for dtype in names.values())
+    if operator.split(".")[0] in _ACCUMULATING and bound.get("dtype") is None and short and not backend.defaults_fit:
+        raise Unsupported(operator, "the library has a default integer of its own")
     limit = _LIMITS.get(operator.split(".")[0].strip("_"))
     reason = None if limit is None else limit(backend, *bound.values())
     if reason is not None:

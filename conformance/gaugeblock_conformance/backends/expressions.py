@@ -128,7 +128,10 @@ class Expression:
 
 
 def table(text: str) -> dict[str, Expression]:
-    """The expressions of a table by operator, or by its name in place: ``operator kinds expression`` per line, ``#`` for notes."""
+    """The expressions of a table by operator: ``operator kinds expression`` per line, ``#`` for notes.
+
+    An operator may be named as it is in place.
+    """
     found = {}
     for line in text.strip().splitlines():
         if line.strip() and not line.lstrip().startswith("#"):

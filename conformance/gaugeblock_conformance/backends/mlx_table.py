@@ -58,8 +58,8 @@ MLX = table(
     """
 )
 
-# Computed in single precision for float64 too, where finite differences say nothing.
-_SINGLE = frozenset("exp logaddexp sin cos".split())
+# Computed in single precision for float64 too, or their derivatives are: there finite differences say nothing.
+_SINGLE = frozenset("exp logaddexp sin cos tan".split())
 _NOT_THERE = frozenset(
     """exp2 logaddexp2 hypot sinc deg2rad rad2deg i0 angle fmax fmin fmod.Tensor heaviside nansum nanmean trapezoid.x
     trapezoid.dx quantile ravel rot90 fliplr flipud hstack vstack dstack column_stack dot vdot linalg_multi_dot
@@ -83,7 +83,8 @@ _PAGES = "https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.co
 
 
 def _dtype(function: str, operators: str, dtype: str, sentence: str) -> OwnRule:
-    return OwnRule("dtypes", tuple(operators.split()), {"int64": dtype}, sentence=sentence, source=f"{_PAGES}.{function}.html")
+    source = f"{_PAGES}.{function}.html"
+    return OwnRule("dtypes", tuple(operators.split()), {"int64": dtype}, sentence=sentence, source=source)
 
 
 RULES = (

@@ -7,7 +7,6 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-
 from typing import Any
 
 import ml_dtypes
@@ -20,7 +19,9 @@ from .array_api_dialect import ArrayApiDialect
 from .paddle_table import PADDLE
 
 # What Paddle says of a dtype, or of a form, for which it has no kernel.
-_NO_KERNEL = re.compile(r"is not registered|must be one of|Unimplemented|not support|only support|should be in|rank of input should")
+_NO_KERNEL = re.compile(
+    "is not registered|must be one of|Unimplemented|not support|only support|should be in|rank of input should"
+)
 
 
 class PaddleDialect(ArrayApiDialect):
@@ -99,7 +100,7 @@ class PaddleBackend(ArrayApiBackend):
         paddle.set_device("cpu")
         super().__init__(paddle, "paddle", "import paddle")
         # Its uint16 is another name of bfloat16.
-        self.dtypes = {name: dtype for name, dtype in self.dtypes.items() if not name.startswith("uint") or name == "uint8"}
+        self.dtypes = {name: dtype for name, dtype in self.dtypes.items() if name not in ("uint16", "uint32", "uint64")}
         self.dialect = PaddleDialect(self.table, "import paddle")
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
@@ -120,6 +121,8 @@ class PaddleBackend(ArrayApiBackend):
         return self.namespace.as_strided(base, list(sizes), list(strides), offset * base.element_size())
 
     def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if operator == "reshape" and isinstance(args[1], tuple | list) and 0 in args[1] and 0 not in self.shape(args[0]):
+            raise Unsupported(operator, "0 stands for the size that the dim has, as documented")
         try:
             return super()._run(operator, args, kwargs)
         except Exception as error:

@@ -1,8 +1,8 @@
 """Which functions of ``paddle`` are which operators of the spec; kinds as in :mod:`.array_api_table`.
 
 Operators in place are named by their schema (``add_.Tensor``). Missing here: functions whose Paddle documentation says
-something else (``gather``, ``scatter``, ``median``) or nothing (``copy_``, ``sign`` of NaN), those for which it promises
-no accuracy, and the views of the spec that it does not call views (``expand``, ``split``).
+something else (``gather``, ``scatter``, ``median``) or nothing (``copy_``, ``sign`` of NaN), those for which it
+promises no accuracy, and the views of the spec that it does not call views (``expand``, ``split``).
 """
 
 from __future__ import annotations

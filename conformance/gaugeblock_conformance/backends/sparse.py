@@ -45,9 +45,11 @@ class SparseBackend(ArrayApiBackend):
         ValueError: a device other than ``"cpu"``.
     """
 
-    capabilities = ArrayApiBackend.capabilities - {"sort"}
+    # Its index arrays are NumPy's, and so are the places that nonzero gives.
+    capabilities = ArrayApiBackend.capabilities - {"sort", "index.adv"}
     lacks = frozenset(
-        """sort sort.stable argsort argsort.stable searchsorted.Tensor count_nonzero count_nonzero.dim_IntList cumsum
+        """index_select nonzero argwhere
+        sort sort.stable argsort argsort.stable searchsorted.Tensor count_nonzero count_nonzero.dim_IntList cumsum
         cumprod take_along_dim outer isin.Tensor_Tensor meshgrid.indexing linspace arange arange.start
         arange.start_step""".split()
     ) | {name for name in STANDARD if name.startswith(("fft_", "linalg_"))}
