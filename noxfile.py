@@ -29,6 +29,18 @@ def peer(session: nox.Session) -> None:
     session.install(".[dev]", TORCH)
     session.run("pytest", *PARALLEL, "-k", "peer", *session.posargs)
     session.run("gaugeblock", "validate", "torch:cpu", "--budget", "quick", "--total", "none")
+    session.install("./examples/torch_privateuseone", TORCH)
+    areas = ["--area", "storage", "views", "dispatch", "--total", "60"]
+    success = [0, 5]  # 5: nothing broke in the minute
+    session.run("gaugeblock", "validate", "torch:ndarray", "--budget", "quick", *areas, success_codes=success)
+
+
+@nox.session
+def opencl(session: nox.Session) -> None:
+    """torch-opencl, a device that others wrote, on an OpenCL of the system (Debian: pocl-opencl-icd); not in the CI."""
+    session.install(".", "torch==2.12.0", "torch-opencl==0.1.0.dev23")
+    arguments = session.posargs or ["--budget", "quick", "--total", "none"]
+    session.run("gaugeblock", "validate", "torch:opencl", *arguments, success_codes=[0, 1])
 
 
 PEERS = ["numpy", "jax", "tinygrad", "array-api-strict", "dask"]

@@ -238,7 +238,7 @@ class TorchDialect(Dialect):
         base = name.split(".")[0]
         if variant == "method" or (not variant and (base.endswith("_") or base in METHODS)):
             return f"{self.literal(args[0])}.{base}({', '.join(self.arguments(args[1:], kwargs))})"
-        if base in self._factories and self.device != "cpu":
+        if base in self._factories and self.device != "cpu" and "out" not in kwargs:
             kwargs = {**kwargs, "device": kwargs.get("device", self.device)}
         path = _path(self.setup.split()[1], base, variant == "function")
         return f"{self.alias}.{path}({', '.join(self.arguments(args, kwargs))})"

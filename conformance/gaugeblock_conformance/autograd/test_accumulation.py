@@ -181,7 +181,7 @@ def test_assigned_gradients(s: Session) -> None:
     )  # fmt: skip
 
 
-@requirement("autograd/assigned-gradient-must-fit", needs=("meta",))
+@requirement("autograd/assigned-gradient-must-fit", needs=("meta", "device.multi"))
 def test_gradient_on_another_device(s: Session) -> None:
     x = leaf(s, [1.0, 2.0])
     s.without_data()

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dialect import TorchDialect
-from .torch_style import FACTORIES
 
 HOST_ONLY = frozenset(
     """numpy blob alloc.pluggable isa vec.introspect accessor threads dispatch.keyset dispatch.registry dispatch.mode
@@ -21,12 +20,6 @@ class CudaDialect(TorchDialect):
     def imports(self, text: str) -> list[str]:
         simulated = f"{self.alias}.cuda.is_available() or {self.alias}.cuda.use_driver('simulated', devices=2)"
         return [*super().imports(text), simulated]
-
-    def expression(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        base = operator.rpartition(":")[2].split(".")[0]
-        if base in FACTORIES and "out" not in kwargs:
-            kwargs = {**kwargs, "device": kwargs.get("device", self.device)}
-        return super().expression(operator, args, kwargs)
 
 
 class CudaCalls:

@@ -138,7 +138,8 @@ def _kernels(torch: Any, device: str) -> None:
         library.define("f(Tensor x) -> Tensor")
         for kind in (device.partition(":")[0], "meta"):
             library.impl("f", lambda x: x.clone(), torch._C._dispatch_key_for_device(kind))
-        _need(torch.ops.gaugeblock_probe.f(torch.empty(0, device=device)).device.type != "meta", "a tensor without data")
+        made = torch.ops.gaugeblock_probe.f(torch.empty(0, device=device))
+        _need(made.device.type != "meta", "a tensor without data")
     finally:
         library._destroy()
 
