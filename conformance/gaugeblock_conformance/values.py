@@ -14,6 +14,7 @@ import numpy as np
 from .backend import Array, numpy_dtype
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
+HALVES = ("float16", "bfloat16")
 COMPLEX = ("complex64", "complex128")
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -29,6 +30,10 @@ def _limits(dtype: str) -> tuple[float, float, float, float]:
     finfo: Any = ml_dtypes.finfo
     info = finfo(numpy_dtype(dtype))
     return float(info.max), float(info.smallest_normal), float(info.smallest_subnormal), float(info.eps)
+
+
+LARGEST = {name: _limits(name)[0] for name in FLOATS}
+"""The largest finite number of each real floating dtype."""
 
 
 def _float_table(dtype: str, kind: str) -> tuple[float, ...]:

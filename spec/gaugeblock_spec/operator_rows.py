@@ -39,7 +39,7 @@ def table_files() -> tuple[str, ...]:
 def digest() -> str:
     """SHA-256 over everything that the table is read from; changes whenever a row may have changed."""
     total = hashlib.sha256()
-    for name in ("dtype_classes.yaml", "operator.schema.json"):
+    for name in ("dtype_classes.yaml", "operator.schema.json", "operator_freedoms.yaml"):
         total.update(_ROOT.joinpath(name).read_bytes())
     for name in table_files():
         total.update(name.encode() + b"\0" + _ROOT.joinpath("operators", name).read_bytes())

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from .operator_freedoms import Half, half_from, of_family
 from .operator_rows import (
     OperatorTableError,
     Row,
@@ -29,6 +30,7 @@ from .operator_rows import (
 __all__ = [
     "Domain",
     "ErrorCase",
+    "Half",
     "Operator",
     "OperatorTableError",
     "Row",
@@ -86,6 +88,14 @@ class Operator:
     ulp_scale: str
     domain: Mapping[str, Domain]
     errors: tuple[ErrorCase, ...]
+    overflow: str
+    signed_zero: str
+    ties: str
+    dimless: str
+    bits: str
+    open: tuple[str, ...]
+    half: Half
+    unoffered: tuple[str, ...]
     note: str
     file: str
 
@@ -108,6 +118,7 @@ class Operator:
 def operator_from_row(row: Row) -> Operator:
     """Check a row of `rows()` and turn it into an Operator. Raises OperatorTableError."""
     check_row(row)
+    freedoms = {**of_family(row["family"]), **row}
     return Operator(
         name=row["name"],
         schema=row["schema"],
@@ -124,6 +135,14 @@ def operator_from_row(row: Row) -> Operator:
         ulp_scale=row.get("ulp_scale", "result"),
         domain=MappingProxyType({name: _domain(limits) for name, limits in row.get("domain", {}).items()}),
         errors=tuple(ErrorCase(**case) for case in row.get("errors", ())),
+        overflow=freedoms.get("overflow", "terms"),
+        signed_zero=freedoms.get("signed_zero", "exact"),
+        ties=freedoms.get("ties", "first"),
+        dimless=freedoms.get("dimless", "kept"),
+        bits=freedoms.get("bits", "equal"),
+        open=tuple(freedoms.get("open", ())),
+        half=half_from(freedoms.get("half", {})),
+        unoffered=tuple(freedoms.get("unoffered", ())),
         note=row.get("note", ""),
         file=row["file"],
     )

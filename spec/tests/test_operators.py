@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from gaugeblock_spec import operators, schema
+from gaugeblock_spec import operator_freedoms, operators, schema
 from gaugeblock_spec.operator_rows import _ROOT
 
 ROW: dict[str, Any] = {
@@ -128,3 +128,34 @@ def test_row_must_have_a_schema() -> None:
         operators.parse_rows("a.yaml", "schema: 1")
     with pytest.raises(operators.OperatorTableError, match=r"a\.yaml, line 2, column 1: not YAML: did not find"):
         operators.parse_rows("a.yaml", "- schema: [neg\n")
+
+
+def test_what_a_row_leaves_free() -> None:
+    table = operators.load()
+    add = table["add.Tensor"]
+    assert (add.signed_zero, add.ties, add.bits, add.open) == ("exact", "first", "equal", ())
+    assert table["sum.dim_IntList"].dimless == table["index_select"].dimless == "lifted"
+    assert table["histc"].dimless == "kept"
+    assert (table["sort"].ties, table["sort.stable"].ties) == ("any", "first")
+    assert table["max_pool2d"].open == ("no_elements",)
+    assert table["linalg_norm"].half.refuses({"ord": 2})
+    assert not table["linalg_norm"].half.refuses({"ord": 1})
+    assert table["complex"].half.refuses({})
+
+
+def test_open_conditions_have_a_sentence() -> None:
+    named = set(operators.json_schema()["$defs"]["row"]["properties"]["open"]["items"]["enum"])
+    used = {name for row in operators.load().values() for name in row.open}
+    assert named == set(operator_freedoms.open_conditions()) == used
+    page = _ROOT.joinpath("operator_rows.md").read_text()
+    assert all(f"`{name}`" in page for name in named)
+    assert all(sentence.endswith(".") for sentence in operator_freedoms.open_conditions().values())
+
+
+@pytest.mark.parametrize("family", ["reduction", "scan", "sort", "linalg", "network"])
+def test_values_of_families_are_those_of_rows(family: str) -> None:
+    rules = operators.json_schema()["$defs"]["row"]["properties"]
+    for field, value in operator_freedoms.of_family(family).items():
+        allowed = rules[field].get("enum") or rules[field]["items"]["enum"]
+        assert set(value if isinstance(value, list) else [value]) <= set(allowed)
+    assert family in rules["family"]["enum"]

@@ -14,6 +14,7 @@ from typing import Any
 from gaugeblock_spec import derivatives
 from gaugeblock_spec import operators as spec
 from gaugeblock_spec.derivatives import Derivative
+from gaugeblock_spec.operator_freedoms import open_conditions
 from gaugeblock_spec.operators import Operator
 
 from ..problem import unknown
@@ -108,7 +109,9 @@ def describe(operator: Operator, width: int = WIDEST) -> str:
     table += [("aliases", ", ".join(operator.aliases)), ("variants", ", ".join(operator.variants))]
     table += [("family", operator.family), ("dtypes", " ".join(operator.dtypes))]
     table += [("promotion", operator.promotion), ("result", operator.result), ("out dtypes", operator.out_cast)]
-    table += [("bound", _bound(operator)), ("drawn from", _domain(operator)), ("note", operator.note)]
+    table += [("bound", _bound(operator)), ("drawn from", _domain(operator)), ("free", _free(operator))]
+    table += [("open", " ".join(open_conditions()[name] for name in operator.open)), ("half floats", _half(operator))]
+    table += [("note", operator.note)]
     table += [("derivative", _derivative(derivatives.find(operator.name, operator.file))), ("table", operator.file)]
     for label, text in table:
         if text:
@@ -142,6 +145,14 @@ def facts(operator: Operator) -> dict[str, Any]:
         "ulp": dict(operator.ulp),
         "ulp_scale": operator.ulp_scale,
         "domain": {name: asdict(domain) for name, domain in operator.domain.items()},
+        "overflow": operator.overflow,
+        "signed_zero": operator.signed_zero,
+        "ties": operator.ties,
+        "dimless": operator.dimless,
+        "bits": operator.bits,
+        "open": {name: open_conditions()[name] for name in operator.open},
+        "half": asdict(operator.half),
+        "unoffered": list(operator.unoffered),
         "errors": [asdict(case) for case in operator.errors],
         "note": operator.note,
         "derivative": None if derivative is None else _derivative_facts(derivative),
@@ -176,6 +187,32 @@ def _domain(operator: Operator) -> str:
         high = "inf" if domain.high is None else f"{domain.high:g}"
         without = f" without {', '.join(f'{value:g}' for value in domain.exclude)}" if domain.exclude else ""
         found.append(f"{name} in [{low}, {high}]{without}")
+    return "; ".join(found)
+
+
+def _free(operator: Operator) -> str:
+    """What differs from what holds for most operators."""
+    told = {
+        "the sign of zeros": operator.signed_zero == "free",
+        "which of equal elements an index names": operator.ties == "any",
+        "the last bits, which follow the memory under the operands": operator.bits == "free",
+        "results where a step on the way overflows": operator.overflow != "terms",
+    }
+    found = [text for text, is_free in told.items() if is_free]
+    found += [f"the form {form}, which no public function offers" for form in operator.unoffered]
+    return "; ".join(found)
+
+
+def _half(operator: Operator) -> str:
+    half, found = operator.half, []
+    if half.argument:
+        found.append(f"refused where {half.argument} is {' or '.join(map(str, half.values))}")
+    if not half.results:
+        found.append("no dtype for the result")
+    if half.factors:
+        found.append(f"results after the first are {half.factors}")
+    if half.truncation == "free":
+        found.append("a quotient may be rounded before it is cut")
     return "; ".join(found)
 
 

@@ -20,32 +20,18 @@ from ..oracles.promotion import FLOAT, KIND, WIDTH_TWIN
 from ..oracles.sums import TERMS
 from ..oracles.totals import mean_square
 from ..session import Handle, Session
-from ..values import COMPLEX, FLOATS
+from ..values import COMPLEX, FLOATS, HALVES, LARGEST
 from .calls import OperatorCall, schema_arguments
 from .nearness import dtype_of_kind, judge_near, judge_such
 from .places import expect_places
-from .tables import UNITS, oracle_of, refuses_half
+from .tables import UNITS, oracle_of
 
-# Operators that may name any of several equal elements, and where in their results the places are.
-_ANY_OF_EQUALS = {
-    "sort": 1, "argsort": 0, "topk": 1, "kthvalue": 1, "median.dim": 1, "nanmedian.dim": 1, "mode": 1
-}  # fmt: skip
-# Families whose operators take a tensor without dims as one with a dim of size 1.
-_LIFTED = frozenset({"reduction", "scan", "sort"})
-_NEVER_LIFTED = frozenset({
-    "_unique2", "unique_dim", "unique_consecutive", "searchsorted", "bucketize", "histc", "histogram", "quantile",
-    "nanquantile",
-})  # fmt: skip
-_LIFTED_ROWS = frozenset({"index_select", "index_fill", "index_copy", "index_add"})
-_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028235e38, "float64": 1.79e308}
-# Operators that give the factors which half floats were normalized by in the dtype that they were summed in.
-_WIDE_FACTORS = frozenset({"_fused_rms_norm"})
 # Computed in double, numbers too, whatever the operands are.
 _DOUBLE = frozenset({"float_power"})
 # Numbers that terms are multiplied by: those of the absolute terms have no sign either.
 _FACTORS = frozenset({"alpha", "beta"})
-# Results of which a zero may have either sign.
-_FREE_ZERO = frozenset({"reduction", "scan", "sort", "linalg", "pointwise", "network"})
+# Families whose rows convert to the dtype asked for before they add.
+_CONVERTED = frozenset({"reduction", "scan", "sort"})
 
 
 def expected(call: OperatorCall) -> Any:
@@ -64,10 +50,10 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
     if found is None:
         raise LookupError(f"no oracle for {call.operator}")
     oracle, wide = found
-    if call.row.family == "network" and any(0 in case.sizes for case in call.tensors):
-        raise Undefined("a network of no elements")
-    if refuses_half(call.operator, call.dtype, call.values()):
-        raise Undefined("half floats have no decompositions")
+    if "no_elements" in call.row.open and any(0 in case.sizes for case in call.tensors):
+        raise Undefined("a step of a network of no elements")
+    if call.dtype in HALVES and call.row.half.refuses(call.values()):
+        raise Undefined("half floats have no such result")
     if absolute:
         oracle = UNITS.get(call.operator) or TERMS.get(call.operator, oracle)
     values = [_operand(call, name, value, wide) for name, value in call.values().items()]
@@ -84,9 +70,7 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
 
 
 def _is_lifted(call: OperatorCall) -> bool:
-    base = call.row.base_name
-    lifted = (call.row.family in _LIFTED and base not in _NEVER_LIFTED) or base in _LIFTED_ROWS
-    return lifted and bool(call.tensors) and not call.tensors[0].sizes
+    return call.row.dimless == "lifted" and bool(call.tensors) and not call.tensors[0].sizes
 
 
 def _dropped(result: Any) -> Any:
@@ -111,7 +95,7 @@ def _operand(call: OperatorCall, name: str, value: Any, wide: bool) -> Any:
         to_float = call.row.promotion == "int_to_float" and KIND[call.dtype] < FLOAT
         value = cast(value, "float32" if to_float else call.dtype)
     asked = call.arguments.get("dtype")
-    if isinstance(asked, DType) and value.dtype.kind != "b" and call.row.family in _LIFTED:
+    if isinstance(asked, DType) and value.dtype.kind != "b" and call.row.family in _CONVERTED:
         value = cast(value, asked)
     return widened(value) if wide else value
 
@@ -168,8 +152,7 @@ def result_dtype(call: OperatorCall, want: Array, place: int = 0) -> str:
     if kind == "input":
         if place and want.dtype.kind in "bi":
             return dtype_name(want.dtype)
-        half = first in ("float16", "bfloat16") and place and call.row.base_name in _WIDE_FACTORS
-        return "float32" if half else first
+        return call.row.half.factors if first in HALVES and place and call.row.half.factors else first
     if kind == "argument" and first:
         return call.arguments["other"].dtype if "other" in call.arguments else first
     if kind in ("float", "inferred", "argument"):
@@ -210,8 +193,8 @@ def judge_one(s: Session, call: OperatorCall, y: Handle, want: Any, place: int, 
     if not s.has_data:
         return
     row, ulp = call.row, call.row.ulp.get(dtype)
-    free = row.family in _FREE_ZERO or dtype in COMPLEX
-    if _ANY_OF_EQUALS.get(row.name, _ANY_OF_EQUALS.get(row.base_name)) == place and not row.name.endswith("stable"):
+    free = row.signed_zero == "free" or dtype in COMPLEX
+    if row.ties == "any" and place == (row.result == "value_index"):
         expect_places(s, call, y, want)
     elif dtype in (*FLOATS, *COMPLEX) and want.dtype.kind in "fc" and ulp is None and _is_wide(row.name):
         # Without a bound of the row, a few roundings of the largest sum of terms.
@@ -237,10 +220,10 @@ def _bound(call: OperatorCall, want: Array, dtype: str, ulp: float, place: int) 
         scale = np.maximum(np.abs(sums[place] if isinstance(sums, tuple) else sums), np.abs(want))
     with np.errstate(all="ignore"):
         limit = ulp * spacing(scale, component(dtype)) * (2**0.5 if dtype in COMPLEX else 1)
-        # A sum that overflows on its way may come out as anything; that of nanmean is not its unit (erratum S-43).
-        if call.row.base_name == "nanmean":
-            scale = np.maximum(scale, np.where(_total(call) > _LARGEST[component(dtype)], np.inf, 0.0))
-        return np.asarray(np.where(scale > _LARGEST[component(dtype)], np.inf, limit))
+        # A sum that overflows on its way may come out as anything; that of a mean is not its unit (erratum S-43).
+        if call.row.overflow == "sum":
+            scale = np.maximum(scale, np.where(_total(call) > LARGEST[component(dtype)], np.inf, 0.0))
+        return np.asarray(np.where(scale > LARGEST[component(dtype)], np.inf, limit))
 
 
 def _total(call: OperatorCall) -> float:

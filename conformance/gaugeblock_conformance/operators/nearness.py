@@ -13,13 +13,10 @@ from ..oracles.near import Claim, Near, Such
 from ..oracles.pointwise import spacing
 from ..oracles.promotion import FLOAT, KIND, WIDTH_TWIN
 from ..session import Handle, Session
-from ..values import COMPLEX, FLOATS
+from ..values import COMPLEX, FLOATS, LARGEST
 from .calls import OperatorCall
 
 _UNTOLD = NoReproducer("the test compares with bounds that it computes")
-
-_LARGEST = {"float16": 65504.0, "bfloat16": 255 * 2.0**120, "float32": float(np.finfo(np.float32).max),
-            "float64": float(np.finfo(np.float64).max)}  # fmt: skip
 
 
 def dtype_of_kind(call: OperatorCall, kind: str) -> str:
@@ -52,7 +49,7 @@ def judge_near(s: Session, y: Handle, want: Near, dtype: str) -> None:
         s.expect_values(y, cast(array, dtype), signed_zero=False)
     else:
         with np.errstate(all="ignore"):
-            array = np.where(np.abs(array) > _LARGEST[component(dtype)], array * np.inf, array)
+            array = np.where(np.abs(array) > LARGEST[component(dtype)], array * np.inf, array)
         limit = tolerance(dtype, want.scale, want.units, want.least)
         s.expect_close(y, array, np.broadcast_to(limit, array.shape))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from ..oracles.activations import ACTIVATIONS
 from ..oracles.alignment import ALIGNMENT
@@ -61,22 +60,3 @@ def oracle_of(operator: str) -> tuple[Oracle, bool] | None:
                 if name in table:
                     return table[name], wide
     return None
-
-
-# Arguments with which a row refuses half floats that it takes otherwise: as a rule for want of a decomposition.
-_NOT_HALF: dict[str, tuple[str, tuple[Any, ...]]] = {
-    "linalg_norm": ("ord", (2, -2)),
-    "linalg_norm.ord_str": ("ord", ("nuc",)),
-    "linalg_matrix_norm": ("ord", (2, -2)),
-    "linalg_matrix_norm.str_ord": ("ord", ("nuc",)),
-    "linalg_matrix_power": ("n", (-1, -2, -3)),
-    "matrix_power": ("n", (-1, -2, -3)),
-    # There is no complex dtype for them.
-    "complex": ("", (None,)),
-}
-
-
-def refuses_half(operator: str, dtype: str, values: dict[str, Any]) -> bool:
-    """Whether the call needs a decomposition of half floats."""
-    name, wide_only = _NOT_HALF.get(operator, ("", ()))
-    return dtype in ("float16", "bfloat16") and values.get(name) in wide_only

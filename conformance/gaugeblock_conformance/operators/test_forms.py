@@ -29,17 +29,9 @@ _UNTOLD = NoReproducer("the fields of a result have no form in the snippet, whic
 
 # Draws and uninitialised memory have no two equal results.
 _LOOSE = ("random",)
-# Operators whose form with ``out=`` PyTorch registers and offers in no public function, as it does for networks.
-_UNOFFERED = ("celu", "constant_pad_nd", "trace", "block_diag", "chain_matmul", "prelu",
-               "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window", "diag_embed",
-               "diagonal_scatter", "select_scatter", "dist", "fill", "linalg_matrix_exp", "tril_indices",
-               "triu_indices")  # fmt: skip
-# What rounds as its memory lies, and functions whose in-place form takes its arguments in another order.
-_ROUNDED = ("linalg_lstsq", "linalg_solve_triangular", "addr")
-_TURNED = ("polygamma", "special_polygamma")
 # Left alone, version and all, where they have nothing to drop.
 _IDLE = ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout")
-# Products, triangles and a few more are tried on an ``out=`` with gaps once more: libraries have them for contiguous ones.
+# Tried on an ``out=`` with gaps more often than others: libraries have these for contiguous tensors alone.
 _STRAY = ("matmul", "tril", "triu", "fft_fftfreq", "fft_rfftfreq", "narrow_copy", "linalg_lu", "lu_unpack",
           "linalg_matmul")  # fmt: skip
 _ROOM = 64
@@ -49,13 +41,17 @@ def rows_with(form: str) -> tuple[str, ...]:
     """Rows with ``inplace`` or ``out`` whose arguments can be drawn, draws from a generator left out."""
     rows = [operators.load()[name] for name in (*swept(), *shaped(), *operators_with_oracle()) if drawable(name)]
     kept = [r for r in rows if getattr(r, form) is not None and r.family not in _LOOSE]
-    kept = [r for r in kept if r.base_name not in ("empty", *_ROUNDED)]
+    kept = [r for r in kept if r.base_name != "empty" and r.bits == "equal" and form not in r.unoffered]
     if form == "inplace":
-        kept = [r for r in kept if r.base_name not in _TURNED]
+        kept = [r for r in kept if _writes_its_first_argument(r)]
     if form == "out":
-        public = [r for r in kept if r.family != "network" and "nn" not in r.variants]
-        kept = [r for r in public if r.base_name not in _UNOFFERED]
+        kept = [r for r in kept if r.family != "network" and "nn" not in r.variants]
     return tuple(row.name for row in kept)
+
+
+def _writes_its_first_argument(row: operators.Operator) -> bool:
+    """Whether the in-place form takes its arguments in the order of the functional form."""
+    return parse(str(row.inplace)).arguments[0].name == parse(row.schema).arguments[0].name
 
 
 def _written(operator: str, code: bytes) -> OperatorCall:
@@ -292,7 +288,7 @@ def test_names_of_results(s: Session) -> None:
 
     rows = [operators.load()[n] for n in swept() if out_count(n) > 1]
     # PyTorch offers some of those of networks as they are registered, without names.
-    public = [row for row in rows if "nn" not in row.variants and row.base_name not in _ROUNDED]
+    public = [row for row in rows if "nn" not in row.variants and row.bits == "equal"]
     s.table([row.name for row in public if any(r.name for r in parse(row.schema).returns)], body)
 
 

@@ -231,9 +231,8 @@ def test_factors_that_keep_or_double(s: Session) -> None:
             found = s.call(operator, s.tensor(x.reshape(1, 1, size)), (wanted,), factor)
             s.expect_values(found, row.reshape(1, 1, wanted))
             return
-        for image, sizes, factors in (
-            (x.reshape(1, 1, size, 1), (wanted, 1), (factor, None)), (x.reshape(1, 1, 1, size), (1, wanted), (None, factor))
-        ):  # fmt: skip
+        for sizes, factors in (((wanted, 1), (factor, None)), ((1, wanted), (None, factor))):
+            image = x.reshape(1, 1, size, 1) if factors[0] else x.reshape(1, 1, 1, size)
             found = s.call(operator, s.tensor(image), sizes, *factors)
             s.expect_values(found, row.reshape(1, 1, *sizes))
 

@@ -22,8 +22,8 @@ def judged(operator: str, arrays: Sequence[Array | None], want: Array, **numbers
     """True where a result is judged by value (broadcast to the shape of ``want``).
 
     Not judged: complex numbers with parts that are not finite or of extreme size, since no standard fixes the way a
-    formula of several steps takes there (an absolute value is right as long as it is finite); and the cases of
-    ``_OPEN``.
+    formula of several steps takes there (an absolute value is right as long as it is finite); and what the row's
+    ``open`` says.
     """
     given = [a for a in arrays if a is not None]
     mask = np.ones(want.shape, dtype=bool)
@@ -34,11 +34,11 @@ def judged(operator: str, arrays: Sequence[Array | None], want: Array, **numbers
             for array in () if base in _WHOLE_NUMBERS else (*given, want):
                 mask = mask & test(np.asarray(array))
         mask = mask & _in_domain(operator, arrays)
-        rule = _OPEN.get(operator.split(".")[0])
-        if rule is not None:
-            mask = mask & rule(*_leading(given, numbers))
-        if operator == "isclose":
-            mask = mask & _beside_the_edge(given[0], given[1], numbers.get("rtol", 1e-05), numbers.get("atol", 1e-08))
+        for condition in operators.load()[operator].open:
+            if condition == "at_the_edge":
+                mask &= _beside_the_edge(given[0], given[1], numbers.get("rtol", 1e-05), numbers.get("atol", 1e-08))
+            else:
+                mask = mask & _SETTLED[condition](*_leading(given, numbers))
     return np.asarray(np.broadcast_to(mask, want.shape))
 
 
@@ -132,8 +132,8 @@ def _moderate_power(a: Array, b: Array) -> Any:
     return np.True_
 
 
-def _no_half_overflow(a: Array) -> Any:
-    """Where only the exponential overflows is the matter of ``dtypes/sinh-and-cosh-reach-the-largest-float``."""
+def _exponential_fits(a: Array) -> Any:
+    """Where the exponential and the function are far from the largest number, or beyond it both."""
     if dtype_name(a.dtype) not in FLOATS:
         return np.True_
     limit = np.log(np.finfo(np.float64 if dtype_name(a.dtype) == "float64" else np.float32).max)
@@ -141,19 +141,19 @@ def _no_half_overflow(a: Array) -> Any:
     return ~((size > limit - 0.5) & (size < limit + 1))
 
 
-def _no_overflow_of_exp(a: Array, b: Array) -> Any:
+def _exponential_near(a: Array, b: Array) -> Any:
     """Complex operands whose exponentials stay in range; only the real formula promises to take the larger one out."""
     if a.dtype.kind != "c" and b.dtype.kind != "c":
         return np.True_
     return (np.abs(a) <= 20) & (np.abs(b) <= 20)
 
 
-_OPEN: dict[str, Rule] = {
-    "gcd": _divisor_fits,
-    "lcm": _multiple_fits,
-    "sinc": _whole,
-    "pow": _moderate_power,
-    "sinh": _no_half_overflow,
-    "cosh": _no_half_overflow,
-    "logaddexp": _no_overflow_of_exp,
+# Where elements are judged, by the condition under which they are open.
+_SETTLED: dict[str, Rule] = {
+    "magnitude_overflows": _divisor_fits,
+    "multiple_overflows": _multiple_fits,
+    "near_a_zero": _whole,
+    "large_exponent": _moderate_power,
+    "exponential_overflows": _exponential_fits,
+    "exponential_far": _exponential_near,
 }

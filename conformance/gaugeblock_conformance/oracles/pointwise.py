@@ -18,7 +18,7 @@ from gaugeblock_spec.schema import Argument, parse
 
 from ..backend import Array, numpy_dtype
 from ..values import COMPLEX as COMPLEX_DTYPES
-from ..values import FLOATS
+from ..values import FLOATS, HALVES, LARGEST
 from .complex_numbers import COMPLEX, by_parts
 from .conversion import cast, component
 from .integers import BOOLEAN, INTEGER, wrap
@@ -28,17 +28,7 @@ _WIDER: dict[str, Any] = {
     "float16": np.float64, "bfloat16": np.float64, "float32": np.float64, "float64": np.longdouble,
     "complex64": np.complex128, "complex128": np.clongdouble,
 }  # fmt: skip
-_LARGEST = {
-    **dict.fromkeys(("float16", "bfloat16", "float32"), float(np.finfo(np.float32).max)),
-    "float64": float(np.finfo(np.float64).max),
-}
 _SMALLEST = {name: float(np.finfo(name).smallest_normal) for name in ("float32", "float64")}
-_HALF_LARGEST = {"float16": 65504.0, "bfloat16": 255 * 2.0**120}
-# Zeros whose sign the spec leaves free.
-_FREE_ZERO = frozenset(
-    """maximum minimum fmax fmin relu clamp clamp_min clamp_max remainder sign sgn heaviside angle floor_divide
-    frac lerp addcmul addcdiv nan_to_num""".split()
-)
 # Operators that take a complex number for two floats.
 _BY_PARTS = frozenset({"nan_to_num"})
 # Arguments that are no operands: they stay Python values.
@@ -101,7 +91,7 @@ def bound(operator: str, arrays: Sequence[Array | None], dtype: str, **numbers: 
     row = operators.load()[operator]
     result = result_dtype(operator, dtype)
     ulp = float(row.ulp.get(result, 0.0))
-    if result in ("float16", "bfloat16") and numbers.get("rounding_mode") == "trunc":
+    if result in HALVES and row.half.truncation == "free" and numbers.get("rounding_mode") == "trunc":
         return np.asarray(_half_trunc(operator, arrays, dtype, numbers))
     if row.ulp_scale != "terms" or result not in _WIDER:
         return ulp
@@ -113,23 +103,24 @@ def bound(operator: str, arrays: Sequence[Array | None], dtype: str, **numbers: 
     operands: list[Any] = [None if v is None else np.abs(_widen(np.asarray(v), result)) for v in given]
     with np.errstate(all="ignore"):
         scale = np.maximum(_terms(row.base_name, operands), np.abs(expected(operator, arrays, dtype, **numbers)))
-        if row.base_name in ("addcmul", "addcdiv"):
+        largest = LARGEST["float32" if result in HALVES else component(result)]
+        if row.overflow == "product":
             first = operands[3] * operands[1]
-            scale = np.maximum(scale, np.where(first > _LARGEST[component(result)], np.inf, 0))
-        if row.base_name == "lerp":
-            scale = np.maximum(scale, np.where(operands[0] + operands[1] > _LARGEST[component(result)], np.inf, 0))
-        if row.base_name in ("add", "sub", "rsub") and result in _HALF_LARGEST:
+            scale = np.maximum(scale, np.where(first > largest, np.inf, 0))
+        if row.overflow == "difference":
+            scale = np.maximum(scale, np.where(operands[0] + operands[1] > largest, np.inf, 0))
+        if row.overflow == "rounded_term" and result in HALVES:
             # The term with alpha may be rounded to a half float, and overflow there.
-            scale = np.where(scale > _HALF_LARGEST[result], np.inf, scale)
+            scale = np.where(scale > LARGEST[result], np.inf, scale)
         # Each part of a complex number may be off by as much.
         limit = ulp * spacing(scale, component(result)) * (2**0.5 if result in COMPLEX_DTYPES else 1)
-        if row.base_name in ("addcmul", "addcdiv"):
+        if row.overflow == "product":
             # A first product below the normal numbers has lost bits, which the next step makes larger.
             step = component(result) if component(result) == "float64" else "float32"
             lost = np.where(first < _SMALLEST[step], spacing(np.zeros(()), step), 0.0)
             limit = limit + (lost * operands[2] if row.base_name == "addcmul" else lost / operands[2])
         # A term that overflows may meet an infinity of the other sign: nothing is promised there.
-        return np.asarray(np.where(scale > _LARGEST[component(result)], np.inf, limit))
+        return np.asarray(np.where(scale > largest, np.inf, limit))
 
 
 def _half_trunc(operator: str, arrays: Sequence[Array | None], dtype: str, numbers: dict[str, Any]) -> Any:
@@ -142,7 +133,7 @@ def _half_trunc(operator: str, arrays: Sequence[Array | None], dtype: str, numbe
 
 def zero_sign_is_free(operator: str) -> bool:
     """Whether the sign of a zero result is nobody's business."""
-    return operator.split(".")[0] in _FREE_ZERO
+    return operators.load()[operator].signed_zero == "free"
 
 
 def spacing(magnitude: Array, dtype: str) -> Any:
