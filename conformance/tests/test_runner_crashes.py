@@ -108,6 +108,11 @@ def test_words_of_uses() -> None:
     assert in_use("signal 6", "build as_strided") == (
         "signal 6 in as_strided, which built a tensor", "signal 6 in as_strided",
     )  # fmt: skip
+    died = "the process ended with signal SIGABRT"
+    assert in_use(died, "after neg")[1] == f"{died} in freeing tensors"
+    late = in_use("not done after 1 s", "after neg")
+    assert late == ("not done after 1 s; the last use of the backend, neg, had returned", "not done after 1 s")
+    assert in_use("not done after 1 s", "call neg")[0] == "not done after 1 s in neg"
     assert is_building("build from_numpy")
     assert not is_building("call from_numpy")
     assert not is_building(None)

@@ -185,7 +185,8 @@ class Report:
         if support is not None:
             yield from self._wrapped(support, "")
         verdict = summary.verdict(self.record)
-        yield self._paint(verdict, "red" if verdict.startswith(("not conforming", "unfinished")) else "green")
+        colour = "red" if verdict.startswith(("not conforming", "unfinished")) else "green"
+        yield from (self._paint(part, colour) for part in self._wrapped(verdict, ""))
 
     def _wrapped(self, text: str, prefix: str, keep_lines: bool = False) -> Iterator[str]:
         indent = " " * len(prefix)

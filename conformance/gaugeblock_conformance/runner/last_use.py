@@ -11,6 +11,7 @@ _TOLD = {
     "after": ("after {0} had returned, in freeing tensors or in a thread of its own", "freeing tensors"),
 }
 """Kind of use -> what is added to how the process ended, and what is said to end it; braces stand for the name."""
+_KILLED = "the process ended with signal "
 _TARGETS = re.compile(r"^((?:[xy]\d*|_)(?:, (?:[xy]\d*|_))*),? = ", re.MULTILINE)
 
 
@@ -19,6 +20,9 @@ def in_use(end: str, use: str | None) -> tuple[str, str]:
     if use is None:
         return end, end
     kind, _, name = use.partition(" ")
+    if kind == "after" and not end.startswith(_KILLED):
+        # Time and memory may be the suite's own.
+        return f"{end}; the last use of the backend, {name}, had returned", end
     told, actor = (text.format(name) for text in _TOLD[kind])
     return f"{end} {told}", f"{end} in {actor}"
 
