@@ -121,7 +121,8 @@ class PaddleBackend(ArrayApiBackend):
         return self.namespace.as_strided(base, list(sizes), list(strides), offset * base.element_size())
 
     def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if operator == "reshape" and isinstance(args[1], tuple | list) and 0 in args[1] and 0 not in self.shape(args[0]):
+        sizes = args[1] if operator == "reshape" and isinstance(args[1], tuple | list) else ()
+        if 0 in sizes and 0 not in self.shape(args[0]):
             raise Unsupported(operator, "0 stands for the size that the dim has, as documented")
         try:
             return super()._run(operator, args, kwargs)

@@ -16,6 +16,8 @@ from .manifest import rows
 from .snippets import SECONDS, same, show
 
 GRADCHECK = "gradcheck-"
+DISTRIBUTIONS = {"paddle": "paddlepaddle"}
+"""Peers that PyPI has under another name."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Peer:
     def installed(self) -> str | None:
         """The version that is installed here, without its local part; None where there is none."""
         try:
-            return metadata.version(self.name).split("+")[0]
+            return metadata.version(DISTRIBUTIONS.get(self.name, self.name)).split("+")[0]
         except metadata.PackageNotFoundError:
             return None
 
