@@ -72,7 +72,8 @@ def _graph(torch: Any, device: str) -> None:
 
 
 def _hooks(torch: Any, device: str) -> None:
-    x, seen = _leaf(torch, device), []
+    x = _leaf(torch, device)
+    seen: list[Any] = []
     x.register_hook(seen.append)
     _gradient(torch, x * 2, x)
     _need(len(seen) == 1, "a hook that was not called")
@@ -144,7 +145,7 @@ def _kernels(torch: Any, device: str) -> None:
 
 
 def _mode(torch: Any, device: str) -> None:
-    seen = []
+    seen: list[Any] = []
 
     class Watching(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         @classmethod

@@ -166,7 +166,7 @@ def _faults_of_dtypes(
                 break
 
 
-def _fault(run: Callable[..., None], *arguments: Any) -> str | None:
+def _fault(run: Callable[..., object], *arguments: Any) -> str | None:
     """What a check found, or None; a dtype may be refused by Unsupported, a capability that is listed may not."""
     try:
         with np.errstate(all="ignore"):
