@@ -145,7 +145,7 @@ def _kernels(torch: Any, device: str) -> None:
 
 
 def _mode(torch: Any, device: str) -> None:
-    seen = []
+    seen: list[Any] = []
 
     class Watching(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         @classmethod

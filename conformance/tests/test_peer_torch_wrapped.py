@@ -1,0 +1,52 @@
+"""PyTorch by other ways into it: compiled, under a mode, by its references."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gaugeblock_conformance.backend import Unsupported
+
+torch = pytest.importorskip("torch")
+wrapped = pytest.importorskip("gaugeblock_conformance.backends.torch_wrapped")
+
+
+def test_a_mode_sees_operators_and_hands_them_on() -> None:
+    backend = wrapped.UnderMode()
+    seen = []
+    handing_on = backend._mode.__torch_dispatch__
+
+    def watched(self: object, function: object, *rest: object) -> object:
+        seen.append(str(function))
+        return handing_on(self, function, *rest)
+
+    backend._mode.__torch_dispatch__ = watched
+    x = backend.from_numpy(np.float32([1, -2]))
+    assert backend.call("abs", x).tolist() == [1, 2]
+    assert backend.call("add_.Tensor", x, x).tolist() == [2, -4]
+    assert seen == ["aten.abs.default", "aten.add_.Tensor"]
+
+
+def test_references_are_those_of_torch() -> None:
+    backend = wrapped.References()
+    x = backend.from_numpy(np.float32([3, 1]))
+    assert backend._resolve("exp") is torch._refs.exp
+    assert backend.call("add.Tensor", x, 1).tolist() == [4, 2]
+    with pytest.raises(Unsupported, match=r"torch\._refs has no sort"):
+        backend.call("sort", x)
+
+
+def test_operators_are_compiled_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def compiling(function: object, **options: object) -> object:
+        asked.append(options)
+        return function
+
+    monkeypatch.setattr(torch, "compile", compiling)
+    backend = wrapped.Compiled("aot_eager")
+    x = backend.from_numpy(np.float32([4]))
+    assert backend.call("sqrt", x).tolist() == [2]
+    assert backend.call("__len__", x) == 1
+    assert asked == [{"backend": "aot_eager", "dynamic": True}]
+    with pytest.raises(ValueError, match="must be one of eager, aot_eager, inductor, not 'fast'"):
+        wrapped.Compiled("fast")
