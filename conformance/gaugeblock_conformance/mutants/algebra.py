@@ -81,10 +81,10 @@ MUTANTS = rows(
     ("empty-products-keep-the-sizes-of-what-is-added", ROW, _ADDED,
      _as_added),
     ("transforms-of-one-dim-leave-their-out",
-     "operators/transforms-of-one-dim-write-their-out operators/forms-agree-bit-for-bit[fft_ihfftn] "
+     "operators/out-form-returns-its-out[] operators/forms-agree-bit-for-bit[fft_ihfftn] "
      "operators/forms-agree-bit-for-bit[fft_ihfft2]",
      ("fft_ihfftn.out", "fft_ihfft2.out"), _out_left),
-    ("ranks-by-bounds-restride-their-out", "operators/ranks-by-many-bounds-keep-their-out",
+    ("ranks-by-bounds-restride-their-out", "operators/out-form-returns-its-out[]",
      ("linalg_matrix_rank.out_tol_tensor",), _restrided),
     ("vector-products-forget-their-dim", ("linalg_vecdot",), default("dim")),
     ("cross-products-forget-their-dim", ("linalg_cross",), default("dim")),

@@ -184,7 +184,7 @@ MUTANTS = (
         ("signals-are-padded-in-front", ("fft_fft",), _padded_in_front),
         ("draws-are-replaced", "operators/draws-stay-in-their-range", ("multinomial",), _again),
         ("coins-fall-on-the-other-side", ("bernoulli",), values(lambda y, c: 1 - y if floating(y) else None)),
-        ("pivots-walk-by-the-last-batch-stride", "operators/lu-solve-takes-pivots-of-any-strides", ("linalg_lu_solve",),
+        ("pivots-walk-by-the-last-batch-stride", ROW, ("linalg_lu_solve",),
          _first_pivots),
         ("counts-of-bfloat16-end-at-256",
          "operators/every-operator-gives-what-its-row-says[histc]", ("histc",),

@@ -142,7 +142,7 @@ MUTANTS = rows(
     ("exact-nearest-volumes-are-nearest", ("_upsample_nearest_exact3d",), another("upsample_nearest3d")),
     ("shares-of-windows-are-turned", ("fractional_max_pool2d", "fractional_max_pool3d"), _turned_shares),
     ("root-mean-squares-have-the-default-of-deviations", ("rms_norm", "_fused_rms_norm"), _another_eps),
-    ("factors-of-kept-sizes-are-forgotten", "operators/nearest-of-images-follows-its-factors", ("upsample_nearest2d",),
+    ("factors-of-kept-sizes-are-forgotten", ROW, ("upsample_nearest2d",),
      _keeps_sizes),
     ("volumes-with-channels-last-are-read-as-they-lie", ROW,
      ("max_pool3d",), _as_they_lie),
