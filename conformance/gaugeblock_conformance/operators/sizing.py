@@ -162,8 +162,9 @@ class Sizing:
         if self.shape in ("ones", "empty"):
             rank = 1 + self.digits.below(most)
             place = self.digits.below(2 * rank)
-            self.odd = place < rank
+            self.odd = True
             sizes = [self._fresh() for _ in range(rank)]
+            self.odd = place < rank
             if place < rank and (self.shape == "ones" or self.empty):
                 sizes[place] = int(self.shape == "ones")
             return tuple(sizes)
