@@ -297,7 +297,6 @@ def can_be_empty(tensors: dict[str, TensorFact], fact: TensorFact) -> bool:
 
 def _of_pair(form: Form, tensors: dict[str, TensorFact], first: str, name: str) -> Iterator[Condition]:
     one, other = tensors[first], tensors[name]
-    several = min(_several(form, tensors, one), _several(form, tensors, other))
     if other is JOINED and one is JOINED:
         yield Condition("sizes", name, "broadcast")
     if other.relation == "to" and other.of == first and dims_of(form, tensors, one)[1]:
@@ -310,7 +309,7 @@ def _of_pair(form: Form, tensors: dict[str, TensorFact], first: str, name: str) 
 
 
 def _some_single(one: TensorFact, other: TensorFact) -> bool:
-    """Return whether two tensors of free sizes have the same dims at their end, of which some may be 1 or be missing."""
+    """Return whether two tensors of free sizes end in the same dims, of which some may be 1 or missing."""
     pairs = zip(reversed(one.dims), reversed(other.dims), strict=False)
     alike = all(a.rstrip("~?") == b.rstrip("~?") for a, b in pairs)
     return alike and one.dims != other.dims and any("~" in word or "?" in word for word in (*one.dims, *other.dims))
