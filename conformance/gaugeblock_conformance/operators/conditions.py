@@ -297,6 +297,7 @@ def can_be_empty(tensors: dict[str, TensorFact], fact: TensorFact) -> bool:
 
 def _of_pair(form: Form, tensors: dict[str, TensorFact], first: str, name: str) -> Iterator[Condition]:
     one, other = tensors[first], tensors[name]
+    several = min(_several(form, tensors, one), _several(form, tensors, other))
     if other is JOINED and one is JOINED:
         yield Condition("sizes", name, "broadcast")
     if other.relation == "to" and other.of == first and dims_of(form, tensors, one)[1]:
