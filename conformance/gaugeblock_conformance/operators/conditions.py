@@ -112,7 +112,7 @@ def _dtypes(call: OperatorCall) -> set[str]:
 
 
 def has_own_dtypes(fact: Fact | None) -> bool:
-    """Whether an operand has dtypes of its own, and not that of the call."""
+    """Return whether an operand has dtypes of its own, and not that of the call."""
     return isinstance(fact, TensorFact) and (bool(fact.dtypes) or fact.index is not None)
 
 
@@ -289,7 +289,7 @@ def _of_apart(name: str, alone: set[Condition], beside: set[Condition], ones: in
 
 
 def can_be_empty(tensors: dict[str, TensorFact], fact: TensorFact) -> bool:
-    """Whether a size that is free, of a tensor of a fact, may be 0."""
+    """Return whether a size that is free, of a tensor of a fact, may be 0."""
     if fact.relation != "free":
         return can_be_empty(tensors, tensors.get(fact.of, JOINED))
     return any(not word.rstrip("?").isdigit() for part in _parts(fact) for word in part.dims)
@@ -310,14 +310,14 @@ def _of_pair(form: Form, tensors: dict[str, TensorFact], first: str, name: str) 
 
 
 def _some_single(one: TensorFact, other: TensorFact) -> bool:
-    """Whether two tensors of free sizes have the same dims at their end, of which some may be 1 or be missing."""
+    """Return whether two tensors of free sizes end in the same dims, of which some may be 1 or missing."""
     pairs = zip(reversed(one.dims), reversed(other.dims), strict=False)
     alike = all(a.rstrip("~?") == b.rstrip("~?") for a, b in pairs)
     return alike and one.dims != other.dims and any("~" in word or "?" in word for word in (*one.dims, *other.dims))
 
 
 def _unify(one: TensorFact, other: TensorFact) -> bool:
-    """Whether two tensors of free sizes have as many dims, and none of two different fixed sizes."""
+    """Return whether two tensors of free sizes have as many dims, and none of two different fixed sizes."""
     if not one.relation == other.relation == "free" or one.parts or other.parts or len(one.dims) != len(other.dims):
         return False
     pairs = zip((w.rstrip("~?") for w in one.dims), (w.rstrip("~?") for w in other.dims), strict=True)
@@ -327,7 +327,7 @@ def _unify(one: TensorFact, other: TensorFact) -> bool:
 def _can_differ(
     operator: str, argument: Argument, stated: Fact | None, tensors: dict[str, TensorFact], written: bool
 ) -> bool:
-    """Whether an argument that may be left out can be drawn beside its default."""
+    """Return whether an argument that may be left out can be drawn beside its default."""
     if argument.default is None and not argument.optional:
         return False
     if argument.base_type == "Tensor":

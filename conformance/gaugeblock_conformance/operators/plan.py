@@ -92,7 +92,7 @@ class Plan:
         place = form[2] - 1
         factors = _factors(self._operator, place, self._writable)
         self._left = possible_in(self._operator, place, self._writable) - self._met.keys()
-        shape = self._least([("shape", "", number) for number in factors.shapes])
+        shape = self._least([("shape", str(form[2]), number) for number in factors.shapes])
         found = [form, shape]
         found.append(self._least([("dtype", "", place) for place in factors.dtypes]))
         few = SHAPES[shape[2] - 1] if shape[2] and SHAPES[shape[2] - 1] in FEW_DIMS else ""
@@ -133,7 +133,7 @@ class Plan:
         if kind == "shape":
             shape = SHAPES[place - 1] if place else ""
             wanted = any(one.kind in ("dims", "apart") and one.value.split()[0] == shape for one in self._left)
-            return asked * (1 if wanted else 3 / _WEIGHTS[shape])
+            return asked * (0.5 if wanted else 3 / _WEIGHTS[shape])
         if kind == "dtype" and place:
             names = dtypes_in_order(self._operator)
             dtype = "mixed" if place == MIXED else names[place - 1]

@@ -161,9 +161,10 @@ class Sizing:
             return drawn
         if self.shape in ("ones", "empty"):
             rank = 1 + self.digits.below(most)
-            place = self.digits.below(rank + 1)
-            self.odd = place < rank
+            place = self.digits.below(2 * rank)
+            self.odd = True
             sizes = [self._fresh() for _ in range(rank)]
+            self.odd = place < rank
             if place < rank and (self.shape == "ones" or self.empty):
                 sizes[place] = int(self.shape == "ones")
             return tuple(sizes)
@@ -174,7 +175,11 @@ class Sizing:
         """How many of the first dims are left out."""
         most = max((k + 1 for k, word in enumerate(fact.dims) if word.endswith("?")), default=0)
         missing = self.digits.below(most + 1) if most and not self._to_be_written else 0
-        return 0 if self.relation == "equal" else missing
+        if self.relation != "equal":
+            return missing
+        # As many as give the operand the dims of the first.
+        more = len(fact.dims) - len(self._first.sizes) if any(map(cases_of, self.arguments.values())) else 0
+        return max(0, min(most, more))
 
     def _letter(self, letter: str, most: int | None = None) -> int:
         if letter not in self.letters:
