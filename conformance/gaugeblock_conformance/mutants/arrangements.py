@@ -123,7 +123,7 @@ MUTANTS = rows(
     ("differences-are-taken-once-at-least", ("diff",), changed("n", lambda n: n or 1)),
     ("meshes-of-three-are-by-rows", ("meshgrid",), _three_by_rows),
     ("unlike-tensors-do-not-broadcast", ("broadcast_tensors",), _unlike),
-    ("stacks-take-the-dtype-of-the-first", ("stack",), dtype(_dtype_of_first)),
+    ("stacks-take-the-dtype-of-the-first", "dtypes/cat-stack-and-where-promote", ("stack",), dtype(_dtype_of_first)),
     ("joins-take-the-dtype-of-the-first", _JOINS, dtype(_dtype_of_first)),
     ("joins-count-numbers-less", _JOINS, dtype(_of_least)),
     ("vectors-without-elements-are-joined", "operators/cat-skips-empty-vectors", ("cat", "hstack"), _never_empty),

@@ -122,7 +122,7 @@ def _unshifted(array: Array, c: Intercepted) -> Array | None:
 
 
 def _sorted_index(c: Intercepted) -> Any:
-    index = np.sort(c.array(c.args[2]))
+    index = np.sort(np.atleast_1d(c.array(c.args[2])))
     return c.instead(c.args[0], c.args[1], c.tensor(index), **c.kwargs)
 
 
