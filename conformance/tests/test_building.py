@@ -74,7 +74,8 @@ def test_the_run_groups_them_under_one_cause_with_a_snippet_that_shows_it(fakes:
 def test_the_operator_is_still_blamed_for_what_it_does(backend: Callable[[str], Backend]) -> None:
     row = run_requirement(backend("ForgetsToFlip"), "operators/every-operator-gives-what-its-row-says", QUICK, 0)
     assert {name for name, status in row["subresults"].items() if status == "failed"} == {"flip"}
-    assert len(_causes(row)) == 2
+    causes = {cause.partition(" at ")[0] for cause in _causes(row)}
+    assert causes == {"as_strided builds other tensors than asked", "wrong value of flip's result"}
     assert BYTES in _causes(row)
 
 

@@ -91,6 +91,11 @@ class ArrayApiBackend:
             for name, dtype in makers.items()
         )
 
+    @cached_property
+    def integers_fit(self) -> bool:
+        """Whether integers made without a dtype are int64, as in the spec."""
+        return not hasattr(self.namespace, "arange") or self.dtype(self.namespace.arange(1)) == "int64"
+
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
         if requires_grad:
             raise Unsupported("requires_grad", f"{self.name} has no tensors that ask for gradients")

@@ -38,7 +38,7 @@ def check(backend: Any, operator: str, bound: Mapping[Any, Any], kinds: str) -> 
     if "dtype" in bound and not arrays and bound["dtype"] is None and not backend.defaults_fit:
         raise Unsupported(operator, "the library has default dtypes of its own")
     short = any(kind_of(dtype) == "i" and dtype != "int64" for dtype in names.values())
-    if operator.split(".")[0] in _ACCUMULATING and bound.get("dtype") is None and short and not backend.defaults_fit:
+    if operator.split(".")[0] in _ACCUMULATING and bound.get("dtype") is None and short and not backend.integers_fit:
         raise Unsupported(operator, "the library has a default integer of its own")
     limit = _LIMITS.get(operator.split(".")[0].strip("_"))
     reason = None if limit is None else limit(backend, *bound.values())

@@ -27,11 +27,11 @@ LONGEST = 1 << 12
 def main(arguments: Sequence[str]) -> None:
     """Serve requests until there are no more; returns in the processes of snippets when these have run."""
     channel = socket.socket(fileno=int(arguments[0]))
-    os.environ.pop("OPENBLAS_NUM_THREADS", None)
     for name in arguments[1:]:
         # A snippet that imports it fails by itself.
         with suppress(Exception):
             importlib.import_module(name)
+    os.environ.pop("OPENBLAS_NUM_THREADS", None)  # OpenBLAS has read it by now
     alone = _threads() == 1
     channel.sendall(b"y" if alone else b"n")
     if not alone:
