@@ -88,6 +88,8 @@ class TinygradBackend(ArrayApiBackend):
         """tinygrad's integers are of int32."""
         return False
 
+    integers_fit = defaults_fit
+
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
         if requires_grad:
             raise Unsupported("requires_grad", "tinygrad's tensors do not ask for gradients")
