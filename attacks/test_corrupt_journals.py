@@ -204,7 +204,7 @@ def test_expectation_files(tmp_path: Path, scaled: Callable[[int], int], known: 
         except UsageProblem as error:
             found += [f"{corrupt.__name__} {seed}: {fault}" for fault in told(error, file.name)]
         else:
-            found += [f"{corrupt.__name__} {seed}: {name} is expected" for name in expected if name not in known]
+            found += [f"{corrupt.__name__} {seed}: {name} is expected" for name, _ in expected if name not in known]
     assert not found, "\n".join(found)
 
 
