@@ -1,4 +1,4 @@
-"""What an adapter made of a call, so that snippets make the call that ran and not the one that was asked."""
+"""Records the call that an adapter really made, so that snippets show it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def learning(
 
 
 def _same(ran: Ran, asked: Ran) -> bool:
-    """Whether two calls have the very same arguments."""
+    """Return whether two calls have identical arguments."""
     (operator, args, kwargs), (wanted, given, named) = ran, asked
     if operator != wanted or len(args) != len(given) or kwargs.keys() != named.keys():
         return False

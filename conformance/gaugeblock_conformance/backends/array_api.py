@@ -93,7 +93,7 @@ class ArrayApiBackend:
 
     @cached_property
     def integers_fit(self) -> bool:
-        """Whether integers made without a dtype are int64, as in the spec."""
+        """True if integers made without a dtype are int64, as in the spec."""
         return not hasattr(self.namespace, "arange") or self.dtype(self.namespace.arange(1)) == "int64"
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:

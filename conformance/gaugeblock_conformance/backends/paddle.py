@@ -148,6 +148,6 @@ class PaddleBackend(ArrayApiBackend):
 
 
 def _last_words(error: Exception) -> str:
-    """What Paddle's long errors say, without the trace above it."""
+    """Return the message of a Paddle error without its C++ trace."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.startswith(("---", "C++"))]
     return next((line for line in lines if _NO_KERNEL.search(line)), str(error))[:200]
