@@ -250,3 +250,21 @@ def test_gradients_through_a_real_view_that_is_transposed_in_place(dims: Any, gr
         view += 1
     (view * gb.arange(8.0).view(2, 2, 2)).sum().backward()
     assert a.grad.tolist() == gradient
+
+
+@pytest.mark.parametrize("dtype", [gb.float16, gb.bfloat16])
+@pytest.mark.parametrize("name", ["mish", "silu", "gelu"])
+def test_slopes_of_half_floats_are_those_of_doubles_rounded(name: str, dtype: gb.dtype) -> None:
+    function = getattr(gb.nn.functional, name)
+    x = gb.linspace(-6, 6, 501).to(dtype)
+    half, double = x.clone().requires_grad_(), x.double().requires_grad_()
+    (found,) = gb.autograd.grad(function(half).sum(), half)
+    (want,) = gb.autograd.grad(function(double).sum(), double)
+    error = (found.double() - want).abs() / want.abs().clamp(1e-3)
+    assert found.dtype is dtype
+    assert error.max().item() <= gb.finfo(dtype).eps
+
+
+def test_hardswish_has_the_outer_slopes_at_its_bounds() -> None:
+    x = gb.tensor([-3.0, 0.0, 3.0], requires_grad=True)
+    assert gb.autograd.grad(gb.nn.functional.hardswish(x).sum(), x)[0].tolist() == [0.0, 0.5, 1.0]

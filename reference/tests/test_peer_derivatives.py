@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ from gaugeblock_conformance.backends.torch import TorchBackend
 from gaugeblock_conformance.case import TensorCase
 from gaugeblock_conformance.operators.calls import OperatorCall
 from gaugeblock_conformance.operators.drawing import drawable
-from gaugeblock_conformance.values import COMPLEX
+from gaugeblock_conformance.values import COMPLEX, HALVES
 from gaugeblock_spec import derivatives, operators
 
 from .peer_calls import calls, elements
@@ -22,6 +23,7 @@ from .peer_calls import calls, elements
 torch = pytest.importorskip("torch")
 
 CALLS = 16
+CUBIC = 2
 SMOOTH = ("linalg", "spectral")
 """Families whose operands are not made of few numbers, and whose results are not compared where they are not finite."""
 WITHOUT_TIES = (
@@ -59,18 +61,6 @@ UNLIKE = {
     "cholesky_solve": "PyTorch's gradient reads the triangle that is not used",
 }
 """Rows whose gradients differ at single points, and why."""
-_HALVES, _TIES = "gradients of half floats differ by more than the tolerance", "gradients at ties go to others"
-NOT_YET_JUDGED: dict[tuple[str, str | None], str] = {
-    ("_upsample_bilinear2d_aa.vec", "float64"): "PyTorch's gradient disregards given scales",
-    ("mish", None): _HALVES,
-    ("grid_sampler", None): _HALVES,
-    ("linalg_matrix_exp", None): _HALVES,
-    ("matrix_exp", None): _HALVES,
-    ("nanquantile", "float64"): _TIES,
-    ("renorm", None): _TIES,
-    ("scatter_reduce.two", None): _TIES,
-}
-"""Rows of which a drawn call differs, where it is not known yet which of the two engines is right."""
 LEFT_OUT: dict[str, Callable[[OperatorCall], bool]] = {
     # PyTorch does not conjugate the factor, and add does.
     "index_add": lambda call: isinstance(call.arguments.get("alpha"), complex),
@@ -87,7 +77,22 @@ LEFT_OUT: dict[str, Callable[[OperatorCall], bool]] = {
         ("cholesky", "linalg_cholesky", "linalg_cholesky_ex"), lambda call: call.tensors[0].dtype in COMPLEX
     ),
     # Of equal elements any may be the one.
-    "nanquantile.scalar": lambda call: len(np.unique(call.tensors[0].array)) < call.tensors[0].numel,
+    **dict.fromkeys(
+        ("nanquantile", "nanquantile.scalar"),
+        lambda call: len(np.unique(call.tensors[0].array)) < call.tensors[0].numel,
+    ),
+    # PyTorch's gradient by a product of fewer places than the source has broadcasts to the places that are not used.
+    "scatter_reduce.two": lambda call: (
+        call.arguments["reduce"] == "prod" and call.tensors[1].sizes != call.tensors[2].sizes
+    ),
+    # PyTorch's gradient disregards given scales.
+    "_upsample_bilinear2d_aa.vec": lambda call: call.arguments.get("scale_factors") is not None,
+    # PyTorch's gradient of complex64 by the largest absolute value is nan.
+    "renorm": lambda call: call.tensors[0].dtype == "complex64" and call.arguments["p"] == math.inf,
+    # PyTorch's exponentials of half floats, which its gradient takes, come out of memory that was never written.
+    **dict.fromkeys(("linalg_matrix_exp", "matrix_exp"), lambda call: call.tensors[0].dtype in HALVES),
+    # Places between half floats are rounded before their weights are taken: both engines are far from the true slope.
+    "grid_sampler": lambda call: call.arguments["interpolation_mode"] == CUBIC and call.tensors[1].dtype in HALVES,
     # PyTorch's gradient by a complex exponent of 0 is nan where the power is 0.
     "float_power.Scalar": lambda call: call.arguments["self"] == 0,
     # PyTorch records nothing where nothing is chosen.
@@ -222,9 +227,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "dtype"), CASES)
-def test_gradients_agree(request: pytest.FixtureRequest, name: str, dtype: str | None) -> None:
-    if (name, dtype) in NOT_YET_JUDGED:
-        request.applymarker(pytest.mark.xfail(reason=NOT_YET_JUDGED[name, dtype], strict=False))
+def test_gradients_agree(name: str, dtype: str | None) -> None:
     rng = np.random.default_rng(7)
     smooth = operators.load()[name].family in SMOOTH or name.startswith(WITHOUT_TIES)
     with warnings.catch_warnings():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from ..public import gb
@@ -14,6 +16,19 @@ TANH_SCALE, TANH_CUBE = 0.7978845608028654, 0.044715
 """sqrt(2/pi), and the share of the cube, in the approximation of gelu by tanh."""
 
 
+def rounded_once(slope: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return `slope` computed in float32 for half floats: terms that cancel would leave nothing but their roundings."""
+
+    @wraps(slope)
+    def run(self: Tensor, *rest: Any) -> Tensor:
+        if self.dtype in (gb.float16, gb.bfloat16):
+            return slope(self.float(), *rest).to(self.dtype)
+        return slope(self, *rest)
+
+    return run
+
+
+@rounded_once
 def gelu_slope(self: Tensor, approximate: str) -> Tensor:
     """The derivative of gelu, exact or of its approximation by tanh."""
     if approximate == "none":
@@ -25,12 +40,14 @@ def gelu_slope(self: Tensor, approximate: str) -> Tensor:
     return (bent + 1) * 0.5 + self * (1 - bent * bent) * inner * 0.5
 
 
+@rounded_once
 def silu_slope(self: Tensor) -> Tensor:
     """The derivative of x * sigmoid(x)."""
     share = self.sigmoid()
     return share * (self * (1 - share) + 1)
 
 
+@rounded_once
 def mish_slope(self: Tensor) -> Tensor:
     """The derivative of x * tanh(softplus(x))."""
     bent = gb.nn.functional.softplus(self).tanh()
