@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
+from ..backend import Unsupported
 from ..backend_dispatch import CALLS, NAMESPACE, Context, Exclude, Include, Inference, Kernel, Mode, Thread
 from .autograd_contexts import context_manager
 from .dispatch_names import DispatchNames, names_of
@@ -40,7 +41,7 @@ class Dispatching:
     """Answers the dispatcher's calls; ``call`` is the adapter's, ``device`` its device.
 
     The suite names the keys of the backend's own device as those of a cpu: ``CPU`` stands for ``PrivateUse1`` on a
-    device that has this key, and the other way round.
+    device that has this key. What a test asks of ``PrivateUse1`` beside ``CPU`` is then not offered.
     """
 
     def __init__(self, module: Any, device: str, call: Function) -> None:
@@ -60,8 +61,15 @@ class Dispatching:
         pairs = [] if own == "CPU" else [(f"{kind}CPU", f"{kind}{own}") for kind in _FUNCTIONALITIES]
         return dict([*pairs, *((new, old) for old, new in pairs)])
 
+    def _native(self, name: str) -> str:
+        """Return the library's name of a key. Raises Unsupported for one that stands for the suite's ``CPU``."""
+        native = self._renamed.get(name, name)
+        if native != name and not name.endswith("CPU"):
+            raise Unsupported(name, f"it is the key of {self.device}, which the suite calls {native}")
+        return native
+
     def _key(self, name: str) -> Any:
-        return self.names.key(self._renamed.get(name, name))
+        return self.names.key(self._native(name))
 
     def _names_in(self, keys: Any) -> tuple[str, ...]:
         """Names of the keys of a set, highest first."""
@@ -92,7 +100,7 @@ class Dispatching:
         self._library(NAMESPACE, "FRAGMENT").define(schema)
 
     def register_kernel(self, operator: str, key: str, kernel: Kernel) -> None:
-        library, native = self._library(NAMESPACE, "IMPL"), self._renamed.get(key, key)
+        library, native = self._library(NAMESPACE, "IMPL"), self._native(key)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if kernel.action == "skip":
@@ -105,7 +113,7 @@ class Dispatching:
             name = operator.name().removeprefix(f"{NAMESPACE}::")
             return self._function(name, key, kernel)(keys, *args, **kwargs)
 
-        self._library("_", "IMPL").fallback(boxed, self._renamed.get(key, key), with_keyset=True)
+        self._library("_", "IMPL").fallback(boxed, self._native(key), with_keyset=True)
 
     def remove_kernel(self) -> None:
         self._libraries.pop()._destroy()

@@ -56,6 +56,13 @@ COMPARISONS: Mapping[str, Function] = {
 
 
 _NEED_AN_ORDER = (np.less, np.less_equal, np.greater, np.greater_equal)
+_NOT_OF_BOOLS = (np.floor, np.ceil)
+_NAMES = {
+    torch.bool: "Bool", torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short", torch.int32: "Int",
+    torch.int64: "Long", torch.float16: "Half", torch.bfloat16: "BFloat16", torch.float32: "Float",
+    torch.float64: "Double", torch.complex64: "ComplexFloat", torch.complex128: "ComplexDouble",
+}  # fmt: skip
+"""Names of dtypes in the messages of PyTorch's kernels."""
 
 
 def register() -> None:
@@ -74,13 +81,14 @@ def _pointwise(name: str, function: Function, *operands: Any, out: Any, **option
     if name in GIVES_FLOATS and not (dtype.is_floating_point or dtype.is_complex):
         dtype = torch.get_default_dtype()
     arrays = [_converted(operand, dtype) for operand in operands]
-    if dtype.is_complex and function in _NEED_AN_ORDER:
-        raise NotImplementedError(f"{name}: not implemented for {dtype}")
+    refusal = NotImplementedError(f"\"{name.partition('.')[0]}\" not implemented for '{_NAMES.get(dtype, dtype)}'")
+    if (dtype.is_complex and function in _NEED_AN_ORDER) or (dtype is torch.bool and function in _NOT_OF_BOOLS):
+        raise refusal
     try:
         with np.errstate(all="ignore"):
             return write(out, function(*arrays, **options))
     except TypeError as error:
-        raise NotImplementedError(f"{name}: not implemented for {dtype}") from error
+        raise refusal from error
 
 
 def _converted(operand: Any, dtype: Any) -> Array:
