@@ -1,4 +1,4 @@
-"""Whether drawn tensors hold what they were built of; if not, that is told, and no operator that was called next.
+"""Checks that drawn tensors hold what they were built from, so that no operator is blamed for a wrong operand.
 
 The session builds a tensor from an array by ``from_numpy`` and, unless it is plain, a view of it by ``as_strided``. It
 reads the first of each kind back at once, and the operands of a failing example again, built anew.
@@ -43,7 +43,7 @@ def maker_of_views(backend: Backend) -> Callable[..., Any]:
 
 
 def kind_of(case: TensorCase) -> tuple[object, ...]:
-    """What a construction has in common with others that probably succeed or fail with it."""
+    """Return a key shared by constructions that probably succeed or fail together."""
     strides, sizes = case.strides, case.sizes
     order = tuple(sorted(range(len(sizes)), key=strides.__getitem__)) if len(sizes) < 5 else ()
     gapped = not is_contiguous(sizes, strides) and case.storage > case.numel

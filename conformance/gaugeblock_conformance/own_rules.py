@@ -1,4 +1,4 @@
-"""What a library's own documentation rules otherwise than the spec, as rows that its adapter lists.
+"""Rows of an adapter for what its library documents differently from the spec.
 
 An adapter may have a member ``rules``, a sequence of :class:`OwnRule`. Where one of them applies the library is asked
 what it says of itself, and reports list that under "asked by its own rules", with the sentence and its source:
@@ -75,7 +75,7 @@ def _is_infinite(array: Array) -> Array | bool:
 
 
 def _is_subnormal(array: Array) -> Array | bool:
-    """Whether elements are subnormal numbers, or the smallest normal one, to which such may be rounded."""
+    """Return where elements are subnormal, or the smallest normal number, to which a subnormal may be rounded."""
     if array.dtype.kind == "c":
         return np.logical_or(_is_subnormal(array.real), _is_subnormal(array.imag))
     if dtype_name(array.dtype) not in FLOATS:
@@ -140,7 +140,7 @@ class OwnRule:
         return f"{of}: {_SAYS[self.kind](self.holds)}"
 
     def covers(self, operator: str, place: int = 0) -> bool:
-        """Whether it is about ``operator``, a schema name or a Python protocol's, and its result at ``place``."""
+        """Return whether the rule covers the result at ``place`` of ``operator``, a schema name or a Python protocol's."""
         names = _names_of(operator)
         return any(
             name in names if not (at := _PLACE.search(name)) else name[: at.start()] in names and int(at[1]) == place
@@ -175,7 +175,7 @@ class OwnRules:
         return tuple(found)
 
     def stands_for(self, operator: str, classes: tuple[type[Exception], ...], error: Exception) -> bool:
-        """Whether ``error`` stands for one of ``classes``."""
+        """Return whether ``error`` stands for one of ``classes``."""
         for rule in self._of("exceptions", operator):
             stand_ins = [_classes(own) for spec_class, own in rule.holds.items() if spec_class in classes]
             if any(isinstance(error, own) for own in stand_ins):
@@ -184,7 +184,7 @@ class OwnRules:
         return False
 
     def promised(self, operator: str, classes: tuple[type[Exception], ...]) -> bool:
-        """Whether a call may be made that the spec says must raise one of ``classes``; none: it may raise anything."""
+        """Return whether to make a call that must raise one of ``classes``, or anything if there are none."""
         for rule in self._of("refusals", operator):
             if not rule.holds or all(issubclass(one, rule.holds) for one in classes):
                 self._use(rule)
@@ -192,7 +192,7 @@ class OwnRules:
         return True
 
     def says(self, operator: str) -> bool:
-        """Whether the text of an error is asked, which is not the specified one."""
+        """Return whether to check the text of an error, which differs from the specified one."""
         rule = next(self._of("texts", operator), None)
         if rule is not None:
             self._use(rule)
@@ -224,7 +224,7 @@ class OwnRules:
         return wrong
 
     def repeatable(self, operator: str) -> bool:
-        """Whether a call made twice must give the same twice."""
+        """Return whether a repeated call must give the same result."""
         return not any("all" in rule.holds for rule in self._of("values", operator))
 
     def _of(self, kind: str, operator: str, place: int = 0) -> Iterator[OwnRule]:

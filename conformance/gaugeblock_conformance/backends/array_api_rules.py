@@ -1,4 +1,4 @@
-"""What the array API standard itself leaves open of what :mod:`.array_api_table` offers, as own rules of a namespace.
+"""Own rules of the array API standard: what it leaves open of the operators in :mod:`.array_api_table`.
 
 What it leaves open by the values of the arguments, and what none of its functions promises, is not offered at all: see
 :mod:`.array_api_limits`.

@@ -1,4 +1,4 @@
-"""What MLX has in other forms than the array API standard, what it lacks, and what its documentation rules itself.
+"""MLX beside the array API standard: other forms of its functions, functions that it lacks, and its own rules.
 
 Sums, products and running sums of integers are missing: of their dtypes the documentation says nothing.
 """

@@ -1,4 +1,4 @@
-"""Which functions of ``paddle`` are which operators of the spec; kinds as in :mod:`.array_api_table`.
+"""Operators of the spec as functions of ``paddle``; kinds as in :mod:`.array_api_table`.
 
 Operators in place are named by their schema (``add_.Tensor``). Missing here: functions whose Paddle documentation says
 something else (``gather``, ``scatter``, ``median``) or nothing (``copy_``, ``sign`` of NaN), those for which it

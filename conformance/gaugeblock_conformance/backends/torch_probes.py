@@ -1,4 +1,4 @@
-"""What a device of PyTorch's can do: for each capability a few calls that end in an exception where it cannot.
+"""Probes of a PyTorch device: for each capability a few calls that raise an exception if the device lacks it.
 
 A probe tells what is missing and judges no value, so that what is there and wrong is for the requirements to say.
 Dtypes, storages and strides have none, since all adapters are checked for them (:mod:`..runner.preflight`).
@@ -56,7 +56,7 @@ def _leaf(torch: Any, device: str) -> Any:
 
 
 def _gradient(torch: Any, y: Any, x: Any, graph: bool = False) -> Any:
-    """What torch.autograd.grad gives, which loads for a second before its first call."""
+    """Return the result of torch.autograd.grad, whose first call takes a second."""
     run, seed = torch.autograd.Variable._execution_engine.run_backward, torch.ones_like(y)
     return run((y,), (seed,), graph, graph, (x,), False, accumulate_grad=False)[0]
 

@@ -43,7 +43,7 @@ Fault = Callable[[Intercepted, str], Any]
 
 @dataclass(frozen=True)
 class Rule:
-    """What makes one mutant: under all ``conditions`` the ``fault`` befalls calls of ``operator``, which reads
+    """The rule of one mutant: under all ``conditions`` the ``fault`` befalls calls of ``operator``, which reads
     ``argument`` wrongly or gives another result."""
 
     operator: str

@@ -30,8 +30,8 @@ MISSED, BROKEN = "missed", "broken"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the trials of one mutant ended: ``caught`` names the budget whose examples caught it, the smallest there is,
-    or says ``missed`` or ``broken``; ``text`` is the failure."""
+    """The outcome of the trials of one mutant: ``caught`` names the budget whose examples caught it, the
+    smallest there is, or says ``missed`` or ``broken``; ``text`` is the failure."""
 
     name: str
     operator: str

@@ -229,7 +229,7 @@ def _dims_of_part(form: Form, tensors: dict[str, TensorFact], fact: TensorFact) 
 
 
 def _most_of_star(tensors: dict[str, TensorFact]) -> int:
-    """How many dims * stands for at most, which the first operand with one decides for all."""
+    """Return the largest number of dims that * stands for, as the first operand with one decides."""
     first = next((part for fact in tensors.values() for part in _parts(fact) if "*" in part.dims), JOINED)
     return DEEPEST if len(first.dims) == 1 else 2
 
@@ -250,7 +250,7 @@ def _several(form: Form, tensors: dict[str, TensorFact], fact: TensorFact) -> in
 
 
 def _ones(fact: TensorFact) -> int:
-    """How many dims of a tensor of a fact are fixed as 1."""
+    """Return the number of dims that a fact fixes as 1."""
     return max(sum(word.rstrip("?") == "1" for word in part.dims) for part in _parts(fact))
 
 

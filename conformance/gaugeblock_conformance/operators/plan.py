@@ -111,7 +111,7 @@ class Plan:
         return found
 
     def _turn(self, shape: str) -> list[Level]:
-        """Which sizes stand first: where dims are counted so that each size is the last in turn."""
+        """Return the order of sizes in which each size comes last in turn."""
         if not shape.isdigit() or shape == "0":
             return [self._least([("turn", "", k + 1) for k in range(_TURNS)])]
         last = self._least([("last", "", k) for k in range(_TURNS)])

@@ -152,7 +152,7 @@ class Sizing:
         return drawn > 0 if self.relation == "broadcast" else drawn == 2 and not (self.relation or self.ranked)
 
     def _star(self, others: int) -> Sizes:
-        """What * stands for beside so many ``others``."""
+        """Return the sizes that * stands for beside so many ``others``."""
         most = 2 if others else 3
         drawn = small_sizes(self.digits, min(self.least, most), most, self.empty)
         if not others and (self.deep or self.wide):
@@ -172,7 +172,7 @@ class Sizing:
         return tuple(self._fresh() for _ in range(max(rank, 0)))
 
     def _missing(self, fact: TensorFact) -> int:
-        """How many of the first dims are left out."""
+        """Return the number of leading dims that are left out."""
         most = max((k + 1 for k, word in enumerate(fact.dims) if word.endswith("?")), default=0)
         missing = self.digits.below(most + 1) if most and not self._to_be_written else 0
         if self.relation != "equal":

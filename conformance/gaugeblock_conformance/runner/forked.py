@@ -83,7 +83,7 @@ class Prepared:
         self._usable: bool | None = None
 
     def usable(self, snippet: str) -> bool:
-        """Whether a snippet may run in a process forked from this one: it imports all that has been imported."""
+        """Return whether a snippet may run in a fork of this process: it imports all that was imported here."""
         with self._lock:
             if self._usable is None:
                 try:

@@ -1,4 +1,4 @@
-"""What a process was doing when it ended: the words of :mod:`..traced`, told so that the right thing is blamed."""
+"""Says what a process was doing when it ended, from the words of :mod:`..traced`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def in_use(end: str, use: str | None) -> tuple[str, str]:
 
 
 def is_building(use: str | None) -> bool:
-    """Whether a tensor was being built, so that no operator had been called yet."""
+    """Return whether a tensor was being built, before any operator was called."""
     return use is not None and use.startswith("build ")
 
 
