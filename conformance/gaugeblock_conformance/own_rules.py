@@ -140,7 +140,7 @@ class OwnRule:
         return f"{of}: {_SAYS[self.kind](self.holds)}"
 
     def covers(self, operator: str, place: int = 0) -> bool:
-        """Return whether the rule covers the result at ``place`` of ``operator``, a schema name or a Python protocol's."""
+        """Return whether the rule covers the result at ``place`` of ``operator``, a schema name or a protocol's."""
         names = _names_of(operator)
         return any(
             name in names if not (at := _PLACE.search(name)) else name[: at.start()] in names and int(at[1]) == place
