@@ -63,7 +63,8 @@ class Conversation:
         self._adapter = as_ran.telling(backend)
         self._known: dict[int, str] = {}
         self.dialect: Dialect = getattr(backend, "dialect", None) or AdapterDialect()
-        self.has_data: bool = getattr(backend, "has_data", True)
+        self._holds_data: bool = getattr(backend, "has_data", True)
+        self.has_data = self._holds_data
         self.capabilities = self.backend.capabilities
         self.own_rules = OwnRules(getattr(backend, "rules", ()), self.outcome.used)
         self._purity = Purity(self.backend, self.has_data, "strided" in self.capabilities)
@@ -110,7 +111,7 @@ class Conversation:
 
     def need_data(self) -> None:
         """End the example, as unsupported, on a device whose tensors have no data."""
-        if not getattr(self.backend, "has_data", True):
+        if not self._holds_data:
             raise Unsupported("to_numpy", "the device holds no data")
 
     def without_data(self) -> None:
@@ -126,7 +127,7 @@ class Conversation:
         self._known.clear()
         self._names = 0
         self._purity.clear()
-        self.has_data = self._purity.has_data = getattr(self.backend, "has_data", True)
+        self.has_data = self._purity.has_data = self._holds_data
 
     def tensor(self, data: Any, dtype: str | None = None, name: str | None = None) -> Handle:
         """A fresh contiguous tensor of nested lists or an array, of ``dtype`` (default: float32 or the array's)."""

@@ -149,13 +149,19 @@ def judged(operator: str, writable: bool = False) -> frozenset[Condition]:
 @cache
 def unmet(operator: str, condition: Condition) -> str:
     """Why no judged call of an operator meets a condition; empty for one that is met."""
-    for name, pattern, reason in _unmet_lines():
-        if fnmatchcase(operator, name) and fnmatchcase(str(condition), pattern):
+    for pattern, reason in _unmet_of(operator):
+        if fnmatchcase(str(condition), pattern):
             return reason
     row = operators.load()[operator]
     if row.family == "network" and condition.value == "empty":
         return "networks of no elements are not judged"
     return ""
+
+
+@cache
+def _unmet_of(operator: str) -> tuple[tuple[str, str], ...]:
+    """Condition and reason of each line of ``unmet.txt`` for an operator."""
+    return tuple((pattern, reason) for name, pattern, reason in _unmet_lines() if fnmatchcase(operator, name))
 
 
 @cache

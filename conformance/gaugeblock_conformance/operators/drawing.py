@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -355,12 +356,14 @@ class _Drawing(Sizing):
         return distinct_places(size, dims, self.arguments[str(fact.index)] if len(dims) > 1 else 0, self.seed)
 
 
+@cache
 def promotes(operator: str) -> bool:
     """Whether operands of two dtypes are computed in one that is common to them, and drawn so."""
     row = operators.load()[operator]
     return row.promotion in ("default", "int_to_float") and row.family != "network" and row.base_name not in _UNMIXED
 
 
+@cache
 def dtypes_in_order(operator: str) -> tuple[str, ...]:
     """The dtypes of a row, floats first."""
     return tuple(sorted(operators.load()[operator].dtypes, key=lambda name: (name not in FLOATS, name)))
