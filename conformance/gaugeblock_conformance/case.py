@@ -98,6 +98,8 @@ class TensorCase:
     @property
     def array(self) -> Array:
         """The logical values, as an array of the view's shape in row-major order (a copy)."""
+        if self.plain:
+            return self.contents.reshape(self.sizes).copy()
         return np.array(self.view_of(self.contents), order="C", copy=True)
 
     def with_dtype(self, dtype: str) -> TensorCase:

@@ -74,6 +74,7 @@ class Conversation:
         self._opaque: dict[int, tuple[Any, str]] = {}
         self._created: list[tuple[str, Root]] = []
         self._kinds: set[tuple[object, ...]] = set()
+        self._view_of: Callable[..., Any] | None = None
         self._inside = False
         self._from_table = False
 
@@ -86,6 +87,7 @@ class Conversation:
         self.trace_sink, self._log_sink = sink, log
         self._traced = TracedBackend(self.backend, at, self._tell_reading)
         self.backend = cast("Backend", self._traced)
+        self._view_of = None
         self._purity = Purity(self.backend, self.has_data, "strided" in self.capabilities)
 
     def _tell(self, lines: list[str] | None = None, name: str = "") -> None:
@@ -160,7 +162,9 @@ class Conversation:
             raise Unsupported("as_strided", "a capability that the backend does not list")
         self._steps.append(Create(name, case))
         base = self._built("from_numpy", lambda: self.backend.from_numpy(contents))
-        make = maker_of_views(self.backend)
+        if self._view_of is None:
+            self._view_of = maker_of_views(self.backend)
+        make = self._view_of
         view = self._built("as_strided", lambda: make(base, case.sizes, case.strides, case.offset))
         kind = kind_of(case)
         if kind not in self._kinds:
