@@ -51,7 +51,8 @@ class Judge(Conversation):
 
     def expect_dtype(self, x: Handle, want: str) -> str:
         """Expect this dtype, or the one that the library's own rules have for it; return which."""
-        want = self.own_rules.dtype(*self._maker(x), want)
+        if self.own_rules:
+            want = self.own_rules.dtype(*self._maker(x), want)
         got = self.observe("dtype", x)
         if got != want:
             lines = [
@@ -75,6 +76,8 @@ class Judge(Conversation):
         if not self.has_data:
             return
         got = self._read_like(x, array.shape, array.dtype)
+        if got.tobytes() == array.tobytes():
+            return
         at = first_of(self._asked(x, mismatches(got, array, ulp, signed_zero), got, array))
         if at is not None:
             self._fail_element(x, at, array[at], got[at], ulp, signed_zero)
@@ -96,6 +99,8 @@ class Judge(Conversation):
 
     def _asked(self, x: Handle, wrong: Array, got: Array, want: Array) -> Array:
         """The elements of ``wrong`` that the library's own rules do not leave open."""
+        if not self.own_rules or not wrong.any():
+            return wrong
         return self.own_rules.asked(*self._maker(x), wrong, got, want, lambda: self._operands(x))
 
     def _read_like(self, x: Handle, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> Array:

@@ -52,13 +52,14 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
     oracle, wide = found
     if "no_elements" in call.row.open and any(0 in case.sizes for case in call.tensors):
         raise Undefined("a step of a network of no elements")
-    if call.dtype in HALVES and call.row.half.refuses(call.values()):
+    given = call.values()
+    if call.dtype in HALVES and call.row.half.refuses(given):
         raise Undefined("half floats have no such result")
     if absolute:
         oracle = UNITS.get(call.operator) or TERMS.get(call.operator, oracle)
-    values = [_operand(call, name, value, wide) for name, value in call.values().items()]
+    values = [_operand(call, name, value, wide) for name, value in given.items()]
     if absolute and call.operator not in UNITS:
-        values = [abs(v) if name in _FACTORS else _absolute(v) for name, v in zip(call.values(), values, strict=True)]
+        values = [abs(v) if name in _FACTORS else _absolute(v) for name, v in zip(given, values, strict=True)]
     lift = _is_lifted(call)
     if lift:
         values = [v.reshape(1) if isinstance(v, np.ndarray) and not v.ndim else v for v in values]

@@ -37,6 +37,7 @@ _STRAY = ("matmul", "tril", "triu", "fft_fftfreq", "fft_rfftfreq", "narrow_copy"
 _ROOM = 64
 
 
+@cache
 def rows_with(form: str) -> tuple[str, ...]:
     """Rows with ``inplace`` or ``out`` whose arguments can be drawn, draws from a generator left out."""
     rows = [operators.load()[name] for name in (*swept(), *shaped(), *operators_with_oracle()) if drawable(name)]
