@@ -7,7 +7,6 @@ from typing import Any
 from ..case import default_strides, is_contiguous
 from .mutant import Intercepted, Patch, rows
 from .patches import asked, with_data
-from .target import ROW
 
 # Which argument, and of which operators.
 _READ: dict[int, str] = {
@@ -25,11 +24,6 @@ _READ: dict[int, str] = {
     2: "index_select gather baddbmm layer_norm scatter_add masked_scatter cross_entropy_loss",
     3: "index_add index_copy scatter",
 }  # fmt: skip
-# What is asked of some beside, or by tests of single calls alone.
-_BESIDE = {
-    "tensordot": "operators/every-operator-gives-what-its-row-says",
-    "take_along_dim": ROW,
-}
 _NTH = ("", "-second", "-third", "-fourth")
 
 
@@ -55,7 +49,7 @@ def _name(operator: str, place: int) -> str:
 MUTANTS = rows(
     "strides and layout",
     *(
-        (_name(operator, place), _BESIDE.get(operator) or asked(operator), (operator,), _as_it_lies(place))
+        (_name(operator, place), asked(operator), (operator,), _as_it_lies(place))
         for place, words in _READ.items()
         for operator in words.split()
     ),
