@@ -163,7 +163,7 @@ MUTANTS = rows(
     ("zero-dim-operand-promotes-fully", "dtypes/higher-kind-of-lower-rank-counts[]", _ARITHMETIC, _like_one_with_dims),
     ("python-float-makes-double", "dtypes/lower-rank-result-dtype[] dtypes/python-number-result-dtype", _ARITHMETIC,
      dtype(_double_for_a_float)),
-    ("python-int-makes-int64", "dtypes/higher-kind-of-lower-rank-counts[]", _ARITHMETIC, dtype(_long_for_an_int)),
+    ("python-int-makes-int64", "dtypes/higher-kind-of-lower-rank-counts", _ARITHMETIC, dtype(_long_for_an_int)),
     ("int8-with-uint8-stays-int8", "dtypes/promotion-lattice", _ARITHMETIC, dtype(_weak_bytes)),
     ("mixed-halves-take-the-first", "dtypes/promotion-lattice", _ARITHMETIC, dtype(_first_half_wins)),
     ("half-results-widen", "dtypes/half-arithmetic-rounds-once[]", ("add", "mul", "__add__", "__mul__"),

@@ -37,7 +37,8 @@ class Trials:
     """What every trial of a run has in common.
 
     ``patience`` is in seconds for one test. Areas with at least ``scouted_from`` mutants are scouted first; of others
-    the tests that may end the process.
+    the tests that may end the process. What notices a mutant that no test of what it breaks does is looked for only if
+    ``elsewhere``.
     """
 
     base: str
@@ -45,6 +46,7 @@ class Trials:
     seed: int = 0
     patience: float = 240.0
     scouted_from: int = 8
+    elsewhere: bool = True
 
 
 @dataclass(frozen=True)
@@ -225,5 +227,6 @@ def _child(
         answer = prove(right, task.name, trials.seed, known)
     else:
         budget = budgets.named(trials.budget)
-        answer = run_trial(right, named(task.name), budget, trials.seed, known, trusted, at)
+        mutant, elsewhere = named(task.name), trials.elsewhere
+        answer = run_trial(right, mutant, budget, trials.seed, known, trusted, at, elsewhere=elsewhere)
     sender.send(answer)
