@@ -129,5 +129,6 @@ MUTANTS = (
         "kernels",
         ("places-outside-kill-the-process", "storage/no-call-kills-the-process", ("take", "gather"),
          accepts(IndexError, _killed)),
+        deadly=True,
     ),
 )
