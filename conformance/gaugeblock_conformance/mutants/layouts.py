@@ -7,6 +7,7 @@ from typing import Any
 from ..case import default_strides, is_contiguous
 from .mutant import Intercepted, Patch, rows
 from .patches import asked, with_data
+from .target import ROW
 
 # Which argument, and of which operators.
 _READ: dict[int, str] = {
@@ -24,6 +25,8 @@ _READ: dict[int, str] = {
     2: "index_select gather baddbmm layer_norm scatter_add masked_scatter cross_entropy_loss",
     3: "index_add index_copy scatter",
 }  # fmt: skip
+# Judged by a test of its own, beside those that go over operators.
+_ALONE = {"tensordot": ROW.removesuffix("[]")}
 _NTH = ("", "-second", "-third", "-fourth")
 
 
@@ -49,7 +52,7 @@ def _name(operator: str, place: int) -> str:
 MUTANTS = rows(
     "strides and layout",
     *(
-        (_name(operator, place), asked(operator), (operator,), _as_it_lies(place))
+        (_name(operator, place), _ALONE.get(operator) or asked(operator), (operator,), _as_it_lies(place))
         for place, words in _READ.items()
         for operator in words.split()
     ),

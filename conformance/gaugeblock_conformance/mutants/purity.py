@@ -203,7 +203,7 @@ MUTANTS = rows(
      _reads_count),
     ("views-have-no-base", "views/view-of-view-has-the-root-as-base", ("_base",), _no_base),
     ("base-is-another-object", "views/view-of-view-has-the-root-as-base", ("_base",), _own_copy_of_base),
-    ("inplace-returns-another-object", "operators/inplace-form-returns-its-own-tensor[]",
+    ("inplace-returns-another-object", "operators/inplace-form-returns-its-own-tensor",
      ("add_", "mul_", "fill_", "copy_"), _returned_copy),
     ("inplace-forgets-to-store", "iteration/outputs-are-written-inputs-are-not[] operators/forms-agree-bit-for-bit[]",
      ("neg_", "mul_", "sub_"), _nothing_written),

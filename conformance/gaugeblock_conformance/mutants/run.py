@@ -36,9 +36,9 @@ class HarnessProblem(UsageProblem):
 class Trials:
     """What every trial of a run has in common.
 
-    ``patience`` is in seconds for one test. Areas with at least ``scouted_from`` mutants are scouted first; of others
-    the tests that may end the process. What notices a mutant that no test of what it breaks does is looked for only if
-    ``elsewhere``.
+    ``patience`` is in seconds for one test. Tests of other things than what a mutant breaks are only run if
+    ``elsewhere``; then areas with at least ``scouted_from`` mutants are scouted first. Of others the tests that may
+    end the process are.
     """
 
     base: str
@@ -104,7 +104,8 @@ class Children:
     def run(self, mutants: Sequence[Mutant]) -> Iterator[Result]:
         """The result of each mutant, as they come."""
         counts = Counter(area for mutant in mutants if not mutant.base for area in mutant.areas)
-        many = [area for area, count in counts.items() if count >= self.trials.scouted_from]
+        # What all tests do is of use to those who look for one that notices a mutant.
+        many = [area for area, n in counts.items() if n >= self.trials.scouted_from and self.trials.elsewhere]
         self.scout(many)
         self.scout([area for area in counts if area in self._risky and area not in many], risky=True)
         for base in dict.fromkeys(mutant.base for mutant in mutants if mutant.base):

@@ -23,8 +23,7 @@ _VIEWS = {
 }
 # By what asks for the copy.
 _COPIES = {
-    "views/copying-operators-never-alias[]": "roll repeat tile rot90",
-    "views/copying-operators-never-alias": "where",
+    "views/copying-operators-never-alias": "roll repeat tile rot90 where",
     "operators/alias-marks-are-truthful[] operators/functional-forms-leave-their-inputs-alone[]": """flipud round clamp
         relu masked_fill nan_to_num mul pow cumprod view_copy slice_copy expand_copy tril maximum lerp hardtanh
         threshold renorm linalg_matrix_power addmm constant_pad_nd take_along_dim""",
