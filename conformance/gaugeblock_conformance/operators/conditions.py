@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from gaugeblock_spec import operators
 from gaugeblock_spec.samples import Fact, Form, NumberFact, TensorFact
 from gaugeblock_spec.schema import Argument
 
 from ..backend import DType
 from ..case import TensorCase
+from ..oracles.making import Unfilled
+from ..oracles.near import Near
 from ..strategies.tensors import CLASSES, WRITABLE_CLASSES, layout_of
 from .calls import OperatorCall, cases_of, forms_of, schema_arguments
 from .drawing import left_to_default, promotes
@@ -38,8 +41,31 @@ class Condition(NamedTuple):
         return " ".join(word for word in self if word)
 
 
+# Kinds of conditions that only the elements of a result show.
+_SHOWN = frozenset(("dims", "layout", "apart", "sizes", "dtype"))
+
+
 def met(call: OperatorCall) -> set[Condition]:
-    """The conditions that a call meets."""
+    """Return the conditions that a call meets; of one that is known to give no elements for operands that have some,
+    those alone that do without."""
+    found = _met(call)
+    if all(case.numel for case in call.tensors) and not _may_show(call.known.get("expected")):
+        return {one for one in found if one.kind not in _SHOWN}
+    return found
+
+
+def _may_show(expected: Any) -> bool:
+    """Return whether what an oracle gives is not known to be without elements."""
+    if isinstance(expected, list | tuple):
+        return not expected or any(map(_may_show, expected))
+    if isinstance(expected, Near):
+        return _may_show(expected.value)
+    if isinstance(expected, Unfilled):
+        return 0 not in expected.sizes
+    return not isinstance(expected, np.ndarray) or expected.size > 0
+
+
+def _met(call: OperatorCall) -> set[Condition]:
     found = {Condition("form", "", str(forms_of(call.operator).index(call.facts) + 1))} if call.facts else set()
     first: TensorCase | None = None
     for argument in schema_arguments(call.operator):

@@ -40,6 +40,7 @@ _WEIGHTS = {"2": 3, "3": 2, "4": 1, "5": 1, "1": 1.5, "0": 1, "long": 0.7, "ones
 # How many sizes there are that may stand first.
 _TURNS = len(SEVERAL)
 _EQUAL = RELATIONS.index("equal") + 1
+_TWICE = 2
 # Of so many calls pairs of levels are counted, and so many wishes compared.
 _MANY, _COMPARED = 100, 8
 
@@ -76,9 +77,12 @@ class Plan:
         return Wish(**whole, arguments=arguments)
 
     def lacks(self, all_kinds: bool) -> bool:
-        """Return whether no call has met a condition that some can meet: of any kind, or of those that come first."""
-        left = judged(self._operator, self._writable) - self._met
-        return bool(left) and (all_kinds or any(one.kind in _FIRST for one in left))
+        """Return whether a condition that some call can meet has not been met: one of any kind twice, since a single
+        call may hide a fault by chance, or one of those that come first once."""
+        possible = judged(self._operator, self._writable)
+        if all_kinds:
+            return any(self._met[one] < _TWICE for one in possible)
+        return any(one.kind in _FIRST and not self._met[one] for one in possible)
 
     def note(self, call: OperatorCall) -> None:
         """Count the conditions that a call has met."""
