@@ -93,6 +93,7 @@ class Operator:
     ties: str
     dimless: str
     bits: str
+    out_from: str
     open: tuple[str, ...]
     half: Half
     unoffered: tuple[str, ...]
@@ -140,6 +141,7 @@ def operator_from_row(row: Row) -> Operator:
         ties=freedoms.get("ties", "first"),
         dimless=freedoms.get("dimless", "kept"),
         bits=freedoms.get("bits", "equal"),
+        out_from=freedoms.get("out_from", "result"),
         open=tuple(freedoms.get("open", ())),
         half=half_from(freedoms.get("half", {})),
         unoffered=tuple(freedoms.get("unoffered", ())),
