@@ -94,6 +94,7 @@ class Operator:
     dimless: str
     bits: str
     out_from: str
+    without_data: str
     open: tuple[str, ...]
     half: Half
     unoffered: tuple[str, ...]
@@ -142,6 +143,7 @@ def operator_from_row(row: Row) -> Operator:
         dimless=freedoms.get("dimless", "kept"),
         bits=freedoms.get("bits", "equal"),
         out_from=freedoms.get("out_from", "result"),
+        without_data=freedoms.get("without_data", "all"),
         open=tuple(freedoms.get("open", ())),
         half=half_from(freedoms.get("half", {})),
         unoffered=tuple(freedoms.get("unoffered", ())),
