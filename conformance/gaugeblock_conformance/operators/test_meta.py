@@ -18,6 +18,7 @@ from .drawing import draw, drawable
 from .outs import result_of
 from .sweep import sweep
 
+
 def _on_meta(s: Session, case: TensorCase) -> Handle:
     made: Handle = s.call(
         "empty_strided", list(case.sizes), list(case.strides), dtype=DType(case.dtype), device="meta"

@@ -15,7 +15,7 @@ from ..oracles.conversion import cast
 from ..oracles.promotion import CORE, KIND
 from ..requirement import requirement
 from ..session import Handle, Session
-from ..values import COMPLEX, FLOATS
+from ..values import FLOATS
 from .calls import OperatorCall
 from .drawing import draw
 from .outs import blank, out_count, result_of, with_result
