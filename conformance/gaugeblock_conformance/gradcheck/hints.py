@@ -12,8 +12,7 @@ class Hint:
     """``prepare`` says what becomes of an argument before the operator gets it (a name of ``PREPARE``); ``finish`` what
     of the results (a name of ``FINISH``), where several are right or they are not smooth. ``within`` narrows the range
     of an argument's values; ``fixed`` are arguments that are not drawn; by those in ``constant`` nothing is derived,
-    those in ``packed`` are contiguous, those in ``alike`` have the same sizes. ``wide``: every operand has dims, none
-    of size 1. ``seeded``: the same random numbers each time, as for all rows of family random. ``skip``: why it is not
+    those in ``alike`` have the same sizes. ``wide``: every operand has dims, none of size 1. ``seeded``: the same random numbers each time, as for all rows of family random. ``skip``: why it is not
     tested.
     """
 
@@ -22,7 +21,6 @@ class Hint:
     within: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     constant: tuple[str, ...] = ()
-    packed: tuple[str, ...] = ()
     alike: tuple[str, ...] = ()
     wide: bool = False
     seeded: bool = False
