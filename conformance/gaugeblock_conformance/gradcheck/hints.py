@@ -12,8 +12,8 @@ class Hint:
     """``prepare`` says what becomes of an argument before the operator gets it (a name of ``PREPARE``); ``finish`` what
     of the results (a name of ``FINISH``), where several are right or they are not smooth. ``within`` narrows the range
     of an argument's values; ``fixed`` are arguments that are not drawn; by those in ``constant`` nothing is derived,
-    those in ``alike`` have the same sizes. ``wide``: every operand has dims, none of size 1. ``seeded``: the same random numbers each time, as for all rows of family random. ``skip``: why it is not
-    tested.
+    those in ``alike`` have the same sizes. ``wide``: every operand has dims, none of size 1. ``seeded``: the same
+    random numbers each time, as for all rows of family random. ``skip``: why it is not tested.
     """
 
     prepare: Mapping[str, str] = field(default_factory=dict)
