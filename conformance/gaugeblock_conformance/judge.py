@@ -13,7 +13,7 @@ from .assertion import assert_near, assert_value, plain
 from .backend import Array, dtype_name, numpy_dtype
 from .comparison import first_of, mismatches
 from .conversation import Conversation, Handle
-from .failure import NoReproducer
+from .failure import ConformanceError, NoReproducer
 from .trace import Call, names_in
 
 _OBSERVERS = {
@@ -270,14 +270,23 @@ class Judge(Conversation):
         exact = complex(want) if got.dtype.kind == "c" else float(want)
         lines = [f"got = {self.dialect.element(x.name, at)}", *assert_near(exact, bound)]
         message = f"wrong value of {self.origin(x)} at {at}: further from the exact result than {bound:.3g}"
-        raise self.failure(message, repr(exact), repr(plain(got)), lines, {x.name})
+        raise _by_value(self.failure(message, repr(exact), repr(plain(got)), lines, {x.name}))
 
     def _fail_element(
         self, x: Handle, at: tuple[int, ...], want: Any, got: Any, ulp: float, signed_zero: bool
     ) -> NoReturn:
         lines = [f"got = {self.dialect.element(x.name, at)}", *assert_value(want, ulp, signed_zero)]
         message = f"wrong value of {self.origin(x)}" + (f" (more than {ulp:g} ULP off)" if ulp else "")
-        raise self.failure(f"{message} at {at}", repr(plain(want)), repr(plain(got)), lines, {x.name})
+        raise _by_value(self.failure(f"{message} at {at}", repr(plain(want)), repr(plain(got)), lines, {x.name}))
+
+    def fail_computed(self, what: str, why: NoReproducer) -> NoReturn:
+        """Fail because ``what`` is computed of the elements of results does not hold."""
+        raise _by_value(self.failure(f"{what}: expected True, got False", "True", "False", why))
+
+
+def _by_value(error: ConformanceError) -> ConformanceError:
+    error.by_value = True
+    return error
 
 
 def _either(classes: tuple[type[Exception], ...]) -> str:

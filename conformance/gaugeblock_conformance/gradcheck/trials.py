@@ -175,8 +175,6 @@ def _placed(call: OperatorCall, dtype: str, hint: Hint, random: np.random.Genera
     """The call in double precision with elements away from kinks, in tensors whose elements share no memory."""
     def place(name: str, value: Any) -> Any:
         if isinstance(value, TensorCase):
-            if name in hint.packed:
-                value = _packed(value)
             fact = call.facts.get(name)
             return _filled(call, name, value, fact.kind if isinstance(fact, TensorFact) else "", hint, random)
         if isinstance(value, list):

@@ -40,7 +40,6 @@ _WEIGHTS = {"2": 3, "3": 2, "4": 1, "5": 1, "1": 1.5, "0": 1, "long": 0.7, "ones
 # How many sizes there are that may stand first.
 _TURNS = len(SEVERAL)
 _EQUAL = RELATIONS.index("equal") + 1
-_TWICE = 2
 # Of so many calls pairs of levels are counted, and so many wishes compared.
 _MANY, _COMPARED = 100, 8
 
@@ -61,6 +60,7 @@ class Plan:
         self._forms = tuple(("form", "", k + 1) for k in range(len(forms_of(operator))))
         self._asked: dict[Level, int] = {}
         self._met: set[Condition] = set()
+        self._met_again: set[Condition] = set()
         self._left: frozenset[Condition] = frozenset()
         self._pairs: set[tuple[Level, Level]] | None = set() if count >= _MANY else None
 
@@ -81,12 +81,14 @@ class Plan:
         call may hide a fault by chance, or one of those that come first once."""
         possible = judged(self._operator, self._writable)
         if all_kinds:
-            return any(self._met[one] < _TWICE for one in possible)
-        return any(one.kind in _FIRST and not self._met[one] for one in possible)
+            return bool(possible - self._met_again)
+        return any(one.kind in _FIRST for one in possible - self._met)
 
     def note(self, call: OperatorCall) -> None:
         """Count the conditions that a call has met."""
-        self._met |= met(call)
+        found = met(call)
+        self._met_again |= found & self._met
+        self._met |= found
 
     def _new_pairs(self, levels: list[Level]) -> int:
         return sum(pair not in self._pairs for pair in combinations(levels, 2)) if self._pairs is not None else 0
