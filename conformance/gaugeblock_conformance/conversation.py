@@ -196,12 +196,10 @@ class Conversation:
         step = self._record(operator, args, kwargs)
         try:
             result = self._run(step, operator, raw_args, raw_kwargs)
-        except Unsupported:
-            self.outcome.operators.discard(operator)
-            raise
         except _TOLD:
             raise
         except Exception as error:
+            self.outcome.operators.add(operator)
             raise self._unexpected(operator, error) from error
         return self._finish(step, operator, args, kwargs, result, (raw_args, raw_kwargs))
 
@@ -228,9 +226,9 @@ class Conversation:
         try:
             result = self._run(step, operator, raw_args, raw_kwargs)
         except Unsupported:
-            self.outcome.operators.discard(operator)
             raise
         except Exception as error:
+            self.outcome.operators.add(operator)
             if not self._inside:
                 self.outcome.examples += 1
             step.refused = True
@@ -346,7 +344,6 @@ class Conversation:
         step = Call((), operator, self._named(args), self._named(kwargs), mutates)
         self._steps.append(step)
         self.outcome.calls += 1
-        self.outcome.operators.add(operator)
         if self._traced is not None:
             self._tell()
         return step
@@ -364,6 +361,7 @@ class Conversation:
             wrapped = self._wrap(result, names)
             step.targets = tuple(names)
             step.unpack = isinstance(wrapped, list | tuple) and bool(wrapped) and isinstance(wrapped[0], Handle)
+        self.outcome.operators.add(operator)
         if not self._inside:
             self.outcome.examples += 1
         self._purity.check_call(self, operator, args, kwargs, wrapped, raw)
