@@ -285,6 +285,10 @@ class Conversation:
         maker, _ = self._maker(x)
         return f"{maker}'s result" if maker else x.name
 
+    def maker(self, x: Handle) -> str:
+        """The operator that gave ``x``, empty if the suite made it."""
+        return self._maker(x)[0]
+
     def _maker(self, x: Handle) -> tuple[str, int]:
         """The operator that gave ``x``, empty if the suite made it, and the place of ``x`` among its results."""
         step = self._made_by(x)

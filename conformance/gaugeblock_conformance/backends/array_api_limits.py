@@ -40,6 +40,8 @@ def check(backend: Any, operator: str, bound: Mapping[Any, Any], kinds: str) -> 
     short = any(kind_of(dtype) == "i" and dtype != "int64" for dtype in names.values())
     if operator.split(".")[0] in _ACCUMULATING and bound.get("dtype") is None and short and not backend.integers_fit:
         raise Unsupported(operator, "the library has a default integer of its own")
+    if operator.split(".")[0] in _ACCUMULATING and bound.get("dtype") is not None and kind_of(bound["dtype"]) == "b":
+        raise Unsupported(operator, "sums and products are of numbers")
     limit = _LIMITS.get(operator.split(".")[0].strip("_"))
     reason = None if limit is None else limit(backend, *bound.values())
     if reason is not None:

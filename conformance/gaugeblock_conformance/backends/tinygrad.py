@@ -14,6 +14,8 @@ import numpy as np
 from ..backend import NUMPY_NAMES, Array, Unsupported, dtype_name
 from .array_api import ArrayApiBackend
 from .array_api_dialect import ArrayApiDialect
+from .array_api_rules import RULES, accumulation
+from .tinygrad_rules import TINYGRAD_RULES
 from .tinygrad_table import TINYGRAD, UNJUDGED
 
 # Operators made of comparisons, and the first of their arguments in which NaN is left open.
@@ -63,8 +65,8 @@ class TinygradBackend(ArrayApiBackend):
     tables = (TINYGRAD,)
     unjudged = UNJUDGED
     lacks = frozenset({"__pow__"})
+    rules = (*RULES, *accumulation("https://docs.tinygrad.org/tensor/ops/#tinygrad.Tensor.{}"), *TINYGRAD_RULES)
     clips_slices = True
-    checks_indices = True
     divides_by_zero = True
     refuses_sizes = False  # It asks for memory when tensors are written.
     longest_sum = 2**10
