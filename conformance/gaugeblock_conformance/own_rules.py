@@ -103,6 +103,11 @@ def _rounded(got: Array, want: Array, operands: Sequence[Array]) -> Array | bool
     return np.abs(got.astype(np.float64) - wide) <= _ROUNDINGS * float(limits(got.dtype).eps) * largest
 
 
+def _of_subnormal(got: Array, want: Array, operands: Sequence[Array]) -> Array | bool:
+    same = bool(operands) and operands[0].shape == want.shape
+    return _is_subnormal(operands[0]) if same else False
+
+
 def _rounded_to_zero(got: Array, want: Array, operands: Sequence[Array]) -> Array | bool:
     same = bool(operands) and operands[0].shape == want.shape
     return np.logical_and(np.logical_and(got == 0, want == 0), operands[0] != 0) if same else False
@@ -134,13 +139,15 @@ OPEN: Mapping[str, Condition] = {
     "subnormal": lambda got, want, operands: np.logical_or(_is_subnormal(want.astype(got.dtype)), _is_subnormal(got)),
     "nan operand": _any_operand(_is_nan),
     "infinite operand": _any_operand(_is_infinite),
+    "of a subnormal": _of_subnormal,
     "subnormal operand": _any_operand(_is_subnormal),
     "empty operand": lambda got, want, operands: any(operand.size == 0 for operand in operands),
     "integer divided by zero": _integer_zero_divisor,
 }
 """Condition -> which elements are open, by those that came, the specified ones, and the operands of the call.
 
-Tensors that an earlier call made are not among the operands. "last place": a neighbour of the specified element.
+Tensors that an earlier call made are not among the operands. "of a subnormal": the element of the first operand in its
+place is one; "subnormal operand": any element of an operand. "last place": a neighbour of the specified element.
 "accumulation": as far from it as if each element of the first operand, and its square, were added with a rounding.
 """
 _NO_ELEMENTS = "no elements"

@@ -177,12 +177,18 @@ def _sum(backend: PaddleBackend, bound: dict[str, Any]) -> str | None:
     return "the page does not say whether sum converts before or after" if other else None
 
 
+def _empty(backend: PaddleBackend, bound: dict[str, Any]) -> bool:
+    return 0 in backend.shape(bound["self"])
+
+
 _OTHERWISE: dict[str, Callable[[PaddleBackend, dict[str, Any]], str | None]] = {
     "reshape": _sizes,
     "sum": _sum,
     "sum.dim_IntList": _sum,
     "diff": lambda backend, bound: None if bound["n"] > 0 else "n is a positive integer",
     "full": lambda backend, bound: "without dtype= it is float32" if bound["dtype"] is None else None,
+    "imag": lambda backend, bound: "without elements its strides end the process, as real's" if _empty(backend, bound)
+    else None,
     "rot90": lambda backend, bound: None if bound["k"] % 4 else "the page does not say whether no turn copies",
 }
 """Operator -> why a call of these arguments by name is not one that the page of its function documents as the spec's."""

@@ -80,10 +80,7 @@ RULES = (
     _silent("sharing", "real imag", (), "Returns a new tensor containing imaginary values of input tensor.", "imag"),
     _silent("values", "to.dtype", ("last place",), "Take in the Tensor x with x.dtype and cast it to the output with "
             "dtype. (Of rounding the page says nothing.)", "cast"),
-    _silent("values", "sqrt", ("last place",), "(The page gives a formula and no accuracy.)", "sqrt"),
-    _silent("values", "neg", ("sign of zero",), "This function computes the negative of the Tensor elementwisely. (Of "
-            "zeros the page says nothing.)", "neg"),
-    _silent("values", "mul.Scalar", ("sign of zero",), "Out = X * Y. (Of zeros the page says nothing.)", "multiply"),
+    _silent("values", "sqrt", ("last place", "of a subnormal"), "(The page gives a formula and no accuracy.)", "sqrt"),
     _silent("values", "linspace", ("rounding",), "Return fixed number of evenly spaced values within a given "
             "interval.", "linspace"),
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from types import SimpleNamespace
@@ -83,6 +84,10 @@ class TinygradBackend(ArrayApiBackend):
         setup = "import tinygrad" if not device else f"import os; os.environ['DEV'] = {device!r}\nimport tinygrad"
         self.dialect = TinygradDialect(self.table, setup)
         self.device = device or str(tinygrad.Device.DEFAULT)
+        compiler = os.environ.get("CC", "clang")
+        by_compiler = type(tinygrad.Device[tinygrad.Device.DEFAULT].renderer).__name__ == "ClangRenderer"
+        if by_compiler and shutil.which(compiler) is None:
+            raise RuntimeError(f"tinygrad compiles for {self.device} by {compiler}, which is not found")
         tinygrad.Tensor([1.0]).add(1.0).realize()
 
     @property
