@@ -13,7 +13,10 @@ _MEASURED = NoReproducer("times are measured")
 
 # Share of a call's processor time above which other threads count as at work and not as noise.
 SHARE = 0.05
-_TRIES = 5
+_TRIES = 10
+# Shortest time in seconds of the calls of one try: on a busy machine a thread may wait for milliseconds until it runs,
+# while a single call is over sooner.
+_LASTING = 0.03
 _STILL_NS = 200_000
 
 
@@ -45,12 +48,19 @@ def expect_shared(s: Session, call: Callable[[], object], what: str) -> None:
 
 
 def _shares(call: Callable[[], object], enough: Callable[[float], bool]) -> list[float]:
-    """Return the share of the processor time that other threads took in each try, up to one that is ``enough``."""
+    """Return the share of the processor time that other threads took in each try, up to one that is ``enough``.
+
+    A try calls again and again for ``_LASTING`` seconds.
+    """
     shares: list[float] = []
     while len(shares) < _TRIES and not any(map(enough, shares)):
         _settle()
         before, own = _others(), time.thread_time_ns()
-        call()
+        until = time.perf_counter() + _LASTING
+        while True:
+            call()
+            if time.perf_counter() >= until:
+                break
         own = time.thread_time_ns() - own
         # The processor time of a running thread is counted when it stops.
         _settle()

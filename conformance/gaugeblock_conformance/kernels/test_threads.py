@@ -108,7 +108,7 @@ _LOOPS: tuple[tuple[str, Callable[[Session, int], tuple[Any, ...]]], ...] = (
 )
 # Shortest call in seconds that spans many turns of the ticker, the largest size to reach it, and the number of tries
 # for a call that blocked the ticker.
-_LONG_CALL, _LARGEST, _TRIES = 0.04, 32, 6
+_LONG_CALL, _LARGEST, _TRIES = 0.04, 32, 12
 
 
 @requirement("kernels/host-lock-is-released", slow=True)
