@@ -63,7 +63,7 @@ def _flat(bound: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     return found
 
 
-_NUMBERS = frozenset({"other", "self", "exponent", "min", "max", "fill_value", 0, 1})
+_NUMBERS = frozenset({"other", "self", "exponent", "min", "max", "fill_value", "value", 0, 1})
 
 
 def _check_numbers(backend: Any, operator: str, bound: Mapping[Any, Any], dtype: str | None) -> None:

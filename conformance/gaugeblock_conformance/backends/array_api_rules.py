@@ -46,8 +46,8 @@ RULES: tuple[OwnRule, ...] = (
         source=f"{_PAGES}/design_topics/accuracy.html#statistical-functions",
     ),
     OwnRule(
-        "values", ("ceil", "trunc", "round"), ("rounded to zero",), sentence="If x_i is -0, the result is -0. (Of other "
-        "numbers that are rounded to zero the page does not give the sign.)",
+        "values", ("ceil", "trunc", "round"), ("rounded to zero",),
+        sentence="If x_i is -0, the result is -0. (For others it does not give the sign of zero.)",
         source=f"{_PAGES}/API_specification/generated/array_api.trunc.html",
     ),
     OwnRule(
@@ -80,6 +80,6 @@ def accumulation(pages: str, **functions: str) -> tuple[OwnRule, ...]:
 
 
 def last_place(operator: str, source: str, sentence: str) -> OwnRule:
-    """The rule of an operator whose results are neighbours of the exactly rounded ones, and are promised no rounding."""
+    """The rule of an operator whose results may be neighbours of the exactly rounded ones."""
     sentence = f"{sentence} (Of rounding the page says nothing.)"
     return OwnRule("values", (operator,), ("last place",), sentence=sentence, source=source)

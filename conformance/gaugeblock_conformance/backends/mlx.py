@@ -134,8 +134,8 @@ class MlxBackend(ArrayApiBackend):
             raise
 
     def _as_strided(self, x: Any, sizes: Any, strides: Any, offset: int = 0) -> Any:
-        given = self._given.get(id(x))
-        if given is None or given() is not x:
+        given = self._given.get(id(x), lambda: None)
+        if given() is not x:
             raise Unsupported("as_strided", "MLX counts in the elements of the array, not in the memory, as documented")
         if 0 in sizes:
             # as_strided itself refuses arrays without elements as not row-contiguous.

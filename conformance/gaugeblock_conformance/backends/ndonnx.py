@@ -62,7 +62,7 @@ class NdonnxBackend(ArrayApiBackend):
         result = super()._run(operator, args, kwargs)
         for part in result if isinstance(result, tuple | list) else (result,):
             if self.is_array(part) and not _has_value(part):
-                raise Unsupported(operator, "ndonnx does not propagate the values of this call, and promises it of none")
+                raise Unsupported(operator, "ndonnx does not propagate its values, and promises it of no call")
         return result
 
     def to_numpy(self, tensor: Any) -> Array:

@@ -17,9 +17,10 @@ RULES = (
     POWER,
     OwnRule("addresses", ("*",), sentence="(The page lets users set the allocator, and promises no alignment.)",
             source=f"{_PAGES}/c-api/data_memory.html"),
-    OwnRule("texts", ("*",), sentence="(No page of the API gives the text of an error.)", source=f"{_PAGES}/index.html"),
+    OwnRule("texts", ("*",), sentence="(No page gives the text of an error.)", source=f"{_PAGES}/index.html"),
     OwnRule(
-        "refusals", ("*",), (TypeError,), sentence="(Pages ask for an int, which Python's True is, and promise no error.)",
+        "refusals", ("*",), (TypeError,),
+        sentence="(Pages ask for an int, which Python's True is, and promise no error.)",
         source=f"{_PAGES}/index.html",
     ),
 )  # fmt: skip

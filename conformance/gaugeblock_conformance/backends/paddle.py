@@ -145,7 +145,8 @@ class PaddleBackend(ArrayApiBackend):
                 dtype = str(part) if type(part) is DType else self.dtype(part) if self.is_array(part) else None
                 if known is not None and dtype is not None and name not in _ASIDE and dtype not in known:
                     raise Unsupported(operator, f"the page of its function does not list {dtype}")
-        reason = _OTHERWISE.get(operator, lambda backend, given: None)(self, bound)
+        otherwise = _OTHERWISE.get(operator)
+        reason = None if otherwise is None else otherwise(self, bound)
         if reason is not None:
             raise Unsupported(operator, reason)
 
@@ -177,8 +178,8 @@ def _sum(backend: PaddleBackend, bound: dict[str, Any]) -> str | None:
     return "the page does not say whether sum converts before or after" if other else None
 
 
-def _empty(backend: PaddleBackend, bound: dict[str, Any]) -> bool:
-    return 0 in backend.shape(bound["self"])
+def _imag(backend: PaddleBackend, bound: dict[str, Any]) -> str | None:
+    return "without elements its strides end the process, as real's" if 0 in backend.shape(bound["self"]) else None
 
 
 _OTHERWISE: dict[str, Callable[[PaddleBackend, dict[str, Any]], str | None]] = {
@@ -187,11 +188,10 @@ _OTHERWISE: dict[str, Callable[[PaddleBackend, dict[str, Any]], str | None]] = {
     "sum.dim_IntList": _sum,
     "diff": lambda backend, bound: None if bound["n"] > 0 else "n is a positive integer",
     "full": lambda backend, bound: "without dtype= it is float32" if bound["dtype"] is None else None,
-    "imag": lambda backend, bound: "without elements its strides end the process, as real's" if _empty(backend, bound)
-    else None,
+    "imag": _imag,
     "rot90": lambda backend, bound: None if bound["k"] % 4 else "the page does not say whether no turn copies",
 }
-"""Operator -> why a call of these arguments by name is not one that the page of its function documents as the spec's."""
+"""Operator -> why the page of its function says something else than the spec of a call with these arguments."""
 
 
 def _last_words(error: Exception) -> str:
