@@ -33,6 +33,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import prod
 from typing import Any
 
 import ml_dtypes
@@ -127,6 +128,17 @@ def _accumulated(got: Array, want: Array, operands: Sequence[Array]) -> Array | 
     return np.abs(got.astype(np.float64) - exact) <= given.size * float(limits(got.dtype).eps) * scale
 
 
+def _may_overflow(got: Array, want: Array, operands: Sequence[Array]) -> bool:
+    if want.dtype.kind not in "iu" or not operands or any(x.dtype.kind not in "biu" for x in operands):
+        return False
+    sizes = [[abs(int(v)) for v in x.reshape(-1)] for x in operands]
+    most = int(np.iinfo(want.dtype).max)
+    if len(sizes) == 1:
+        # The lengths of the factors in bits add up to no less than that of their product.
+        return sum(sizes[0]) > most or sum(size.bit_length() for size in sizes[0] if size > 1) > most.bit_length()
+    return prod(max(values, default=0) * max(len(values), 1) for values in sizes) > most
+
+
 OPEN: Mapping[str, Condition] = {
     "all": _everything,
     "sign of zero": lambda got, want, operands: np.logical_and(got == 0, want == 0),
@@ -142,13 +154,16 @@ OPEN: Mapping[str, Condition] = {
     "of a subnormal": _of_subnormal,
     "subnormal operand": _any_operand(_is_subnormal),
     "empty operand": lambda got, want, operands: any(operand.size == 0 for operand in operands),
+    "integer overflow": _may_overflow,
     "integer divided by zero": _integer_zero_divisor,
 }
 """Condition -> which elements are open, by those that came, the specified ones, and the operands of the call.
 
 Tensors that an earlier call made are not among the operands. "of a subnormal": the element of the first operand in its
 place is one; "subnormal operand": any element of an operand. "last place": a neighbour of the specified element.
-"accumulation": as far from it as if each element of the first operand, and its square, were added with a rounding.
+"integer
+overflow": sums or products of the operands may not fit. "accumulation": as far from it as if each element of the first
+operand, and its square, were added with a rounding.
 """
 _NO_ELEMENTS = "no elements"
 

@@ -123,7 +123,7 @@ def test_mlx_counts_in_arrays_of_the_suite_alone() -> None:
         backend.call("as_strided", y, (2,), (1,))
     with pytest.raises(Unsupported, match="ddof is an integer"):
         backend.call("std.correction", backend.from_numpy(np.ones(2, np.float32)), correction=0.5)
-    with pytest.raises(Unsupported, match="complex64"):
+    with pytest.raises(Unsupported, match="has no complex128"):
         backend.call("fft_rfft", backend.from_numpy(np.ones(2)))
     assert len(backend._given) == 1
 

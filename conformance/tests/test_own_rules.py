@@ -224,6 +224,16 @@ def test_as_many_roundings_as_elements_are_accumulated() -> None:
     assert not accumulated(np.float16([998]), np.float64([1000]), [])
 
 
+def test_what_overflows_is_told_from_what_an_integer_holds() -> None:
+    overflows, want = OPEN["integer overflow"], np.int64([0])
+    assert overflows(want, want, [np.int64([2**40, 2**30])])
+    assert not overflows(want, want, [np.int64([2**30 - 1, 1 - 2**31])])
+    assert overflows(np.int8([0]), np.int8([0]), [np.int8([100]), np.int8([100])])
+    assert not overflows(want, want, [np.int8([100]), np.int8([100])])
+    assert not overflows(np.float64([0]), np.float64([0]), [np.int64([2**40, 2**30])])
+    assert not overflows(want, want, [])
+
+
 def test_a_number_rounded_to_zero_is_told_from_a_zero() -> None:
     rounded, subnormal = OPEN["rounded to zero"], OPEN["of a subnormal"]
     zeros, signed = np.zeros(2, np.float32), np.float32([-0.0, -0.0])

@@ -75,7 +75,9 @@ class ArrayApiBackend:
         self.table: dict[str, Expression] = {
             operator: row for table in self.tables for operator, row in table.items() if operator not in self.lacks
         }
-        spelled = {name: name if hasattr(namespace, name) else f"{name}_" for name in (*NUMPY_NAMES, "bfloat16")}
+        names = (*NUMPY_NAMES, "bfloat16")
+        own = {name for name in names if not hasattr(namespace, name) and hasattr(namespace, f"{name}_")}
+        spelled = {name: f"{name}_" if name in own else name for name in names}
         if "half" not in self.capabilities:
             spelled = {name: own for name, own in spelled.items() if name not in ("float16", "bfloat16")}
         self.dtypes: dict[str, Any] = {

@@ -46,6 +46,11 @@ RULES: tuple[OwnRule, ...] = (
         source=f"{_PAGES}/design_topics/accuracy.html#statistical-functions",
     ),
     OwnRule(
+        "values", tuple("sum prod cumsum cumprod add sub mul square neg abs matmul __matmul__".split()),
+        ("integer overflow",), sentence="(Of results that an integer dtype does not hold the page says nothing.)",
+        source=f"{_PAGES}/API_specification/generated/array_api.multiply.html",
+    ),
+    OwnRule(
         "values", ("ceil", "trunc", "round"), ("rounded to zero",),
         sentence="If x_i is -0, the result is -0. (For others it does not give the sign of zero.)",
         source=f"{_PAGES}/API_specification/generated/array_api.trunc.html",

@@ -122,8 +122,6 @@ class MlxBackend(ArrayApiBackend):
             raise Unsupported(operator, "MLX multiplies matrices of inexact dtypes")
         if operator in ("std.correction", "var.correction") and type(kwargs.get("correction", 1)) is not int:
             raise Unsupported(operator, "MLX's ddof is an integer")
-        if operator.startswith("fft_") and self.is_array(args[0]) and self.dtype(args[0]) == "float64":
-            raise Unsupported(operator, "MLX's one complex dtype is complex64")
         if operator == "as_strided":
             return self._as_strided(*args)
         try:
