@@ -202,8 +202,8 @@ class HasOwnRules(Protocol):
     """Optional: what the library's own documentation rules otherwise than the spec.
 
     Each row has the sentence and the address of the page that says so, and is listed in reports as "asked by its own
-    rules". The kinds of rows, for classes of exceptions, dtypes of results, errors that are not promised, texts of
-    errors and values left open, are described in :mod:`.own_rules`.
+    rules". The kinds of rows, for classes of exceptions, dtypes of results, errors, texts of errors, strides, sharing
+    and addresses that are not promised, and values left open, are described in :mod:`.own_rules`.
     """
 
     rules: Sequence[OwnRule]

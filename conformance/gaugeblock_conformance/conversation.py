@@ -201,12 +201,10 @@ class Conversation:
         step = self._record(operator, args, kwargs)
         try:
             result = self._run(step, operator, raw_args, raw_kwargs)
-        except Unsupported:
-            self.outcome.operators.discard(operator)
-            raise
         except _TOLD:
             raise
         except Exception as error:
+            self.outcome.operators.add(operator)
             raise self._unexpected(operator, error) from error
         return self._finish(step, operator, args, kwargs, result, (raw_args, raw_kwargs))
 
@@ -233,9 +231,9 @@ class Conversation:
         try:
             result = self._run(step, operator, raw_args, raw_kwargs)
         except Unsupported:
-            self.outcome.operators.discard(operator)
             raise
         except Exception as error:
+            self.outcome.operators.add(operator)
             if not self._inside:
                 self.outcome.examples += 1
             step.refused = True
@@ -291,6 +289,10 @@ class Conversation:
         """``x`` and the operator that made it, for a message."""
         maker, _ = self._maker(x)
         return f"{maker}'s result" if maker else x.name
+
+    def maker(self, x: Handle) -> str:
+        """The operator that gave ``x``, empty if the suite made it."""
+        return self._maker(x)[0]
 
     def _maker(self, x: Handle) -> tuple[str, int]:
         """The operator that gave ``x``, empty if the suite made it, and the place of ``x`` among its results."""
@@ -351,7 +353,6 @@ class Conversation:
         step = Call((), operator, self._named(args), self._named(kwargs), mutates)
         self._steps.append(step)
         self.outcome.calls += 1
-        self.outcome.operators.add(operator)
         if self._traced is not None:
             self._tell()
         return step
@@ -369,6 +370,7 @@ class Conversation:
             wrapped = self._wrap(result, names)
             step.targets = tuple(names)
             step.unpack = isinstance(wrapped, list | tuple) and bool(wrapped) and isinstance(wrapped[0], Handle)
+        self.outcome.operators.add(operator)
         if not self._inside:
             self.outcome.examples += 1
         self._purity.check_call(self, operator, args, kwargs, wrapped, raw)

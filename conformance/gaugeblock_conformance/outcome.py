@@ -13,11 +13,11 @@ from .trace import Step
 class Outcome:
     """Totals of a session over all its examples.
 
-    ``operators`` has the operators that the backend offers, ``figures`` a test's measurements by name. Of a test that
-    goes over operators, ``judged`` has the number of examples of each, ``broken`` the failures, and ``first_steps`` the
-    calls that led to the first of these. ``misbuilt`` is the failure of the first tensor that was not built as asked:
-    an example with one says nothing of operators. ``own_rules`` has how often each rule of the library's own made a
-    difference, and ``left_out`` is set when something was not asked because of one.
+    ``operators`` has those that the backend answered for some arguments, ``figures`` a test's measurements by name. Of
+    a test that goes over operators, ``judged`` has the number of examples of each, ``broken`` the failures, and
+    ``first_steps`` the calls that led to the first of these. ``misbuilt`` is the failure of the first tensor that was
+    not built as asked: an example with one says nothing of operators. ``own_rules`` has how often each rule of the
+    library's own made a difference, and ``left_out`` is set when something was not asked because of one.
     """
 
     examples: int = 0

@@ -16,6 +16,9 @@ dtypes     the spec's dtype -> the library's                  results of the one
 refusals   the classes that are not promised; none: all       calls that the spec has raise them are not made
 texts      nothing                                            refused calls may say anything
 values     names of :data:`OPEN`                              elements where that is so may be anything
+strides    nothing, or ``"no elements"``                      results, or those without elements, may have any
+sharing    nothing                                            results may be views, copies or the argument itself
+addresses  nothing                                            fresh tensors may lie at any address
 ========== ================================================== ==================================================
 
 ``operators`` are names of ``gaugeblock operators``: ``add.Tensor`` is one overload, ``add`` all of them with their
@@ -30,6 +33,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import prod
 from typing import Any
 
 import ml_dtypes
@@ -37,12 +41,13 @@ import numpy as np
 from gaugeblock_spec import operators as spec
 
 from .backend import NUMPY_NAMES, Array, dtype_name
+from .comparison import ulp_distance
 from .dialect import METHODS
 from .problem import shown, unknown
 from .values import FLOATS
 
-KINDS = ("exceptions", "dtypes", "refusals", "texts", "values")
-LEAVING_OUT = ("refusals", "texts", "values")
+KINDS = ("exceptions", "dtypes", "refusals", "texts", "values", "strides", "sharing", "addresses")
+LEAVING_OUT = ("refusals", "texts", "values", "strides", "sharing", "addresses")
 """Kinds by which something is not asked at all."""
 ALL = "*"
 MOST = 200
@@ -99,23 +104,68 @@ def _rounded(got: Array, want: Array, operands: Sequence[Array]) -> Array | bool
     return np.abs(got.astype(np.float64) - wide) <= _ROUNDINGS * float(limits(got.dtype).eps) * largest
 
 
+def _of_subnormal(got: Array, want: Array, operands: Sequence[Array]) -> Array | bool:
+    same = bool(operands) and operands[0].shape == want.shape
+    return _is_subnormal(operands[0]) if same else False
+
+
+def _rounded_to_zero(got: Array, want: Array, operands: Sequence[Array]) -> Array | bool:
+    same = bool(operands) and operands[0].shape == want.shape
+    return np.logical_and(np.logical_and(got == 0, want == 0), operands[0] != 0) if same else False
+
+
+def _next_to(got: Array, want: Array, operands: Sequence[Array]) -> Array | bool:
+    return ulp_distance(got, want.astype(got.dtype)) <= 1 if dtype_name(got.dtype) in FLOATS else False
+
+
+def _accumulated(got: Array, want: Array, operands: Sequence[Array]) -> Array | bool:
+    if dtype_name(got.dtype) not in FLOATS or not operands:
+        return False
+    limits: Any = ml_dtypes.finfo
+    exact = want.astype(np.float64)
+    given = np.abs(operands[0].astype(np.complex128))
+    scale = np.maximum(np.abs(exact), float(np.sum(given + given**2)))
+    return np.abs(got.astype(np.float64) - exact) <= given.size * float(limits(got.dtype).eps) * scale
+
+
+def _may_overflow(got: Array, want: Array, operands: Sequence[Array]) -> bool:
+    if want.dtype.kind not in "iu" or not operands or any(x.dtype.kind not in "biu" for x in operands):
+        return False
+    sizes = [[abs(int(v)) for v in x.reshape(-1)] for x in operands]
+    most = int(np.iinfo(want.dtype).max)
+    if len(sizes) == 1:
+        # The lengths of the factors in bits add up to no less than that of their product.
+        return sum(sizes[0]) > most or sum(size.bit_length() for size in sizes[0] if size > 1) > most.bit_length()
+    return prod(max(values, default=0) * max(len(values), 1) for values in sizes) > most
+
+
 OPEN: Mapping[str, Condition] = {
     "all": _everything,
     "sign of zero": lambda got, want, operands: np.logical_and(got == 0, want == 0),
+    "rounded to zero": _rounded_to_zero,
     "rounding": _rounded,
+    "last place": _next_to,
+    "accumulation": _accumulated,
     "nan": lambda got, want, operands: _is_nan(want),
     "infinity": lambda got, want, operands: _is_infinite(want),
     "subnormal": lambda got, want, operands: np.logical_or(_is_subnormal(want.astype(got.dtype)), _is_subnormal(got)),
     "nan operand": _any_operand(_is_nan),
     "infinite operand": _any_operand(_is_infinite),
+    "of a subnormal": _of_subnormal,
     "subnormal operand": _any_operand(_is_subnormal),
     "empty operand": lambda got, want, operands: any(operand.size == 0 for operand in operands),
+    "integer overflow": _may_overflow,
     "integer divided by zero": _integer_zero_divisor,
 }
 """Condition -> which elements are open, by those that came, the specified ones, and the operands of the call.
 
-Tensors that an earlier call made are not among the operands.
+Tensors that an earlier call made are not among the operands. "of a subnormal": the element of the first operand in its
+place is one; "subnormal operand": any element of an operand. "last place": a neighbour of the specified element.
+"integer
+overflow": sums or products of the operands may not fit. "accumulation": as far from it as if each element of the first
+operand, and its square, were added with a rounding.
 """
+_NO_ELEMENTS = "no elements"
 
 
 @dataclass(frozen=True)
@@ -197,10 +247,15 @@ class OwnRules:
 
     def says(self, operator: str) -> bool:
         """Return whether to check the text of an error, which differs from the specified one."""
-        rule = next(self._of("texts", operator), None)
-        if rule is not None:
-            self._use(rule)
-        return rule is None
+        return self._asks("texts", operator)
+
+    def sharing(self, operator: str, place: int = 0) -> bool:
+        """Return whether to check what a result shares, which differs from what is specified."""
+        return self._asks("sharing", operator, place)
+
+    def aligned(self, operator: str) -> bool:
+        """Return whether to check the address of a fresh tensor, which differs from the specified one."""
+        return self._asks("addresses", operator)
 
     def dtype(self, operator: str, place: int, specified: str) -> str:
         """The dtype of the result at ``place`` of which the spec says ``specified``."""
@@ -225,9 +280,23 @@ class OwnRules:
                 wrong = wrong & ~open_
         return wrong
 
+    def strided(self, operator: str, place: int, sizes: Sequence[int]) -> bool:
+        """Return whether to check the strides of a result, which differ from the specified ones."""
+        empty = 0 in sizes
+        rule = next((r for r in self._of("strides", operator, place) if empty or not r.holds), None)
+        if rule is not None:
+            self._use(rule)
+        return rule is None
+
     def repeatable(self, operator: str) -> bool:
         """Return whether a repeated call must give the same result."""
         return not any("all" in rule.holds for rule in self._of("values", operator))
+
+    def _asks(self, kind: str, operator: str, place: int = 0) -> bool:
+        rule = next(self._of(kind, operator, place), None)
+        if rule is not None:
+            self._use(rule)
+        return rule is None
 
     def _of(self, kind: str, operator: str, place: int = 0) -> Iterator[OwnRule]:
         return (rule for rule in self._rules if rule.kind == kind and rule.covers(operator, place))
@@ -320,8 +389,12 @@ def _refusals_problem(holds: Any) -> str | None:
     return None if _are_classes(holds) else "a tuple of exception classes, () for all"
 
 
-def _texts_problem(holds: Any) -> str | None:
+def _nothing_problem(holds: Any) -> str | None:
     return None if holds == () else "left out"
+
+
+def _strides_problem(holds: Any) -> str | None:
+    return None if holds in ((), (_NO_ELEMENTS,)) else f"left out, or {(_NO_ELEMENTS,)}"
 
 
 def _values_problem(holds: Any) -> str | None:
@@ -335,7 +408,8 @@ def _listed(classes: Collection[type[Exception]]) -> str:
 
 _HOLDS: Mapping[str, Callable[[Any], str | None]] = {
     "exceptions": _exceptions_problem, "dtypes": _dtypes_problem, "refusals": _refusals_problem,
-    "texts": _texts_problem, "values": _values_problem,
+    "texts": _nothing_problem, "values": _values_problem, "strides": _strides_problem, "sharing": _nothing_problem,
+    "addresses": _nothing_problem,
 }  # fmt: skip
 _SAYS: Mapping[str, Callable[[Any], str]] = {
     "exceptions": lambda holds: ", ".join(f"{_listed(_classes(own))} for {s.__name__}" for s, own in holds.items()),
@@ -343,4 +417,7 @@ _SAYS: Mapping[str, Callable[[Any], str]] = {
     "refusals": lambda holds: f"{_listed(holds) or 'an error'} is not promised",
     "texts": lambda holds: "texts of errors are not promised",
     "values": lambda holds: "any values" if "all" in holds else f"any values where {' or '.join(holds)}",
+    "strides": lambda holds: "strides are not promised" + (f" where there are {_NO_ELEMENTS}" if holds else ""),
+    "sharing": lambda holds: "what results share is not promised",
+    "addresses": lambda holds: "addresses are not promised",
 }

@@ -195,9 +195,10 @@ class Purity:
             storage = self._backend.storage_id(item.raw)
             if promised == FRESH:
                 for root in self._roots:
-                    if root.nbytes and (root.storage or self._storage(root)) == storage:
+                    same = root.nbytes and (root.storage or self._storage(root)) == storage
+                    if same and s.own_rules.sharing(operator):
                         accusation.broken_promise(s, operator, item, first, shared=True)
-            elif storage != self._backend.storage_id(first.raw):
+            elif storage != self._backend.storage_id(first.raw) and s.own_rules.sharing(operator):
                 accusation.broken_promise(s, operator, item, first, shared=False)
 
     def _check_repeat(self, s: Conversation, operator: str, result: Any, raw: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gaugeblock_conformance.backend import DType, Unsupported, numpy_dtype
-from gaugeblock_conformance.backends.mlx_table import MLX, RULES
+from gaugeblock_conformance.backends.mlx_table import MLX
 from gaugeblock_conformance.backends.numpy import NumpyBackend
 from gaugeblock_conformance.backends.paddle_table import PADDLE
 from gaugeblock_conformance.budget import QUICK
@@ -106,8 +106,67 @@ def test_functions_are_differentiated(module: str) -> None:
     np.testing.assert_allclose(backend.to_numpy(by_y), [1.0, 40.0])
 
 
-def test_the_rules_of_mlx_are_rules() -> None:
-    assert checked(RULES) == RULES
+@pytest.mark.parametrize("module", ADAPTERS)
+def test_the_rules_of_adapters_are_rules(module: str) -> None:
+    rules = adapter_of(module).rules
+    assert checked(rules) == rules and len(rules) > 5
+
+
+def test_mlx_counts_in_arrays_of_the_suite_alone() -> None:
+    """Its as_strided takes any array as if it were row contiguous, as documented."""
+    backend = made("mlx.core")
+    x = backend.from_numpy(np.arange(6, dtype=np.int64))
+    y = backend.call("as_strided", x, (2, 2), (1, 2), 1)
+    assert backend.to_numpy(y).tolist() == [[1, 3], [2, 4]]
+    assert backend.call("as_strided", x, (0, 2), (1, 2)).shape == (0, 2)
+    with pytest.raises(Unsupported, match="counts in the elements of the array"):
+        backend.call("as_strided", y, (2,), (1,))
+    with pytest.raises(Unsupported, match="ddof is an integer"):
+        backend.call("std.correction", backend.from_numpy(np.ones(2, np.float32)), correction=0.5)
+    with pytest.raises(Unsupported, match="has no complex128"):
+        backend.call("fft_rfft", backend.from_numpy(np.ones(2)))
+    assert len(backend._given) == 1
+
+
+PADDLE_LEAVES_OPEN: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
+    # Operator, arguments of which the first is [[1, 2]] in the dtype after it, keywords, and why it is not asked.
+    ("eq.Tensor", ("bfloat16",), {}, "does not list bfloat16"),
+    ("to.dtype", ("float32", DType("bfloat16")), {}, "does not list bfloat16"),
+    ("reshape", ("float32", (0, 2)), {}, "0 stands for the size"),
+    ("sum", ("float32",), {"dtype": DType("int32")}, "whether sum converts before or after"),
+    ("diff", ("float32", 0), {}, "n is a positive integer"),
+    ("rot90", ("float32", 4, (0, 1)), {}, "whether no turn copies"),
+    ("shape", ("float32",), {}, "shapes are lists"),
+]
+
+
+@pytest.mark.parametrize(("operator", "args", "kwargs", "why"), PADDLE_LEAVES_OPEN)
+def test_paddle_is_not_asked_what_its_pages_do_not_say(
+    operator: str, args: tuple[Any, ...], kwargs: dict[str, Any], why: str
+) -> None:
+    backend = made("paddle")
+    x = backend.from_numpy(np.array([[1, 2]], numpy_dtype(args[0])))
+    rest = (x,) if operator == "eq.Tensor" else args[1:]
+    with pytest.raises(Unsupported, match=why):
+        backend.call(operator, x, *rest, **kwargs)
+
+
+def test_paddle_is_asked_what_its_pages_say() -> None:
+    backend = made("paddle")
+    x = backend.from_numpy(np.array([[1.0, 2.0]], np.float32))
+    assert backend.to_numpy(backend.call("reshape", x, (2, 1))).tolist() == [[1.0], [2.0]]
+    assert backend.call("reshape", backend.from_numpy(np.zeros((0, 2), np.float32)), (0, 2)).shape == [0, 2]
+    assert backend.to_numpy(backend.call("rot90", x, 1, (0, 1))).tolist() == [[2.0], [1.0]]
+    with pytest.raises(Unsupported, match="float32"):
+        backend.call("full", (2,), 7)
+
+
+def test_ndonnx_is_not_asked_for_values_that_it_does_not_propagate() -> None:
+    backend = made("ndonnx")
+    x = backend.from_numpy(np.array([[1.0, 2.0, 3.0]], np.float32))
+    index = backend.from_numpy(np.array([[0], [7]], np.int64))
+    with pytest.raises(Unsupported, match=r"does not propagate its values|left open"):
+        backend.call("take_along_dim", x, index, 1)
 
 
 def test_mlx_writes_through_an_index_and_is_not_asked_for_what_it_leaves_open() -> None:

@@ -151,6 +151,10 @@ OPENINGS: dict[str, tuple[Any, Any, bool]] = {
     "nan operand": ([1.0, np.nan], [9.0, np.nan], True),
     "infinite operand": ([1.0, -np.inf], [9.0, -np.inf], True),
     "integer divided by zero": ([1.0, 2.0], [9.0, 2.0], False),
+    "last place": ([1.0, 2.0], [1.0000001, 2.0], True),
+    "accumulation": ([1.0, 2.0], [1.000001, 2.0], True),
+    "rounded to zero": ([0.0, 2.0], [-0.0, 2.0], False),
+    "of a subnormal": ([1e-40, 2.0], [0.5, 2.0], True),
 }
 
 
@@ -200,6 +204,78 @@ def test_what_is_near_is_rounded_and_what_is_far_is_wrong() -> None:
         s.expect_values(ints, [6, 0], dtype="int64")
 
 
+def test_a_neighbour_is_told_from_what_lies_beyond() -> None:
+    near = OPEN["last place"]
+    for dtype in (np.float16, np.float32, np.float64):
+        one = np.ones(1, dtype)
+        beside = np.nextafter(one, np.asarray(2, dtype))
+        assert near(beside, one, []).all()
+        assert not near(np.nextafter(beside, np.asarray(2, dtype)), one, []).any()
+    assert not near(np.ones(1, np.int64), np.ones(1, np.int64), [])
+
+
+def test_as_many_roundings_as_elements_are_accumulated() -> None:
+    accumulated = OPEN["accumulation"]
+    ones = np.ones(1000, np.float16)
+    assert accumulated(np.float16([998]), np.float64([1000]), [ones]).all()
+    assert not accumulated(np.float16([np.inf]), np.float64([1]), [ones]).any()
+    assert not accumulated(np.float32([1001]), np.float64([1000]), [np.ones(10, np.float32)]).any()
+    assert not accumulated(np.int64([998]), np.int64([1000]), [ones])
+    assert not accumulated(np.float16([998]), np.float64([1000]), [])
+
+
+def test_what_overflows_is_told_from_what_an_integer_holds() -> None:
+    overflows, want = OPEN["integer overflow"], np.int64([0])
+    assert overflows(want, want, [np.int64([2**40, 2**30])])
+    assert not overflows(want, want, [np.int64([2**30 - 1, 1 - 2**31])])
+    assert overflows(np.int8([0]), np.int8([0]), [np.int8([100]), np.int8([100])])
+    assert not overflows(want, want, [np.int8([100]), np.int8([100])])
+    assert not overflows(np.float64([0]), np.float64([0]), [np.int64([2**40, 2**30])])
+    assert not overflows(want, want, [])
+
+
+def test_a_number_rounded_to_zero_is_told_from_a_zero() -> None:
+    rounded, subnormal = OPEN["rounded to zero"], OPEN["of a subnormal"]
+    zeros, signed = np.zeros(2, np.float32), np.float32([-0.0, -0.0])
+    assert rounded(zeros, signed, [np.float32([-0.5, -0.0])]).tolist() == [True, False]
+    assert not rounded(zeros, signed, [np.float32(-0.5)])
+    assert subnormal(zeros, signed, [np.float32([1e-40, 1.0])]).tolist() == [True, False]
+    assert not subnormal(zeros, signed, [])
+
+
+def test_strides_that_are_not_promised_are_not_asked() -> None:
+    told = "clone: strides are not promised where there are no elements"
+    s = Session(_numpy(rule("strides", ("clone",), ("no elements",)), rule("strides", ("neg",))), QUICK)
+    s.expect_strides(s.call("clone", s.tensor(np.zeros((2, 0), np.float32))), (5, 5))
+    s.expect_strides(s.call("neg", s.tensor([1.0])), (7,))
+    assert s.outcome.own_rules == {told: 1, "neg: strides are not promised": 1}
+    assert s.outcome.left_out
+    with pytest.raises(ConformanceError, match="wrong stride of clone's result"):
+        s.expect_strides(s.call("clone", s.tensor([1.0])), (7,))
+
+
+def test_what_results_share_is_not_asked_where_it_is_not_promised() -> None:
+    told = "clone: what results share is not promised"
+    s = Session(_numpy(rule("sharing", ("clone",))), QUICK)
+    x = s.tensor([1.0])
+    y = s.call("clone", x)
+    s.expect_same(y, x)
+    s.expect_shares(y, x)
+    assert s.outcome.own_rules == {told: 2}
+    with pytest.raises(ConformanceError, match="neg's result does not share"):
+        s.expect_shares(s.call("neg", x), x)
+
+
+def test_addresses_that_are_not_promised_are_not_asked() -> None:
+    def row(*rules: OwnRule) -> dict[str, Any]:
+        backend = _numpy(*rules)
+        backend.data_ptr = lambda tensor: 16  # type: ignore[method-assign]
+        return dict(run_requirement(backend, "storage/allocation-is-64-byte-aligned", QUICK, 0))
+
+    assert row()["status"] == "failed"
+    assert row(rule("addresses", ("*",)))["own_rules"]["all operators: addresses are not promised"] > 1
+
+
 def test_a_rule_of_many_operators_names_a_few() -> None:
     names = tuple(f"{name}.Tensor" for name in ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge"))
     assert rule("texts", names).name.startswith("add.Tensor, sub.Tensor, ")
@@ -237,7 +313,9 @@ WRONG: list[tuple[Any, str]] = [
     ([rule("dtypes", ("add",), {"int64": "u32"})], "holds must be the spec's dtype -> the library's; dtypes: bool"),
     ([rule("exceptions", ("add",), {"IndexError": ValueError})], "must be the spec's class -> the library's class"),
     ([rule("refusals", ("add",), (int,))], r"holds must be a tuple of exception classes, \(\) for all"),
-    ([rule("values", ("add",), ("sometimes",))], "holds must be a tuple of names, of all, sign of zero, rounding"),
+    ([rule("values", ("add",), ("sometimes",))], "holds must be a tuple of names, of all, sign of zero, rounded"),
+    ([rule("strides", ("add",), ("all",))], r"holds must be left out, or \('no elements',\), not \('all',\)"),
+    ([rule("sharing", ("add",), ("no elements",))], "holds must be left out"),
     ([rule("texts", ("add",)), rule("texts", ("add",))], r"rules\[1\] says again 'add: texts"),
 ]  # fmt: skip
 
@@ -283,5 +361,5 @@ def test_a_run_tells_rules_and_what_held_only_by_them(fakes: Path, tmp_path: Pat
 
 def _numpy(*rules: OwnRule) -> NumpyBackend:
     backend = NumpyBackend()
-    backend.rules = checked(rules)  # type: ignore[attr-defined]
+    backend.rules = checked(rules)
     return backend

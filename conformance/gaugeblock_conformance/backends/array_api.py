@@ -23,7 +23,7 @@ from ..module_version import module_version
 from . import array_api_limits as limits
 from .array_api_dialect import ArrayApiDialect
 from .array_api_python import KINDS, PROTOCOLS, indexed
-from .array_api_rules import RULES
+from .array_api_rules import RULES, places
 from .array_api_table import STANDARD
 from .expressions import Expression
 
@@ -48,7 +48,8 @@ class ArrayApiBackend:
     ``unjudged``: functions that are only differentiated, since nothing says how near their results are.
     ``clips_slices``: bounds of slices may lie outside. What the standard leaves open, and the library is judged by all
     the same: ``checks_indices``, indices outside; ``divides_by_zero``, divisions of integers by zero;
-    ``overflows_quotients``, of the smallest integer by -1; ``refuses_sizes``, tensors larger than any memory;
+    ``overflows_quotients``, of the smallest integer by -1; ``any_index_dtype``, index arrays of another dtype than the
+    default one; ``refuses_sizes``, tensors larger than any memory;
     ``longest_sum``, floats that are added up.
     """
 
@@ -60,6 +61,7 @@ class ArrayApiBackend:
     checks_indices = False
     divides_by_zero = False
     overflows_quotients = False
+    any_index_dtype = True
     refuses_sizes = True
     longest_sum = 2**16
     has_data = True
@@ -73,7 +75,9 @@ class ArrayApiBackend:
         self.table: dict[str, Expression] = {
             operator: row for table in self.tables for operator, row in table.items() if operator not in self.lacks
         }
-        spelled = {name: name if hasattr(namespace, name) else f"{name}_" for name in (*NUMPY_NAMES, "bfloat16")}
+        names = (*NUMPY_NAMES, "bfloat16")
+        own = {name for name in names if not hasattr(namespace, name) and hasattr(namespace, f"{name}_")}
+        spelled = {name: f"{name}_" if name in own else name for name in names}
         if "half" not in self.capabilities:
             spelled = {name: own for name, own in spelled.items() if name not in ("float16", "bfloat16")}
         self.dtypes: dict[str, Any] = {
@@ -83,18 +87,31 @@ class ArrayApiBackend:
         self._functions: dict[tuple[str, frozenset[str]], Function] = {}
 
     @cached_property
+    def said(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the namespace says of itself by its inspection API: dtypes and capabilities; nothing if it has none."""
+        inspect = getattr(self.namespace, "__array_namespace_info__", None)
+        if inspect is None:
+            return {"dtypes": {}, "capabilities": {}}
+        info = inspect()
+        return {"dtypes": info.default_dtypes(), "capabilities": info.capabilities()}
+
+    def default_dtype(self, kind: str, maker: str) -> str | None:
+        """The dtype that the namespace takes for ``kind`` where none is given, or that of what ``maker`` makes."""
+        said = self.said["dtypes"].get(kind)
+        if said is not None:
+            return next((name for name, dtype in self.dtypes.items() if dtype == said), str(said))
+        make = getattr(self.namespace, maker, None)
+        return None if make is None else self.dtype(make(1))
+
+    @cached_property
     def defaults_fit(self) -> bool:
         """Whether tensors made without a dtype have the spec's: float32 and int64."""
-        makers = {"zeros": "float32", "arange": "int64"}
-        return all(
-            hasattr(self.namespace, name) and self.dtype(getattr(self.namespace, name)(1)) == dtype
-            for name, dtype in makers.items()
-        )
+        return self.default_dtype("real floating", "zeros") == "float32" and self.integers_fit
 
     @cached_property
     def integers_fit(self) -> bool:
         """True if integers made without a dtype are int64, as in the spec."""
-        return not hasattr(self.namespace, "arange") or self.dtype(self.namespace.arange(1)) == "int64"
+        return self.default_dtype("integral", "arange") in ("int64", None)
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
         if requires_grad:
@@ -226,11 +243,23 @@ class NamespaceBackend(ArrayApiBackend):
         ImportError: there is no such module.
     """
 
+    any_index_dtype = False
     refuses_sizes = False
     longest_sum = 2**8
-    rules = RULES
 
     def __init__(self, device: str = "") -> None:
         if not device:
             raise ValueError("array_api needs a module with the standard's functions, as in array_api:numpy")
         super().__init__(importlib.import_module(device), f"array_api.{device}")
+        self.rules = (*RULES, *places(self.default_dtype("indexing", "arange")))
+        can = self.said["capabilities"]
+        self.lacks |= frozenset() if can.get("data-dependent shapes", True) else {"nonzero", "argwhere"}
+        self._masks = bool(can.get("boolean indexing", True))
+
+    def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        parts = args[1] if operator == "__getitem__" and isinstance(args[1], tuple) else args[1:2]
+        if operator == "__getitem__" and not self._masks and any(
+            self.is_array(part) and self.dtype(part) == "bool" for part in parts
+        ):
+            raise Unsupported(operator, "the namespace says that it has no boolean indexing")
+        return super()._run(operator, args, kwargs)

@@ -40,6 +40,10 @@ def check(backend: Any, operator: str, bound: Mapping[Any, Any], kinds: str) -> 
     short = any(kind_of(dtype) == "i" and dtype != "int64" for dtype in names.values())
     if operator.split(".")[0] in _ACCUMULATING and bound.get("dtype") is None and short and not backend.integers_fit:
         raise Unsupported(operator, "the library has a default integer of its own")
+    if operator.split(".")[0] in _ACCUMULATING and bound.get("dtype") is not None and kind_of(bound["dtype"]) == "b":
+        raise Unsupported(operator, "sums and products are of numbers")
+    if operator.startswith("fft_") and "float64" in names.values() and "complex128" not in backend.dtypes:
+        raise Unsupported(operator, "the library has no complex128")
     limit = _LIMITS.get(operator.split(".")[0].strip("_"))
     reason = None if limit is None else limit(backend, *bound.values())
     if reason is not None:
@@ -61,7 +65,7 @@ def _flat(bound: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     return found
 
 
-_NUMBERS = frozenset({"other", "self", "exponent", "min", "max", "fill_value", 0, 1})
+_NUMBERS = frozenset({"other", "self", "exponent", "min", "max", "fill_value", "value", 0, 1})
 
 
 def _check_numbers(backend: Any, operator: str, bound: Mapping[Any, Any], dtype: str | None) -> None:
@@ -186,7 +190,7 @@ def _symmetric(backend: Any, x: Any, *rest: Any) -> str | None:
     return None if symmetric else "matrices that are not symmetric are left open"
 
 
-def _two_factors(backend: Any, x: Any, mode: str) -> str | None:
+def _two_factors(backend: Any, x: Any, mode: str = "reduced") -> str | None:
     return None if mode in ("reduced", "complete") else f"mode {mode!r} is not known"
 
 

@@ -124,6 +124,9 @@ def _check_arrays(backend: Any, sizes: tuple[int, ...], parts: tuple[Any, ...], 
         return
     if not kinds <= {"i"} or any(not isinstance(p, int) and not backend.is_array(p) for p in parts):
         raise Unsupported("__getitem__", "index arrays of integers stand beside integers alone")
+    dtypes = {backend.dtype(a) for a in arrays}
+    if not backend.any_index_dtype and dtypes != {backend.default_dtype("indexing", "arange")}:
+        raise Unsupported("__getitem__", "index arrays should have the default array index dtype")
     if len(parts) != len(sizes) or any(not backend.shape(a) for a in arrays):
         raise Unsupported("__getitem__", "one index array for each dim")
     for size, part in zip(sizes, parts, strict=True):

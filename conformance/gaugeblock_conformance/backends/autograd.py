@@ -10,9 +10,21 @@ import numpy as np
 
 from ..backend import Array, Unsupported, dtype_name
 from .array_api import CAPABILITIES, ArrayApiBackend
+from .array_api_rules import RULES
+from .expressions import table
 from .jax_table import UNJUDGED
+from .numpy_rules import POWER
 
 _DERIVATIVES = "autograd.numpy"
+# As NumPy has them, which lists descending= among what it lacks of the array API standard.
+_NUMPY = table(
+    """
+    sort                   ui      (sort(self, axis=dim), argsort(self, axis=dim))
+    sort.stable            ui      (sort(self, axis=dim), argsort(self, axis=dim))
+    argsort                ui      argsort(self, axis=dim)
+    argsort.stable         ui      argsort(self, axis=dim)
+    """
+)
 
 
 class AutogradBackend(ArrayApiBackend):
@@ -25,7 +37,9 @@ class AutogradBackend(ArrayApiBackend):
     """
 
     capabilities = CAPABILITIES | {"autograd.vjp"}
+    tables = (*ArrayApiBackend.tables, _NUMPY)
     unjudged = UNJUDGED
+    rules = (*RULES, POWER)
     clips_slices = True
     checks_indices = True
 

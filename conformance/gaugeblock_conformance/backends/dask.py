@@ -13,8 +13,10 @@ from ..case import TensorCase
 from ..dialect import array_literal
 from .array_api import ArrayApiBackend
 from .array_api_dialect import ArrayApiDialect
+from .array_api_rules import RULES
 from .array_api_table import STANDARD
 from .dask_table import DASK
+from .numpy_rules import POWER
 
 
 def _chunks(sizes: Sequence[int]) -> tuple[int, ...]:
@@ -53,6 +55,7 @@ class DaskBackend(ArrayApiBackend):
         """nonzero argwhere pow.Tensor_Tensor sort sort.stable argsort argsort.stable unbind.int take_along_dim outer
         is_floating_point is_complex""".split()
     ) | {name for name in STANDARD if name.startswith(("fft_", "linalg_"))}
+    rules = (*RULES, POWER)
     clips_slices = True
     refuses_sizes = False  # Arrays larger than memory are what Dask is for.
 
@@ -62,6 +65,11 @@ class DaskBackend(ArrayApiBackend):
         self.dask = importlib.import_module("dask")
         super().__init__(importlib.import_module("dask.array"), "dask")
         self.dialect = DaskDialect(self.table, "import dask.array as xp")
+
+    def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if operator == "__getitem__" and not self.shape(args[0]) and self.is_array(args[1]):
+            raise Unsupported(operator, "Dask indexes along dims")
+        return super()._run(operator, args, kwargs)
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
         if requires_grad:

@@ -11,6 +11,7 @@ import numpy as np
 from ..backend import Array, Unsupported
 from . import subnormals
 from .array_api import CAPABILITIES, ArrayApiBackend
+from .array_api_rules import RULES, accumulation, last_place
 from .jax_table import UNJUDGED
 
 
@@ -29,8 +30,16 @@ class JaxBackend(ArrayApiBackend):
     unjudged = UNJUDGED
     # A power to a number is a product, as far from the exact result as that may be.
     lacks = frozenset({"pow.Tensor_Scalar", "__pow__"})
+    # Its documentation gives formulas, and says nothing of how results are rounded.
+    rules = (
+        *RULES,
+        *accumulation("https://docs.jax.dev/en/latest/_autosummary/jax.numpy.{}.html", cumsum="cumulative_sum",
+                      cumprod="cumulative_prod"),
+        last_place("to.dtype", "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.astype.html",
+                   "Convert an array to a specified dtype."),
+    )  # fmt: skip
+    # Indices outside are clipped, as documented.
     clips_slices = True
-    checks_indices = True
 
     def __init__(self, device: str = "cpu") -> None:
         if device != "cpu":

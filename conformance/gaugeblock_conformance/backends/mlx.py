@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import weakref
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -70,6 +71,8 @@ class MlxBackend(ArrayApiBackend):
         core = importlib.import_module("mlx.core")
         core.set_default_device(core.cpu)
         super().__init__(core, "mlx")
+        # Arrays of the suite, whose elements are the memory under them; they have no hash.
+        self._given: dict[int, weakref.ref[Any]] = {}
         self.dialect = MlxDialect(self.table, "import mlx.core as xp", {"bool": "bool_"})
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
@@ -77,6 +80,8 @@ class MlxBackend(ArrayApiBackend):
             raise Unsupported("requires_grad", "MLX differentiates functions, not what becomes of an array")
         made = self.namespace.array(np.array(array), dtype=self.native(dtype_name(array.dtype)))
         self.namespace.eval(made)
+        key = id(made)
+        self._given[key] = weakref.ref(made, lambda gone: self._given.pop(key, None))
         return made
 
     def to_numpy(self, tensor: Any) -> Array:
@@ -115,15 +120,25 @@ class MlxBackend(ArrayApiBackend):
             raise Unsupported(operator, "MLX searches in arrays of one dim")
         if operator == "__matmul__" and kind_of(self.dtype(args[0])) not in "fc":
             raise Unsupported(operator, "MLX multiplies matrices of inexact dtypes")
-        if operator == "as_strided" and 0 in args[1]:
-            # as_strided itself refuses arrays without elements as not row-contiguous.
-            return self.namespace.zeros(args[1], dtype=args[0].dtype)
+        if operator in ("std.correction", "var.correction") and type(kwargs.get("correction", 1)) is not int:
+            raise Unsupported(operator, "MLX's ddof is an integer")
+        if operator == "as_strided":
+            return self._as_strided(*args)
         try:
             return super()._run(operator, args, kwargs)
         except ValueError as error:
             if "not yet support" in str(error):
                 raise Unsupported(operator, str(error)) from None
             raise
+
+    def _as_strided(self, x: Any, sizes: Any, strides: Any, offset: int = 0) -> Any:
+        given = self._given.get(id(x), lambda: None)
+        if given() is not x:
+            raise Unsupported("as_strided", "MLX counts in the elements of the array, not in the memory, as documented")
+        if 0 in sizes:
+            # as_strided itself refuses arrays without elements as not row-contiguous.
+            return self.namespace.zeros(sizes, dtype=x.dtype)
+        return self.namespace.as_strided(x, sizes, strides, offset)
 
     def _is_mask(self, part: Any) -> bool:
         return self.is_array(part) and self.dtype(part) == "bool"

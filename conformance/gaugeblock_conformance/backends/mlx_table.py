@@ -79,12 +79,19 @@ UNJUDGED = {
     ),
 }
 
+_INDEX = "https://ml-explore.github.io/mlx/build/html/python/ops.html"
 _PAGES = "https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core"
 
 
 def _dtype(function: str, operators: str, dtype: str, sentence: str) -> OwnRule:
     source = f"{_PAGES}.{function}.html"
     return OwnRule("dtypes", tuple(operators.split()), {"int64": dtype}, sentence=sentence, source=source)
+
+
+def _open(operators: str, condition: str, function: str, sentence: str) -> OwnRule:
+    words = f"{sentence} (Of rounding and of the signs of zeros the page says nothing.)"
+    source = f"{_PAGES}.{function}.html"
+    return OwnRule("values", tuple(operators.split()), (condition,), sentence=words, source=source)
 
 
 RULES = (
@@ -94,6 +101,21 @@ RULES = (
            "The uint32 array containing indices that sort the input."),
     _dtype("searchsorted", "searchsorted", "uint32", "A uint32 array with the same shape as values."),
     _dtype("count_nonzero", "count_nonzero", "int32", "The counts as an int32 array."),
+    OwnRule("texts", ("*",), sentence="(No page of the API gives the text of an error.)", source=_INDEX),
+    OwnRule("refusals", ("*",), (TypeError,), sentence="(The pages name types of arguments, and no error for others.)",
+            source=_INDEX),
+    OwnRule("sharing", ("to.dtype",), sentence="Cast the array to a specified type. (The page does not say whether it "
+            "may be the same one.)", source=f"{_PAGES}.array.astype.html"),
+    _open("to.dtype", "last place", "array.astype", "Cast the array to a specified type."),
+    _open("linspace", "rounding", "linspace", "Generate num evenly spaced numbers over interval [start, stop]."),
+    _open("sum cumsum", "sign of zero", "sum", "Sum reduce the array over the given axes."),
+    _open("sum", "accumulation", "sum", "Sum reduce the array over the given axes."),
+    _open("cumsum", "accumulation", "cumsum", "Return the cumulative sum of the elements along the given axis."),
+    _open("prod", "accumulation", "prod", "An product reduction over the given axes."),
+    _open("cumprod", "accumulation", "cumprod", "Return the cumulative product of the elements along the given axis."),
+    _open("mean", "accumulation", "mean", "Compute the mean(s) over the given axes."),
+    _open("var", "accumulation", "var", "Compute the variance(s) over the given axes."),
+    _open("std", "accumulation", "std", "Compute the standard deviation(s) over the given axes."),
     OwnRule("refusals", ("as_strided",), sentence="This can lead to the resulting array pointing to invalid memory "
             "locations which can result into crashes.", source=f"{_PAGES}.as_strided.html"),
     OwnRule("refusals", ("__setitem__",), (RuntimeError,), sentence="Note that unlike NumPy, slicing an array creates "

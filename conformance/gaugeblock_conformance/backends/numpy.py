@@ -13,6 +13,7 @@ from ..dialect import Dialect
 from .numpy_arithmetic import ARITHMETIC, REDUCTIONS, UFUNCS
 from .numpy_functions import FUNCTIONS
 from .numpy_operators import OPERATORS, fresh
+from .numpy_rules import RULES
 from .numpy_views import VIEWS, address, offset_of, storage_of, strides_of, wrap
 
 _QUERIES: dict[str, Callable[..., Any]] = {
@@ -109,6 +110,7 @@ class NumpyBackend:
         """core strided storage views as_strided inplace reduce bitwise complex index.adv index.set half""".split()
     )
     has_data = True
+    rules = RULES
 
     def __init__(self, device: str = "cpu") -> None:
         if device != "cpu":

@@ -5,23 +5,27 @@ from __future__ import annotations
 import importlib
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from ..backend import Array, Unsupported, dtype_name, numpy_dtype
+from ..backend import Array, DType, Unsupported, dtype_name, numpy_dtype
 from ..case import TensorCase
 from .array_api import ArrayApiBackend
 from .array_api_dialect import ArrayApiDialect
+from .paddle_rules import DOCUMENTED, RULES
 from .paddle_table import PADDLE
 
 # What Paddle says of a dtype, or of a form, for which it has no kernel.
 _NO_KERNEL = re.compile(
     "is not registered|must be one of|Unimplemented|not support|only support|should be in|rank of input should"
+    "|input should be less than|must be int or float|in the topk must >= 1"
 )
+# Arguments whose dtypes are not those that a page lists for the elements.
+_ASIDE = frozenset({"condition", "index", "mask"})
 
 
 class PaddleDialect(ArrayApiDialect):
@@ -83,6 +87,7 @@ class PaddleBackend(ArrayApiBackend):
         "core storage strided views as_strided inplace reduce bitwise complex half index.adv matmul sort".split()
     )
     tables = (PADDLE,)
+    rules = RULES
     lacks = frozenset({"__pow__", "__lshift__", "__rshift__"})
     clips_slices = True
     checks_indices = True
@@ -121,15 +126,29 @@ class PaddleBackend(ArrayApiBackend):
         return self.namespace.as_strided(base, list(sizes), list(strides), offset * base.element_size())
 
     def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        sizes = args[1] if operator == "reshape" and isinstance(args[1], tuple | list) else ()
-        if 0 in sizes and 0 not in self.shape(args[0]):
-            raise Unsupported(operator, "0 stands for the size that the dim has, as documented")
+        if operator == "shape":
+            raise Unsupported(operator, "shapes are lists, as documented")
+        if operator in self.table:
+            self._check_documented(operator, self.table[operator].bind(args, kwargs))
         try:
             return super()._run(operator, args, kwargs)
         except Exception as error:
             if _NO_KERNEL.search(str(error)):
                 raise Unsupported(operator, _last_words(error)) from None
             raise
+
+    def _check_documented(self, operator: str, bound: dict[str, Any]) -> None:
+        """Raise Unsupported for dtypes and arguments of which the function's page says nothing, or something else."""
+        known = DOCUMENTED.get(operator)
+        for name, value in bound.items():
+            for part in value if isinstance(value, tuple | list) else (value,):
+                dtype = str(part) if type(part) is DType else self.dtype(part) if self.is_array(part) else None
+                if known is not None and dtype is not None and name not in _ASIDE and dtype not in known:
+                    raise Unsupported(operator, f"the page of its function does not list {dtype}")
+        otherwise = _OTHERWISE.get(operator)
+        reason = None if otherwise is None else otherwise(self, bound)
+        if reason is not None:
+            raise Unsupported(operator, reason)
 
     def strides(self, tensor: Any) -> Sequence[int]:
         return tuple(tensor.strides)
@@ -145,6 +164,34 @@ class PaddleBackend(ArrayApiBackend):
 
     def data_ptr(self, tensor: Any) -> int:
         return int(tensor.data_ptr())
+
+
+def _sizes(backend: PaddleBackend, bound: dict[str, Any]) -> str | None:
+    had, wanted = backend.shape(bound["self"]), bound["shape"]
+    kept = all(size != 0 or had[k : k + 1] == (0,) for k, size in enumerate(wanted))
+    return None if kept and not (0 in wanted and -1 in wanted) else "0 stands for the size that the dim has"
+
+
+def _sum(backend: PaddleBackend, bound: dict[str, Any]) -> str | None:
+    dtype = bound["dtype"]
+    other = dtype is not None and str(dtype) != backend.dtype(bound["self"])
+    return "the page does not say whether sum converts before or after" if other else None
+
+
+def _imag(backend: PaddleBackend, bound: dict[str, Any]) -> str | None:
+    return "without elements its strides end the process, as real's" if 0 in backend.shape(bound["self"]) else None
+
+
+_OTHERWISE: dict[str, Callable[[PaddleBackend, dict[str, Any]], str | None]] = {
+    "reshape": _sizes,
+    "sum": _sum,
+    "sum.dim_IntList": _sum,
+    "diff": lambda backend, bound: None if bound["n"] > 0 else "n is a positive integer",
+    "full": lambda backend, bound: "without dtype= it is float32" if bound["dtype"] is None else None,
+    "imag": _imag,
+    "rot90": lambda backend, bound: None if bound["k"] % 4 else "the page does not say whether no turn copies",
+}
+"""Operator -> why the page of its function says something else than the spec of a call with these arguments."""
 
 
 def _last_words(error: Exception) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from ..backend import Array, Unsupported, dtype_name
 from .array_api import ArrayApiBackend
 from .array_api_dialect import ArrayApiDialect
+from .array_api_rules import RULES
 from .array_api_table import STANDARD
 
 
@@ -45,14 +46,16 @@ class SparseBackend(ArrayApiBackend):
         ValueError: a device other than ``"cpu"``.
     """
 
-    # Its index arrays are NumPy's, and so are the places that nonzero gives.
+    # Its index arrays are NumPy's, and so are the places that nonzero gives. Those of extremes are documented for
+    # positive elements beside the fill value 0 alone.
     capabilities = ArrayApiBackend.capabilities - {"sort", "index.adv"}
     lacks = frozenset(
         """index_select nonzero argwhere
         sort sort.stable argsort argsort.stable searchsorted.Tensor count_nonzero count_nonzero.dim_IntList cumsum
-        cumprod take_along_dim outer isin.Tensor_Tensor meshgrid.indexing linspace arange arange.start
-        arange.start_step""".split()
+        argmax argmin max.dim min.dim cumprod take_along_dim outer isin.Tensor_Tensor meshgrid.indexing linspace arange
+        arange.start arange.start_step""".split()
     ) | {name for name in STANDARD if name.startswith(("fft_", "linalg_"))}
+    rules = RULES
     refuses_sizes = False
     longest_sum = 2**8
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from types import SimpleNamespace
@@ -14,6 +15,8 @@ import numpy as np
 from ..backend import NUMPY_NAMES, Array, Unsupported, dtype_name
 from .array_api import ArrayApiBackend
 from .array_api_dialect import ArrayApiDialect
+from .array_api_rules import RULES, accumulation
+from .tinygrad_rules import TINYGRAD_RULES
 from .tinygrad_table import TINYGRAD, UNJUDGED
 
 # Operators made of comparisons, and the first of their arguments in which NaN is left open.
@@ -63,8 +66,8 @@ class TinygradBackend(ArrayApiBackend):
     tables = (TINYGRAD,)
     unjudged = UNJUDGED
     lacks = frozenset({"__pow__"})
+    rules = (*RULES, *accumulation("https://docs.tinygrad.org/tensor/ops/#tinygrad.Tensor.{}"), *TINYGRAD_RULES)
     clips_slices = True
-    checks_indices = True
     divides_by_zero = True
     refuses_sizes = False  # It asks for memory when tensors are written.
     longest_sum = 2**10
@@ -81,6 +84,10 @@ class TinygradBackend(ArrayApiBackend):
         setup = "import tinygrad" if not device else f"import os; os.environ['DEV'] = {device!r}\nimport tinygrad"
         self.dialect = TinygradDialect(self.table, setup)
         self.device = device or str(tinygrad.Device.DEFAULT)
+        compiler = os.environ.get("CC", "clang")
+        by_compiler = type(tinygrad.Device[tinygrad.Device.DEFAULT].renderer).__name__ == "ClangRenderer"
+        if by_compiler and shutil.which(compiler) is None:
+            raise RuntimeError(f"tinygrad compiles for {self.device} by {compiler}, which is not found")
         tinygrad.Tensor([1.0]).add(1.0).realize()
 
     @property

@@ -16,7 +16,7 @@ from .manifest import rows
 from .snippets import SECONDS, same, show
 
 GRADCHECK = "gradcheck-"
-DISTRIBUTIONS = {"paddle": "paddlepaddle"}
+DISTRIBUTIONS = {"paddle": "paddlepaddle", "array_api.numpy": "numpy"}
 """Peers that PyPI has under another name."""
 
 

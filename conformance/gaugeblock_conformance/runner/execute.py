@@ -273,9 +273,8 @@ def _count(row: Row, backend: Backend, result: CaseResult, again: bool) -> None:
     row["unsupported"].update(outcome.unsupported)
     for rule, uses in outcome.own_rules.items():
         row["own_rules"][rule] = row["own_rules"].get(rule, 0) + uses
-    answered = outcome.operators - outcome.unsupported.keys()
-    row["support"] = _support(backend, answered, row["support"])
-    row["operators"] = max(row["operators"], len(answered))
+    row["support"] = _support(backend, outcome.operators, row["support"])
+    row["operators"] = max(row["operators"], len(outcome.operators))
     if again:
         row["repeated"] += result.tried
         return
