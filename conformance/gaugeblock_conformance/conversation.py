@@ -63,7 +63,8 @@ class Conversation:
         self._adapter = as_ran.telling(backend)
         self._known: dict[int, str] = {}
         self.dialect: Dialect = getattr(backend, "dialect", None) or AdapterDialect()
-        self.has_data: bool = getattr(backend, "has_data", True)
+        self._holds_data: bool = getattr(backend, "has_data", True)
+        self.has_data = self._holds_data
         self.capabilities = self.backend.capabilities
         self.own_rules = OwnRules(getattr(backend, "rules", ()), self.outcome.used)
         self._purity = Purity(self.backend, self.has_data, "strided" in self.capabilities)
@@ -73,6 +74,7 @@ class Conversation:
         self._opaque: dict[int, tuple[Any, str]] = {}
         self._created: list[tuple[str, Root]] = []
         self._kinds: set[tuple[object, ...]] = set()
+        self._view_of: Callable[..., Any] | None = None
         self._inside = False
         self._from_table = False
 
@@ -85,6 +87,7 @@ class Conversation:
         self.trace_sink, self._log_sink = sink, log
         self._traced = TracedBackend(self.backend, at, self._tell_reading)
         self.backend = cast("Backend", self._traced)
+        self._view_of = None
         self._purity = Purity(self.backend, self.has_data, "strided" in self.capabilities)
 
     def _tell(self, lines: list[str] | None = None, name: str = "") -> None:
@@ -110,7 +113,7 @@ class Conversation:
 
     def need_data(self) -> None:
         """End the example, as unsupported, on a device whose tensors have no data."""
-        if not getattr(self.backend, "has_data", True):
+        if not self._holds_data:
             raise Unsupported("to_numpy", "the device holds no data")
 
     def without_data(self) -> None:
@@ -126,7 +129,7 @@ class Conversation:
         self._known.clear()
         self._names = 0
         self._purity.clear()
-        self.has_data = self._purity.has_data = getattr(self.backend, "has_data", True)
+        self.has_data = self._purity.has_data = self._holds_data
 
     def tensor(self, data: Any, dtype: str | None = None, name: str | None = None) -> Handle:
         """A fresh contiguous tensor of nested lists or an array, of ``dtype`` (default: float32 or the array's)."""
@@ -159,7 +162,9 @@ class Conversation:
             raise Unsupported("as_strided", "a capability that the backend does not list")
         self._steps.append(Create(name, case))
         base = self._built("from_numpy", lambda: self.backend.from_numpy(contents))
-        make = maker_of_views(self.backend)
+        if self._view_of is None:
+            self._view_of = maker_of_views(self.backend)
+        make = self._view_of
         view = self._built("as_strided", lambda: make(base, case.sizes, case.strides, case.offset))
         kind = kind_of(case)
         if kind not in self._kinds:

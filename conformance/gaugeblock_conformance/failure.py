@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+DIFFERS = "differs from run to run"
+"""What is told of a result, in the place of a value that another run need not show."""
+
 
 @dataclass(frozen=True)
 class NoReproducer:
@@ -36,6 +39,8 @@ class ConformanceError(AssertionError):
     """
 
     again: Callable[[Any], None] | None = None
+    by_value = False
+    """Whether an element, or what is computed of the elements, was wrong."""
 
     def __init__(
         self, message: str, expected: str, got: str, example: dict[str, str], snippet: str, cause: str

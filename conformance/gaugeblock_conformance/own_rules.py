@@ -215,6 +215,10 @@ class OwnRules:
         self._rules = rules
         self._use = use
 
+    def __bool__(self) -> bool:
+        """Return whether there are any rules."""
+        return bool(self._rules)
+
     def accepted(self, operator: str, classes: tuple[type[Exception], ...]) -> tuple[type[Exception], ...]:
         """The classes that may be raised where the spec says ``classes``, these first."""
         found = dict.fromkeys(classes)
@@ -266,8 +270,6 @@ class OwnRules:
         operands: Callable[[], Sequence[Array]],
     ) -> Array:  # fmt: skip
         """The elements of ``wrong``, those of ``got`` that are not as in ``want``, without those that are left open."""
-        if not wrong.any():
-            return wrong
         for rule in self._of("values", operator, place):
             given = operands()
             with np.errstate(all="ignore"):

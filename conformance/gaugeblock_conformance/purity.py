@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Every how many calls the costlier checks (versions, repetition) are made.
 _SAMPLED = 7
 # Results that are allowed to differ when a call is made twice: random draws and uninitialised memory.
-_UNREPEATABLE = frozenset(
+UNREPEATABLE = frozenset(
     """rand randn randint randperm bernoulli multinomial normal rand_like randn_like randint_like empty empty_like
     new_empty empty_strided new_empty_strided resize dropout rrelu rrelu_with_noise poisson binomial""".split()
 )
@@ -203,7 +203,7 @@ class Purity:
 
     def _check_repeat(self, s: Conversation, operator: str, result: Any, raw: Any) -> None:
         base = operator.split(".")[0]
-        if promise(operator) != FRESH or base in _UNREPEATABLE or "out" in raw[1] or not hasattr(result, "raw"):
+        if promise(operator) != FRESH or base in UNREPEATABLE or "out" in raw[1] or not hasattr(result, "raw"):
             return
         if not any(self.is_tensor(value) for value in raw[0]) or not s.own_rules.repeatable(operator):
             return

@@ -1,13 +1,14 @@
-"""The search for an example that breaks a property: many examples in one test case of Hypothesis.
+"""The search for an example that breaks a property, with Hypothesis where that pays.
 
 A test case of Hypothesis costs several times what most examples do. Where all arguments of a property can be read off
-bytes, Hypothesis draws a long block of them, which is taken apart into as many examples as it holds; the bytes of the
-first one that fails, and they alone, are then Hypothesis's again, to be made smaller.
+bytes, long blocks of random ones are taken apart into as many examples as they hold; the bytes of the first one that
+fails, and they alone, are then Hypothesis's, to be made smaller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from random import Random
 from typing import Any, NoReturn
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
@@ -81,37 +82,38 @@ def explore(run: Run, arguments: Arguments, number: int, count: int) -> None:
     """
     tried: set[bytes] = set()
     repeated = 0
+    for code, values in _read_many(arguments, number, min(_BLOCK, _USUAL * count)):
+        if code in tried:
+            repeated += 1
+            if repeated > _REPEATED * count:
+                return
+            continue
+        tried.add(code)
+        try:
+            run(values)
+        except GivenUp:
+            return
+        except (Exception, SystemExit, GeneratorExit) as error:
+            raise Found(code, error) from None
+        if len(tried) == count:
+            return
 
-    def take_apart(given: dict[str, Any]) -> None:
-        nonlocal repeated
-        block, place = given["block"], 0
-        while place < len(block):
+
+def _read_many(arguments: Arguments, number: int, length: int) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Examples without an end and their codes: the simplest, then those of blocks of ``length`` random bytes."""
+    random = Random(number)
+    simplest = Digits(b"")
+    values = arguments.read(simplest)
+    yield bytes(simplest.taken), values
+    while True:
+        block, place = random.randbytes(length), 0
+        while place < length:
             digits = Digits(block, place)
             values = arguments.read(digits)
             if digits.beyond and place:
-                return
-            place, code = digits.place, bytes(digits.taken)
-            if code in tried:
-                repeated += 1
-                if repeated > _REPEATED * count:
-                    raise GivenUp
-                if not any(block):
-                    return
-                continue
-            tried.add(code)
-            try:
-                run(values)
-            except (Exception, SystemExit, GeneratorExit) as error:
-                raise Found(code, error) from None
-            if len(tried) == count:
-                raise GivenUp
-
-    length = min(_BLOCK, _USUAL * count)
-    blocks = {"block": binary(min_size=length, max_size=length)}
-    try:
-        drawn(take_apart, blocks, number, count, (Phase.generate,))()
-    except GivenUp:
-        return
+                break
+            place = digits.place
+            yield bytes(digits.taken), values
 
 
 def shrink(run: Run, arguments: Arguments, number: int, found: Found) -> NoReturn:

@@ -127,7 +127,15 @@ class Session(Judge):
         try:
             for row in rows:
                 values = row if isinstance(row, tuple) else (row,)
-                self.run_example(lambda s, row, values=values: body(s, *values), {"row": row})
+
+                def once(s: Session, row: Any, values: tuple[Any, ...] = values) -> None:
+                    body(s, *values)
+
+                try:
+                    self.run_example(once, {"row": row})
+                except ConformanceError as error:
+                    error.again = lambda other, row=row: other.run_example(once, {"row": row})
+                    raise
         finally:
             self._from_table = False
 

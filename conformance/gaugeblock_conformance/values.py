@@ -22,6 +22,7 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 _INF, _NAN = float("inf"), float("nan")
 _ORDINARY = (0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3.0, -7.0, 0.1, -0.3, 10.0, 100.0, 7.25)
 CHEAP = 4096
+_ROW = (1 << 20) + 2 * CHEAP
 KINDS = ("hard", "finite", "small", "positive", "unit", "special", "distinct")
 
 
@@ -94,8 +95,10 @@ def fill(dtype: str, count: int, seed: int, kind: str = "hard") -> Array:
         with np.errstate(over="ignore"):
             return np.arange(count).astype(numpy_dtype(dtype))
     choices = table(dtype, kind)
-    if count <= CHEAP or seed == 0:
-        return np.asarray(choices[_cheap_indices(seed, count) % len(choices)])
+    if seed == 0:
+        return np.asarray(choices[_ramp(count) % len(choices)])
+    if count <= CHEAP:
+        return choices.take(_cheap_choices(seed, count, len(choices)))
     return np.asarray(choices[np.random.default_rng(seed).integers(0, len(choices), count)])
 
 
@@ -104,11 +107,27 @@ def _ramp(count: int) -> Array:
     return np.arange(count, dtype=np.uint64)
 
 
-def _cheap_indices(seed: int, count: int) -> Array:
-    """A seeded integer hash of 0, 1, 2, …; a Generator would cost small tensors too much. Seed 0 gives the numbers."""
-    if seed == 0:
-        return _ramp(count)
-    mixed = (_ramp(count) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
+def _cheap_choices(seed: int, count: int, options: int) -> Array:
+    """``count`` choices of ``options`` from ``seed`` on: a part of one long row of them, for a Generator, or arithmetic
+    on arrays, would cost small tensors too much."""
+    if seed + count > _ROW or options > 256:
+        return _hashed(seed, count) % np.uint64(options)
+    return _row(options)[seed : seed + count]
+
+
+@cache
+def _row(options: int) -> Array:
+    return (_hashes() % np.uint64(options)).astype(np.uint8)
+
+
+@cache
+def _hashes() -> Array:
+    return _hashed(0, _ROW)
+
+
+def _hashed(start: int, count: int) -> Array:
+    """An integer hash of ``start`` and the numbers behind it."""
+    mixed = (np.arange(count, dtype=np.uint64) + np.uint64(start)) * np.uint64(0x9E3779B97F4A7C15)
     return (mixed ^ (mixed >> np.uint64(29))) >> np.uint64(7)
 
 

@@ -18,12 +18,15 @@ from gaugeblock_conformance.mutants import (
     algebra,
     arrangements,
     bounds,
+    computations,
     corners,
     counting,
     further,
+    indices,
     layouts,
     lazies,
     lengths,
+    lifetimes,
     lookups,
     operands,
     plans,
@@ -37,6 +40,7 @@ from gaugeblock_conformance.mutants import (
 from gaugeblock_conformance.mutants.__main__ import main
 from gaugeblock_conformance.mutants.mutant import CLASSES, Intercepted, Mutant, MutantBackend, MutantBroken, rows
 from gaugeblock_conformance.mutants.probes import differs
+from gaugeblock_conformance.mutants.record import must
 from gaugeblock_conformance.mutants.run import Trials, run_all
 from gaugeblock_conformance.mutants.table import named, table
 from gaugeblock_conformance.mutants.trial import run_trial
@@ -66,6 +70,11 @@ def test_every_class_has_mutants() -> None:
     assert all(area in AREA_PACKAGES for m in mutants for area in m.areas)
 
 
+def test_every_must_is_broken_by_a_mutant() -> None:
+    broken = {target.requirement for mutant in table().values() for target in mutant.targets}
+    assert [identifier for identifier in must() if identifier not in broken] == []
+
+
 def _written(thing: Any) -> Any:
     """What a patch does, whatever its name: its code, and that of the functions and values that it holds."""
     if isinstance(thing, FunctionType):
@@ -93,8 +102,8 @@ UNPROBED = ("dispatcher", "kernels", "operators", "autograd", "allocator", "inte
 WRITTEN_FOR_ONE = {
     m.name
     for module in (
-        acceptances, algebra, arrangements, bounds, corners, counting, further, layouts, lazies, lengths, lookups,
-        operands, plans, ranks, sharing, slopes, steps, traces, unasked,
+        acceptances, algebra, arrangements, bounds, computations, corners, counting, further, indices, layouts, lazies,
+        lengths, lifetimes, lookups, operands, plans, ranks, sharing, slopes, steps, traces, unasked,
     )
     for m in module.MUTANTS
 } | {
@@ -219,6 +228,19 @@ def test_crash_is_no_catch(die: Callable[[int], None], monkeypatch: pytest.Monke
     monkeypatch.setitem(table(), "crashing", crashing)
     (result,) = run_all([crashing], Trials("numpy", "quick"), 1)
     assert (result.status, result.text) == ("crashed", "the process ended by SIGABRT")
+
+
+def test_death_is_a_verdict_on_a_test_that_the_right_backend_survives() -> None:
+    mutant = named("places-outside-kill-the-process")
+    (result,) = run_all([mutant], Trials("reference", "quick"), 1)
+    assert (result.status, result.verdict, result.target) == ("caught", "crashed", "storage/no-call-kills-the-process")
+    assert "SIGSEGV" in result.text
+
+
+def test_trial_of_own_tests_looks_no_further() -> None:
+    mutant = replace(named("neg-of-zero-is-positive"), breaks=("dtypes/nan-propagates",))
+    result = run_trial(NUMPY, mutant, QUICK, 0, elsewhere=False)
+    assert (result.status, result.test) == ("missed", "")
 
 
 def test_command_reports(capsys: pytest.CaptureFixture[str]) -> None:

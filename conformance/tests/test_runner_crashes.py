@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from gaugeblock_conformance.backends.numpy import NumpyBackend
 from gaugeblock_conformance.runner.last_use import ended, in_use, is_building
 from gaugeblock_conformance.runner.run import Record
+from gaugeblock_conformance.runner.trace import TraceWriter, forget, read_log, read_operator, read_trace, read_use
 from gaugeblock_conformance.session import Session
 from gaugeblock_reports import record as run_record
 from gaugeblock_reports import summary
@@ -116,6 +119,25 @@ def test_words_of_uses() -> None:
     assert is_building("build from_numpy")
     assert not is_building("call from_numpy")
     assert not is_building(None)
+
+
+def test_texts_that_were_written_over_are_not_read() -> None:
+    with tempfile.TemporaryFile() as file:
+        trace = TraceWriter(file.fileno())
+        trace("x = zeros(2)\n")
+        trace.log("[]")
+        trace.at_operator("neg")
+        trace.at_use("call neg")
+        readers = (read_trace, read_log, read_operator, read_use)
+        assert [read(file.fileno()) for read in readers] == ["x = zeros(2)\n", "[]", "neg", "call neg"]
+        size = os.fstat(file.fileno()).st_size
+        for junk in (b"\x01", b"\xff", b"call {x}"):
+            os.pwrite(file.fileno(), (junk * size)[:size], 0)
+            assert [read(file.fileno()) for read in readers] == [None] * 4
+        trace.at_use("call exp")
+        assert read_use(file.fileno()) == "call exp"
+        forget(file.fileno())
+        assert read_use(file.fileno()) is None
 
 
 def test_tensors_are_freed_by_name() -> None:

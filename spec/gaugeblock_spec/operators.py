@@ -93,6 +93,8 @@ class Operator:
     ties: str
     dimless: str
     bits: str
+    out_from: str
+    without_data: str
     open: tuple[str, ...]
     half: Half
     unoffered: tuple[str, ...]
@@ -140,6 +142,8 @@ def operator_from_row(row: Row) -> Operator:
         ties=freedoms.get("ties", "first"),
         dimless=freedoms.get("dimless", "kept"),
         bits=freedoms.get("bits", "equal"),
+        out_from=freedoms.get("out_from", "result"),
+        without_data=freedoms.get("without_data", "all"),
         open=tuple(freedoms.get("open", ())),
         half=half_from(freedoms.get("half", {})),
         unoffered=tuple(freedoms.get("unoffered", ())),

@@ -139,6 +139,7 @@ class Schema:
         return shown[0] if len(shown) == 1 and shown[0][0] != "(" else f"({', '.join(shown)})"
 
 
+@functools.cache
 def literal(text: str) -> DefaultValue:
     """The Python value of a default literal."""
     text = text.strip()

@@ -26,15 +26,16 @@ class Figures:
 
     def see(self, state: Currents) -> None:
         """Take over the state after an event."""
+        current = self.current
         for key in KEYS:
-            now, before = state.get(key, 0), self.current[key]
+            now, before = state.get(key, 0), current[key]
             if now == before:
                 continue
             if now > before:
                 self.allocated[key] += now - before
             else:
                 self.freed[key] += before - now
-            self.current[key] = now
+            current[key] = now
             self.peak[key] = max(self.peak[key], now)
 
     def reset_peaks(self) -> None:
@@ -48,11 +49,14 @@ class Figures:
     def by_name(self) -> dict[str, int]:
         """The figures that are determined, by the names of the chapter."""
         named = dict(self.counts)
-        for key in KEYS:
-            named[f"{key}.current"] = self.current[key]
+        for key, current, peak, allocated, freed in _NAMES:
+            named[current] = self.current[key]
             if self.loose and key in ORDERLESS:
                 continue
-            named[f"{key}.peak"] = self.peak[key]
-            named[f"{key}.allocated"] = self.allocated[key]
-            named[f"{key}.freed"] = self.freed[key]
+            named[peak] = self.peak[key]
+            named[allocated] = self.allocated[key]
+            named[freed] = self.freed[key]
         return named
+
+
+_NAMES = tuple((key, *(f"{key}.{figure}" for figure in ("current", "peak", "allocated", "freed"))) for key in KEYS)

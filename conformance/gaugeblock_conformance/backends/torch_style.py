@@ -256,7 +256,9 @@ class TorchStyleBackend:
         if type(value) is Layout:
             return getattr(self.module, value, None) or self._missing_layout(value)
         if type(value) is tuple or type(value) is list:
-            return type(value)(self._argument(v) for v in value)
+            if _TRANSLATED.isdisjoint(map(type, value)):
+                return value if type(value) is tuple else list(value)
+            return type(value)([self._argument(v) for v in value])
         return value
 
     def _missing_dtype(self, name: str) -> Any:

@@ -150,6 +150,8 @@ def facts(operator: Operator) -> dict[str, Any]:
         "ties": operator.ties,
         "dimless": operator.dimless,
         "bits": operator.bits,
+        "out_from": operator.out_from,
+        "without_data": operator.without_data,
         "open": {name: open_conditions()[name] for name in operator.open},
         "half": asdict(operator.half),
         "unoffered": list(operator.unoffered),
@@ -197,6 +199,11 @@ def _free(operator: Operator) -> str:
         "which of equal elements an index names": operator.ties == "any",
         "the last bits, which follow the memory under the operands": operator.bits == "free",
         "results where a step on the way overflows": operator.overflow != "terms",
+        "whether an out= of another dtype is taken": operator.out_cast == "free",
+        "whether an out= of another dtype holds the converted result or the converted operands":
+            operator.out_from == "operands",
+        "the strides of results without data": operator.without_data == "sizes",
+        "results without data, since they depend on elements": operator.without_data == "nothing",
     }
     found = [text for text, is_free in told.items() if is_free]
     found += [f"the form {form}, which no public function offers" for form in operator.unoffered]

@@ -12,9 +12,8 @@ class Hint:
     """``prepare`` says what becomes of an argument before the operator gets it (a name of ``PREPARE``); ``finish`` what
     of the results (a name of ``FINISH``), where several are right or they are not smooth. ``within`` narrows the range
     of an argument's values; ``fixed`` are arguments that are not drawn; by those in ``constant`` nothing is derived,
-    those in ``packed`` are contiguous, those in ``alike`` have the same sizes. ``wide``: every operand has dims, none
-    of size 1. ``seeded``: the same random numbers each time, as for all rows of family random. ``skip``: why it is not
-    tested.
+    those in ``alike`` have the same sizes. ``wide``: every operand has dims, none of size 1. ``seeded``: the same
+    random numbers each time, as for all rows of family random. ``skip``: why it is not tested.
     """
 
     prepare: Mapping[str, str] = field(default_factory=dict)
@@ -22,7 +21,6 @@ class Hint:
     within: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     constant: tuple[str, ...] = ()
-    packed: tuple[str, ...] = ()
     alike: tuple[str, ...] = ()
     wide: bool = False
     seeded: bool = False
@@ -31,9 +29,8 @@ class Hint:
 
 _SEEDED = Hint(seeded=True)
 _RUNNING = ("running_mean", "running_var")
-_NORMALIZED = Hint(constant=_RUNNING, packed=(*_RUNNING, "weight"))
+_NORMALIZED = Hint(constant=_RUNNING)
 _SOURCE = Hint(alike=("index", "src"))
-_TARGET = Hint(alike=("self", "target"))
 _SMALL_BOUNDS = dict.fromkeys(("rcond", "atol", "rtol"), (0.0001, 0.001))
 
 HINTS: dict[str, Hint] = {
@@ -82,7 +79,7 @@ HINTS: dict[str, Hint] = {
     "cross_entropy_loss": Hint(constant=("weight",)),
     "multi_margin_loss": Hint(constant=("weight",)),
     "binary_cross_entropy_with_logits": Hint(constant=("weight",)),
-    # PyTorch 2.13 reads other memory where running statistics or weights are not contiguous: now right, now wrong.
+    # Statistics that are kept are no function of what is normalized.
     "batch_norm": _NORMALIZED,
     "native_batch_norm": _NORMALIZED,
     "instance_norm": _NORMALIZED,
@@ -90,10 +87,6 @@ HINTS: dict[str, Hint] = {
     "scatter.src": _SOURCE,
     "scatter_add": _SOURCE,
     "scatter_reduce.two": _SOURCE,
-    # PyTorch's functions broadcast before they call these.
-    "mse_loss": _TARGET,
-    "smooth_l1_loss": _TARGET,
-    "huber_loss": _TARGET,
     "polar": Hint(within={"abs": (0.3, 3.0)}),
     "lu_unpack": Hint(fixed={"unpack_data": True}),
     # Its gradient is that of normalized probabilities; the second result has logarithms of what cannot be reached.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import cycle
 from typing import Any
 
@@ -29,6 +30,7 @@ DTYPES = ("float64", "complex128")
 # Elements that one call may have: as is wished, and at most if there is a smaller one.
 _MOST, _LARGE = 24, 200
 _TRIED = 12
+_KEPT_TRIALS = 4096
 # Kinds of elements that are kept as the samples draw them, since a call must fit them.
 _KEPT = frozenset("sorted counts labels signs rising spaced pivots".split())
 _RANGES = {"positive": (0.0, None), "unit": (-1.0, 1.0), "chance": (0.0, 1.0)}
@@ -109,10 +111,16 @@ class Trial:
 def trials(operator: str, dtype: str, seed: int, wanted: int) -> list[Trial]:
     """The examples of an operator with operands of ``dtype``, and where calls can be drawn one of them, or for more
     ``wanted`` than one some of every form: small ones with elements in every tensor, or the smallest there is."""
+    return list(_trials(operator, dtype, seed, wanted))
+
+
+@lru_cache(maxsize=_KEPT_TRIALS)
+def _trials(operator: str, dtype: str, seed: int, wanted: int) -> tuple[Trial, ...]:
+    """Several requirements are judged by the same examples."""
     hint = hint_of(operator)
     examples = [_trial(call, dtype, hint, seed, k) for k, call in enumerate(calls(operator, dtype))]
     found = [*examples, *(_drawn(operator, dtype, seed, wanted, hint) if drawable(operator) else [])]
-    return [replace(trial, place=k) for k, trial in enumerate(trial for trial in found if trial is not None)]
+    return tuple(replace(trial, place=k) for k, trial in enumerate(trial for trial in found if trial is not None))
 
 
 def _drawn(operator: str, dtype: str, seed: int, wanted: int, hint: Hint) -> list[Trial]:
@@ -167,8 +175,6 @@ def _placed(call: OperatorCall, dtype: str, hint: Hint, random: np.random.Genera
     """The call in double precision with elements away from kinks, in tensors whose elements share no memory."""
     def place(name: str, value: Any) -> Any:
         if isinstance(value, TensorCase):
-            if name in hint.packed:
-                value = _packed(value)
             fact = call.facts.get(name)
             return _filled(call, name, value, fact.kind if isinstance(fact, TensorFact) else "", hint, random)
         if isinstance(value, list):

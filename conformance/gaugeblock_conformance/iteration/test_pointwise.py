@@ -36,7 +36,8 @@ def _wanted(s: Session, x: OperatorCall, operator: str) -> Array | None:
     One such is an integer division by zero, which must be refused unless there is no element to compute.
     """
     if _smallest_by_minus_one(x):
-        # The matter of ``dtypes/smallest-int-by-minus-one``, which some backends do not survive.
+        # Every backend is asked in a process that may die: by ``dtypes/smallest-int-by-minus-one`` and, for lcm, by
+        # ``storage/no-call-kills-the-process``.
         return None
     try:
         return expected(x.operator, x.arrays, x.dtype, **x.numbers)

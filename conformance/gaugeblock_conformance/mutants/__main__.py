@@ -98,7 +98,7 @@ def _run(chosen: list[Mutant], options: argparse.Namespace) -> RecordOfMutants:
         "base": options.base, "version": str(right.version), "budget": options.budget, "seed": options.seed,
         "suite_version": suite_version(), "selection": _selection(options),
     }  # fmt: skip
-    trials = Trials(options.base, options.budget, options.seed)
+    trials = Trials(options.base, options.budget, options.seed, elsewhere=not options.own_tests)
     children = Children(trials, options.jobs or cores(), lambda text: _note("", "", text))
     with _journal(options, facts, started) as journal:
         done = {row["name"] for row in journal.rows if row.get("status") == CAUGHT}
@@ -189,6 +189,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--jobs", type=int, default=0, help="processes (default: one per core)")
     add("--out", type=Path, default=OUT, metavar="DIR", help=f"where journal, record and page go ({OUT})")
     add("--resume", action="store_true", help="continue the run in DIR: mutants not yet caught are tried")
+    add("--own-tests", action="store_true", help="run the tests of what a mutant breaks, no others if these miss it")
     add("--proof", action="store_true", help="then look for a mutant, its own first, that each other MUST catches")
     add("--merge", nargs="+", type=Path, metavar="RECORD", help="make one record of those of shards; run nothing")
     add("--list", action="store_true", help="print the mutants and run nothing")

@@ -220,6 +220,6 @@ MUTANTS = rows(
     ("history-rounds-sizes", "allocator/history-tells-what-happened", ("memory_history",),
      _entries(lambda found: [{**e, "size": -(-e["size"] // 512) * 512} for e in found])),
     ("history-cannot-be-switched-off", "allocator/history-can-be-switched-off", ("record_history",), _always_records),
-    ("zeros-may-be-stale", "allocator/freed-memory-is-not-trusted iteration/results-ignore-old-memory", ("zeros",),
+    ("zeros-may-be-stale", "allocator/freed-memory-is-not-trusted iteration/results-ignore-old-memory[]", ("zeros",),
      _stale_zeros),
 )

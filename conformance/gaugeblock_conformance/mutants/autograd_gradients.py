@@ -247,7 +247,7 @@ MUTANTS = rows(
     ("abs-has-slope-one-at-zero", "autograd/kinks-have-a-chosen-slope[abs]", ("abs",), disguised(_slope_at_zero(1.0))),
     ("relu-has-slope-one-at-zero", "autograd/kinks-have-a-chosen-slope[relu]", ("relu",),
      disguised(_slope_at_zero(1.0))),
-    ("gradients-of-linear-pieces-are-constants", "autograd/created-gradient-of-a-linear-piece-requires-grad",
+    ("gradients-of-linear-pieces-are-constants", "autograd/created-gradient-of-a-linear-piece-requires-grad[]",
      ("relu", "leaky_relu", "hardtanh", "avg_pool2d"), argument(0, lambda c, gradient: c.do("detach", gradient))),
     ("norm-has-slope-one-at-zero", "autograd/kinks-have-a-chosen-slope[norm]", ("norm",),
      disguised( lambda c: c.do("sum", c.do("mul.Scalar", c.args[0], 1)) if not c.array(c.args[0]).any() else None)),

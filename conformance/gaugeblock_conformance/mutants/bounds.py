@@ -141,7 +141,7 @@ MUTANTS = (
         ("loss-of-nothing-is-zero", ("cross_entropy_loss",), values(_without_nan)),
         ("softmax-of-nothing-possible-is-zero", "operators/softmax-and-logsumexp-are-shift-stable", ("softmax",),
          values(_without_nan)),
-        ("median-skips-nan", f"dtypes/nan-propagates {ROW}", ("median",),
+        ("median-skips-nan", f"dtypes/nan-propagates[] {ROW}", ("median",),
          _of_input(lambda y, x: np.nanmedian(x) if np.isnan(x).any() else y)),
         ("infinite-logarithms-of-sums-are-nan", f"operators/softmax-and-logsumexp-are-shift-stable {ROW}",
          ("logsumexp",), values(_without_infinity)),
@@ -156,7 +156,7 @@ MUTANTS = (
         ("infinity-norm-forgets-signs", ("linalg_vector_norm",),
          _of_input(lambda y, x: x.max() if (y == np.abs(x).max()).all() else y)),
         ("bounds-are-kept-by-hardshrink", ("hardshrink",), _of_input(lambda y, x: np.where(np.abs(x) == 0.5, x, y))),
-        ("sums-of-bytes-wrap", f"dtypes/integer-sums-are-int64 {ROW}", ("sum", "cumsum", "prod"), values(_in_a_byte)),
+        ("sums-of-bytes-wrap", f"dtypes/integer-sums-are-int64[] {ROW}", ("sum", "cumsum", "prod"), values(_in_a_byte)),
         ("long-keys-are-doubles", ("sort", "amax", "maximum", "abs", "clamp", "where", "gather", "cat"),
          lambda c: values(_through_double)(c) if c.base != "sort" else part(0, _through_double)(c)),
         ("roots-take-the-other-branch", POINTWISE, ("sqrt",),
@@ -211,7 +211,7 @@ MUTANTS = (
     ),
     *rows(
         "operators",
-        ("statistics-are-wider-on-meta", "operators/steps-of-networks-on-meta-agree", ("native_layer_norm",),
+        ("statistics-are-wider-on-meta", "operators/steps-of-networks-on-meta-agree[]", ("native_layer_norm",),
          _wide_statistics),
     ),
 )

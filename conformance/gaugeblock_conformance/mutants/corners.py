@@ -252,7 +252,7 @@ MUTANTS = (
          "operators/functional-forms-leave-their-inputs-alone[]", ("cov",),
          _centred),
         ("last-columns-are-off", ROW, _AA, values(_last_column)),
-        ("draws-spread-too-far", "operators/draws-follow-their-distribution", ("normal_", "randn", "normal"),
+        ("draws-spread-too-far", "operators/draws-follow-their-distribution[normal]", ("normal_", "randn", "normal"),
          values(_spread)),
         ("running-statistics-stay", "operators/batch-norm-keeps-running-statistics",
          ("batch_norm", "native_batch_norm", "instance_norm"), _kept),

@@ -25,11 +25,8 @@ _READ: dict[int, str] = {
     2: "index_select gather baddbmm layer_norm scatter_add masked_scatter cross_entropy_loss",
     3: "index_add index_copy scatter",
 }  # fmt: skip
-# What is asked of some beside, or by tests of single calls alone.
-_BESIDE = {
-    "tensordot": "operators/every-operator-gives-what-its-row-says",
-    "take_along_dim": ROW,
-}
+# Judged by a test of its own, beside those that go over operators.
+_ALONE = {"tensordot": ROW.removesuffix("[]")}
 _NTH = ("", "-second", "-third", "-fourth")
 
 
@@ -55,7 +52,7 @@ def _name(operator: str, place: int) -> str:
 MUTANTS = rows(
     "strides and layout",
     *(
-        (_name(operator, place), _BESIDE.get(operator) or asked(operator), (operator,), _as_it_lies(place))
+        (_name(operator, place), _ALONE.get(operator) or asked(operator), (operator,), _as_it_lies(place))
         for place, words in _READ.items()
         for operator in words.split()
     ),

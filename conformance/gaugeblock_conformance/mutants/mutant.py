@@ -31,7 +31,7 @@ class Mutant:
     (``"suite::"``), ``"*"`` for every operator, or a member of the backend protocol beside ``call`` (``"strides"``).
     ``breaks`` names the requirements whose sentence the patch contradicts, as ``"area/slug"`` or
     ``"area/slug[operator]"``: only a verdict on one of them catches the mutant. ``base`` names the right backend where
-    it is not that of the run, which does not have what is broken.
+    it is not that of the run, which does not have what is broken; ``deadly`` says that the patch ends the process.
 
     Raises:
         ValueError: a mutant that breaks nothing, or something that the spec does not have.
@@ -43,6 +43,7 @@ class Mutant:
     operators: tuple[str, ...]
     patch: Patch
     base: str = ""
+    deadly: bool = False
 
     def __post_init__(self) -> None:
         if not self.breaks:
@@ -69,8 +70,9 @@ Row = tuple[str, Sequence[str], Patch] | tuple[str, str, Sequence[str], Patch]
 
 
 def rows(
-    kind: str, *given: Row, breaks: str = "", within: Callable[[Patch], Patch] | None = None, base: str = ""
-) -> tuple[Mutant, ...]:
+    kind: str, *given: Row, breaks: str = "", within: Callable[[Patch], Patch] | None = None, base: str = "",
+    deadly: bool = False,
+) -> tuple[Mutant, ...]:  # fmt: skip
     """Return a mutant for each row of a table.
 
     What a mutant breaks is written as words, of which those that end in ``[]`` stand for each of its operators.
@@ -80,7 +82,7 @@ def rows(
     for name, *broken, operators, patch in given:
         words = " ".join(map(str, broken)) or breaks
         made = patch if within is None else within(patch)
-        found.append(Mutant(name, kind, spelled_out(words, operators), tuple(operators), made, base))
+        found.append(Mutant(name, kind, spelled_out(words, operators), tuple(operators), made, base, deadly))
     return tuple(found)
 
 

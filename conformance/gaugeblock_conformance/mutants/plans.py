@@ -36,6 +36,22 @@ def _never_empty(plan: IterationPlan) -> IterationPlan:
     return replace(plan, runs=max(plan.runs, 1), visits=max(plan.visits, 1))
 
 
+def _of_the_first(c: Intercepted) -> Any:
+    """The loops are those that the first operand asks for."""
+    return c.instead(c.args[0][:1], *c.args[1:])
+
+
+def _apart(c: Intercepted) -> Any:
+    """A dim of size 1 keeps its neighbours apart."""
+    plan, sizes = c.right(), c.backend.shape(c.args[0][0])
+    long = [n for n in sizes if n > 1]
+    if 1 not in sizes or len(plan.shape) != 1 or len(long) < 2:
+        return plan
+    inner, outer = long[-1], plan.shape[0] // long[-1]
+    strides = tuple((row[0], row[0] * inner) for row in plan.strides)
+    return replace(plan, shape=(inner, outer), strides=strides, runs=plan.runs * outer)
+
+
 def _promoted(c: Intercepted) -> Any:
     return c.instead(c.args[0], True)
 
@@ -83,6 +99,8 @@ MUTANTS = (
         ("loops-are-cut-in-two", "iteration/dims-collapse-when-strides-continue", _PLAN, _planned(_halved)),
         ("largest-stride-runs-innermost", "iteration/smallest-stride-runs-innermost", _PLAN, _planned(_outward)),
         ("empty-ranges-call-the-kernel", "iteration/empty-range-calls-no-kernel", _PLAN, _planned(_never_empty)),
+        ("first-operand-decides-the-loops", "iteration/one-operand-blocks-collapsing", _PLAN, _of_the_first),
+        ("unit-dims-keep-dims-apart", "iteration/unit-dims-never-block-collapsing", _PLAN, _apart),
         ("adjacent-advanced-dims-come-first", "views/adjacent-advanced-dims-stay-in-place", ("__getitem__",),
          _to_the_front),
         ("int-beside-index-tensor-keeps-its-dim", "views/int-beside-index-tensor-selects-first", ("__getitem__",),

@@ -35,12 +35,12 @@ def prove(right: Backend, requirement: str, seed: int, known: Known) -> Proof:
     """Run the tests of ``requirement`` on the mutants that break it, and then on others whose operators they call,
     until one is caught.
 
-    Tests that are not ``known`` to hold for the right backend are left out.
+    Tests that are not ``known`` to hold for the right backend are left out, and so are mutants that end the process.
     """
     started, tried = time.process_time(), 0
     tests = [case for case in registry.tests().get(requirement, []) if key(case) in known and known[key(case)].holds]
     tests.sort(key=lambda case: known[key(case)].seconds)
-    own = [mutant for mutant in table().values() if not mutant.base]
+    own = [mutant for mutant in table().values() if not mutant.base and not mutant.deadly]
     named = [mutant for mutant in own if any(target.requirement == requirement for target in mutant.targets)]
     others = _nearest_first([mutant for mutant in own if mutant not in named], requirement.partition("/")[0])
     for mutants in (named, others):

@@ -15,6 +15,7 @@ from typing import Any
 
 from .. import budget as budgets
 from .. import discovery
+from ..operators.coverage import swept
 from ..problem import UsageProblem
 from .mutant import Mutant
 from .proof import Proof, prove
@@ -35,8 +36,9 @@ class HarnessProblem(UsageProblem):
 class Trials:
     """What every trial of a run has in common.
 
-    ``patience`` is in seconds for one test; areas with at least ``scouted_from`` mutants, or
-    with tests that may end the process, are scouted first.
+    ``patience`` is in seconds for one test. Tests of other things than what a mutant breaks are only run if
+    ``elsewhere``; then areas with at least ``scouted_from`` mutants are scouted first. Of others the tests that may
+    end the process are.
     """
 
     base: str
@@ -44,16 +46,18 @@ class Trials:
     seed: int = 0
     patience: float = 240.0
     scouted_from: int = 8
+    elsewhere: bool = True
 
 
 @dataclass(frozen=True)
 class _Task:
     """``kind`` is ``scout``, ``trial`` or ``prove``; ``name`` an area, a mutant or a requirement; ``base`` the right
-    backend."""
+    backend. Of an area only the tests that may end the process are scouted if ``risky``."""
 
     kind: str
     name: str
     base: str
+    risky: bool = False
 
 
 @dataclass
@@ -88,7 +92,9 @@ class Children:
         tests = usable(right)
         # A test that may end the process is tried only where scouting has shown that the right backend survives it.
         self._risky = {identifier.partition("/")[0] for identifier, case in tests if case.may_crash}
-        # A forked child starts with the suite imported and out of the collector's sight; elsewhere it imports it again.
+        # A forked child starts with the suite imported, its tables read, and all that out of the collector's sight;
+        # elsewhere it imports and reads it again.
+        swept()
         gc.collect()
         gc.freeze()
         start = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
@@ -98,8 +104,10 @@ class Children:
     def run(self, mutants: Sequence[Mutant]) -> Iterator[Result]:
         """The result of each mutant, as they come."""
         counts = Counter(area for mutant in mutants if not mutant.base for area in mutant.areas)
-        many = self.trials.scouted_from
-        self.scout([area for area, count in counts.items() if count >= many or area in self._risky])
+        # What all tests do is of use to those who look for one that notices a mutant.
+        many = [area for area, n in counts.items() if n >= self.trials.scouted_from and self.trials.elsewhere]
+        self.scout(many)
+        self.scout([area for area in counts if area in self._risky and area not in many], risky=True)
         for base in dict.fromkeys(mutant.base for mutant in mutants if mutant.base):
             areas = (area for mutant in mutants if mutant.base == base for area in mutant.areas)
             self.scout(list(dict.fromkeys(areas)), base)
@@ -115,9 +123,9 @@ class Children:
         for _, proof in self._all([_Task("prove", identifier, self.trials.base) for identifier in requirements]):
             yield proof
 
-    def scout(self, areas: Sequence[str], base: str = "") -> None:
-        """Learn of all tests of ``areas`` what they do to the right backend."""
-        tasks = [_Task("scout", area, base or self.trials.base) for area in areas]
+    def scout(self, areas: Sequence[str], base: str = "", *, risky: bool = False) -> None:
+        """Learn of all tests of ``areas``, or of those that may end the process, what they do to the right backend."""
+        tasks = [_Task("scout", area, base or self.trials.base, risky) for area in areas]
         for task, found in self._all([task for task in tasks if task not in self._scouted]):
             self._scouted.add(task)
             self.known.setdefault(task.base, {}).update(found)
@@ -215,10 +223,11 @@ def _child(
         common = discovery.load(discovery.resolve(trials.base)).capabilities
         answer = dict(scout(right, task.name, trials.seed, at, common))
     elif task.kind == "scout":
-        answer = dict(scout(right, task.name, trials.seed, at))
+        answer = dict(scout(right, task.name, trials.seed, at, risky=task.risky))
     elif task.kind == "prove":
         answer = prove(right, task.name, trials.seed, known)
     else:
         budget = budgets.named(trials.budget)
-        answer = run_trial(right, named(task.name), budget, trials.seed, known, trusted, at)
+        mutant, elsewhere = named(task.name), trials.elsewhere
+        answer = run_trial(right, mutant, budget, trials.seed, known, trusted, at, elsewhere=elsewhere)
     sender.send(answer)

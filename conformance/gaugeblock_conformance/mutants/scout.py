@@ -61,13 +61,14 @@ def usable(right: Backend, areas: tuple[str, ...] = ()) -> list[tuple[str, TestC
 
 
 def scout(
-    right: Backend, area: str, seed: int, at: Callable[[str], None], without: frozenset[str] | None = None
-) -> Iterator[tuple[str, Scouted]]:
-    """Every usable test of ``area``, as they are run, or those that need more than the capabilities ``without``; ``at``
-    is told of each before."""
+    right: Backend, area: str, seed: int, at: Callable[[str], None], without: frozenset[str] | None = None,
+    *, risky: bool = False,
+) -> Iterator[tuple[str, Scouted]]:  # fmt: skip
+    """Yield every usable test of ``area`` as it is run: all, those that need more than the capabilities ``without``, or
+    if ``risky`` those that may end the process. ``at`` is told of each before."""
     backend = _Listening(right)
     for _, case in usable(right, (area,)):
-        if without is not None and without.issuperset(case.needs):
+        if (without is not None and without.issuperset(case.needs)) or (risky and not case.may_crash):
             continue
         at(key(case))
         backend.heard = set()

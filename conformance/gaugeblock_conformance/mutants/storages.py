@@ -137,7 +137,7 @@ MUTANTS = rows(
     ("metadata-inplace-returns-another-object", "views/inplace-metadata-operators-return-self", _RESHAPED, _new_object),
     ("element-behind-out-is-written",
      "operators/out-form-writes-out-alone kernels/nothing-outside-the-range-is-touched "
-     "iteration/outputs-are-written-inputs-are-not views/undiagnosed-overlap-stays-in-bounds",
+     "iteration/outputs-are-written-inputs-are-not[] views/undiagnosed-overlap-stays-in-bounds",
      ("add.out", "mul.out", "neg.out"), _behind_out),
     ("leading-unit-dim-of-a-value-stays", "views/assigned-value-broadcasts", ("__setitem__",), _single_value_lost),
 )

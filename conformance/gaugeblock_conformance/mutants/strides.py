@@ -11,13 +11,11 @@ from ..backend import Array
 from ..case import is_contiguous
 from .mutant import Intercepted, rows
 from .patches import family, fresh, laid_out_contiguously, layout, row_major, values
-from .target import POINTWISE, ROW
+from .target import LOOP, ROW
 
 Ints = tuple[int, ...]
 Layout = tuple[Ints, Ints, int]
 _POINTWISE = family("pointwise")
-# What any of them may be caught by.
-_ANY = POINTWISE.replace("[]", "")
 
 
 def _unit_strides(c: Intercepted, sizes: Ints, strides: Ints, offset: int) -> Layout | None:
@@ -185,17 +183,15 @@ MUTANTS = rows(
     ("contiguity-minds-unit-dims", "views/contiguous-skips-unit-dims views/channels-last-is-a-stride-order",
      ("is_contiguous",), _strict),
     ("contiguity-looks-at-the-last-dim", "views/contiguous-skips-unit-dims", ("is_contiguous",), _last_stride_decides),
-    ("inputs-are-read-in-memory-order",
-     _ANY, _POINTWISE,
-     values(_memory_order)),
+    ("inputs-are-read-in-memory-order", LOOP, _POINTWISE, values(_memory_order)),
     ("reductions-read-in-memory-order", f"{ROW} iteration/scans-run-in-index-order", ("cumsum", "flip", "cumprod"),
      values(_memory_order)),
     ("clone-forgets-the-order", "views/clone-preserves-dense-strides", ("clone",), _packed),
-    ("results-forget-the-order", "iteration/equal-dense-strides-are-kept iteration/output-dims-follow-input-order",
+    ("results-forget-the-order", "iteration/equal-dense-strides-are-kept iteration/output-dims-follow-input-order[add]",
      _POINTWISE, laid_out_contiguously),
-    ("order-of-dims-is-remembered-by-rank", "iteration/output-dims-follow-input-order",
+    ("order-of-dims-is-remembered-by-rank", "iteration/output-dims-follow-input-order[add.Scalar]",
      ("add.Scalar", "mul.Scalar", "div.Scalar", "sub.Scalar", "where"), _order_is_remembered),
-    ("numbers-do-not-count-as-inputs", "iteration/output-dims-follow-input-order",
+    ("numbers-do-not-count-as-inputs", "iteration/output-dims-follow-input-order[]",
      ("add.Scalar", "mul.Scalar", "lt.Scalar"), layout(_numbers_do_not_count)),
     ("bounds-count-as-inputs", "iteration/output-dims-follow-input-order", ("clamp", "clamp_min", "clamp_max"),
      _bounds_count),
@@ -203,7 +199,7 @@ MUTANTS = rows(
      _channels_lost),
     ("out-is-given-default-strides", "operators/out-form-returns-its-out[]", ("add.out", "mul.out", "sub.out"),
      _out_restrided),
-    ("empty-out-is-not-resized", "operators/empty-out-is-resized-silently", ("add.out", "neg.out", "exp.out"),
+    ("empty-out-is-not-resized", "operators/empty-out-is-resized-silently[]", ("add.out", "neg.out", "exp.out"),
      _out_not_resized),
     ("address-ignores-the-offset", "storage/data-address-follows-offset", ("data_ptr",), _address_of_storage),
     ("offset-counts-bytes", "views/element-address-is-offset-plus-strides views/int-index-drops-the-dim",

@@ -12,6 +12,8 @@ from gaugeblock_spec import requirements as spec
 # What most operators are asked, each by itself.
 ROW = "operators/every-operator-gives-what-its-row-says[]"
 POINTWISE = f"iteration/strided-inputs-give-the-same-values[] {ROW}"
+# What two of them are asked, for faults of the loop that all pointwise operators share.
+LOOP = f"{POINTWISE.partition('[]')[0]}[add] {ROW.removesuffix('[]')}[relu6]"
 
 
 @dataclass(frozen=True)

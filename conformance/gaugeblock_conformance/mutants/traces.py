@@ -7,7 +7,7 @@ from typing import Any
 from .mutant import Intercepted, Patch, Row, rows
 from .patches import with_data
 
-_POINTWISE = "add_ mul_ pow_ lerp_ addcmul_ copysign_ bitwise_and_".split()
+_POINTWISE = "add_ mul_ pow_ lerp_ addcmul_ copysign_".split()
 _INPLACE = """copy_ masked_fill_ masked_scatter_ scatter_ scatter_add_ index_put_ index_copy_ index_add_ put_ cumsum_
     tril_ addmm_""".split()
 _OUT = "mm bmm cat stack gather index_select take sum mean cumsum".split()
@@ -46,7 +46,8 @@ MUTANTS = (
     *rows(
         "empties and errors",
         *(_row(operator, _first, "leaves-a-trace") for operator in _POINTWISE),
-        breaks="iteration/checks-come-before-writes[] iteration/destination-is-never-broadcast", within=with_data,
+        ("refused-bitwise-and-leaves-a-trace", "iteration/checks-come-before-writes[]", ("bitwise_and_",), _first),
+        breaks="iteration/checks-come-before-writes[] iteration/destination-is-never-broadcast[]", within=with_data,
     ),
     *rows(
         "empties and errors",

@@ -65,18 +65,20 @@ class _Attempt:
 
 def run_trial(
     right: Backend, mutant: Mutant, budget: Budget, seed: int, known: Known | None = None,
-    trusted: Collection[str] = (), at: At = lambda test, requirements, blameless, target: None,
+    trusted: Collection[str] = (), at: At = lambda test, requirements, blameless, target: None, *,
+    elsewhere: bool = True,
 ) -> Result:  # fmt: skip
     """Try tests until one fails for the mutant and holds for the right backend (as ``known`` and ``trusted`` say, or as
     it is tried).
 
+    Where no test of what the mutant breaks notices it the others are tried too, unless told not to look ``elsewhere``.
     A test at the quick budget that is known to call nothing the mutant answers is left out: it would say of the mutant
     what it says of the right backend.
     """
     known = known or {}
     started, tried = time.perf_counter(), 0
     backend = MutantBackend(right, mutant)
-    for attempt in _attempts(mutant, right, budget, known):
+    for attempt in _attempts(mutant, right, budget, known, elsewhere):
         case, effort, targets = attempt.case, attempt.effort, attempt.targets
         test = f"{key(case)} ({effort.name})"
         holds = (test in trusted and not attempt.only) or (effort is QUICK and key(case) in known)
@@ -123,9 +125,11 @@ def _says(scouted: Scouted | None, target: Target) -> bool:
     return not scouted.judged.isdisjoint(target.rows)
 
 
-def _attempts(mutant: Mutant, right: Backend, budget: Budget, known: Known) -> Iterator[_Attempt]:
-    """The tests of what the mutant breaks at the quick budget and at a larger one, then those of the areas of that and
-    those of other areas: of each the quick ones first, and the long ones last."""
+def _attempts(
+    mutant: Mutant, right: Backend, budget: Budget, known: Known, elsewhere: bool
+) -> Iterator[_Attempt]:
+    """The tests of what the mutant breaks at the quick budget and at a larger one; if ``elsewhere``, then those of the
+    same areas and those of other areas: of each the quick ones first, and the long ones last."""
     larger = (budget,) if budget.examples > QUICK.examples else ()
     # A test that may end the process says something only where the right backend is known to survive it.
     usables = [(identifier, case) for identifier, case in usable(right) if not case.may_crash or key(case) in known]
@@ -137,7 +141,7 @@ def _attempts(mutant: Mutant, right: Backend, budget: Budget, known: Known) -> I
             if not attempt.only and not attempt.narrow:
                 done.add((key(attempt.case), effort.name))
     areas = {target.requirement.partition("/")[0] for target in mutant.targets}
-    for own in (True, False):
+    for own in (True, False) if elsewhere else ():
         cases = [case for identifier, case in usables if (identifier.partition("/")[0] in areas) is own]
         for attempt in _of_area(mutant, cases, larger, known):
             if (key(attempt.case), attempt.effort.name) not in done:

@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from gaugeblock_spec import operators
 from gaugeblock_spec.samples import Fact, Form, NumberFact, TensorFact
 from gaugeblock_spec.schema import Argument
 
 from ..backend import DType
 from ..case import TensorCase
+from ..oracles.making import Unfilled
+from ..oracles.near import Near
 from ..strategies.tensors import CLASSES, WRITABLE_CLASSES, layout_of
 from .calls import OperatorCall, cases_of, forms_of, schema_arguments
 from .drawing import left_to_default, promotes
@@ -38,8 +41,31 @@ class Condition(NamedTuple):
         return " ".join(word for word in self if word)
 
 
+# Kinds of conditions that only the elements of a result show.
+_SHOWN = frozenset(("dims", "layout", "apart", "sizes", "dtype"))
+
+
 def met(call: OperatorCall) -> set[Condition]:
-    """The conditions that a call meets."""
+    """Return the conditions that a call meets; of one that is known to give no elements for operands that have some,
+    those alone that do without."""
+    found = _met(call)
+    if all(case.numel for case in call.tensors) and not _may_show(call.known.get("expected")):
+        return {one for one in found if one.kind not in _SHOWN}
+    return found
+
+
+def _may_show(expected: Any) -> bool:
+    """Return whether what an oracle gives is not known to be without elements."""
+    if isinstance(expected, list | tuple):
+        return not expected or any(map(_may_show, expected))
+    if isinstance(expected, Near):
+        return _may_show(expected.value)
+    if isinstance(expected, Unfilled):
+        return 0 not in expected.sizes
+    return not isinstance(expected, np.ndarray) or expected.size > 0
+
+
+def _met(call: OperatorCall) -> set[Condition]:
     found = {Condition("form", "", str(forms_of(call.operator).index(call.facts) + 1))} if call.facts else set()
     first: TensorCase | None = None
     for argument in schema_arguments(call.operator):
@@ -54,43 +80,55 @@ def met(call: OperatorCall) -> set[Condition]:
         if cases and first is None:
             first = cases[0]
         if argument.name in call.arguments and _differs(argument, value):
-            found.add(Condition("given", argument.name, ""))
+            found.add(_one("given", argument.name, ""))
         fact = call.facts.get(argument.name)
         if isinstance(fact, NumberFact) and fact.choices:
-            found.add(Condition("value", argument.name, repr(value)))
-    found.update(Condition("dtype", "", dtype) for dtype in _dtypes(call))
-    if len(_operand_dtypes(call)) > 1:
-        found.add(Condition("dtype", "", "mixed"))
+            found.add(_one("value", argument.name, repr(value)))
+    operands = _operand_dtypes(call)
+    found.update([_one("dtype", "", dtype) for dtype in _dtypes(call, operands)])
+    if len(operands) > 1:
+        found.add(_one("dtype", "", "mixed"))
     return found
+
+
+@cache
+def _one(kind: str, argument: str, value: str) -> Condition:
+    """The condition; the same few are met by all calls."""
+    return Condition(kind, argument, value)
 
 
 def of_tensor(operator: str, name: str, case: TensorCase) -> Iterator[Condition]:
     """The dims and the layout of a tensor that stands for an argument."""
-    yield Condition("dims", name, "empty" if not case.numel else str(min(len(case.sizes), DEEPEST)))
-    several = sum(n > 1 for n in case.sizes)
-    if several >= min(2, max(1, _most_dims(operator, name))) and case.numel:
-        yield Condition("layout", name, layout_of(case))
+    if 0 in case.sizes:
+        yield _one("dims", name, "empty")
+        return
+    yield _one("dims", name, str(min(len(case.sizes), DEEPEST)))
+    several = sum([n > 1 for n in case.sizes])
+    if several >= min(2, max(1, _most_dims(operator, name))):
+        yield _one("layout", name, layout_of(case))
         if case.offset:
-            yield Condition("layout", name, "offset")
+            yield _one("layout", name, "offset")
 
 
 def _apart(first: TensorCase | None, name: str, case: TensorCase) -> Iterator[Condition]:
     """A tensor of few dims that lies apart in memory, alone or beside a first one of its sizes."""
     dims = str(len(case.sizes))
-    if dims in FEW_DIMS and sum(n > 1 for n in case.sizes) > 1 and case.numel and layout_of(case) not in ORDINARY:
-        yield Condition("apart", name, dims)
+    if dims not in FEW_DIMS or 0 in case.sizes or sum([n > 1 for n in case.sizes]) < 2:
+        return
+    if layout_of(case) not in ORDINARY:
+        yield _one("apart", name, dims)
         if first is not None and first.sizes == case.sizes:
-            yield Condition("apart", name, f"{dims} of equal sizes")
+            yield _one("apart", name, f"{dims} of equal sizes")
 
 
 def _beside(first: TensorCase, name: str, case: TensorCase) -> Iterator[Condition]:
     if case.sizes == first.sizes:
-        if sum(n > 1 for n in case.sizes) > 1 and case.numel:
-            yield Condition("sizes", name, "equal")
+        if sum([n > 1 for n in case.sizes]) > 1 and 0 not in case.sizes:
+            yield _one("sizes", name, "equal")
     elif case.numel and first.numel:
         pairs = zip(reversed(case.sizes), reversed(first.sizes), strict=False)
         if all(a == b or 1 in (a, b) for a, b in pairs):
-            yield Condition("sizes", name, "broadcast")
+            yield _one("sizes", name, "broadcast")
 
 
 def _differs(argument: Argument, value: object) -> bool:
@@ -106,9 +144,9 @@ def _operand_dtypes(call: OperatorCall) -> set[str]:
     return {case.dtype for case in free if case.numel}
 
 
-def _dtypes(call: OperatorCall) -> set[str]:
+def _dtypes(call: OperatorCall, operands: set[str]) -> set[str]:
     asked = call.arguments.get("dtype")
-    return (_operand_dtypes(call) or ({str(asked)} if isinstance(asked, DType) else set())) & set(call.row.dtypes)
+    return (operands or ({str(asked)} if isinstance(asked, DType) else set())) & set(call.row.dtypes)
 
 
 def has_own_dtypes(fact: Fact | None) -> bool:
@@ -149,13 +187,19 @@ def judged(operator: str, writable: bool = False) -> frozenset[Condition]:
 @cache
 def unmet(operator: str, condition: Condition) -> str:
     """Why no judged call of an operator meets a condition; empty for one that is met."""
-    for name, pattern, reason in _unmet_lines():
-        if fnmatchcase(operator, name) and fnmatchcase(str(condition), pattern):
+    for pattern, reason in _unmet_of(operator):
+        if fnmatchcase(str(condition), pattern):
             return reason
     row = operators.load()[operator]
     if row.family == "network" and condition.value == "empty":
         return "networks of no elements are not judged"
     return ""
+
+
+@cache
+def _unmet_of(operator: str) -> tuple[tuple[str, str], ...]:
+    """Condition and reason of each line of ``unmet.txt`` for an operator."""
+    return tuple((pattern, reason) for name, pattern, reason in _unmet_lines() if fnmatchcase(operator, name))
 
 
 @cache

@@ -36,7 +36,7 @@ ELSEWHERE: dict[str, str] = {
 
 
 # Pointwise rows whose result has a dtype that no rule of the table gives.
-_OWN_DTYPES = ("complex", "polar", "float_power")
+_OWN_DTYPES = ("complex", "polar")
 
 
 @cache

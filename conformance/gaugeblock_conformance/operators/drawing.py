@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from gaugeblock_spec.schema import Argument
 from ..backend import Array, DType
 from ..case import TensorCase
 from ..oracles.ordering import comparable
-from ..oracles.pointwise import operators_with_oracle
+from ..oracles.pointwise import has_oracle
 from ..oracles.promotion import FLOAT, KIND, result_type
 from ..strategies.shapes import Sizes, small_sizes
 from ..strategies.tensors import CLASSES, LAYOUTS, WRITABLE, WRITABLE_CLASSES, lay_as, lay_out
@@ -42,6 +43,7 @@ _HALVES = frozenset(("float16", "bfloat16"))
 _NO_TENSOR_TYPES = ("Layout", "Device", "MemoryFormat", "Generator")
 
 
+@cache
 def drawable(operator: str) -> bool:
     """Whether every argument that a call must have can be drawn."""
     return all(
@@ -49,6 +51,19 @@ def drawable(operator: str) -> bool:
         for facts in forms_of(operator)
         for argument in schema_arguments(operator)
     )
+
+
+@cache
+def _in_order(operator: str, form: int) -> tuple[Argument, ...]:
+    """The arguments of a row in the order in which they are drawn: the first tensor, then the dims that the facts of
+    others speak of, and all."""
+    facts, declared = forms_of(operator)[form].values(), schema_arguments(operator)
+    named = {f.dim for f in facts if isinstance(f, TensorFact)}
+    named |= {f.index for f in facts if isinstance(f, TensorFact) and f.index}
+    highs = [f.high for f in facts if isinstance(f, NumberFact)]
+    named |= {high[5:-1] for high in highs if high.startswith("size(")}
+    first = [a for a in declared if a.base_type == "Tensor"][:1]
+    return (*dict.fromkeys((*first, *(a for a in declared if a.name in named), *declared)),)
 
 
 def _by_rule(argument: Argument) -> bool:
@@ -97,25 +112,18 @@ class _Drawing(Sizing):
         self.names = names
 
     def call(self) -> OperatorCall:
-        declared = schema_arguments(self.row.name)
-        tensors = [a for a in declared if a.base_type == "Tensor"]
-        named = {f.dim for f in self.facts.values() if isinstance(f, TensorFact)}
-        named |= {f.index for f in self.facts.values() if isinstance(f, TensorFact) and f.index}
-        highs = [f.high for f in self.facts.values() if isinstance(f, NumberFact)]
-        named |= {high[5:-1] for high in highs if high.startswith("size(")}
-        # The first tensor, then the dims that others speak of.
-        early = [*tensors[:1], *(a for a in declared if a.name in named)]
-        for argument in (*early, *declared):
+        for argument in _in_order(self.row.name, self.form):
             if argument.name not in self.drawn:
                 self._take(argument)
-        self.arguments = {a.name: self.arguments[a.name] for a in declared if a.name in self.arguments}
-        free = [c for a in tensors for c in cases_of(self.arguments.get(a.name)) if not self._own_dtypes(a.name)]
+        given = self.arguments
+        self.arguments = {a.name: given[a.name] for a in schema_arguments(self.row.name) if a.name in given}
+        free = [c for name, v in self.arguments.items() for c in cases_of(v) if not self._own_dtypes(name)]
         lifted = self.row.base_name in _LIFTED
         dims, dimless = [[c.dtype for c in free if bool(c.sizes or lifted) is some] for some in (True, False)]
         if self.row.base_name in _EXPANDED:
             dims, dimless = dims + dimless, []
         dtype = result_type(dims, dimless) if free else self.dtype
-        if self.row.name in operators_with_oracle():
+        if has_oracle(self.row.name):
             dtype = self._settled(dtype, bool(free))
         return OperatorCall(self.row.name, self.arguments, dtype, self.choice, self.facts, self.writable)
 
@@ -355,12 +363,14 @@ class _Drawing(Sizing):
         return distinct_places(size, dims, self.arguments[str(fact.index)] if len(dims) > 1 else 0, self.seed)
 
 
+@cache
 def promotes(operator: str) -> bool:
     """Whether operands of two dtypes are computed in one that is common to them, and drawn so."""
     row = operators.load()[operator]
     return row.promotion in ("default", "int_to_float") and row.family != "network" and row.base_name not in _UNMIXED
 
 
+@cache
 def dtypes_in_order(operator: str) -> tuple[str, ...]:
     """The dtypes of a row, floats first."""
     return tuple(sorted(operators.load()[operator].dtypes, key=lambda name: (name not in FLOATS, name)))

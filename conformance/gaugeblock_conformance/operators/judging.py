@@ -26,8 +26,6 @@ from .nearness import dtype_of_kind, judge_near, judge_such
 from .places import expect_places
 from .tables import UNITS, oracle_of
 
-# Computed in double, numbers too, whatever the operands are.
-_DOUBLE = frozenset({"float_power"})
 # Numbers that terms are multiplied by: those of the absolute terms have no sign either.
 _FACTORS = frozenset({"alpha", "beta"})
 # Families whose rows convert to the dtype asked for before they add.
@@ -52,13 +50,14 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
     oracle, wide = found
     if "no_elements" in call.row.open and any(0 in case.sizes for case in call.tensors):
         raise Undefined("a step of a network of no elements")
-    if call.dtype in HALVES and call.row.half.refuses(call.values()):
+    given = call.values()
+    if call.dtype in HALVES and call.row.half.refuses(given):
         raise Undefined("half floats have no such result")
     if absolute:
         oracle = UNITS.get(call.operator) or TERMS.get(call.operator, oracle)
-    values = [_operand(call, name, value, wide) for name, value in call.values().items()]
+    values = [_operand(call, name, value, wide) for name, value in given.items()]
     if absolute and call.operator not in UNITS:
-        values = [abs(v) if name in _FACTORS else _absolute(v) for name, v in zip(call.values(), values, strict=True)]
+        values = [abs(v) if name in _FACTORS else _absolute(v) for name, v in zip(given, values, strict=True)]
     lift = _is_lifted(call)
     if lift:
         values = [v.reshape(1) if isinstance(v, np.ndarray) and not v.ndim else v for v in values]
@@ -89,7 +88,7 @@ def _operand(call: OperatorCall, name: str, value: Any, wide: bool) -> Any:
         if call.row.promotion == "int_to_float" and KIND[dtype] < FLOAT:
             dtype = "float32"
         whole = KIND[dtype] < FLOAT or KIND[call.dtype] < FLOAT
-        to_cast = wide and scalar and whole and call.row.base_name not in _DOUBLE
+        to_cast = wide and scalar and whole and call.row.result != "double"
         return widened(cast(np.asarray(value), dtype)) if to_cast else value
     if name in _promoted(call):
         to_float = call.row.promotion == "int_to_float" and KIND[call.dtype] < FLOAT
@@ -139,6 +138,8 @@ def result_dtype(call: OperatorCall, want: Array, place: int = 0) -> str:
         return dtype_name(want.dtype)
     if kind in ("bool", "int64"):
         return kind
+    if kind == "double":
+        return "complex128" if dtype in COMPLEX else "float64"
     if kind == "complex":
         return WIDTH_TWIN.get(dtype if KIND[dtype] >= FLOAT else "float32", dtype)
     if kind == "value_index":

@@ -8,15 +8,14 @@ several such wishes the one that brings together most levels that have not been 
 from __future__ import annotations
 
 import zlib
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations
 from types import MappingProxyType
 
 import numpy as np
 from gaugeblock_spec import operators
-from gaugeblock_spec.samples import Form, NumberFact
+from gaugeblock_spec.samples import Fact, NumberFact
 
 from ..strategies.tensors import CLASSES
 from .calls import OperatorCall, forms_of, schema_arguments
@@ -45,6 +44,7 @@ _EQUAL = RELATIONS.index("equal") + 1
 _MANY, _COMPARED = 100, 8
 
 Level = tuple[str, str, int]
+Levels = tuple[Level, ...]
 
 
 class Plan:
@@ -54,19 +54,22 @@ class Plan:
     def __init__(self, operator: str, seed: Sequence[int], count: int, writable: bool = False) -> None:
         self._operator = operator
         self._random = np.random.default_rng((*seed, zlib.crc32(operator.encode())))
+        self._chances: list[float] = []
+        self._taken = 0
         self._writable = writable
-        self._asked: Counter[Level] = Counter()
-        self._met: Counter[Condition] = Counter()
+        self._forms = tuple(("form", "", k + 1) for k in range(len(forms_of(operator))))
+        self._asked: dict[Level, int] = {}
+        self._met: set[Condition] = set()
+        self._met_again: set[Condition] = set()
         self._left: frozenset[Condition] = frozenset()
-        self._apart = False
         self._pairs: set[tuple[Level, Level]] | None = set() if count >= _MANY else None
 
     def next(self) -> Wish:
         """The wish for the next call."""
         wishes = [self._wish() for _ in range(1 if self._pairs is None else _COMPARED)]
-        levels = max(wishes, key=self._new_pairs)
+        levels = wishes[0] if self._pairs is None else max(wishes, key=self._new_pairs)
         for level in levels:
-            self._asked[level] += 1
+            self._asked[level] = self._asked.get(level, 0) + 1
         if self._pairs is not None:
             self._pairs.update(combinations(levels, 2))
         arguments = {name.split()[0]: number for kind, name, number in levels if kind in _OF_ARGUMENTS and number}
@@ -74,96 +77,114 @@ class Plan:
         return Wish(**whole, arguments=arguments)
 
     def lacks(self, all_kinds: bool) -> bool:
-        """Return whether no call has met a condition that some can meet: of any kind, or of those that come first."""
-        left = judged(self._operator, self._writable) - self._met.keys()
-        return bool(left) and (all_kinds or any(one.kind in _FIRST for one in left))
+        """Return whether a condition that some call can meet has not been met: one of any kind twice, since a single
+        call may hide a fault by chance, or one of those that come first once."""
+        possible = judged(self._operator, self._writable)
+        if all_kinds:
+            return bool(possible - self._met_again)
+        return any(one.kind in _FIRST for one in possible - self._met)
 
     def note(self, call: OperatorCall) -> None:
         """Count the conditions that a call has met."""
-        self._met.update(met(call))
+        found = met(call)
+        self._met_again |= found & self._met
+        self._met |= found
 
     def _new_pairs(self, levels: list[Level]) -> int:
         return sum(pair not in self._pairs for pair in combinations(levels, 2)) if self._pairs is not None else 0
 
     def _wish(self) -> list[Level]:
         """Levels of one wish, of each factor one."""
-        forms = forms_of(self._operator)
-        form = self._least([("form", "", k + 1) for k in range(len(forms))])
+        form = self._least(self._forms, self._costs_of_forms())
         place = form[2] - 1
         factors = _factors(self._operator, place, self._writable)
-        self._left = possible_in(self._operator, place, self._writable) - self._met.keys()
-        shape = self._least([("shape", str(form[2]), number) for number in factors.shapes])
-        found = [form, shape]
-        found.append(self._least([("dtype", "", place) for place in factors.dtypes]))
-        few = SHAPES[shape[2] - 1] if shape[2] and SHAPES[shape[2] - 1] in FEW_DIMS else ""
-        found.append(self._least([("relation", few, number) for number in factors.relations]))
-        found += self._turn(SHAPES[shape[2] - 1] if shape[2] else "")
-        ranked = not shape[2] or SHAPES[shape[2] - 1] in RANKED
-        for name, places in factors.layouts.items():
+        self._left = possible_in(self._operator, place, self._writable) - self._met
+        shape = self._least(factors.shapes, self._costs_of_shapes(factors.shapes))
+        word = SHAPES[shape[2] - 1] if shape[2] else ""
+        few = word if word in FEW_DIMS else ""
+        found = [form, shape, self._open(*factors.dtypes)]
+        found.append(self._least(factors.relations[few], self._costs_of_relations(factors.relations[few])))
+        found += self._turn(word)
+        ranked = not word or word in RANKED
+        for name, (layouts, conditions) in factors.layouts.items():
             # In few dims operands lie apart twice before they are contiguous once.
             apart, ordinary = (("apart", f"{name} {few}", number) for number in (1, 0))
-            self._apart = bool(few) and self._asked[apart] < 2 * self._asked[ordinary] + 2
-            found.append(self._least([("layout" if ranked else "line", name, number) for number in places]))
+            asked = self._asked
+            late = bool(few) and asked.get(apart, 0) < 2 * asked.get(ordinary, 0) + 2
+            found.append(self._open(layouts[not ranked], conditions, late))
             if few and 0 < found[-1][2] <= len(CLASSES):
                 found.append(ordinary if CLASSES[found[-1][2] - 1] in ORDINARY else apart)
-        for name, places in factors.values.items():
-            found.append(self._least([("value", f"{name} {form[2]}", number) for number in places]))
+        found += [self._open(*value) for value in factors.values]
         return found
 
     def _turn(self, shape: str) -> list[Level]:
         """Return the order of sizes in which each size comes last in turn."""
         if not shape.isdigit() or shape == "0":
-            return [self._least([("turn", "", k + 1) for k in range(_TURNS)])]
-        last = self._least([("last", "", k) for k in range(_TURNS)])
+            return [self._least(_ANY_TURN, map(self._times, _ANY_TURN))]
+        last = self._least(_LAST, map(self._times, _LAST))
         return [last, ("turn", "", (last[2] - int(shape) - 1) % _TURNS + 1)]
 
-    def _least(self, levels: list[Level]) -> Level:
+    def _open(self, levels: Levels, conditions: Sequence[Condition | None], late: bool = False) -> Level:
+        """The level of those with a condition each, of which the ones that no call has met come sooner; None stands
+        for a level without. With ``late`` ordinary layouts come last."""
+        asked, left = self._asked, self._left
+        costs = [
+            asked.get(level, 0) * (1 if condition is None or condition in left else 3)
+            + (_LATE if late and condition is not None and condition.value in ORDINARY else 0)
+            for level, condition in zip(levels, conditions, strict=True)
+        ]
+        return self._least(levels, costs)
+
+    def _least(self, levels: Levels, costs: Iterable[float]) -> Level:
         """The level that was asked for and met least; which of several, the seed says."""
         if len(levels) == 1:
             return levels[0]
-        chances = self._random.random(len(levels)).tolist()
-        return min(zip(levels, chances, strict=True), key=lambda pair: self._cost(pair[0]) + pair[1] * 0.9)[0]
+        start, end = self._taken, self._taken + len(levels)
+        if end > len(self._chances):
+            self._chances = self._chances[start:] + self._random.random(max(_AHEAD, len(levels))).tolist()
+            start, end = 0, len(levels)
+        self._taken = end
+        whole = [cost + chance * 0.9 for cost, chance in zip(costs, self._chances[start:end], strict=True)]
+        return levels[whole.index(min(whole))]
 
-    def _cost(self, level: Level) -> float:
-        kind, name, place = level
-        asked = self._asked[level]
-        if kind == "form":
-            wide = possible_in(self._operator, place - 1, self._writable)
-            return asked / (1 + len(wide - self._met.keys()) + len(wide) / 4) if asked else -1.0
-        if kind == "shape":
-            shape = SHAPES[place - 1] if place else ""
-            wanted = any(one.kind in ("dims", "apart") and one.value.split()[0] == shape for one in self._left)
-            return asked * (0.5 if wanted else 3 / _WEIGHTS[shape])
-        if kind == "dtype" and place:
-            names = dtypes_in_order(self._operator)
-            dtype = "mixed" if place == MIXED else names[place - 1]
-            return asked * (1 if Condition("dtype", "", dtype) in self._left else 3)
-        if kind in ("layout", "line") and 0 < place <= len(CLASSES):
-            late = 9 if self._apart and CLASSES[place - 1] in ORDINARY else 0
-            return late + asked * (1 if Condition("layout", name, CLASSES[place - 1]) in self._left else 3)
-        if kind == "value":
-            argument, form = name.split()
-            stated = forms_of(self._operator)[int(form) - 1].get(argument)
-            options = stated.choices if isinstance(stated, NumberFact) else ()
-            value = repr(options[place - 1]) if 0 < place <= len(options) else ""
-            return asked * (1 if Condition("value", argument, value) in self._left else 3)
-        if kind == "relation":
-            # In few dims equal sizes come first, in any others broadcast ones.
-            return asked / 2 if name and place == _EQUAL else asked + (0 if bool(name) is (place == _EQUAL) else 0.9)
-        return asked
+    def _times(self, level: Level) -> int:
+        return self._asked.get(level, 0)
+
+    def _costs_of_forms(self) -> Iterator[float]:
+        for level in self._forms:
+            wide = possible_in(self._operator, level[2] - 1, self._writable)
+            asked = self._times(level)
+            yield asked / (1 + len(wide - self._met) + len(wide) / 4) if asked else -1.0
+
+    def _costs_of_shapes(self, levels: Levels) -> Iterator[float]:
+        wanted = {one.value.split()[0] for one in self._left if one.kind in ("dims", "apart")}
+        for level in levels:
+            shape = SHAPES[level[2] - 1] if level[2] else ""
+            yield self._times(level) * (0.5 if shape in wanted else 3 / _WEIGHTS[shape])
+
+    def _costs_of_relations(self, levels: Levels) -> Iterator[float]:
+        """In few dims equal sizes come first, in any others broadcast ones."""
+        for level in levels:
+            asked, few, equal = self._times(level), bool(level[1]), level[2] == _EQUAL
+            yield asked / 2 if few and equal else asked + (0 if few is equal else 0.9)
 
 
 _OF_ARGUMENTS = frozenset(("layout", "line", "value"))
 _OF_CALLS = frozenset(("form", "shape", "dtype", "relation", "turn"))
 # What few calls have to meet at least.
 _FIRST = frozenset(("apart", "layout", "dtype", "form", "sizes"))
+_ANY_TURN = tuple(("turn", "", k + 1) for k in range(_TURNS))
+_LAST = tuple(("last", "", k) for k in range(_TURNS))
+# What a layout costs that is not wanted yet, and how many random numbers are drawn at once.
+_LATE, _AHEAD = 9, 128
 
 
 class _Factors:
-    """The levels of each factor for one form of an operator's samples."""
+    """The levels of each factor for one form of an operator's samples; of dtypes, layouts and values with the condition
+    that each is to meet, if there is one."""
 
-    def __init__(self, operator: str, form: Form, writable: bool) -> None:
-        row = operators.load()[operator]
+    def __init__(self, operator: str, place: int, writable: bool) -> None:
+        row, form = operators.load()[operator], forms_of(operator)[place]
         tensors = tensor_facts(operator, form)
         ranges = [dims_of(form, tensors, fact) for fact in tensors.values()] or [(0, DEEPEST)]
         most, least = max(high for _, high in ranges), min(low for low, _ in ranges)
@@ -173,15 +194,24 @@ class _Factors:
             **{dims: int(dims) <= most for dims in RANKED}, "1": least <= 1 <= most, "0": least == 0,
             "long": alone, "ones": True, "empty": empty,
         }  # fmt: skip
-        self.shapes = (0, *(k + 1 for k, shape in enumerate(SHAPES) if fits[shape]))
-        self.dtypes = tuple(range(1, len(row.dtypes) + 1))
+        self._form = str(place + 1)
+        shapes = (0, *(k + 1 for k, shape in enumerate(SHAPES) if fits[shape]))
+        self.shapes = tuple(("shape", self._form, number) for number in shapes)
+        names = dtypes_in_order(operator)
+        dtypes = tuple(range(1, len(row.dtypes) + 1))
         if len(tensors) > 1 and promotes(operator):
-            self.dtypes = (*self.dtypes, MIXED)
-        self.relations = tuple(range(len(RELATIONS) + 1)) if len(tensors) > 1 else (0,)
-        self.layouts: Mapping[str, tuple[int, ...]] = {}
-        self.values: Mapping[str, tuple[int, ...]] = {}
+            dtypes = (*dtypes, MIXED)
+        words = ["mixed" if number == MIXED else names[number - 1] for number in dtypes]
+        self.dtypes = (
+            tuple(("dtype", "", number) for number in dtypes),
+            tuple(Condition("dtype", "", word) for word in words),
+        )
+        relations = tuple(range(len(RELATIONS) + 1)) if len(tensors) > 1 else (0,)
+        self.relations = {few: tuple(("relation", few, number) for number in relations) for few in ("", *FEW_DIMS)}
+        self.layouts: Mapping[str, tuple[tuple[Levels, Levels], tuple[Condition | None, ...]]] = {}
+        self.values: tuple[tuple[Levels, tuple[Condition | None, ...]], ...] = ()
         written = writable or operator.partition(".")[0].endswith("_")
-        layouts, values = {}, {}
+        layouts, values = {}, []
         for k, (name, fact) in enumerate(tensors.items()):
             found = layouts_of(form, tensors, fact, written and k == 0)
             layouts[name] = tuple(CLASSES.index(layout) + 1 for layout in found)
@@ -190,19 +220,36 @@ class _Factors:
             if argument.name in layouts:
                 layouts[argument.name] += (LEFT_OUT,) if optional and not tensors[argument.name].given else ()
                 continue
-            stated = form.get(argument.name)
-            levels: tuple[int, ...] = (0, GIVEN, LEFT_OUT) if optional else (0,)
-            if isinstance(stated, NumberFact) and stated.choices:
-                levels = tuple(range(1, len(stated.choices) + 1))
-            elif isinstance(stated, NumberFact) and not stated.rule:
-                levels = (0, 1, 2)
-            values[argument.name] = levels
-        self.layouts, self.values = MappingProxyType(layouts), MappingProxyType(values)
+            values.append(self._of_value(argument.name, form.get(argument.name), optional))
+        self.layouts = MappingProxyType({name: self._of_layouts(name, places) for name, places in layouts.items()})
+        self.values = tuple(values)
+
+    def _of_layouts(
+        self, name: str, places: tuple[int, ...]
+    ) -> tuple[tuple[Levels, Levels], tuple[Condition | None, ...]]:
+        """The levels of an operand's layouts, in dims in which they can be told apart and in others."""
+        kinds = [tuple((kind, name, number) for number in places) for kind in ("layout", "line")]
+        known = [CLASSES[number - 1] if number <= len(CLASSES) else "" for number in places]
+        conditions = tuple(Condition("layout", name, layout) if layout else None for layout in known)
+        return (kinds[0], kinds[1]), conditions
+
+    def _of_value(
+        self, name: str, stated: Fact | None, optional: bool
+    ) -> tuple[Levels, tuple[Condition | None, ...]]:
+        options = stated.choices if isinstance(stated, NumberFact) else ()
+        numbers: tuple[int, ...] = (0, GIVEN, LEFT_OUT) if optional else (0,)
+        if options:
+            numbers = tuple(range(1, len(options) + 1))
+        elif isinstance(stated, NumberFact) and not stated.rule:
+            numbers = (0, 1, 2)
+        levels = tuple(("value", f"{name} {self._form}", number) for number in numbers)
+        found = [repr(options[number - 1]) if 0 < number <= len(options) else "" for number in numbers]
+        return levels, tuple(Condition("value", name, value) for value in found)
 
 
 @cache
-def _factors(operator: str, form: int, writable: bool) -> _Factors:
-    return _Factors(operator, forms_of(operator)[form], writable)
+def _factors(operator: str, place: int, writable: bool) -> _Factors:
+    return _Factors(operator, place, writable)
 
 
 def quick(operator: str) -> int:

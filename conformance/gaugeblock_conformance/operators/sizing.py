@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, TypeGuard
 
 from gaugeblock_spec import operators
@@ -40,7 +41,8 @@ class Sizing:
         self.relation = RELATIONS[(wish.relation - 1) % len(RELATIONS)] if wish.relation else ""
         forms = forms_of(operator)
         drawn = digits.below(len(forms))
-        self.facts = forms[(wish.form - 1) % len(forms) if wish.form else drawn]
+        self.form = (wish.form - 1) % len(forms) if wish.form else drawn
+        self.facts = forms[self.form]
         self.arguments: dict[str, Any] = {}
         self.letters: dict[str, int] = {}
         self.star: Sizes | None = None
@@ -52,8 +54,7 @@ class Sizing:
         self.deep = size == 8 and not self.shape
         self.wide = self.shape == "long" or (size == 9 and not self.shape)
         self.ranked = self.shape in RANKED
-        words = {tuple(word.rstrip("~?") for word in fact.dims) for fact in self.facts.values() if _is_free(fact)}
-        self.square = self.relation == "equal" and len(words) > 1
+        self.square = self.relation == "equal" and _of_several_shapes(operator, self.form)
 
     @property
     def _to_be_written(self) -> bool:
@@ -196,6 +197,13 @@ class Sizing:
             self.odd = True
             return 1 if self.shape == "ones" or not self.empty else 0
         return SEVERAL[(self.wish.turn + self.taken if self.wish.turn else drawn) % len(SEVERAL)]
+
+
+@cache
+def _of_several_shapes(operator: str, form: int) -> bool:
+    """Return whether the facts of a form name the free sizes of operands differently."""
+    facts = forms_of(operator)[form].values()
+    return len({tuple(word.rstrip("~?") for word in fact.dims) for fact in facts if _is_free(fact)}) > 1
 
 
 def _is_free(fact: Fact) -> TypeGuard[TensorFact]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -23,6 +23,7 @@ _SIZES = (32, 8, 4, 2, 1)
 _TRIES, _FREE = 3, 2
 # How many times as many calls may be drawn as are wanted, as long as conditions are not met.
 _LONGER = 6
+_AHEAD = 16
 
 
 def sweep(
@@ -40,12 +41,12 @@ def sweep(
     def judge(name: str) -> None:
         least = quick(name) if whole else len(forms_of(name))
         count = max(2, round(s.budget.examples * weight), least)
-        random = np.random.default_rng((s.seed, zlib.crc32(f"{body.__name__}/{name}".encode())))
+        codes = _codes((s.seed, zlib.crc32(f"{body.__name__}/{name}".encode())))
         plan = Plan(name, (s.seed, zlib.crc32(body.__name__.encode())), count, writable)
         thorough, k = s.budget.examples >= STANDARD.examples, 0
         while k < count or (whole and k < _LONGER * count and plan.lacks(thorough)):
             k += 1
-            code, call = _made(name, plan.next(), make, random)
+            code, call = _made(name, plan.next(), make, codes)
             if call is None:
                 continue
             plan.note(call)
@@ -60,13 +61,19 @@ def sweep(
     s.each(names, judge)
 
 
-def _made(
-    name: str, wish: Wish, make: Make, random: np.random.Generator
-) -> tuple[bytes, OperatorCall | None]:
+def _codes(seed: Sequence[int]) -> Iterator[bytes]:
+    """Codes without an end; many at once, for one request of NumPy costs as much as a small call."""
+    random = np.random.default_rng(seed)
+    while True:
+        several = random.bytes(CODE_LENGTH * _AHEAD)
+        yield from (several[k : k + CODE_LENGTH] for k in range(0, len(several), CODE_LENGTH))
+
+
+def _made(name: str, wish: Wish, make: Make, codes: Iterator[bytes]) -> tuple[bytes, OperatorCall | None]:
     """A code for the wish and its call; without the wish where no call meets it."""
     code, call = b"", None
     for k in range(_TRIES + _FREE):
-        code = random.bytes(CODE_LENGTH) + (wish.code(name) if k < _TRIES else b"")
+        code = next(codes) + (wish.code(name) if k < _TRIES else b"")
         call = make(name, code)
         if call is not None:
             break

@@ -15,7 +15,7 @@ from ..backend_dispatch import Kernel
 from ..failure import NoReproducer
 from ..requirement import requirement
 from ..session import Handle, Session
-from .calls import OperatorCall
+from .calls import OperatorCall, schema_arguments
 from .coverage import swept
 from .drawing import draw
 from .outs import result_of, with_result
@@ -123,13 +123,21 @@ def _same(s: Session, got: object, like: object) -> None:
 
 @requirement("operators/defaults-are-those-of-the-schema", slow=True)
 def test_defaults(s: Session) -> None:
-    def body(s: Session, call: OperatorCall) -> None:
+    def compare(s: Session, call: OperatorCall) -> None:
         y = result_of(s, call)
         filled = {k: v for k, v in call.values().items() if k in call.arguments or _plain(v)}
         full = OperatorCall(call.operator, {k: call.arguments.get(k, v) for k, v in filled.items()}, call.dtype)
         again = result_of(s, full)
         if y is not None and again is not None:
             _same(s, again, y)
+
+    def body(s: Session, call: OperatorCall) -> None:
+        compare(s, call)
+        left_out = {one.name for one in schema_arguments(call.operator) if one.default is not None}
+        left_out = {name for name in left_out if name in call.arguments and _plain(call.arguments[name])}
+        if left_out:
+            kept = {name: value for name, value in call.arguments.items() if name not in left_out}
+            compare(s, OperatorCall(call.operator, kept, call.dtype))
 
     rows = operators.load()
     kept = [n for n in swept() if rows[n].family not in ("random", "factory") and not n.partition(".")[0].endswith("_")]

@@ -29,14 +29,13 @@ _UNTOLD = NoReproducer("the fields of a result have no form in the snippet, whic
 
 # Draws and uninitialised memory have no two equal results.
 _LOOSE = ("random",)
-# Left alone, version and all, where they have nothing to drop.
-_IDLE = ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout")
 # Tried on an ``out=`` with gaps more often than others: libraries have these for contiguous tensors alone.
 _STRAY = ("matmul", "tril", "triu", "fft_fftfreq", "fft_rfftfreq", "narrow_copy", "linalg_lu", "lu_unpack",
           "linalg_matmul")  # fmt: skip
 _ROOM = 64
 
 
+@cache
 def rows_with(form: str) -> tuple[str, ...]:
     """Rows with ``inplace`` or ``out`` whose arguments can be drawn, draws from a generator left out."""
     rows = [operators.load()[name] for name in (*swept(), *shaped(), *operators_with_oracle()) if drawable(name)]
@@ -125,7 +124,7 @@ def test_inplace_metadata(s: Session) -> None:
         if "version" in s.capabilities:
             s.expect_version(x, counted + 1)
 
-    sweep(s, [name for name in rows_with("inplace") if name not in _IDLE], _written, body, weight=0.03, writable=True)
+    sweep(s, rows_with("inplace"), _written, body, weight=0.03, writable=True)
 
 
 @requirement("operators/inplace-form-returns-its-own-tensor", slow=True)

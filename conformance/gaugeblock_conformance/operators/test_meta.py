@@ -18,24 +18,6 @@ from .drawing import draw, drawable
 from .outs import result_of
 from .sweep import sweep
 
-# The sizes of these results, or the results themselves, depend on elements.
-_NEED_ELEMENTS = frozenset(
-    """nonzero argwhere where masked_select _unique2 unique_dim repeat_interleave.self_Tensor repeat_interleave.Tensor
-    equal allclose is_nonzero item where.Scalar narrow.Tensor tensor_split.tensor_indices_or_sections
-    bernoulli_.Tensor combinations bincount unique_consecutive""".split()
-)
-# Which PyTorch has no kernels of, or of whose steps.
-_NOT_ON_META = frozenset(
-    """binomial corrcoef cov geqrf histogram.bin_ct histogram.bins_tensor istft linalg_lstsq
-    normal.Tensor_float""".split()
-)
-
-# Their results have the strides of the inputs or row-major ones (erratum S-33).
-_FREE_STRIDES = frozenset(
-    """log_sigmoid floor_divide pow.Scalar float_power.Scalar linalg_eig linalg_svd svd nonzero_static poisson
-    normal.float_Tensor isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor angle""".split()
-)
-
 
 def _on_meta(s: Session, case: TensorCase) -> Handle:
     made: Handle = s.call(
@@ -54,18 +36,7 @@ def _observed(s: Session, result: Any) -> list[tuple[Any, ...]]:
     ]
 
 
-def _composed_otherwise(call: OperatorCall) -> bool:
-    """Norms of no elements, which PyTorch's steps on meta refuse along any dim, and blocks without dims, which they
-    join with the dtypes of the others as if they had some."""
-    if call.row.base_name == "norm" and not all(case.numel for case in call.tensors):
-        return True
-    dimless = not all(case.sizes for case in call.tensors)
-    return call.operator == "block_diag" and dimless and len({case.dtype for case in call.tensors}) > 1
-
-
 def _agree(s: Session, call: OperatorCall) -> None:
-    if _composed_otherwise(call):
-        return
     if any(isinstance(v, TensorCase) and v.offset for v in call.arguments.values()):
         call = call.packed()
     y = result_of(s, call)
@@ -78,7 +49,7 @@ def _agree(s: Session, call: OperatorCall) -> None:
     parts = result if isinstance(result, list | tuple) else [result]
     handles = [p for p in parts if isinstance(p, Handle)]
     dense = all(is_dense(case.sizes, case.strides) for case in call.tensors)
-    free = not dense or call.operator in _FREE_STRIDES or call.row.family == "spectral"
+    free = not dense or call.row.without_data == "sizes"
     s.expect(len(handles), len(want), f"the number of {call.operator}'s results")
     for part, (sizes, dtype, strides) in zip(handles, want, strict=True):
         s.expect_shape(part, sizes)
@@ -91,11 +62,8 @@ def _agree(s: Session, call: OperatorCall) -> None:
 
 @requirement("operators/meta-agrees-with-data", slow=True)
 def test_metadata_of_results(s: Session) -> None:
-    rows = operators.load()
     names = [n for n in (*swept(), *shaped(), *operators_with_oracle()) if drawable(n)]
-    names = [n for n in names if n not in _NEED_ELEMENTS and n not in _NOT_ON_META]
-    # PyTorch composes many steps of networks for the meta device otherwise than for data.
-    names = [n for n in names if rows[n].family != "network"]
+    names = [n for n in names if operators.load()[n].without_data != "nothing"]
     sweep(s, names, draw, _agree, weight=0.03)
 
 

@@ -15,21 +15,14 @@ from ..oracles.conversion import cast
 from ..oracles.promotion import CORE, KIND
 from ..requirement import requirement
 from ..session import Handle, Session
-from ..values import COMPLEX, FLOATS
+from ..values import FLOATS
 from .calls import OperatorCall
 from .drawing import draw
 from .outs import blank, out_count, result_of, with_result
 from .sweep import sweep
 from .test_forms import rows_with
 
-# Whose rules for out= depend on the arguments: means write early, the others take more or fewer dtypes for some.
-_JOINS = ("cat", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack", "stack", "vstack")
-_LATE = ("mean", "nanmean", "lerp", "var", "std", "pow", "logsumexp", "nansum", "linalg_matrix_power", "matrix_power",
-         "linalg_solve_triangular", "conj_physical", "linalg_eigvals")  # fmt: skip
-# Which PyTorch writes as one number, that it refuses where it does not fit into the dtype.
-_AS_NUMBER = ("max", "min")
-# Which resize without a warning.
-_SILENT = ("narrow_copy",)
+_REFUSALS = (RuntimeError, TypeError)
 
 
 def _single(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -72,7 +65,6 @@ def test_empty_outs(s: Session) -> None:
 @requirement("operators/full-out-is-resized-with-a-warning", slow=True)
 def test_full_outs(s: Session) -> None:
     rows = [name for name in _single(rows_with("out")) if operators.load()[name].family != "factory"]
-    rows = [name for name in rows if name not in _SILENT]
     sweep(s, rows, _packed, lambda s, call: _resized(s, call, (7, 3), True), weight=0.03)
 
 
@@ -91,23 +83,18 @@ def _allowed(call: OperatorCall, result: str, target: str) -> bool | None:
     row = call.row
     if target == result:
         return True
-    if row.name in _AS_NUMBER and not np.can_cast(numpy_dtype(result), numpy_dtype(target)):
-        return None
-    if row.name == "diff" and call.arguments.get("n") == 0:
-        # Nothing is computed: PyTorch copies, and only to the same dtype.
-        return None
-    if row.name == "inner" and not all(case.sizes for case in call.tensors):
-        # PyTorch multiplies by an operand without dims, and casts.
-        return None
-    if row.out_cast == "any":
-        return True if target in row.dtypes and target != "bool" else None
-    if row.out_cast == "floating":
-        return target in FLOATS if call.dtype in FLOATS else None
-    if row.result == "real" and call.dtype in COMPLEX:
+    if row.out_cast == "free" or (row.out_cast == "floating" and call.dtype not in FLOATS):
         return None
     if row.result == "truth":
-        return None if target in ("bool", "uint8") else False
-    return row.out_cast == "can_cast" and KIND[result] <= KIND[target]
+        return target in ("bool", "uint8")
+    by_name = {
+        "any": True,
+        "number": target != "bool",
+        "floating": target in FLOATS,
+        "can_cast": KIND[result] <= KIND[target],
+        "exact": False,
+    }
+    return by_name[str(row.out_cast)]
 
 
 @requirement("operators/out-dtype-follows-the-row", slow=True)
@@ -117,13 +104,16 @@ def test_out_dtypes(s: Session) -> None:
         target, result = CORE[call.choice % len(CORE)], str(s.observe("dtype", y))
         out = s.build(blank(s, y, target))
         positional, keywords = call.bind(s.build)
-        allowed = _allowed(call, result, target)
+        allowed, form = _allowed(call, result, target), str(call.row.out_name)
         if allowed is None:
+            _, error = s.attempt(form, *positional, out=out, **keywords)
+            if error is not None:
+                s.expect_refusal(error, _REFUSALS, f"{form} with out= of another dtype")
+        elif allowed:
+            s.call(form, *positional, out=out, **keywords)
+        else:
+            s.expect_raises(_REFUSALS, form, *positional, out=out, **keywords)
             return
-        if not allowed:
-            s.expect_raises((RuntimeError, TypeError), str(call.row.out_name), *positional, out=out, **keywords)
-            return
-        s.call(str(call.row.out_name), *positional, out=out, **keywords)
         s.expect_dtype(out, target)
         if s.has_data and call.row.out_cast == "can_cast":
             got = s.read(y).copy()
@@ -139,17 +129,14 @@ def _without_dtype(name: str, code: bytes) -> OperatorCall:
 
 
 def _slack(call: OperatorCall, result: str) -> float:
-    """Return the tolerance in ulp: any, unless the row is exact, since a wider out may be computed more exactly.
-
-    Concatenated elements may be converted directly to its dtype (erratum S-62).
-    """
-    return 0 if call.row.ulp.get(result) == 0 and call.row.base_name not in _JOINS else float("inf")
+    """Return the tolerance in ulp: any, unless the row is exact, since a wider out may be computed more exactly."""
+    return 0 if call.row.ulp.get(result) == 0 and call.row.out_from == "result" else float("inf")
 
 
 def _castable() -> tuple[str, ...]:
-    """Rows with a rule for the dtype of ``out=``; means are left to ``operators/refused-calls-change-nothing``."""
+    """Rows whose result has a dtype of its own, which that of ``out=`` is not."""
     rows = [operators.load()[name] for name in _single(rows_with("out"))]
-    return tuple(r.name for r in rows if r.family not in ("factory", "random", "spectral") and r.base_name not in _LATE)
+    return tuple(row.name for row in rows if row.family not in ("factory", "random"))
 
 
 @requirement("operators/out-on-another-device-raises")

@@ -42,6 +42,12 @@ def operators_with_oracle() -> tuple[str, ...]:
     return tuple(row.name for row in rows if row.family == "pointwise" and _known(row.base_name))
 
 
+@cache
+def has_oracle(operator: str) -> bool:
+    """Return whether a row is one of :func:`operators_with_oracle`."""
+    return operator in operators_with_oracle()
+
+
 def _known(base: str) -> bool:
     return any(base in table for table in (INTEGER, BOOLEAN, EXACT, WIDE, NATIVE, COMPLEX))
 

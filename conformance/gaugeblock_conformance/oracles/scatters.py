@@ -101,8 +101,6 @@ def scatter_reduce(x: Array, dim: int, index: Array, source: Array, reduce: str,
 
 
 def index_reduce(x: Array, dim: int, index: Array, source: Array, reduce: str, include: bool) -> Near:
-    if x.dtype.kind in "bc":
-        raise Undefined("taken only where a slice is more than an element")
     axis = dim % max(x.ndim, 1)
     shape = [-1 if k == axis else 1 for k in range(max(source.ndim, 1))]
     values = np.atleast_1d(source)

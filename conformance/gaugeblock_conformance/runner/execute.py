@@ -15,6 +15,7 @@ from ..budget import Budget
 from ..pictures import Picture, pictures
 from ..problem import one_line, shown, unknown_requirement
 from ..requirement import TestCase
+from ..rerun import told
 from ..session import ConformanceError, OperatorSession, OtherOperators, Outcome, Session
 from . import suite as suites
 from .preflight import withdrawn_of
@@ -190,7 +191,7 @@ def _run_case(
     outcome = session.outcome
     if reason is None and failure is None and not whole and outcome.left_out and not outcome.calls:
         reason = f"{BY_OWN_RULES}: {', '.join(outcome.own_rules)}"
-    found = dict(outcome.broken.items()) | whole
+    found = {name: told(backend, session, name, error) for name, error in outcome.broken.items()} | whole
     failures = [_failure(case, operator, error) for operator, error in found.items()]
     drawn: list[Picture] = []
     if found:

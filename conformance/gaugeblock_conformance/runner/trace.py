@@ -1,7 +1,8 @@
 """The last thing a worker did, in a mapped file that outlives it, to be read after a crash.
 
 It has the operator being judged, and in careful runs, before every use of the backend, the source lines so far, all
-calls so far by way of the adapter, and the use itself, in the words of :mod:`..traced`.
+calls so far by way of the adapter, and the use itself, in the words of :mod:`..traced`. Each text has a checksum, for a
+backend may write over the file.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+import zlib
 
 CAPACITY = 1 << 18
 _SHORT = 1 << 12
 _LINES, _LOG, _OPERATOR, _USE = 0, CAPACITY, 2 * CAPACITY, 2 * CAPACITY + _SHORT
 """Where the texts begin."""
 _WHOLE = _USE + _SHORT
-_LENGTH = struct.Struct("<Q")
+_HEAD = struct.Struct("<QI")
+"""Length and checksum of a text, which follows."""
+_NOTHING = _HEAD.pack(0, 0)
 
 
 class TraceWriter:
@@ -41,17 +45,17 @@ class TraceWriter:
         self._write(use, _USE, _WHOLE)
 
     def _write(self, text: str, start: int, end: int) -> None:
-        begin = start + _LENGTH.size
+        begin = start + _HEAD.size
         data = text.encode(errors="backslashreplace")[: end - begin]
-        _LENGTH.pack_into(self._map, start, 0)
+        self._map[start:begin] = _NOTHING
         self._map[begin : begin + len(data)] = data
-        _LENGTH.pack_into(self._map, start, len(data))
+        _HEAD.pack_into(self._map, start, len(data), zlib.crc32(data))
 
 
 def forget(descriptor: int) -> None:
     """Remove the operator's name and the last use from the file."""
     for start in (_OPERATOR, _USE):
-        os.pwrite(descriptor, _LENGTH.pack(0), start)
+        os.pwrite(descriptor, _NOTHING, start)
 
 
 def read_operator(descriptor: int) -> str | None:
@@ -76,7 +80,8 @@ def read_log(descriptor: int) -> str | None:
 
 def _read(descriptor: int, start: int, end: int) -> str | None:
     data = os.pread(descriptor, end - start, start)
-    if len(data) < _LENGTH.size:
+    if len(data) < _HEAD.size:
         return None
-    (length,) = _LENGTH.unpack_from(data)
-    return data[_LENGTH.size : _LENGTH.size + length].decode(errors="replace") or None
+    length, checksum = _HEAD.unpack_from(data)
+    text = data[_HEAD.size : _HEAD.size + length]
+    return text.decode(errors="replace") or None if zlib.crc32(text) == checksum else None

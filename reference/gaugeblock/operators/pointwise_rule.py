@@ -79,11 +79,9 @@ class PointwiseRule:
         """RuntimeError when out=, or self of an in-place call, may not take the result."""
         if result is output or self.row.out_cast == "any" or (inplace and self.row.result == "bool"):
             return
-        if self.row.result == "real" and common.is_complex and output is common:
-            if inplace:
-                raise RuntimeError(f"In-place {self.base} is not supported for complex tensors.")
-            return
-        if self.row.out_cast == "exact" and not inplace and (output.is_complex or not common.is_complex):
+        if self.row.result == "real" and common.is_complex and output is common and inplace:
+            raise RuntimeError(f"In-place {self.base} is not supported for complex tensors.")
+        if self.row.out_cast == "exact" and not inplace:
             raise RuntimeError(
                 f"{self.base}(): Found dtype {UPSTREAM_NAMES[output.name]} for argument 'out' but expected "
                 f"{UPSTREAM_NAMES[result.name]}"

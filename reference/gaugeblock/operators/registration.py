@@ -223,8 +223,10 @@ def computed_in_out(
         chosen = chosen.to_real()
     if chosen is not None and chosen is not wanted:
         raise RuntimeError(f"{row.base}(): Expected out tensor to have dtype {chosen.name}, but got {wanted.name}")
-    if row.out_cast == "any" and chosen is None and row.takes_dtype:
+    if row.out_cast in ("any", "number") and chosen is None and row.takes_dtype:
         return args, {**kwargs, "dtype": wanted}
+    if row.out_cast == "floating" and own.is_floating_point and wanted.is_complex:
+        check_out_dtype(row, own, wanted)
     if row.out_cast == "floating" and own.to_real() is not wanted and own.kind >= 2 and wanted.is_floating_point:
         from .conversion import converted
 
@@ -256,7 +258,7 @@ def check_out_overlap(out: Tensor, inputs: list[Tensor], *, shared: bool = True)
 
 def check_out_dtype(row: Row, result: DType, output: DType) -> None:
     """RuntimeError when out= of this dtype may not take the result, by the row's `out_cast`."""
-    if result is output or row.out_cast == "any":
+    if result is output or row.out_cast == "any" or (row.out_cast == "number" and output is not bool_):
         return
     if row.base in TRUTHS and output in (bool_, uint8):
         return
@@ -264,7 +266,7 @@ def check_out_dtype(row: Row, result: DType, output: DType) -> None:
         raise TypeError(
             f"{row.base}(): input types can't be cast to the desired output type {UPSTREAM_NAMES[output.name]}"
         )
-    if row.out_cast == "exact":
+    if row.out_cast == "exact" or (row.out_cast == "floating" and result.is_floating_point and output.is_complex):
         raise RuntimeError(
             f"{row.base}(): Expected out tensor to have dtype {UPSTREAM_NAMES[result.name]}, but got "
             f"{UPSTREAM_NAMES[output.name]} instead"

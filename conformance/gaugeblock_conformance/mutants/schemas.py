@@ -1,0 +1,55 @@
+"""Arguments that are not taken as the schema has them: defaults, overloads, sizes, dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..backend import Array
+from .mutant import Intercepted, rows
+from .patches import floating, values, with_data
+
+
+def _steeper(c: Intercepted) -> Any:
+    """Left out, the slope of ``leaky_relu`` is 0.2."""
+    return c.do(c.operator, *c.args, 0.2) if len(c.args) == 1 and not c.kwargs else c.right()
+
+
+def _twice(c: Intercepted) -> Any:
+    """Left out, the scale is 2."""
+    return c.do(c.operator, *c.args, 2.0) if len(c.args) == 1 and not c.kwargs else c.right()
+
+
+def _largest_of_one(c: Intercepted) -> Any:
+    """With two tensors the overload for one runs."""
+    return c.right() if c.inplace else c.do("max", c.args[0])
+
+
+def _no_lists(c: Intercepted) -> Any:
+    if any(isinstance(value, list) for value in c.args[1:]):
+        c.refuse(TypeError, "sizes have to be a tuple")
+    return c.right()
+
+
+def _no_bool(c: Intercepted) -> Any:
+    if c.backend.dtype(c.args[0]) == "bool":
+        c.refuse(NotImplementedError, "not implemented for bool")
+    return c.right()
+
+
+def _nan_stays(array: Array, c: Intercepted) -> Array | None:
+    x = c.array(c.args[0])
+    return np.where(np.isnan(x), x, array) if floating(x) else None
+
+
+MUTANTS = rows(
+    "operators",
+    ("slope-has-another-default", "operators/defaults-are-those-of-the-schema[]", ("leaky_relu",), _steeper),
+    ("declared-defaults-are-two", "operators/declared-operator-works-end-to-end",
+     ("function:scaled_abs", "method:scaled_abs"), _twice),
+    ("second-tensor-of-max-is-overlooked", "operators/overload-follows-the-types", ("max.other",), _largest_of_one),
+    ("lists-are-no-sizes", "operators/sizes-come-in-any-form", ("view", "expand", "repeat", "permute"), _no_lists),
+    ("triangles-are-not-of-bools", "operators/declared-dtypes-are-taken[]", ("tril", "triu"), _no_bool),
+    ("sign-of-nan-is-nan", "operators/sign-of-zero-and-nan-is-zero", ("sign", "sgn"), with_data(values(_nan_stays))),
+)
