@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from gaugeblock_conformance import discovery
 from gaugeblock_conformance.backend import Backend
 from gaugeblock_conformance.backends.numpy import NumpyBackend
 from gaugeblock_conformance.budget import QUICK
-from gaugeblock_conformance.own_rules import OPEN, OwnRule, checked
+from gaugeblock_conformance.own_rules import KINDS, OPEN, OwnRule, checked
 from gaugeblock_conformance.problem import BackendProblem
 from gaugeblock_conformance.runner.execute import run_requirement
 from gaugeblock_conformance.runner.run import Options, validate
@@ -274,6 +275,11 @@ def test_addresses_that_are_not_promised_are_not_asked() -> None:
 
     assert row()["status"] == "failed"
     assert row(rule("addresses", ("*",)))["own_rules"]["all operators: addresses are not promised"] > 1
+
+
+def test_records_may_have_rules_of_every_kind() -> None:
+    rules = json.dumps(run_record.schema())
+    assert f'"kind": {{"enum": {json.dumps(list(KINDS))}}}' in rules
 
 
 def test_a_rule_of_many_operators_names_a_few() -> None:

@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from ..backend import Array, Unsupported, dtype_name
-from ..trace import Name
+from ..trace import Call, Name
 from .array_api import CAPABILITIES, ArrayApiBackend
 from .array_api_dialect import ArrayApiDialect
 from .array_api_limits import kind_of
@@ -28,6 +28,13 @@ class MlxDialect(ArrayApiDialect):
         if 0 in case.sizes:
             return f"{self.alias}.zeros({case.sizes!r}, dtype={self.dtype(case.dtype)})"
         return f"{self.alias}.as_strided({flat}, {case.sizes!r}, {case.strides!r}, {case.offset})"
+
+    def statement(self, step: Call) -> str:
+        """A call whose result nothing reads is computed all the same, as by the adapter."""
+        text = super().statement(step)
+        if step.operator == "__setitem__":
+            return f"{text}; {self.alias}.eval({text.partition('[')[0]})"
+        return text if step.targets else f"{self.alias}.eval({text})"
 
     def expression(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         if operator == "__setitem__" and not kwargs:

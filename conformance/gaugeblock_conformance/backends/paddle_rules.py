@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..own_rules import OwnRule
+from .array_api_rules import accumulation
 from .paddle_table import PADDLE
 
 _PAGES = "https://www.paddlepaddle.org.cn/documentation/docs/en/api"
@@ -83,4 +84,5 @@ RULES = (
     _silent("values", "sqrt", ("last place", "of a subnormal"), "(The page gives a formula and no accuracy.)", "sqrt"),
     _silent("values", "linspace", ("rounding",), "Return fixed number of evenly spaced values within a given "
             "interval.", "linspace"),
+    *accumulation(f"{_PAGES}/paddle/{{}}_en.html"),
 )  # fmt: skip

@@ -31,6 +31,8 @@ LINES, BYTES = 15, 4096
 """Lines and bytes of a snippet that still stands in the record."""
 LIMIT = 120.0
 TICK = 0.02
+TELLING = 20
+"""Number of characters of an exception's text that, if a failure has them, tell that it is the same."""
 ENDLESS = "it did not end"
 _EXCEPTION = re.compile(r"^(?:\w+\.)*(\w+)(?::|$)")
 _NAMED = re.compile(r"\b([A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning|Iteration))\b")
@@ -185,6 +187,9 @@ def _same_exception(failure: Failure, seen: str) -> bool:
     found = _EXCEPTION.match(seen)
     if found is None:
         return False
+    text = seen.partition(": ")[2]
+    if len(text) >= TELLING and text in failure["message"]:
+        return True
     name = found.group(1)
     got = _NAMED.match(failure["got"] or "")
     if name == "AssertionError":
