@@ -30,7 +30,7 @@ def peer(session: nox.Session) -> None:
     session.run("pytest", *PARALLEL, "-k", "peer", *session.posargs)
     session.run("gaugeblock", "validate", "torch:cpu", "--budget", "quick", "--total", "none")
     session.install("./examples/torch_privateuseone", TORCH)
-    areas = ["--area", "storage", "views", "--total", "60"]
+    areas = ["--area", "storage", "views", "dispatch", "--total", "60"]
     success = [0, 5]  # 5: nothing broke in the minute
     session.run("gaugeblock", "validate", "torch:ndarray", "--budget", "quick", *areas, success_codes=success)
 

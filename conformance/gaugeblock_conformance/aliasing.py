@@ -22,7 +22,7 @@ _METADATA = frozenset(
 _WITH_STATISTICS = frozenset({"batch_norm", "native_batch_norm", "instance_norm"})
 # Schemas that carry no alias annotation, or promise a copy, where upstream documents that self may come back.
 _MAY_ALIAS = frozenset("""reshape reshape_as contiguous to flatten real conj conj_physical resolve_conj resolve_neg
-    ravel expand_as type_as meshgrid broadcast_tensors channel_shuffle native_channel_shuffle cartesian_prod
+    ravel type_as meshgrid broadcast_tensors channel_shuffle native_channel_shuffle cartesian_prod
     pixel_shuffle pixel_unshuffle chain_matmul dropout alpha_dropout feature_dropout feature_alpha_dropout
     atleast_1d atleast_2d atleast_3d einsum unsafe_chunk unsafe_split unsafe_split_with_sizes""".split())
 

@@ -95,7 +95,8 @@ def test_default_keys_of_a_thread(s: Session) -> None:
         known = "AutocastCPU" in excluded
         s.expect_of_last(known, True, "AutocastCPU among the excluded keys", "'AutocastCPU' in {}[1]")
 
-    s.table([((),), ((Thread(),),), ((Include("Negative"), Exclude("AutogradCPU"), Thread()),)], row)
+    # New threads alone: that of the suite may keep what calls before have left.
+    s.table([((Thread(),),), ((Include("Negative"), Exclude("AutogradCPU"), Thread()),)], row)
 
 
 @requirement("dispatch/functionalities-have-a-fixed-order")

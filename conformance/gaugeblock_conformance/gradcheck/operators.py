@@ -58,7 +58,7 @@ def check_operator(
     tally = Tally()
     for trial in _all_trials(operator, session.seed, wanted):
         if session.trace_sink is not None:
-            session.trace_sink(snippet(session.dialect, trial, order, fast, None))
+            session.trace_sink(snippet(session.dialect, trial, order, None))
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
@@ -69,7 +69,7 @@ def check_operator(
             except MissingCapability:
                 raise
             except Exception as error:
-                raise _failure(session, trial, order, fast, error) from error
+                raise _failure(session, trial, order, error) from error
         outcome.examples += 1
         outcome.calls += 1
         outcome.operators.add(operator)
@@ -132,11 +132,11 @@ def _all_trials(operator: str, seed: int, wanted: Mapping[str, int]) -> Iterator
             yield from trials(operator, dtype, seed, wanted[dtype])
 
 
-def _failure(session: Session, trial: Trial, order: str, fast: bool, error: Exception) -> ConformanceError:
+def _failure(session: Session, trial: Trial, order: str, error: Exception) -> ConformanceError:
     name = trial.call.operator
     example = {"call": repr(trial.call)}
     found = error.entry if isinstance(error, GradcheckError) else None
-    text = snippet(session.dialect, trial, order, fast, found)
+    text = snippet(session.dialect, trial, order, found)
     what = order.replace("_", " ")
     if not isinstance(error, GradcheckError):
         message = f"{name}, {what}: raised {one_line(error)[:300]}"
@@ -144,18 +144,3 @@ def _failure(session: Session, trial: Trial, order: str, fast: bool, error: Exce
         return ConformanceError(message, "a derivative", kind, example, text, f"{name} raises {kind}")
     expected, got = (f"{found.numerical:.9g}", f"{found.analytical:.9g}") if found else ("", "")
     return ConformanceError(f"{name}, {what}: {error.message}", expected, got, example, text, f"derivative of {name}")
-
-
-def assert_derivative(
-    backend: Backend, operator: str, order: str, dtype: str, place: int, seed: int, fast: bool
-) -> None:
-    """Check the ``place``-th call of an operator with operands of ``dtype`` again: the last line of some snippets.
-
-    Raises:
-        AssertionError: a derivative is wrong.
-    """
-    trial = trials(operator, dtype, seed, WANTED[dtype])[place]
-    try:
-        run_trial(backend, trial, order, fast, Tally())
-    except GradcheckError as error:
-        raise AssertionError(error.message) from None

@@ -1,56 +1,112 @@
-"""A wrong derivative as a few lines of the backend's own API, where these can say it."""
+"""A wrong or missing derivative as a few lines of the backend's own API, or why there are none."""
 
 from __future__ import annotations
 
 from ..case import TensorCase
 from ..dialect import Dialect, TorchDialect
+from ..failure import NoReproducer
 from ..trace import Name
 from .error import Entry
 from .trials import Trial
 
-
-def snippet(dialect: Dialect, trial: Trial, order: str, fast: bool, entry: Entry | None) -> str:
-    """Source text that fails where the check failed, or, without ``entry``, runs the check."""
-    if entry is None or not _tellable(dialect, trial, order, entry):
-        body = [
-            "from gaugeblock_conformance.gradcheck.operators import assert_derivative",
-            f"assert_derivative(backend, {trial.call.operator!r}, {order!r}, {trial.dtype!r}, {trial.place}, "
-            f"{trial.seed}, {fast})",
-        ]
-        text = "\n".join(body)
-        return "\n".join([*dialect.imports(f"{text} backend."), text]) + "\n"
-    return _own(dialect, trial, entry)
+_MANY = 80
+"""Operands with more elements fill a snippet with numbers."""
 
 
-def _tellable(dialect: Dialect, trial: Trial, order: str, entry: Entry) -> bool:
-    real = entry.part == "" and all(case.dtype == "float64" for case in trial.inputs)
-    plain = not trial.hint.prepare and not trial.hint.finish and not trial.needs_seed and not trial.writes
-    known = entry.output_index is not None and entry.input_index is not None
-    return isinstance(dialect, TorchDialect) and real and plain and known and order == "first_order"
+def snippet(dialect: Dialect, trial: Trial, order: str, entry: Entry | None) -> str:
+    """Return source text that fails where the check failed, or, without ``entry``, takes the derivatives; else comments
+    that say why there is none."""
+    why = _untold(dialect, trial, order, entry)
+    if why is not None or not isinstance(dialect, TorchDialect):
+        lines = [*_operands(dialect, trial), _call(dialect, trial)]
+        return NoReproducer(why or "the check needs derivatives by way of the adapter").told("\n".join(lines))
+    lines = _quotient(dialect, trial, entry) if entry is not None else _taken(dialect, trial, order)
+    text = "\n".join([*_operands(dialect, trial), *lines])
+    return "\n".join([*dialect.imports(text), text]) + "\n"
 
 
-def _own(dialect: Dialect, trial: Trial, entry: Entry) -> str:
-    """Gradient and difference quotient of one entry, and what must hold of them."""
-    names = {id(case): f"x{k}" for k, case in enumerate(trial.call.tensors)}
-    lines = [line for case in trial.call.tensors for line in dialect.create(names[id(case)], case)]
-    x = names[id(trial.inputs[entry.input])]
+def _untold(dialect: Dialect, trial: Trial, order: str, entry: Entry | None) -> str | None:
+    """Why no few lines can show it, or None."""
+    if trial.hint.prepare or trial.hint.finish:
+        return "operands and results are shaped by further operators before they are compared"
+    if not isinstance(dialect, TorchDialect):
+        return "the check needs derivatives by way of the adapter"
+    if entry is None:
+        return None
+    if order != "first_order":
+        return "finite differences of gradients are taken by the suite"
+    if trial.writes:
+        return "the operator writes to its operand"
+    if entry.output_index is None or entry.input_index is None:
+        return "sums over all entries are compared with random weights"
+    if any(case.numel > _MANY for case in trial.call.tensors):
+        return f"an operand has more than {_MANY} elements"
+    return None
+
+
+def _names(trial: Trial) -> dict[int, str]:
+    return {id(case): f"x{k}" for k, case in enumerate(trial.call.tensors)}
+
+
+def _operands(dialect: Dialect, trial: Trial) -> list[str]:
+    names = _names(trial)
+    return [line for case in trial.call.tensors for line in dialect.create(names[id(case)], case)]
+
+
+def _call(dialect: Dialect, trial: Trial) -> str:
+    names = _names(trial)
 
     def named(case: TensorCase) -> Name:
         return Name(names[id(case)])
 
     args, kwargs = trial.call.bind(named)
-    call = dialect.expression(trial.call.operator, tuple(args), kwargs)
-    result = f"{call}[{entry.output}]" if trial.several else call
+    return dialect.expression(trial.call.operator, tuple(args), kwargs)
+
+
+def _quotient(dialect: TorchDialect, trial: Trial, entry: Entry) -> list[str]:
+    """Gradient and difference quotient of one entry, and what must hold of them."""
+    library, x = dialect.alias, _names(trial)[id(trial.inputs[entry.input])]
+    result = f"{_call(dialect, trial)}[{entry.output}]" if trial.several else _call(dialect, trial)
     index = "".join(f"[{k}]" for k in entry.output_index or ())
     place = "".join(f"[{k}]" for k in entry.input_index or ())
-    lines += [
+    value = f"{result}{index}{f'.{entry.part}' if entry.part else ''}"
+    if trial.needs_seed:
+        value = f"({library}.manual_seed(7), {value})[1]"
+    slope = "((f({x} + {h}) - f({x} - {h})) / 2e-6).item()"
+    is_complex = trial.inputs[entry.input].dtype.startswith("complex")
+    slopes = [slope.format(x=x, h=h) for h in (["step", "1j * step"] if is_complex else ["step"])]
+    return [
         f"{x}.requires_grad_()",
-        f"f = lambda {x}: {result}{index}",
-        f"gradient = {dialect.setup.split()[-1]}.autograd.grad(f({x}), {x})[0]{place}.item()",
-        f"step = {dialect.setup.split()[-1]}.zeros_like({x})",
+        f"f = lambda {x}: {value}",
+        f"gradient = {library}.autograd.grad(f({x}), {x})[0]{place}.item()",
+        f"step = {library}.zeros_like({x})",
         f"step{place or '[()]'} = 1e-6",
-        f"numerical = ((f({x} + step) - f({x} - step)) / 2e-6).item()",
+        f"numerical = {' + 1j * '.join(slopes)}",
         "assert abs(gradient - numerical) <= 1e-5 + 1e-3 * abs(numerical), (gradient, numerical)",
     ]
-    text = "\n".join(lines)
-    return "\n".join([*dialect.imports(text), text]) + "\n"
+
+
+def _taken(dialect: TorchDialect, trial: Trial, order: str) -> list[str]:
+    """The call, and its derivatives of the ``order`` taken, whatever they are."""
+    library, names = dialect.alias, _names(trial)
+    inputs = ", ".join(names[id(case)] for case in trial.inputs)
+    call = _call(dialect, trial)
+    seed = [f"{library}.manual_seed(7)"] if trial.needs_seed else []
+    if order == "forward_mode":
+        dual = f"{library}.autograd.forward_ad"
+        made = [f"    {n} = {dual}.make_dual({n}, {library}.ones_like({n}))" for n in inputs.split(", ")]
+        return [*seed, f"with {dual}.dual_level():", *made, f"    {call}"]
+    lines = [
+        *seed,
+        *[f"{name}.requires_grad_()" for name in inputs.split(", ")],
+        f"y = {call}",
+        "ys = [r for r in (y if isinstance(y, (list, tuple)) else [y]) if r.requires_grad]",
+        f"grads = {library}.autograd.grad(sum(r.abs().sum() for r in ys), [{inputs}], "
+        f"allow_unused=True{', create_graph=True' if order == 'second_order' else ''})",
+    ]
+    if order == "second_order":
+        lines += [
+            "gs = [g for g in grads if g is not None and g.requires_grad]",
+            f"{library}.autograd.grad(sum(g.abs().sum() for g in gs), [{inputs}], allow_unused=True)",
+        ]
+    return lines
