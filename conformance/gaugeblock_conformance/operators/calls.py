@@ -103,6 +103,10 @@ class OperatorCall:
         """The same call on contiguous tensors."""
         return replace(self, arguments={name: _built(value, _packed) for name, value in self.arguments.items()})
 
+    def turned(self) -> OperatorCall:
+        """The same call on tensors that lie column by column: dense ones whose strides grow from dim to dim."""
+        return replace(self, arguments={name: _built(value, _turned) for name, value in self.arguments.items()})
+
     def with_argument(self, name: str, value: Any) -> OperatorCall:
         return replace(self, arguments={**self.arguments, name: value})
 
@@ -118,11 +122,17 @@ def _is_tensor(argument: Argument) -> bool:
 
 
 def _packed(case: TensorCase) -> TensorCase:
-    if case.plain:
-        return case
-    elements = case.array.reshape(-1)
+    return case if case.plain else _relaid(case, case.array, default_strides(case.sizes))
+
+
+def _turned(case: TensorCase) -> TensorCase:
+    return _relaid(case, case.array.T, default_strides(case.sizes[::-1])[::-1])
+
+
+def _relaid(case: TensorCase, stored: Array, strides: tuple[int, ...]) -> TensorCase:
+    elements = stored.reshape(-1)
     literal = tuple(elements.astype(np.float32).tolist() if case.dtype == "bfloat16" else elements.tolist())
-    return TensorCase(case.dtype, case.sizes, default_strides(case.sizes), literal=literal)
+    return TensorCase(case.dtype, case.sizes, strides, literal=literal)
 
 
 def cases_of(value: Any) -> list[TensorCase]:
