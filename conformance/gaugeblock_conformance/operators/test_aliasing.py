@@ -43,40 +43,34 @@ def test_storages_follow_the_marks(s: Session) -> None:
     sweep(s, kept, draw, body, weight=0.03)
 
 
-# Calls whose result has the sizes and elements of a matrix of two rows and two columns that are all one.
+_TENSORS = {
+    "x": np.ones((2, 2), np.float32), "no": np.zeros((2, 2), np.bool_), "none": np.zeros((2, 2), np.float32),
+    "places": np.array([[0, 1], [0, 1]]), "row": np.ones((1, 3), np.float32), "numbers": np.ones(3, np.uint8),
+}  # fmt: skip
+# Calls whose result has the sizes and elements of one of these tensors, which are named.
 _IDLE: tuple[tuple[str, tuple[Any, ...]], ...] = (
-    ("expand_copy", ((2, 2),)), ("view_copy", ((2, 2),)), ("squeeze_copy", ()), ("slice_copy.Tensor", (0, 0, 2)),
-    ("permute_copy", ((0, 1),)), ("alias_copy", ()), ("constant_pad_nd", ((0, 0),)), ("flipud", ()), ("fliplr", ()),
-    ("rot90", (4,)), ("roll", (0, 0)), ("repeat", ((1, 1),)), ("tile", ((1,),)), ("clamp", (0.0, 2.0)), ("abs", ()),
-    ("round", ()), ("relu", ()), ("tril", (5,)), ("triu", (-5,)), ("nan_to_num", ()), ("hardtanh", (0.0, 2.0)),
-    ("cumprod", (0,)), ("pow.Tensor_Scalar", (1,)), ("mul.Scalar", (1,)), ("add.Scalar", (0,)), ("div.Scalar", (1,)),
-    ("linalg_matrix_power", (1,)), ("renorm", (2.0, 0, 100.0)), ("threshold", (0.0, 0.0)),
-    ("adaptive_avg_pool1d", (2,)),
+    ("expand_copy", ("x", (2, 2))), ("view_copy", ("x", (2, 2))), ("squeeze_copy", ("x",)),
+    ("slice_copy.Tensor", ("x", 0, 0, 2)), ("permute_copy", ("x", (0, 1))), ("alias_copy", ("x",)),
+    ("constant_pad_nd", ("x", (0, 0))), ("flipud", ("x",)), ("fliplr", ("x",)), ("rot90", ("x", 4)),
+    ("roll", ("x", 0, 0)), ("repeat", ("x", (1, 1))), ("tile", ("x", (1,))), ("clamp", ("x", 0.0, 2.0)),
+    ("abs", ("x",)), ("abs", ("numbers",)), ("round", ("x",)), ("relu", ("x",)), ("tril", ("x", 5)),
+    ("triu", ("x", -5)), ("nan_to_num", ("x",)), ("hardtanh", ("x", 0.0, 2.0)), ("cumprod", ("x", 0)), ("pow.Tensor_Scalar", ("x", 1)),
+    ("mul.Scalar", ("x", 1)), ("add.Scalar", ("x", 0)), ("div.Scalar", ("x", 1)), ("linalg_matrix_power", ("x", 1)),
+    ("renorm", ("x", 2.0, 0, 100.0)), ("threshold", ("x", 0.0, 0.0)), ("adaptive_avg_pool1d", ("x", 2)),
+    ("where.self", ("no", "x", "x")), ("maximum", ("x", "x")), ("minimum", ("x", "x")),
+    ("lerp.Scalar", ("x", "x", 0.5)), ("take_along_dim", ("x", "places", 1)), ("copysign.Tensor", ("x", "x")),
+    ("masked_fill.Scalar", ("x", "no", 3.0)), ("addmm", ("x", "none", "none")), ("sum.dim_IntList", ("row", (0,))),
 )  # fmt: skip
 
 
 @requirement("operators/alias-marks-are-truthful", needs=("storage",))
 def test_copies_with_nothing_to_do(s: Session) -> None:
     def body(s: Session, operator: str, arguments: tuple[Any, ...]) -> None:
-        x = s.tensor(np.ones((2, 2), np.float32))
-        s.expect_fresh(s.call(operator, x, *arguments), x)
+        made = {name: s.tensor(data) for name, data in _TENSORS.items() if name in arguments}
+        given = [made[value] if isinstance(value, str) else value for value in arguments]
+        s.expect_fresh(s.call(operator, *given), *made.values())
 
     s.table(_IDLE, body)
-    x, no = s.tensor(np.ones((2, 2), np.float32)), s.tensor(np.zeros((2, 2), np.bool_))
-    none = s.tensor(np.zeros((2, 2), np.float32))
-    row, numbers = s.tensor(np.ones((1, 3), np.float32)), s.tensor(np.ones(3, np.uint8))
-    beside: tuple[tuple[str, tuple[Any, ...]], ...] = (
-        ("where.self", (no, x, x)), ("maximum", (x, x)), ("minimum", (x, x)), ("lerp.Scalar", (x, x, 0.5)),
-        ("take_along_dim", (x, s.tensor([[0, 1], [0, 1]], "int64"), 1)), ("copysign.Tensor", (x, x)),
-        ("masked_fill.Scalar", (x, no, 3.0)), ("addmm", (x, none, none)), ("sum.dim_IntList", (row, [0])),
-        ("abs", (numbers,)),
-    )  # fmt: skip
-
-    def all_given(s: Session, operator: str, arguments: tuple[Any, ...]) -> None:
-        given = [a for a in arguments if isinstance(a, Handle)]
-        s.expect_fresh(s.call(operator, *arguments), *given)
-
-    s.table(beside, all_given)
 
 
 @requirement("operators/functional-forms-leave-their-inputs-alone", slow=True)
