@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 
+import numpy as np
 from gaugeblock_spec import operators
 
 from ..requirement import requirement
@@ -129,9 +130,11 @@ def _refused(s: Session, call: OperatorCall) -> None:
 @requirement("operators/refused-calls-change-nothing", needs=("out", "strided"))
 def test_out_of_a_refused_call(s: Session) -> None:
     x, out = s.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), s.tensor([7.0, 8.0, 9.0])
+    cube, place = s.tensor(np.ones((1, 2, 3), np.float32)), s.tensor([[0]], "int64")
     for operator, args in (
         ("mm.out", (x, x)), ("add.out", (x, s.tensor([1.0, 2.0]))), ("cat.out", ([x, s.tensor([[1.0]])],)),
         ("index_select.out", (x, 0, s.tensor([5], "int64"))), ("cumsum.out", (x, 2)), ("sum.IntList_out", (x, [2])),
+        ("bmm.out", (cube, cube)), ("stack.out", ([x, cube],)), ("gather.out", (x, 2, place)), ("take.out", (x, x)),
     ):  # fmt: skip
         s.expect_raises((RuntimeError, IndexError), operator, *args, out=out)
         s.expect_geometry(out, (3,), (1,), 0)
