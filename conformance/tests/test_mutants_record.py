@@ -45,7 +45,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, Scouted]:
     right = discovery.load(discovery.resolve("numpy"))
     called = frozenset({"t", "transpose.int"})
     found = {key(case): Scouted(True, called, 0.0, False) for _, case in usable(right, ("views",))}
-    monkeypatch.setattr(run, "scout", lambda right, area, seed, at: iter(found.items()))
+    monkeypatch.setattr(run, "scout", lambda right, area, seed, at, risky=False: iter(found.items()))
     return found
 
 
@@ -158,7 +158,7 @@ def test_hang_in_a_known_test_is_a_verdict(known: dict[str, Scouted], monkeypatc
 def test_death_of_the_right_backend_fails_the_session(
     die: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def dies(right: Any, area: str, seed: int, at: Any) -> Iterator[tuple[str, Scouted]]:
+    def dies(right: Any, area: str, seed: int, at: Any, risky: bool = False) -> Iterator[tuple[str, Scouted]]:
         at(f"{area}.test_x.test_y")
         die(signal.SIGABRT)
         yield

@@ -28,7 +28,9 @@ class _Amax(NumpyBackend):
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
         result = super().call(operator, *args, **kwargs)
-        return np.asarray(result + self.error()).astype(result.dtype) if operator == "amax" else result
+        if operator != "amax":
+            return result
+        return np.asarray(result.astype(np.float64) + self.error()).astype(result.dtype)
 
 
 class Unwritten(_Amax):

@@ -198,8 +198,10 @@ def test_refusal_must_come_and_be_of_the_class() -> None:
         session.expect_raises(IndexError, "select.int", x, 0, 0)
     with pytest.raises(ConformanceError, match="instead of RuntimeError"):
         session.expect_raises(RuntimeError, "select.int", x, 0, 5)
+    session.expect_raises(IndexError, "select.int", x, 0, 5, match="words that NumPy does not promise")
+    strict = Session(type("Strict", (NumpyBackend,), {"rules": ()})())
     with pytest.raises(ConformanceError, match="does not say"):
-        session.expect_raises(IndexError, "select.int", x, 0, 5, match="no such words")
+        strict.expect_raises(IndexError, "select.int", strict.tensor([[1.0, 2.0]]), 0, 5, match="no such words")
 
 
 def test_what_is_no_number_is_told_as_a_tensor() -> None:

@@ -71,6 +71,17 @@ def test_joins_golden(s: Session) -> None:
 
 
 @requirement("dtypes/cat-stack-and-where-promote")
+def test_joins_of_tensors_without_dims(s: Session) -> None:
+    """A tensor without dims is given some, and counts like the others."""
+
+    def row(s: Session, operator: str) -> None:
+        s.expect_dtype(s.call(operator, [s.tensor([1], "int8"), s.tensor([0.5], "float32")]), "float32")
+        s.expect_dtype(s.call(operator, [s.tensor([1.0], "float32"), s.tensor(0.5, "float64")]), "float64")
+
+    s.table([("hstack",), ("vstack",), ("dstack",), ("column_stack",)], row)
+
+
+@requirement("dtypes/cat-stack-and-where-promote")
 @forall(
     names=hs.lists(hs.sampled_from(CORE), min_size=1, max_size=4), data=hs.data(), stacked=hs.booleans(), weight=0.5
 )

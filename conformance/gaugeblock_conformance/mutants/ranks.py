@@ -49,7 +49,7 @@ _RANKS = {
         flip:self:4 repeat:self:0 repeat:self:1 repeat:self:3 repeat_interleave.self_int:self:0
         repeat_interleave.self_Tensor:self:2 repeat_interleave.self_Tensor:repeats:0 diag:self:1 diff:self:1
         diff:self:3 diag_embed:self:1 diag_embed:self:3 diagflat:self:0 diagflat:self:1 diagflat:self:3""",
-    "pointwise": """add.Tensor:self:6 mul.Tensor:other:7 neg:self:5 max.other:other:0""",
+    "pointwise": """add.Tensor:self:5 mul.Tensor:other:5 neg:self:5 max.other:other:0""",
     "sort": """topk:self:0 kthvalue:self:0 msort:self:0 unique_dim:self:1 unique_dim:self:3
         searchsorted.Tensor:sorted_sequence:2 searchsorted.Tensor:self:0 searchsorted.Tensor:self:3""",
     "networks": """prelu:self:0 prelu:self:1 prelu:self:5 prelu:weight:0 conv1d.padding:input:2 conv2d.padding:input:3
