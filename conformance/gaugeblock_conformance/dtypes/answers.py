@@ -25,5 +25,8 @@ def default_dtype(s: Session, dtype: str) -> Iterator[None]:
     s.call("set_default_dtype", DType(dtype))
     try:
         yield
-    finally:
+    except BaseException:
+        # The snippet ends with what failed.
         s.backend.call("set_default_dtype", DType("float32"))
+        raise
+    s.call("set_default_dtype", DType("float32"))
