@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 DIFFERS = "differs from run to run"
-"""What is told of a result, in the place of a value that another run need not show."""
+"""The words that a failure has instead of a value that changes from run to run."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ConformanceError(AssertionError):
 
     again: Callable[[Any], None] | None = None
     by_value = False
-    """Whether an element, or what is computed of the elements, was wrong."""
+    """A failure in which an element, or a number computed from the elements, was wrong."""
 
     def __init__(
         self, message: str, expected: str, got: str, example: dict[str, str], snippet: str, cause: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from itertools import count
 from typing import Any
 
@@ -16,15 +17,16 @@ from gaugeblock_conformance.runner.same_value import agrees
 VALUES = "operators/every-operator-gives-what-its-row-says"
 
 
-class _Amax(NumpyBackend):
-    """The largest element, and a number for each call; snippets go by way of the adapter."""
+class _Amax(NumpyBackend, ABC):
+    """A backend whose ``amax`` is off by :meth:`error`; its snippets call the adapter."""
 
     def __init__(self, device: str = "cpu") -> None:
         super().__init__(device)
         self.dialect: Any = AdapterDialect()
 
+    @abstractmethod
     def error(self) -> float:
-        raise NotImplementedError
+        """Return what to add to the next result."""
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
         result = super().call(operator, *args, **kwargs)

@@ -88,7 +88,7 @@ class ArrayApiBackend:
 
     @cached_property
     def said(self) -> Mapping[str, Mapping[str, Any]]:
-        """What the namespace says of itself by its inspection API: dtypes and capabilities; nothing if it has none."""
+        """The dtypes and capabilities that the namespace reports through its inspection API; empty without one."""
         inspect = getattr(self.namespace, "__array_namespace_info__", None)
         if inspect is None:
             return {"dtypes": {}, "capabilities": {}}

@@ -1,4 +1,4 @@
-"""What NumPy's documentation says otherwise than the spec, or leaves open."""
+"""Rules of NumPy's own: where its documentation differs from the spec, or leaves a result open."""
 
 from __future__ import annotations
 

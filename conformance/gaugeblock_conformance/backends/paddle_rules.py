@@ -1,6 +1,6 @@
-"""What Paddle's documentation says otherwise than the spec, or does not say: dtypes of its functions, and own rules.
+"""Rules of Paddle's own: the dtypes that its functions take, and where its documentation differs from the spec.
 
-The pages were read in the docstrings of the installed Paddle 3.3, of which they are made.
+They come from the docstrings of Paddle 3.3, which are the source of its pages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What tinygrad's documentation leaves open. Of NaN, infinities and the signs of zeros it says nothing."""
+"""Rules of tinygrad's own: results that its documentation leaves open, such as those of NaN and signed zeros."""
 
 from __future__ import annotations
 

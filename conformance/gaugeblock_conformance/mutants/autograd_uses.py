@@ -98,7 +98,7 @@ def _saved_for_nothing(c: Intercepted) -> Any:
 
 
 def _used_as_it_is(c: Intercepted) -> Any:
-    """What cannot be recorded is computed unrecorded."""
+    """Calls that autograd must refuse to record run without being recorded."""
     return c.do(c.operator, *[c.do("data", x) if c.is_tensor(x) else x for x in c.args])
 
 

@@ -52,7 +52,7 @@ def _shrunk(c: Intercepted) -> Any:
 
 
 def _remembered(c: Intercepted) -> Any:
-    """What was found in a tensor is found again until its version changes, which writes by way of ``data`` do not."""
+    """Results are cached until the tensor's version changes, so that writes through ``data`` go unnoticed."""
     x, *given = c.args
     version = c.backend.version_of(x)  # type: ignore[attr-defined]
     *known, result = c.memory.get(c.operator, (None, None))
