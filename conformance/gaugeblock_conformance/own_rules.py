@@ -159,11 +159,11 @@ OPEN: Mapping[str, Condition] = {
 }
 """Condition -> which elements are open, by those that came, the specified ones, and the operands of the call.
 
-Tensors that an earlier call made are not among the operands. "of a subnormal": the element of the first operand in its
-place is one; "subnormal operand": any element of an operand. "last place": a neighbour of the specified element.
-"integer
-overflow": sums or products of the operands may not fit. "accumulation": as far from it as if each element of the first
-operand, and its square, were added with a rounding.
+Tensors that an earlier call made are not among the operands. Of the conditions that their names do not explain:
+``of a subnormal``: the first operand is subnormal at the same place; ``subnormal operand``: any element of an operand
+is; ``last place``: the result is a neighbour of the specified element; ``integer overflow``: a sum or product of the
+operands may not fit; ``accumulation``: the result is as close as if each element of the first operand, and its square,
+were added with one rounding.
 """
 _NO_ELEMENTS = "no elements"
 

@@ -33,6 +33,8 @@ class _Rerun(Session):
         self.dialect = first.dialect
         self._byte = byte
         self._results: tuple[Any, ...] = ()
+        # The snippet of the last failure that first asserts that repeated calls agree, if the call can be repeated.
+        self.reproducible: str | None = None
 
     def _run(self, step: Call, operator: str, args: Any, kwargs: Any) -> Any:
         for size in _SIZES:
@@ -52,9 +54,6 @@ class _Rerun(Session):
         error = super().failure(message, expected, got, lines, wanted, cause)
         self.reproducible = self._repeated(lines if isinstance(lines, list) else [], set(wanted))
         return error
-
-    reproducible: str | None = None
-    """The snippet of the last failure that first asserts that calls give the same, where the call can be made again."""
 
     def _repeated(self, conclusion: list[str], wanted: set[str]) -> str | None:
         last = next((step for step in reversed(self.steps()) if isinstance(step, Call) and step.targets), None)

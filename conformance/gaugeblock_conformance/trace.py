@@ -98,11 +98,6 @@ def slice_steps(steps: list[Step], wanted: set[str]) -> list[Step]:
     else:
         open_end = operators.index("manual_seed") if "manual_seed" in operators else len(steps)
     roots = _families(steps)
-    operators = [step.operator if isinstance(step, Call) else "" for step in steps]
-    if "autograd_log" in operators:
-        open_end = -1
-    else:
-        open_end = operators.index("manual_seed") if "manual_seed" in operators else len(steps)
     families = {roots[n] for n in wanted if n in roots}
     while True:
         # A write may come after the call that first mentions what it writes to.

@@ -58,8 +58,7 @@ def test_equal_matrices_of_any_layout(s: Session) -> None:
     """Tensors drawn one by one are hardly ever equal: these are, but for one element at most."""
 
     def body(s: Session, operator: str, dtype: str, first: str, second: str) -> None:
-        if not s.has_data:
-            return
+        s.need_data()
         array = (np.arange(12).reshape(3, 4) + 1).astype(numpy_dtype(dtype))
         other = array.copy()
         other[2, 1] = 0
