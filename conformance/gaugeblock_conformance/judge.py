@@ -71,16 +71,29 @@ class Judge(Conversation):
         place; 0 means equal (NaN equals NaN; zeros by sign unless ``signed_zero`` is false).
         """
         array = np.asarray(want, dtype=numpy_dtype(dtype) if dtype else getattr(want, "dtype", np.float32))
+        wrong = self._first_wrong(x, array, ulp, signed_zero)
+        if wrong is not None:
+            self._fail_element(x, *wrong, ulp, signed_zero)
+
+    def expect_agreement(self, x: Handle, like: Handle, signed_zero: bool = True) -> None:
+        """Expect shape, dtype and elements of ``like``, which the backend made as well: the snippet computes both."""
+        wrong = self._first_wrong(x, self.read(like).copy(), 0, signed_zero)
+        if wrong is not None:
+            self._fail_beside(x, like, *wrong)
+
+    def _first_wrong(
+        self, x: Handle, array: Array, ulp: float, signed_zero: bool
+    ) -> tuple[tuple[int, ...], Any, Any] | None:
+        """Return the place of the first wrong element, what it should be, and what it is."""
         self.expect_shape(x, array.shape)
         array = array.astype(numpy_dtype(self.expect_dtype(x, dtype_name(array.dtype))), copy=False)
         if not self.has_data:
-            return
+            return None
         got = self._read_like(x, array.shape, array.dtype)
         if got.tobytes() == array.tobytes():
-            return
+            return None
         at = first_of(self._asked(x, mismatches(got, array, ulp, signed_zero), got, array))
-        if at is not None:
-            self._fail_element(x, at, array[at], got[at], ulp, signed_zero)
+        return None if at is None else (at, array[at], got[at])
 
     def expect_close(self, x: Handle, want: Array, tolerance: Array | float) -> None:
         """Expect elements within an absolute error bound (an array of bounds, or one for all); NaN and infinities
@@ -284,6 +297,16 @@ class Judge(Conversation):
         lines = [f"got = {self.dialect.element(x.name, at)}", *assert_value(want, ulp, signed_zero)]
         message = f"wrong value of {self.origin(x)}" + (f" (more than {ulp:g} ULP off)" if ulp else "")
         raise _by_value(self.failure(f"{message} at {at}", repr(plain(want)), repr(plain(got)), lines, {x.name}))
+
+    def _fail_beside(self, x: Handle, like: Handle, at: tuple[int, ...], want: Any, got: Any) -> NoReturn:
+        lines = [
+            f"got = {self.dialect.element(x.name, at)}",
+            f"want = {self.dialect.element(like.name, at)}",
+            "assert repr(got) == repr(want), got",
+        ]
+        message = f"wrong value of {self.origin(x)} at {at}"
+        wanted = {x.name, like.name}
+        raise _by_value(self.failure(message, repr(plain(want)), repr(plain(got)), lines, wanted))
 
     def fail_computed(self, what: str, why: NoReproducer) -> NoReturn:
         """Fail because ``what`` is computed of the elements of results does not hold."""

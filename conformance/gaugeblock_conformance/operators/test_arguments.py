@@ -151,7 +151,7 @@ def test_keywords_of_array_libraries(s: Session) -> None:
         alias = s.call(operator, x, axis=0)
         s.expect_shape(alias, tuple(s.observe("shape", like)))
         if s.has_data:
-            s.expect_values(alias, s.read(like).copy())
+            s.expect_agreement(alias, like)
     s.expect_values(s.call("sum.dim_IntList", x, axis=1, keepdims=True), [[6.0], [15.0]])
     s.expect_values(s.call("mean.dim", x, dim=1, keepdims=True), [[2.0], [5.0]])
     s.expect_values(s.call("cat", [x, x], axis=1), np.tile(np.arange(1, 7, dtype=np.float32).reshape(2, 3), 2))

@@ -251,7 +251,7 @@ def test_columns_of_bytes(s: Session) -> None:
         want = s.call(operator, copy, (2, 3 * width), aligned)
         if width == 1:
             s.expect_values(want, np.repeat(image.array, 3, 3))
-        s.expect_values(s.call(operator, s.build(image), (2, 3 * width), aligned), s.read(want).copy())
+        s.expect_agreement(s.call(operator, s.build(image), (2, 3 * width), aligned), want)
 
     layouts = ((1, (2, 2, 1, 2)), (1, (4, 1, 2, 2)), (2, (8, 1, 4, 2)), (2, (8, 4, 1, 2)))
     names = ("upsample_bilinear2d", "upsample_bicubic2d")

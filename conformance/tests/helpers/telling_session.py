@@ -70,6 +70,13 @@ class Telling(Session):
             at = tuple(size - 1 for size in array.shape)
             self._tell("values", lambda: self._fail_element(x, at, array[at], got[at], ulp, signed_zero))
 
+    def expect_agreement(self, x: Handle, like: Handle, signed_zero: bool = True) -> None:
+        super().expect_agreement(x, like, signed_zero)
+        value = self.read(like).copy()
+        if value.size:
+            at = tuple(size - 1 for size in value.shape)
+            self._tell("agreement", lambda: self._fail_beside(x, like, at, value[at], value[at]))
+
     def expect_close(self, x: Handle, want: Any, tolerance: Any) -> None:
         super().expect_close(x, want, tolerance)
         if self.has_data and want.size:
