@@ -87,7 +87,7 @@ class _Chosen(NamedTuple):
 
 
 def _chosen(geometry: Geometry, sizes: tuple[int, ...], strides: tuple[int, ...], dim: int) -> _Chosen:
-    key = ("chosen", dim, sizes)
+    key = ("chosen", dim, sizes, strides)
     known: _Chosen | None = geometry.plans.get(key)
     if known is None:
         made, order = (geometry_of(sizes, strides, kind, geometry.device) for kind in (geometry.dtype, int64))
@@ -135,7 +135,8 @@ def _noted(operator: str, self: Tensor, result: T, dim: int, descending: bool, c
     """`result`, which ``choose(values, indices)`` made, with a runner where the tensor is small."""
     geometry = self.geometry
     place = dim % max(geometry.ndim, 1)
-    plan: _Chosen | None = geometry.plans.get(("chosen", place, geometry.sizes))
+    strides = preserve_format_strides(geometry.sizes, geometry.strides)
+    plan: _Chosen | None = geometry.plans.get(("chosen", place, geometry.sizes, strides))
     if plan is None or geometry.numel > FEW or not geometry.ndim or geometry.sizes[place] > SMALL:
         return result
 
