@@ -1,4 +1,4 @@
-"""Threads inside one operator: how many, and a persistent pool of Python threads for work that Python hands out.
+"""Threads inside one operator: how many, and the sharing out of work that Python does.
 
 Compiled loops share themselves out to native threads (see pool), for which the same number holds.
 """
@@ -6,19 +6,17 @@ Compiled loops share themselves out to native threads (see pool), for which the 
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..core.fork_safety import fork_safe
+from ..core.thread_pool import POOL
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import Future
 
     from .pool import Pool
 
 GRAIN = 32768
-MAX_WORKERS = 256
 
 
 def _processors() -> int:
@@ -28,46 +26,30 @@ def _processors() -> int:
         return os.cpu_count() or 1
 
 
-class _Pool:
+class _Threads:
     def __init__(self) -> None:
-        self.threads = _processors()
-        self.executor: ThreadPoolExecutor | None = None
+        self.number = _processors()
         self.native: Pool | None = None
-        self.lock = fork_safe(threading.RLock())
-        self.local = threading.local()
-
-    def get(self) -> ThreadPoolExecutor:
-        with self.lock:
-            if self.executor is None:
-                from concurrent.futures import ThreadPoolExecutor
-
-                self.executor = ThreadPoolExecutor(MAX_WORKERS, "gaugeblock", self.enter_worker)
-            return self.executor
-
-    def enter_worker(self) -> None:
-        self.local.inside = True
 
     def forget(self) -> None:
         if self.native is not None:
             self.native.forget()
-        self.executor = None
-        self.local = threading.local()
 
 
-_POOL = _Pool()
+_THREADS = _Threads()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_POOL.forget)
+    os.register_at_fork(after_in_child=_THREADS.forget)
 
 
 def attach(native: Pool) -> None:
     """Let the pool of native threads follow set_num_threads and forks."""
-    _POOL.native = native
-    native.set_threads(_POOL.threads)
+    _THREADS.native = native
+    native.set_threads(_THREADS.number)
 
 
 def get_num_threads() -> int:
     """Threads that one operator may use."""
-    return _POOL.threads
+    return _THREADS.number
 
 
 def set_num_threads(n: int) -> None:
@@ -76,9 +58,9 @@ def set_num_threads(n: int) -> None:
         raise TypeError(f"set_num_threads(): argument 'n' must be an int, got {type(n).__name__}")
     if n <= 0:
         raise RuntimeError(f"set_num_threads(): expected a positive number of threads, got {n}")
-    _POOL.threads = n
-    if _POOL.native is not None:
-        _POOL.native.set_threads(n)
+    _THREADS.number = n
+    if _THREADS.native is not None:
+        _THREADS.native.set_threads(n)
     from .blas import set_threads
 
     set_threads(n)
@@ -88,7 +70,7 @@ def chunks(n: int, grain: int = GRAIN) -> list[tuple[int, int]]:
     """Disjoint ranges (begin, end) that cover range(n): one per thread, none shorter than the grain but the last."""
     if n <= 0:
         return []
-    workers = min(_POOL.threads, -(-n // max(1, grain)))
+    workers = min(_THREADS.number, -(-n // max(1, grain)))
     step = -(-n // workers)
     step = -(-step // 64) * 64 if step > 64 else step
     return [(begin, min(begin + step, n)) for begin in range(0, n, step)]
@@ -102,11 +84,11 @@ def parallel_for(n: int, grain: int, body: Callable[[int, int], object]) -> None
     """
     if n <= 0:
         return
-    if n <= grain or _POOL.threads == 1 or getattr(_POOL.local, "inside", False):
+    if n <= grain or _THREADS.number == 1 or POOL.is_inside():
         body(0, n)
         return
     ranges = chunks(n, grain)
-    pending: list[Future[object]] = [_POOL.get().submit(body, *r) for r in ranges[1:]]
+    pending: list[Future[object]] = [POOL.submit(body, *r) for r in ranges[1:]]
     failures: list[BaseException] = []
     try:
         body(*ranges[0])

@@ -31,6 +31,7 @@ from typing import Any, NoReturn, TypeVar
 
 from ..core.device import cpu
 from ..core.fork_safety import fork_safe
+from ..core.thread_pool import POOL
 from ..memory.storage import Storage
 from .geometry import Geometry, unwatched
 from .strides import extent
@@ -85,8 +86,8 @@ def _uncollected(find: Callable[[], _Found]) -> _Found:
 
 
 def alone() -> bool:
-    """Return whether this is the main thread and no other thread runs Python code."""
-    return not _count() and len(_uncollected(_current_frames)) == 1
+    """Return whether this is the main thread and no other thread runs Python code, nor can begin to by itself."""
+    return len(_uncollected(_current_frames)) == 1 + (_count() and POOL.waiting())
 
 
 class Before:
