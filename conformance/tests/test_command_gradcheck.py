@@ -14,6 +14,7 @@ from gaugeblock_conformance.gradcheck.operators import ORDERS
 from gaugeblock_conformance.gradcheck.rows import differentiable
 from gaugeblock_conformance.gradcheck.suite import identifier, operator_of, slow
 from gaugeblock_conformance.gradcheck.table import lines
+from gaugeblock_conformance.runner import suite as suites
 from gaugeblock_reports import record as run_record
 
 Run = Callable[..., tuple[int, dict[str, Any]]]
@@ -170,6 +171,17 @@ def test_the_shipped_expectations_name_operators_that_are_checked() -> None:
     assert shipped is not None
     manifest = expectations.read(shipped, set(operator_of()), "cpu")
     assert manifest.expected["first_order/as-strided-scatter", None].covers("derivative of output 0")
+
+
+def test_what_gradcheck_knows_of_torch_validate_knows() -> None:
+    manifests = []
+    for name, ids in (("gradcheck-torch", operator_of()), ("torch", suites.load(suites.STANDARD).requirements)):
+        shipped = expectations.shipped(name, "2.13.0+cpu")
+        assert shipped is not None
+        manifests.append(expectations.read(shipped, set(ids), "cpu"))
+    wrong = {operator_of()[row] for row, _ in manifests[0].expected if row.startswith("first_order/")}
+    known = manifests[1].expected["autograd/declared-derivatives-are-there", None].operators
+    assert {"sum", "mse_loss"} <= wrong <= set(known)
 
 
 def test_a_constant_result_needs_no_gradient(run: Run) -> None:
