@@ -32,10 +32,12 @@ class Dialect:
 
     ``setup`` is the source line that makes ``module`` available. ``watching`` is how to watch a storage: a line for a
     tensor's name, and an expression for whether the storage is still there. ``adapter`` is the source line that makes
-    ``backend``, the adapter, for calls that have no other form.
+    ``backend``, the adapter, for calls that have no other form. ``gradient`` is an expression for the gradient of a
+    function ``{f}`` with a real result at its operand ``{x}``, "" where the backend has none.
     """
 
     setup = ""
+    gradient = ""
     adapter = ""
     watching = ("alive = backend.watch_storage({0})", "alive()")
 
@@ -65,6 +67,10 @@ class Dialect:
             return [f"{target} = {self.shaped(self.contents(source), source.dtype, source.sizes)}"]
         flat = self.tensor(self.contents(source), source.dtype)
         return [f"{target} = {self.strided(flat, source)}"]
+
+    def watched(self, variable: str) -> list[str]:
+        """Lines that a tensor needs before ``gradient`` can be taken by it."""
+        return []
 
     def contents(self, case: TensorCase) -> str:
         """The storage as an expression: its rule where it has a short one, else a literal list."""
@@ -216,8 +222,12 @@ class TorchDialect(Dialect):
         self.setup = f"import {module}" if alias in (None, module) else f"import {module} as {alias}"
         self.alias = alias or module
         self.device = device
+        self.gradient = f"{self.alias}.autograd.grad({{f}}({{x}}), {{x}})[0]"
         self._special = special or {}
         self._factories = factories
+
+    def watched(self, variable: str) -> list[str]:
+        return [f"{variable}.requires_grad_()"]
 
     def tensor(self, data: str, dtype: str) -> str:
         where = "" if self.device == "cpu" else f", device={self.device!r}"

@@ -170,6 +170,8 @@ class ArrayApiBackend:
         other.table = {**self.unjudged, **self.table}
         other.lacks = self.lacks - self.unjudged.keys()
         other._functions = {}
+        if isinstance(self.dialect, ArrayApiDialect):
+            other.dialect = self.dialect.with_table(other.table)
         return other
 
     @contextmanager

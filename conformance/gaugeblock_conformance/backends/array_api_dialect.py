@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -36,6 +37,12 @@ class ArrayApiDialect(Dialect):
         self.alias = setup.splitlines()[-1].split()[-1]
         self._table = table
         self._spelled = spelled
+
+    def with_table(self, table: Mapping[str, Expression]) -> ArrayApiDialect:
+        """Return the same dialect with the expressions of another table."""
+        other = copy.copy(self)
+        other._table = table
+        return other
 
     def tensor(self, data: str, dtype: str) -> str:
         return f"{self.alias}.asarray({data}, dtype={self.dtype(dtype)})"

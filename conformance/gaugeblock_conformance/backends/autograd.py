@@ -46,7 +46,9 @@ class AutogradBackend(ArrayApiBackend):
     def __init__(self, device: str = "cpu") -> None:
         if device != "cpu":
             raise ValueError(f"autograd: device must be 'cpu', not {device!r}")
-        super().__init__(importlib.import_module(_DERIVATIVES), "autograd", f"import {_DERIVATIVES} as xp")
+        setup = f"import autograd\nimport {_DERIVATIVES} as xp"
+        super().__init__(importlib.import_module(_DERIVATIVES), "autograd", setup)
+        self.dialect.gradient = "autograd.grad({f})({x})"
         self._make_vjp = importlib.import_module("autograd").make_vjp
         self._tuple = importlib.import_module("autograd.builtins").tuple
 

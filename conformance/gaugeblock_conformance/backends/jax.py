@@ -49,6 +49,7 @@ class JaxBackend(ArrayApiBackend):
         jax.config.update("jax_enable_x64", True)
         setup = "import jax; jax.config.update('jax_enable_x64', True)\nimport jax.numpy as xp"
         super().__init__(importlib.import_module("jax.numpy"), "jax", setup)
+        self.dialect.gradient = "jax.grad({f})({x})"
         self._jax = jax
         self._device_put = jax.device_put
         self._block_until_ready: Callable[[Any], object] = jax.block_until_ready

@@ -24,6 +24,8 @@ from .mlx_table import LACKS, MLX, RULES, UNJUDGED
 class MlxDialect(ArrayApiDialect):
     """Snippets in which bfloat16, which NumPy does not know, is read by way of float32."""
 
+    gradient = "xp.grad({f})({x})"
+
     def strided(self, flat: str, case: Any) -> str:
         if 0 in case.sizes:
             return f"{self.alias}.zeros({case.sizes!r}, dtype={self.dtype(case.dtype)})"

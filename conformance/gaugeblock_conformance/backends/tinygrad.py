@@ -35,6 +35,8 @@ def _parts(index: Any) -> tuple[Any, ...]:
 class TinygradDialect(ArrayApiDialect):
     """Snippets in tinygrad's own methods."""
 
+    gradient = "{f}({x}).gradient({x})[0]"
+
     def tensor(self, data: str, dtype: str) -> str:
         return f"tinygrad.Tensor({data}, dtype={self.dtype(dtype)})"
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from gaugeblock_spec import operators
 
 from ..backend import Backend, MissingCapability, Unsupported
+from ..dialect import Dialect
 from ..failure import ConformanceError
 from ..operators.drawing import drawable
 from ..problem import one_line
@@ -58,7 +59,7 @@ def check_operator(
     tally = Tally()
     for trial in _all_trials(operator, session.seed, wanted):
         if session.trace_sink is not None:
-            session.trace_sink(snippet(session.dialect, trial, order, None))
+            session.trace_sink(snippet(_dialect(session, backend), trial, order, None))
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
@@ -69,7 +70,7 @@ def check_operator(
             except MissingCapability:
                 raise
             except Exception as error:
-                raise _failure(session, trial, order, error) from error
+                raise _failure(_dialect(session, backend), trial, order, error) from error
         outcome.examples += 1
         outcome.calls += 1
         outcome.operators.add(operator)
@@ -132,11 +133,17 @@ def _all_trials(operator: str, seed: int, wanted: Mapping[str, int]) -> Iterator
             yield from trials(operator, dtype, seed, wanted[dtype])
 
 
-def _failure(session: Session, trial: Trial, order: str, error: Exception) -> ConformanceError:
+def _dialect(session: Session, backend: Any) -> Dialect:
+    """The session's dialect, or where that is the adapter's own, that of the backend which takes the derivatives."""
+    own = session.dialect is getattr(session.backend, "dialect", None)
+    return cast("Dialect", (getattr(backend, "dialect", None) if own else None) or session.dialect)
+
+
+def _failure(dialect: Dialect, trial: Trial, order: str, error: Exception) -> ConformanceError:
     name = trial.call.operator
     example = {"call": repr(trial.call)}
     found = error.entry if isinstance(error, GradcheckError) else None
-    text = snippet(session.dialect, trial, order, found)
+    text = snippet(dialect, trial, order, found)
     what = order.replace("_", " ")
     if not isinstance(error, GradcheckError):
         message = f"{name}, {what}: raised {one_line(error)[:300]}"

@@ -49,6 +49,7 @@ class Recording:
         own = {"autograd", "autograd.double"} | ({"autograd.fwd"} if JVP in backend.capabilities else set())
         self.capabilities = frozenset(backend.capabilities - {VJP, JVP} | own)
         self.name, self.version, self.device = backend.name, backend.version, backend.device
+        self.dialect = getattr(self.backend, "dialect", None)
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Recorded:
         return Recorded(self.backend.from_numpy(array), requires_grad)

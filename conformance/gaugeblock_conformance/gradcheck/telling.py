@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..case import TensorCase
 from ..dialect import Dialect, TorchDialect
 from ..failure import NoReproducer
@@ -17,9 +19,8 @@ def snippet(dialect: Dialect, trial: Trial, order: str, entry: Entry | None) -> 
     """Return source text that fails where the check failed, or, without ``entry``, takes the derivatives; else comments
     that say why there is none."""
     why = _untold(dialect, trial, order, entry)
-    if why is not None or not isinstance(dialect, TorchDialect):
-        lines = [*_operands(dialect, trial), _call(dialect, trial)]
-        return NoReproducer(why or "the check needs derivatives by way of the adapter").told("\n".join(lines))
+    if why is not None:
+        return NoReproducer(why).told("\n".join([*_operands(dialect, trial), _call(dialect, trial)]))
     lines = _quotient(dialect, trial, entry) if entry is not None else _taken(dialect, trial, order)
     text = "\n".join([*_operands(dialect, trial), *lines])
     return "\n".join([*dialect.imports(text), text]) + "\n"
@@ -29,10 +30,15 @@ def _untold(dialect: Dialect, trial: Trial, order: str, entry: Entry | None) -> 
     """Why no few lines can show it, or None."""
     if trial.hint.prepare or trial.hint.finish:
         return "operands and results are shaped by further operators before they are compared"
-    if not isinstance(dialect, TorchDialect):
+    if not dialect.gradient or "backend." in "".join([*_operands(dialect, trial), _call(dialect, trial)]):
         return "the check needs derivatives by way of the adapter"
+    of_tensors = isinstance(dialect, TorchDialect)
+    if not of_tensors and trial.writes:
+        return "functions are differentiated, and the operator writes to its operand"
+    if not of_tensors and any(case.dtype.startswith("complex") for case in trial.inputs):
+        return "libraries define gradients by complex numbers in different ways, between which the adapter converts"
     if entry is None:
-        return None
+        return None if of_tensors or order == "first_order" else "derivatives of derivatives are taken by the suite"
     if order != "first_order":
         return "finite differences of gradients are taken by the suite"
     if trial.writes:
@@ -63,32 +69,38 @@ def _call(dialect: Dialect, trial: Trial) -> str:
     return dialect.expression(trial.call.operator, tuple(args), kwargs)
 
 
-def _quotient(dialect: TorchDialect, trial: Trial, entry: Entry) -> list[str]:
+def _quotient(dialect: Dialect, trial: Trial, entry: Entry) -> list[str]:
     """Gradient and difference quotient of one entry, and what must hold of them."""
-    library, x = dialect.alias, _names(trial)[id(trial.inputs[entry.input])]
-    result = f"{_call(dialect, trial)}[{entry.output}]" if trial.several else _call(dialect, trial)
+    case = trial.inputs[entry.input]
+    x = _names(trial)[id(case)]
+    result = f"{_call(dialect, trial)}[{entry.output}]" if trial.several else f"({_call(dialect, trial)})"
     index = "".join(f"[{k}]" for k in entry.output_index or ())
     place = "".join(f"[{k}]" for k in entry.input_index or ())
     value = f"{result}{index}{f'.{entry.part}' if entry.part else ''}"
-    if trial.needs_seed:
-        value = f"({library}.manual_seed(7), {value})[1]"
+    if trial.needs_seed and isinstance(dialect, TorchDialect):
+        value = f"({dialect.alias}.manual_seed(7), {value})[1]"
     slope = "((f({x} + {h}) - f({x} - {h})) / 2e-6).item()"
-    is_complex = trial.inputs[entry.input].dtype.startswith("complex")
-    slopes = [slope.format(x=x, h=h) for h in (["step", "1j * step"] if is_complex else ["step"])]
+    slopes = [slope.format(x=x, h=h) for h in (["step", "1j * step"] if case.dtype.startswith("complex") else ["step"])]
+    step = np.zeros(case.sizes, dtype=case.dtype)
+    step[entry.input_index or ()] = 1e-6
     return [
-        f"{x}.requires_grad_()",
+        *dialect.watched(x),
         f"f = lambda {x}: {value}",
-        f"gradient = {library}.autograd.grad(f({x}), {x})[0]{place}.item()",
-        f"step = {library}.zeros_like({x})",
-        f"step{place or '[()]'} = 1e-6",
+        f"gradient = {dialect.gradient.format(f='f', x=x)}{place}.item()",
+        *dialect.create("step", step),
         f"numerical = {' + 1j * '.join(slopes)}",
         "assert abs(gradient - numerical) <= 1e-5 + 1e-3 * abs(numerical), (gradient, numerical)",
     ]
 
 
-def _taken(dialect: TorchDialect, trial: Trial, order: str) -> list[str]:
+def _taken(dialect: Dialect, trial: Trial, order: str) -> list[str]:
     """The call, and its derivatives of the ``order`` taken, whatever they are."""
-    library, names = dialect.alias, _names(trial)
+    names = _names(trial)
+    if not isinstance(dialect, TorchDialect):
+        call = f"{_call(dialect, trial)}[0]" if trial.several else f"({_call(dialect, trial)})"
+        given = [names[id(case)] for case in trial.inputs]
+        return [f"{x}_gradient = {dialect.gradient.format(f=f'(lambda {x}: {call}.sum())', x=x)}" for x in given]
+    library = dialect.alias
     inputs = ", ".join(names[id(case)] for case in trial.inputs)
     call = _call(dialect, trial)
     seed = [f"{library}.manual_seed(7)"] if trial.needs_seed else []

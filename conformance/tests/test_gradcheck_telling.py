@@ -1,0 +1,86 @@
+"""Snippets of wrong derivatives, in the terms of libraries that differentiate functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from gaugeblock_conformance.backends.array_api_dialect import ArrayApiDialect
+from gaugeblock_conformance.backends.array_api_table import STANDARD
+from gaugeblock_conformance.gradcheck.error import Entry
+from gaugeblock_conformance.gradcheck.telling import snippet
+from gaugeblock_conformance.gradcheck.trials import Trial, trials
+
+Gradient = Callable[[Callable[[Any], Any]], Callable[[Any], Any]]
+
+
+@pytest.fixture
+def dialect() -> ArrayApiDialect:
+    made = ArrayApiDialect(STANDARD, "import numpy as xp")
+    made.gradient = "grad({f})({x})"
+    return made
+
+
+def _trial(operator: str, dtype: str = "float64") -> Trial:
+    return next(trial for trial in trials(operator, dtype, 0, 6) if trial.inputs[0].numel and trial.inputs[0].plain)
+
+
+def _grad(factor: float) -> Gradient:
+    """Return central differences, times a factor."""
+
+    def of(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def gradient(x: Any) -> Any:
+            found = np.zeros_like(x)
+            for place in np.ndindex(x.shape):
+                step = np.zeros_like(x)
+                step[place] = 1e-6
+                found[place] = (function(x + step) - function(x - step)) / 2e-6
+            return factor * found
+
+        return gradient
+
+    return of
+
+
+def _first(trial: Trial) -> Entry:
+    place = (0,) * len(trial.inputs[0].sizes)
+    return Entry(0, 0, place, place, "", 1.0, 2.0)
+
+
+def test_a_snippet_holds_for_a_right_gradient_and_fails_for_a_wrong_one(dialect: ArrayApiDialect) -> None:
+    trial = _trial("square")
+    text = snippet(dialect, trial, "first_order", _first(trial))
+    assert text.startswith("import numpy as xp\n")
+    assert "gradient = grad(f)(x0)" in text
+    assert "gaugeblock" not in text
+    exec(text, {"grad": _grad(1.0)})
+    with pytest.raises(AssertionError):
+        exec(text, {"grad": _grad(1.5)})
+
+
+def test_a_gradient_that_cannot_be_taken_is_taken(dialect: ArrayApiDialect) -> None:
+    text = snippet(dialect, _trial("square"), "first_order", None)
+    assert "x0_gradient = grad((lambda x0: (" in text
+
+    def refused(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        raise TypeError("no derivative")
+
+    with pytest.raises(TypeError, match="no derivative"):
+        exec(text, {"grad": refused})
+
+
+@pytest.mark.parametrize(
+    ("operator", "dtype", "order", "why"),
+    [
+        ("square", "complex128", "first_order", "libraries define gradients by complex numbers in different ways"),
+        ("square", "float64", "second_order", "finite differences of gradients are taken by the suite"),
+        ("sigmoid", "float64", "first_order", "the check needs derivatives by way of the adapter"),
+    ],
+)
+def test_where_there_is_no_snippet_it_says_why(
+    dialect: ArrayApiDialect, operator: str, dtype: str, order: str, why: str
+) -> None:
+    trial = _trial(operator, dtype)
+    assert why in snippet(dialect, trial, order, _first(trial))
