@@ -16,7 +16,7 @@ import time
 import weakref
 from typing import Any, TypeVar
 
-PATIENCE = 5.0
+PATIENCE = 20.0
 _PAUSE = 0.001
 _PACKAGES = sys.stdlib_module_names | {"gaugeblock", "gaugeblock_spec", "llvmlite", "ml_dtypes", "numpy"}
 Lock = TypeVar("Lock")
