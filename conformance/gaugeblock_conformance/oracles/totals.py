@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .moves import Oracle, Undefined
+from .moves import Oracle
+from .near import Near, Refused
+
+# A sum this much smaller than its terms has lost the bits that its logarithm depends on.
+_CLOSE = np.longdouble(0.125)
 
 
 def axes(x: Array, dims: Any) -> tuple[int, ...]:
@@ -70,7 +74,7 @@ def norm(x: Array, p: Any = 2, dims: Any = None, keepdim: bool = False) -> Array
     size, where = np.abs(x), axes(x, dims)
     p = 2 if p is None else p
     if (np.isinf(p) or p < 0) and not count(x, dims):
-        raise Undefined("an extreme of nothing")
+        raise Refused("no element, of which an infinite or negative order asks")
     if np.isinf(p):
         return np.asarray((size.max if p > 0 else size.min)(axis=where, keepdims=keepdim))
     if p == 0:
@@ -79,22 +83,34 @@ def norm(x: Array, p: Any = 2, dims: Any = None, keepdim: bool = False) -> Array
     return np.asarray((size**power).sum(axis=where, keepdims=keepdim) ** (1 / power))
 
 
-def log_sum(x: Array, dims: Any, keepdim: bool = False) -> Array:
-    if x.dtype.kind == "c":
-        raise Undefined("a logarithm of complex numbers has many values")
+def log_sum(x: Array, dims: Any, keepdim: bool = False) -> Array | Near:
+    """The logarithm of a sum of exponentials; of complex numbers the one whose imaginary part is closest to zero."""
     where = axes(x, dims)
     top = np.max(x.real, axis=where, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0)
-    found = np.log(np.exp(x - top).sum(axis=where, keepdims=True)) + top
-    return np.asarray(found if keepdim else np.squeeze(found, where))
+    shares = np.exp(x - top)
+    total = shares.sum(axis=where, keepdims=True)
+    found = np.log(total) + top
+    if x.dtype.kind != "c":
+        return np.asarray(found if keepdim else np.squeeze(found, where))
+    terms = np.abs(shares).sum(axis=where, keepdims=True)
+    cut = (np.abs(total) < terms * _CLOSE) | ((total.real < 0) & (np.abs(total.imag) < terms * _CLOSE))
+    scale = np.maximum(np.max(np.abs(x), axis=where, keepdims=True, initial=0), np.abs(found)) + 1 / _CLOSE
+    parts = [np.asarray(v if keepdim else np.squeeze(v, where)) for v in (found, scale, cut)]
+    return Near(parts[0], parts[1], 8, open={"branch_cut": parts[2]})
 
 
-def running_log(x: Array, dim: int) -> Array:
-    if x.dtype.kind == "c":
-        raise Undefined("a logarithm of complex numbers has many values")
+def running_log(x: Array, dim: int) -> Array | Near:
     rows = np.moveaxis(x, dim, 0)
     parts = [log_sum(rows[: k + 1], (0,)) for k in range(len(rows))]
-    return np.moveaxis(np.stack(parts), 0, dim) if parts else x
+
+    def joined(arrays: list[Array]) -> Array:
+        return np.moveaxis(np.stack(arrays), 0, dim) if arrays else x
+
+    if x.dtype.kind != "c":
+        return joined(parts)
+    cut = joined([part.open["branch_cut"] for part in parts]) != 0
+    return Near(joined([p.value for p in parts]), joined([p.scale for p in parts]), 8, open={"branch_cut": cut})
 
 
 def softmax(x: Array, dim: int) -> Array:
