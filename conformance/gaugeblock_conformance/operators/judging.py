@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -13,7 +14,7 @@ from gaugeblock_spec.schema import parse
 from ..backend import Array, DType, dtype_name, numpy_dtype
 from ..oracles.conversion import cast, component
 from ..oracles.making import Unfilled
-from ..oracles.near import Near, Such, Undefined, Unjudged
+from ..oracles.near import Claim, Near, Such, Undefined, Unjudged
 from ..oracles.pointwise import operators_with_oracle, spacing
 from ..oracles.promotion import FLOAT, KIND, WIDTH_TWIN
 from ..oracles.sums import TERMS
@@ -75,7 +76,14 @@ def _dropped(result: Any) -> Any:
     if isinstance(result, Near):
         open_ = {name: _dropped(mask) for name, mask in result.open.items()}
         return replace(result, value=_dropped(result.value), scale=_dropped(result.scale), open=open_)
+    if isinstance(result, Such):
+        return replace(result, sizes=tuple(() if n == (1,) else n for n in result.sizes), claims=_lifted(result))
     return result.reshape(()) if isinstance(result, np.ndarray) and result.shape == (1,) else result
+
+
+def _lifted(such: Such) -> Callable[..., Iterable[Claim]]:
+    """The claims of results that have lost their only dim."""
+    return lambda *found: such.claims(*[y.reshape(sizes) for y, sizes in zip(found, such.sizes, strict=True)])
 
 
 def _operand(call: OperatorCall, name: str, value: Any, wide: bool) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..backend import Array, dtype_name
 from .moves import Oracle
-from .near import Refused
+from .near import Refused, Undefined
 
 
 def comparable(x: Array) -> Array:
@@ -135,9 +135,9 @@ def unique(x: Array, inverse_too: bool, counts_too: bool) -> tuple[Array | None,
 
 
 def _slices(x: Array, dim: int) -> int:
-    """Return how many slices there are along ``dim``; those of no elements are refused."""
+    """Return how many slices there are along ``dim``, whose elements are compared."""
     if 0 in [n for k, n in enumerate(x.shape) if k != dim % x.ndim]:
-        raise Refused("slices of no elements")
+        raise Undefined("empty_slices")
     return int(x.shape[dim])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..backend import Array
 from .moves import Oracle
-from .near import Near, Refused, exactly
+from .near import Near, Refused, Undefined, exactly
 from .totals import norm, whole
 
 _EDGE = 1e-6
@@ -93,8 +93,9 @@ def histc(x: Array, bins: int, low: Any, high: Any) -> Near:
 
 def histogram(x: Array, edges: Array, weight: Array | None, density: bool) -> tuple[Near, Near]:
     if len(edges) < 2:
-        raise Refused("fewer than two edges")
-    assert np.all(np.diff(edges) > 0), edges
+        raise Undefined("no_bins")
+    if np.any(edges[1:] <= edges[:-1]):
+        raise ValueError(f"edges that do not rise: {edges}")
     flat = x.reshape(-1)
     found = binned(flat, edges, None if weight is None else weight.reshape(-1))
     scale = 1 if weight is None else np.abs(weight).sum()
@@ -170,7 +171,8 @@ def slopes(x: Array, places: Array, dim: int, edge: int) -> Near:
     """Derivatives along a dim at ``places``: of parabolas through three neighbours, at the edges of a line or one."""
     rows = np.moveaxis(x, dim, 0)
     n = len(rows)
-    assert n > edge and np.all(np.diff(places) != 0), (n, places)
+    if n <= edge or np.any(places[1:] == places[:-1]):
+        raise ValueError(f"no slopes of {n} elements at {places}")
     found = []
     for k in range(n):
         if 0 < k < n - 1:
@@ -197,6 +199,8 @@ def gradient(x: Array, spacing: Any, dims: Any, edge: int) -> list[Near]:
 
 def areas(y: Array, x: Any, dim: int) -> tuple[Array, Array]:
     """The areas of the trapezoids between neighbours, and their sizes; ``x`` are places or one distance."""
+    if not y.shape[dim] and y.dtype.kind in "iub":
+        raise Undefined("no_places")
     rows = np.moveaxis(y, dim, -1)
     if isinstance(x, np.ndarray) and x.ndim:
         full = x.reshape((1,) * (y.ndim - x.ndim) + x.shape)

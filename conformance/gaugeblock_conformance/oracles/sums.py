@@ -14,6 +14,7 @@ import numpy as np
 
 from ..backend import Array
 from .moves import Oracle, along, scattered
+from .near import Undefined
 
 
 def once_rounded(product: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:
@@ -54,6 +55,8 @@ def cross_terms(a: Array, b: Array, dim: int | None) -> Array:
 
 
 def chained(matrices: list[Array]) -> Array:
+    if len(matrices) == 1 and matrices[0].dtype == np.bool_:
+        raise Undefined("nothing_computed")
     result = matrices[0]
     for matrix in matrices[1:]:
         result = result @ matrix

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..backend import Array
 from .moves import Oracle
-from .near import Near, Refused
+from .near import Claim, Refused, Such
 
-# A sum this much smaller than its terms has lost the bits that its logarithm depends on.
-_CLOSE = np.longdouble(0.125)
+# Rounding errors of a complex logarithm, for each unit of the largest term.
+_LOG_UNITS = 16.0
 
 
 def axes(x: Array, dims: Any) -> tuple[int, ...]:
@@ -83,34 +83,43 @@ def norm(x: Array, p: Any = 2, dims: Any = None, keepdim: bool = False) -> Array
     return np.asarray((size**power).sum(axis=where, keepdims=keepdim) ** (1 / power))
 
 
-def log_sum(x: Array, dims: Any, keepdim: bool = False) -> Array | Near:
-    """The logarithm of a sum of exponentials; of complex numbers the one whose imaginary part is closest to zero."""
+def log_sum(x: Array, dims: Any, keepdim: bool = False) -> Array | Such:
     where = axes(x, dims)
-    top = np.max(x.real, axis=where, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0)
-    shares = np.exp(x - top)
-    total = shares.sum(axis=where, keepdims=True)
-    found = np.log(total) + top
+    top = _top(x, where)
+    total = np.exp(x - top).sum(axis=where, keepdims=True)
+
+    def shaped(array: Array) -> Array:
+        return np.asarray(array if keepdim else np.squeeze(array, where))
+
     if x.dtype.kind != "c":
-        return np.asarray(found if keepdim else np.squeeze(found, where))
-    terms = np.abs(shares).sum(axis=where, keepdims=True)
-    cut = (np.abs(total) < terms * _CLOSE) | ((total.real < 0) & (np.abs(total.imag) < terms * _CLOSE))
-    scale = np.maximum(np.max(np.abs(x), axis=where, keepdims=True, initial=0), np.abs(found)) + 1 / _CLOSE
-    parts = [np.asarray(v if keepdim else np.squeeze(v, where)) for v in (found, scale, cut)]
-    return Near(parts[0], parts[1], 8, open={"branch_cut": parts[2]})
+        return shaped(np.log(total) + top)
+    terms = np.exp(x.real - top).sum(axis=where, keepdims=True)
+    return _logarithm(shaped(total), shaped(terms), shaped(top), _LOG_UNITS * (1 + float(np.max(np.abs(x), initial=0))))
 
 
-def running_log(x: Array, dim: int) -> Array | Near:
+def running_log(x: Array, dim: int) -> Array | Such:
+    if x.dtype.kind == "c":
+        top = _top(x, (dim,))
+        total, terms = (np.cumsum(np.exp(v - top), axis=dim) for v in (x, x.real))
+        return _logarithm(total, terms, top, _LOG_UNITS * (1 + float(np.max(np.abs(x), initial=0))))
     rows = np.moveaxis(x, dim, 0)
-    parts = [log_sum(rows[: k + 1], (0,)) for k in range(len(rows))]
+    parts = [np.asarray(log_sum(rows[: k + 1], (0,))) for k in range(len(rows))]
+    return np.moveaxis(np.stack(parts), 0, dim) if parts else x
 
-    def joined(arrays: list[Array]) -> Array:
-        return np.moveaxis(np.stack(arrays), 0, dim) if arrays else x
 
-    if x.dtype.kind != "c":
-        return joined(parts)
-    cut = joined([part.open["branch_cut"] for part in parts]) != 0
-    return Near(joined([p.value for p in parts]), joined([p.scale for p in parts]), 8, open={"branch_cut": cut})
+def _top(x: Array, where: tuple[int, ...]) -> Array:
+    """The largest real part, or 0 where that is no number; what is subtracted before exponentials are taken."""
+    top = np.max(x.real, axis=where, keepdims=True, initial=-np.inf)
+    return np.asarray(np.where(np.isfinite(top), top, 0))
+
+
+def _logarithm(total: Array, terms: Array, top: Array, units: float) -> Such:
+    """Any of the logarithms of a complex number: what they have in common is their exponential."""
+
+    def claims(found: Array) -> Iterator[Claim]:
+        yield Claim("the exponential of the result is their sum", np.exp(found - top), total, terms, units)
+
+    return Such((total.shape,), ("input",), claims)
 
 
 def softmax(x: Array, dim: int) -> Array:
