@@ -116,7 +116,7 @@ class Judge(Conversation):
         """The elements of ``wrong`` that the library's own rules do not leave open."""
         if not self.own_rules or not wrong.any():
             return wrong
-        return self.own_rules.asked(*self._maker(x), wrong, got, want, lambda: self._operands(x))
+        return self.own_rules.asked(*self._maker(x), wrong, got, want, lambda: self._operands(x), lambda: self._dims(x))
 
     def _read_like(self, x: Handle, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> Array:
         """Return the elements of ``x``. Fails if the adapter returns another shape or dtype than the tensor's."""

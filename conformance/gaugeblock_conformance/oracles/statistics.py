@@ -199,7 +199,7 @@ def gradient(x: Array, spacing: Any, dims: Any, edge: int) -> list[Near]:
 
 def areas(y: Array, x: Any, dim: int) -> tuple[Array, Array]:
     """The areas of the trapezoids between neighbours, and their sizes; ``x`` are places or one distance."""
-    if not y.shape[dim] and y.dtype.kind in "iub":
+    if not y.shape[dim]:
         raise Undefined("no_places")
     rows = np.moveaxis(y, dim, -1)
     if isinstance(x, np.ndarray) and x.ndim:
