@@ -209,3 +209,47 @@ def test_a_complex_logarithm_may_be_any_of_its_values() -> None:
         judge(s, call, s.tensor([complex(0, first), complex(np.log(2), second)], "complex64"))
     with pytest.raises(ConformanceError, match="the exponential of the result is their sum"):
         judge(s, call, s.tensor([4j, complex(np.log(2), -4)], "complex64"))
+
+
+def test_a_density_is_as_close_as_its_division_is_rounded() -> None:
+    """The nearest float32 to 1 / 14 is 3e-9 away from it."""
+    call = _call("histogram.bin_ct", self=_tensor([-6.0, 8.0] * 128), bins=1, density=True)
+    s = Session(ReferenceBackend(), QUICK)
+    edges = s.tensor([-6.0, 8.0])
+    judge(s, call, (s.tensor([1 / 14]), edges))
+    with pytest.raises(ConformanceError, match="further from the exact result"):
+        judge(s, call, (s.tensor([1 / 14 + 1e-6]), edges))
+
+
+def test_a_density_of_nothing_is_not_a_number() -> None:
+    call = _call("histogram.bins_tensor", self=_tensor([]), bins=_tensor([0.0, 1.0, 3.0]), density=True)
+    s = Session(ReferenceBackend(), QUICK)
+    edges = s.tensor([0.0, 1.0, 3.0])
+    judge(s, call, (s.tensor([np.nan, np.nan]), edges))
+    with pytest.raises(ConformanceError, match="wrong value"):
+        judge(s, call, (s.tensor([0.0, np.nan]), edges))
+
+
+@pytest.mark.parametrize(
+    ("call", "want"),
+    [
+        (_call("unique_dim", self=_tensor(np.zeros((0, 3))), dim=0, return_counts=True), [(0, 3), (0,), (0,)]),
+        (_call("unique_consecutive", self=_tensor(np.zeros((0, 3))), return_inverse=True, return_counts=True),
+         [(0,), (0, 3), (0,)]),
+        (_call("linalg_matrix_norm.str_ord", self=_tensor(np.zeros((2, 0, 3))), ord="nuc"), [(2,)]),
+        (_call("fft_rfft", self=_tensor(np.zeros((3, 0))), n=2), [(3, 2)]),
+        (_call("quantile", self=_tensor([1.0]), q=_tensor([])), [(0,)]),
+        (_call("corrcoef", self=_tensor(np.zeros((0, 3)))), [(0, 0)]),
+    ],
+    ids=lambda value: value.operator if isinstance(value, OperatorCall) else "",
+)  # fmt: skip
+def test_results_of_no_elements_are_judged(call: OperatorCall, want: list[tuple[int, ...]]) -> None:
+    found = expected(call)
+    parts = found if isinstance(found, list | tuple) else [found]
+    assert [np.shape(part.value if isinstance(part, Near) else part) for part in parts] == want
+
+
+def test_a_correlation_of_single_observations_is_not_a_number() -> None:
+    found = expected(_call("corrcoef", self=_tensor([[3.0], [2.0]])))
+    assert np.isnan(found.value).all() and found.value.shape == (2, 2)
+    assert not found.open["no_variance"].any()

@@ -101,7 +101,7 @@ def histogram(x: Array, edges: Array, weight: Array | None, density: bool) -> tu
     scale = 1 if weight is None else np.abs(weight).sum()
     if density:
         # Nothing over nothing is NaN.
-        scale = scale / (np.abs(found.sum()) * np.diff(edges)) if found.sum() else 0
+        scale = np.maximum(scale, np.abs(found)) / (np.abs(found.sum()) * np.diff(edges)) if found.sum() else 0
         found = found / found.sum() / np.diff(edges)
     return Near(found, scale, 16 + x.size / 16, "input"), Near(edges, largest(edges), 2, "input")
 
