@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..backend import Array
 
 
@@ -46,6 +48,12 @@ class Near:
     kind: str = ""
     least: float = 0.0
     open: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def free(self) -> Array:
+        """Which elements may be anything."""
+        free = np.zeros(np.shape(self.value), bool)
+        return np.asarray(np.logical_or.reduce([free, *self.open.values()]))
 
 
 @dataclass(frozen=True)
