@@ -21,6 +21,7 @@ from .failure import ConformanceError, NoReproducer
 from .outcome import Outcome
 from .own_rules import OwnRules
 from .purity import Purity, Root
+from .reach import Dims, dims_of
 from .trace import Call, Create, Name, Step, names_in, render
 from .traced import TracedBackend
 
@@ -308,6 +309,11 @@ class Conversation:
         given = [built.get(v.text) if isinstance(v, Name) else v for v in (*step.args, *step.kwargs.values())]
         tensors = [v.array if isinstance(v, TensorCase) else v for v in given]
         return [np.asarray(v) for v in tensors if isinstance(v, np.ndarray | int | float | complex)]
+
+    def _dims(self, x: Handle) -> Dims:
+        """The dims that the call names which gave ``x``."""
+        step = self._made_by(x)
+        return None if step is None else dims_of(step.operator, step.args, step.kwargs)
 
     def _made_by(self, x: Handle) -> Call | None:
         return next((s for s in reversed(self._steps) if isinstance(s, Call) and x.name in s.targets), None)

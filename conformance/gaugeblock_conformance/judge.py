@@ -95,9 +95,11 @@ class Judge(Conversation):
         at = first_of(self._asked(x, mismatches(got, array, ulp, signed_zero), got, array))
         return None if at is None else (at, array[at], got[at])
 
-    def expect_close(self, x: Handle, want: Array, tolerance: Array | float) -> None:
+    def expect_close(
+        self, x: Handle, want: Array, tolerance: Array | float, free: Array | bool = False
+    ) -> None:
         """Expect elements within an absolute error bound (an array of bounds, or one for all); NaN and infinities
-        exactly. ``want`` may be of a higher precision than ``x``."""
+        exactly. ``want`` may be of a higher precision than ``x``; where ``free`` is true an element may be anything."""
         self.expect_shape(x, want.shape)
         if not self.has_data:
             return
@@ -106,7 +108,7 @@ class Judge(Conversation):
         with np.errstate(all="ignore"):
             near = np.abs(wide - want) <= tolerance
             same = (wide == want) | (np.isnan(wide) & np.isnan(want))
-        at = first_of(self._asked(x, np.asarray(~(near | same)), got, want))
+        at = first_of(self._asked(x, np.asarray(~(near | same | free)), got, want))
         if at is not None:
             self._fail_near(x, at, want[at], got[at], float(np.broadcast_to(tolerance, want.shape)[at]))
 
@@ -114,7 +116,7 @@ class Judge(Conversation):
         """The elements of ``wrong`` that the library's own rules do not leave open."""
         if not self.own_rules or not wrong.any():
             return wrong
-        return self.own_rules.asked(*self._maker(x), wrong, got, want, lambda: self._operands(x))
+        return self.own_rules.asked(*self._maker(x), wrong, got, want, lambda: self._operands(x), lambda: self._dims(x))
 
     def _read_like(self, x: Handle, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> Array:
         """Return the elements of ``x``. Fails if the adapter returns another shape or dtype than the tensor's."""

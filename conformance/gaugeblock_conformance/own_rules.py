@@ -44,6 +44,7 @@ from .backend import NUMPY_NAMES, Array, dtype_name
 from .comparison import ulp_distance
 from .dialect import METHODS
 from .problem import shown, unknown
+from .reach import Dims, reached
 from .values import FLOATS
 
 KINDS = ("exceptions", "dtypes", "refusals", "texts", "values", "strides", "sharing", "addresses")
@@ -139,6 +140,7 @@ def _may_overflow(got: Array, want: Array, operands: Sequence[Array]) -> bool:
     return prod(max(values, default=0) * max(len(values), 1) for values in sizes) > most
 
 
+SUBNORMAL_OPERAND = "subnormal operand"
 OPEN: Mapping[str, Condition] = {
     "all": _everything,
     "sign of zero": lambda got, want, operands: np.logical_and(got == 0, want == 0),
@@ -152,18 +154,18 @@ OPEN: Mapping[str, Condition] = {
     "nan operand": _any_operand(_is_nan),
     "infinite operand": _any_operand(_is_infinite),
     "of a subnormal": _of_subnormal,
-    "subnormal operand": _any_operand(_is_subnormal),
+    SUBNORMAL_OPERAND: _any_operand(_is_subnormal),
     "empty operand": lambda got, want, operands: any(operand.size == 0 for operand in operands),
     "integer overflow": _may_overflow,
     "integer divided by zero": _integer_zero_divisor,
 }
 """Condition -> which elements are open, by those that came, the specified ones, and the operands of the call.
 
-Tensors that an earlier call made are not among the operands. Of the conditions that their names do not explain:
-``of a subnormal``: the first operand is subnormal at the same place; ``subnormal operand``: any element of an operand
-is; ``last place``: the result is a neighbour of the specified element; ``integer overflow``: a sum or product of the
-operands may not fit; ``accumulation``: the result is as close as if each element of the first operand, and its square,
-were added with one rounding.
+Tensors that an earlier call made are not among the operands. Of the conditions that their names do not explain: ``of a
+subnormal``: the first operand is subnormal at the same place; ``subnormal operand``: an element of an operand that
+reaches the element is (:mod:`.reach`); ``last place``: the result is a neighbour of the specified element; ``integer
+overflow``: a sum or product of the operands may not fit; ``accumulation``: the result is as close as if each element of
+the first operand, and its square, were added with one rounding.
 """
 _NO_ELEMENTS = "no elements"
 
@@ -267,13 +269,22 @@ class OwnRules:
 
     def asked(
         self, operator: str, place: int, wrong: Array, got: Array, want: Array,
-        operands: Callable[[], Sequence[Array]],
+        operands: Callable[[], Sequence[Array]], dims: Callable[[], Dims] = lambda: None,
     ) -> Array:  # fmt: skip
-        """The elements of ``wrong``, those of ``got`` that are not as in ``want``, without those that are left open."""
+        """The elements of ``wrong``, those of ``got`` that are not as in ``want``, without those that are left open.
+
+        ``dims`` gives those that the call names.
+        """
+
+        def opened(name: str, given: Sequence[Array]) -> Array | bool:
+            if name == SUBNORMAL_OPERAND:
+                return reached(operator, given, _is_subnormal, want.shape, dims())
+            return OPEN[name](got, want, given)
+
         for rule in self._of("values", operator, place):
             given = operands()
             with np.errstate(all="ignore"):
-                free = [np.broadcast_to(OPEN[name](got, want, given), want.shape) for name in rule.holds]
+                free = [np.broadcast_to(opened(name, given), want.shape) for name in rule.holds]
             open_ = np.logical_or.reduce(free) & wrong
             if open_.any():
                 self._use(rule)

@@ -11,6 +11,7 @@ import pytest
 from gaugeblock_conformance import discovery
 from gaugeblock_conformance.backend import Backend
 from gaugeblock_conformance.backends.numpy import NumpyBackend
+from gaugeblock_conformance.backends.reference import ReferenceBackend
 from gaugeblock_conformance.budget import QUICK
 from gaugeblock_conformance.own_rules import KINDS, OPEN, OwnRule, checked
 from gaugeblock_conformance.problem import BackendProblem
@@ -242,6 +243,39 @@ def test_a_number_rounded_to_zero_is_told_from_a_zero() -> None:
     assert not rounded(zeros, signed, [np.float32(-0.5)])
     assert subnormal(zeros, signed, [np.float32([1e-40, 1.0])]).tolist() == [True, False]
     assert not subnormal(zeros, signed, [])
+
+
+@pytest.mark.parametrize(
+    ("operator", "given", "arguments", "exact", "open_"),
+    [
+        # Elements of a pointwise operator at the place of a subnormal one.
+        ("add.Tensor", [1e-40, 2.0, 3.0], ([[1.0], [2.0]],), [[1, 3, 4], [2, 4, 5]], [[1, 0, 0], [1, 0, 0]]),
+        ("add.Tensor", [1.0, 2.0], ([[1.0], [1e-40]],), [[2, 3], [1, 2]], [[0, 0], [1, 1]]),
+        ("__add__", [1e-40, 2.0], ([1.0, 1.0],), [1, 3], [1, 0]),
+        # Sums of a line that has one, along the dims that the call names, or all.
+        ("sum.dim_IntList", [[1e-40, 2.0], [3.0, 4.0]], ((1,),), [2, 7], [1, 0]),
+        ("sum.dim_IntList", [[1e-40, 2.0], [3.0, 4.0]], ((-2,), True), [[3, 6]], [[1, 0]]),
+        ("sum", [[1e-40, 2.0], [3.0, 4.0]], (), 9, 1),
+        ("cumsum", [[1e-40, 2.0], [3.0, 4.0]], (1,), [[0, 2], [3, 7]], [[1, 1], [0, 0]]),
+        # Of a matrix product any.
+        ("mm", [[1e-40, 2.0], [3.0, 4.0]], ([[1.0, 0.0], [0.0, 1.0]],), [[0, 2], [3, 4]], [[1, 1], [1, 1]]),
+    ],
+)
+def test_elements_that_a_subnormal_operand_does_not_reach_are_judged(
+    operator: str, given: Any, arguments: tuple[Any, ...], exact: Any, open_: Any
+) -> None:
+    want, free = np.asarray(exact, np.float32), np.asarray(open_, bool)
+    backend: Any = ReferenceBackend()
+    backend.rules = (rule("values", ("*",), ("subnormal operand",)),)
+    s = Session(backend, QUICK)
+    # Lists are further tensors.
+    y = s.call(operator, s.tensor(given), *[s.tensor(v) if isinstance(v, list) else v for v in arguments])
+    s.expect_close(y, np.where(free, 99.0, want), 1e-6)
+    for at in np.argwhere(np.atleast_1d(~free)):
+        wrong = want.copy()
+        wrong[tuple(at[: want.ndim])] = 99
+        with pytest.raises(ConformanceError, match="wrong value of"):
+            s.expect_close(y, wrong, 1e-6)
 
 
 def test_strides_that_are_not_promised_are_not_asked() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -13,8 +14,7 @@ from gaugeblock_spec.schema import parse
 from ..backend import Array, DType, dtype_name, numpy_dtype
 from ..oracles.conversion import cast, component
 from ..oracles.making import Unfilled
-from ..oracles.moves import Undefined
-from ..oracles.near import Near, Such
+from ..oracles.near import Claim, Near, Such, Undefined, Unjudged
 from ..oracles.pointwise import operators_with_oracle, spacing
 from ..oracles.promotion import FLOAT, KIND, WIDTH_TWIN
 from ..oracles.sums import TERMS
@@ -34,9 +34,13 @@ _CONVERTED = frozenset({"reduction", "scan", "sort"})
 
 def expected(call: OperatorCall) -> Any:
     """What the oracle gives: an array, a Python value, or a list or tuple of arrays; for a pointwise row without one
-    the sizes and dtype alone. Raises LookupError for any other row without one."""
+    the sizes and dtype alone. Raises Unjudged where nothing is said of any element, LookupError for any other row
+    without an oracle."""
     if "expected" not in call.known:
-        call.known["expected"] = _evaluated(call, absolute=False)
+        want = _evaluated(call, absolute=False)
+        if isinstance(want, Near) and want.open and want.free.all() and want.free.size:
+            raise Undefined(next(name for name, mask in want.open.items() if mask.any()))
+        call.known["expected"] = want
     return call.known["expected"]
 
 
@@ -49,10 +53,10 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
         raise LookupError(f"no oracle for {call.operator}")
     oracle, wide = found
     if "no_elements" in call.row.open and any(0 in case.sizes for case in call.tensors):
-        raise Undefined("a step of a network of no elements")
+        raise Undefined("no_elements")
     given = call.values()
     if call.dtype in HALVES and call.row.half.refuses(given):
-        raise Undefined("half floats have no such result")
+        raise Unjudged("half floats have no such result")
     if absolute:
         oracle = UNITS.get(call.operator) or TERMS.get(call.operator, oracle)
     values = [_operand(call, name, value, wide) for name, value in given.items()]
@@ -74,8 +78,16 @@ def _is_lifted(call: OperatorCall) -> bool:
 
 def _dropped(result: Any) -> Any:
     if isinstance(result, Near):
-        return replace(result, value=_dropped(result.value), scale=_dropped(result.scale))
+        open_ = {name: _dropped(mask) for name, mask in result.open.items()}
+        return replace(result, value=_dropped(result.value), scale=_dropped(result.scale), open=open_)
+    if isinstance(result, Such):
+        return replace(result, sizes=tuple(() if n == (1,) else n for n in result.sizes), claims=_lifted(result))
     return result.reshape(()) if isinstance(result, np.ndarray) and result.shape == (1,) else result
+
+
+def _lifted(such: Such) -> Callable[..., Iterable[Claim]]:
+    """The claims of results that have lost their only dim."""
+    return lambda *found: such.claims(*[y.reshape(sizes) for y, sizes in zip(found, such.sizes, strict=True)])
 
 
 def _operand(call: OperatorCall, name: str, value: Any, wide: bool) -> Any:
@@ -207,12 +219,12 @@ def judge_one(s: Session, call: OperatorCall, y: Handle, want: Any, place: int, 
     elif row.ulp_scale == "result":
         s.expect_values(y, cast(want, dtype), ulp=ulp, signed_zero=False)
     else:
-        s.expect_close(y, want, _bound(call, want, dtype, ulp, place))
+        s.expect_close(y, want, *_bound(call, want, dtype, ulp, place))
 
 
-def _bound(call: OperatorCall, want: Array, dtype: str, ulp: float, place: int) -> Array:
+def _bound(call: OperatorCall, want: Array, dtype: str, ulp: float, place: int) -> tuple[Array, Array]:
     """``ulp`` units of the sum of all terms' absolute values, which is the operator on absolute values, or of the
-    largest of them."""
+    largest of them; and where numbers overflow on the way, so that the result may be anything."""
     if call.row.ulp_scale == "terms":
         largest = max((_largest_of(case.array) for case in call.tensors), default=0.0)
         scale = np.maximum(np.abs(want), largest)
@@ -221,10 +233,12 @@ def _bound(call: OperatorCall, want: Array, dtype: str, ulp: float, place: int) 
         scale = np.maximum(np.abs(sums[place] if isinstance(sums, tuple) else sums), np.abs(want))
     with np.errstate(all="ignore"):
         limit = ulp * spacing(scale, component(dtype)) * (2**0.5 if dtype in COMPLEX else 1)
-        # A sum that overflows on its way may come out as anything; that of a mean is not its unit (erratum S-43).
+        # The sum that a mean is taken of is not its unit, but overflows as well (erratum S-43).
         if call.row.overflow == "sum":
-            scale = np.maximum(scale, np.where(_total(call) > LARGEST[component(dtype)], np.inf, 0.0))
-        return np.asarray(np.where(scale > LARGEST[component(dtype)], np.inf, limit))
+            total = _total(call)
+            scale = np.maximum(scale, total if total > LARGEST[component(dtype)] else 0.0)
+        over = np.asarray(scale > LARGEST[component(dtype)])
+        return np.asarray(np.where(over, np.inf, limit)), over & np.isfinite(scale)
 
 
 def _total(call: OperatorCall) -> float:

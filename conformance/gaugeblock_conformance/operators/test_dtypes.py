@@ -8,7 +8,7 @@ import numpy as np
 from gaugeblock_spec import operators
 
 from ..budget import STANDARD
-from ..oracles.moves import Undefined
+from ..oracles.near import Unjudged
 from ..oracles.pointwise import operators_with_oracle
 from ..oracles.promotion import CORE
 from ..requirement import requirement
@@ -52,7 +52,7 @@ def _is_defined(call: OperatorCall) -> bool:
     with np.errstate(all="ignore"):
         try:
             expected(call)
-        except Undefined:
+        except Unjudged:
             return False
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             # NumPy does not compute in this dtype either.

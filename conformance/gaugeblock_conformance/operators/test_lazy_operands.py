@@ -14,7 +14,7 @@ from ..aliasing import changes_metadata
 from ..backend import numpy_dtype
 from ..case import TensorCase
 from ..oracles.agreement import expect_pointwise
-from ..oracles.moves import Undefined
+from ..oracles.near import Unjudged
 from ..oracles.pointwise import has_oracle, operators_with_oracle
 from ..oracles.promotion import WIDTH_TWIN
 from ..requirement import requirement
@@ -77,7 +77,7 @@ def _made(writable: bool) -> Callable[[str, bytes], OperatorCall | None]:
             return call
         try:
             expected(call)
-        except Undefined:
+        except Unjudged:
             return None
         return call
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..backend import Array, numpy_dtype
 from ..budget import STANDARD
-from ..oracles.moves import Undefined
+from ..oracles.near import Unjudged
 from ..requirement import requirement
 from ..session import Handle, Session
 from .calls import OperatorCall
@@ -23,7 +23,7 @@ def make(operator: str, code: bytes) -> OperatorCall | None:
     call = draw(operator, code)
     try:
         expected(call)
-    except Undefined:
+    except Unjudged:
         return None
     return call
 

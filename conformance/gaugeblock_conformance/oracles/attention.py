@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .moves import Oracle, Undefined
+from .moves import Oracle
+from .near import Undefined
 
 
 def attention(
@@ -15,8 +16,7 @@ def attention(
     grouped: bool,
 ) -> Array:  # fmt: skip
     """The values mixed by how well their keys answer a query; a query that no key may answer gets zeros."""
-    if mask is not None and causal:
-        raise Undefined("two masks")
+    assert mask is None or not causal, "two masks"
     if grouped:
         key, value = (np.repeat(v, query.shape[-3] // v.shape[-3], -3) for v in (key, value))
     scores = query @ np.swapaxes(key, -1, -2)
@@ -33,8 +33,9 @@ def attention(
 
 def undropped(x: Array, p: float, train: bool | None) -> Array:
     """All or nothing: what is left where chance decides nothing."""
-    if (train is not False and p not in (0, 1)) or x.dtype.kind in "iub":
-        raise Undefined("a draw, or numbers that are only refused where something is drawn")
+    assert train is False or p in (0, 1), (train, p)
+    if x.dtype.kind in "iub":
+        raise Undefined("nothing_computed")
     return x if train is False or p == 0 else np.zeros_like(x)
 
 
@@ -45,8 +46,7 @@ def with_mask(x: Array, p: float, train: bool | None) -> tuple[Array, Array]:
 
 def leaked(x: Array, lower: Any, upper: Any, training: bool) -> Array:
     """Below zero times the mean slope, in use; in training the slopes are drawn."""
-    if training and lower != upper:
-        raise Undefined("a draw")
+    assert not training or lower == upper, (lower, upper)
     return np.asarray(np.where(x >= 0, x, x * ((np.longdouble(lower) + np.longdouble(upper)) / 2)))
 
 

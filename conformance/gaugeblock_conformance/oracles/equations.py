@@ -15,8 +15,8 @@ from ..backend import Array
 from .decompositions import equal, one_triangle, sizes_of
 from .factorizations import exchanged, triangles
 from .matrices import adjoint, exponential, eye, frobenius, inverse, norms, power, singular_values, turned
-from .moves import Oracle, Undefined
-from .near import Claim, Near, Such, exactly
+from .moves import Oracle
+from .near import Claim, Near, Refused, Such, Undefined, exactly
 from .totals import axes, norm
 
 _APART = 200
@@ -121,8 +121,7 @@ def _of_vector(found: Such) -> Such:
 
 def _hermitian(x: Array) -> Array:
     """The matrix that is read in its lower triangle."""
-    if x.shape[-1] != x.shape[-2]:
-        raise Undefined("only square matrices are Hermitian")
+    assert x.shape[-1] == x.shape[-2], x.shape
     return one_triangle(x, "L")
 
 
@@ -143,8 +142,7 @@ def pseudo_inverse(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Near:
     some = kept.any(axis=-1)
     spread = np.where(some, largest[..., 0] / np.where(some, least, 1), 0)
     apart = np.where(some & ~kept.all(axis=-1), largest[..., 0] / np.where(gap > 0, gap, 1), 0)
-    if np.any(apart > _APART) or np.any(some & (spread > _APART)):
-        raise Undefined("singular values that are hardly told apart, or hardly from zero")
+    assert not np.any(apart > _APART) and not np.any(some & (spread > _APART)), "singular values hardly told apart"
     shares = np.where(kept, 1 / np.where(squares > 0, squares, 1), 0)
     found = (vectors * shares[..., None, :]) @ adjoint(columns)
     growth = np.maximum(np.maximum(spread / 10, apart), 1)[..., None, None]
@@ -157,7 +155,7 @@ def _limit(values: Array, largest: Array, atol: Any, rtol: Any) -> Array:
     limit = np.maximum(_columns(0.0 if atol is None else atol), _columns(relative) * largest)
     itself = (values == largest) & (limit == largest)
     if np.any((np.abs(values - limit) <= 1e-5 * largest) & ~itself) and values.any():
-        raise Undefined("a singular value at the tolerance")
+        raise Undefined("at_the_tolerance")
     return np.asarray(limit)
 
 
@@ -178,8 +176,8 @@ def _dims_last(x: Array, dims: Any) -> Array:
 
 def matrix_norm(x: Array, ord: Any, dims: Any, keepdim: bool) -> Near:
     rows = _dims_last(x, dims)
-    if not rows.size:
-        raise Undefined("a norm of no elements")
+    if 0 in rows.shape[-2:] and ord not in ("fro", "nuc"):
+        raise Undefined("empty_matrix")
     if ord in ("fro", "nuc", 2, -2):
         if ord == "fro":
             found = norms(rows)
@@ -198,20 +196,10 @@ def matrix_norm(x: Array, ord: Any, dims: Any, keepdim: bool) -> Near:
     return Near(np.asarray(found), scale, units, "real")
 
 
-def vector_norm(x: Array, ord: Any, dims: Any, keepdim: bool) -> Array:
-    """The root of a sum of powers, or the largest or smallest size."""
-    if abs(ord) != np.inf:
-        return norm(x, ord, dims, keepdim)
-    pick = np.max if ord > 0 else np.min
-    return np.asarray(pick(np.abs(x), axis=axes(x, dims), keepdims=keepdim))
-
-
 def any_norm(x: Array, ord: Any, dims: Any, keepdim: bool) -> Near:
     """The vector norm of all elements or along one dim; the matrix norm over two, where an order is given."""
-    if not x.size:
-        raise Undefined("a norm of no elements")
     if ord is None or (dims is not None and np.size(dims) == 1) or (dims is None and x.ndim == 1):
-        found = vector_norm(x, 2 if ord is None else ord, dims, keepdim)
+        found = norm(x, ord, dims, keepdim)
         total = np.abs(x).sum(axis=axes(x, dims), keepdims=keepdim)
         return Near(found, np.maximum(total, found), 8, "real")
     return matrix_norm(x, ord, (-2, -1) if dims is None else dims, keepdim)
@@ -226,8 +214,8 @@ def nuclear_norm(x: Array, dims: Any, keepdim: bool) -> Near:
 
 
 def condition(x: Array, p: Any) -> Near:
-    if not x.size:
-        raise Undefined("a norm of no elements")
+    if 0 in x.shape[-2:]:
+        raise Undefined("empty_matrix")
     if p in (None, 2, -2):
         values = singular_values(x)
         low, high = values[..., -1], values[..., 0]
@@ -248,7 +236,7 @@ def powered(x: Array, n: int) -> Near | Array:
     """Integers wrap; their negative powers are not defined."""
     if x.dtype.kind in "iub":
         if n < 0:
-            raise Undefined("no inverse of integers")
+            raise Refused("a negative power of integers")
         return power(x, n)
     factor = inverse(x) if n < 0 else x
     return Near(power(x, n), frobenius(factor) ** abs(n), 32 * max(x.shape[-1] * abs(n), 1))
@@ -257,7 +245,7 @@ def powered(x: Array, n: int) -> Near | Array:
 def _regular(square: Array) -> Array:
     values = singular_values(square)
     if values[-1] < values[0] / 1000 or not values[-1]:
-        raise Undefined("close to singular")
+        raise Undefined("nearly_singular")
     return square
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .moves import Oracle, Undefined
-from .near import Near
+from .moves import Oracle
+from .near import Near, Refused, Undefined
 
 _PI = np.longdouble("3.14159265358979323846264338327950288")
 
@@ -63,11 +63,11 @@ def lengths(x: Array, sizes: Any, dims: Any, halved: bool) -> tuple[list[int], l
     points = [x.shape[a] for a in axes] if sizes is None else [int(n) for n in sizes]
     if halved and points and (sizes is None or points[-1] == -1):
         points[-1] = 2 * (x.shape[axes[-1]] - 1)
-        if not points[-1]:
-            raise Undefined("no points")
     points = [x.shape[a] if n == -1 else n for a, n in zip(axes, points, strict=True)]
-    if not points or min(points) < 1 or not x.size:
-        raise Undefined("no points")
+    if not points or min(points) < 1:
+        raise Refused("no points")
+    if not x.size and 0 in (n for k, n in enumerate(x.shape) if k not in axes):
+        raise Undefined("no_signals")
     return axes, points
 
 
@@ -162,8 +162,7 @@ def full_window(n_fft: int, win: int | None, window: Array | None) -> Array:
 
 def centred(x: Array, n_fft: int, mode: str) -> Array:
     width = n_fft // 2
-    if mode == "reflect" and width >= x.shape[-1]:
-        raise Undefined("a reflection longer than the signal")
+    assert mode != "reflect" or width < x.shape[-1], (width, x.shape)
     kind: Any = {"reflect": "reflect", "constant": "constant", "replicate": "edge", "circular": "wrap"}[mode]
     return np.pad(x, [(0, 0)] * (x.ndim - 1) + [(width, width)], mode=kind)
 
@@ -190,7 +189,7 @@ def overlapped(
     start = n_fft // 2 if center else 0
     stop = total - start if length is None else start + length
     if stop > total or np.min(square[start:stop], initial=1) < 1e-6:
-        raise Undefined("places that no frame reaches")
+        raise Refused("places that no frame reaches")
     scale = np.abs(y).sum(axis=(-2, -1), keepdims=False)[..., None] / np.min(square[start:stop], initial=1)
     value = found[..., start:stop] / square[start:stop]
     return Near(value, scale, 32, "complex" if complex_result else "real")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .moves import Oracle, Undefined
+from .moves import Oracle
 from .resampling import bump
 
 
@@ -39,8 +39,7 @@ def shares(place: Any, mode: int) -> list[tuple[int, Any]]:
 
 
 def sampled(x: Array, grid: Array, mode: int, padding: int, align: bool) -> Array:
-    if x.ndim == 5 and mode == 2:
-        raise Undefined("no cubic volumes")
+    assert x.ndim == 4 or mode < 2, "no cubic volumes"
     sizes = x.shape[2:]
     y = np.zeros((*x.shape[:2], *grid.shape[1:-1]), x.dtype)
     for at in np.ndindex(*grid.shape[:-1]):

@@ -157,3 +157,5 @@ _SETTLED: dict[str, Rule] = {
     "exponential_overflows": _exponential_fits,
     "exponential_far": _exponential_near,
 }
+CONDITIONS = frozenset(_SETTLED) | {"at_the_edge"}
+"""Names under ``open`` that this module knows."""

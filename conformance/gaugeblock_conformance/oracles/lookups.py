@@ -8,7 +8,8 @@ import numpy as np
 
 from ..backend import Array
 from .distances import distance
-from .moves import Oracle, Undefined
+from .moves import Oracle
+from .near import Refused
 
 
 def renormed(weight: Array, indices: Array, most: float, p: float) -> Array:
@@ -27,7 +28,7 @@ def bags(
 ) -> tuple[Any, ...]:  # fmt: skip
     """The sum, mean or maximum of the rows of each bag; of one without rows zeros. What else is given is left open."""
     if shares is not None and mode:
-        raise Undefined("weights belong to sums")
+        raise Refused("weights of samples unless summed")
     edges = [*offsets.tolist()] if last else [*offsets.tolist(), len(indices)]
     y = np.zeros((len(edges) - 1, weight.shape[1]), weight.dtype)
     for bag, begin, end in zip(y, edges, edges[1:], strict=False):

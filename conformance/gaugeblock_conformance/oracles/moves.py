@@ -15,10 +15,6 @@ from ..backend import Array
 Oracle = Callable[..., Any]
 
 
-class Undefined(LookupError):
-    """Raised by an oracle for arguments of which this table says nothing: the call is not judged here."""
-
-
 def corner(x: Array, sizes: Sequence[int], dim: int) -> Array:
     """The first ``sizes[k]`` elements along every dim but ``dim``."""
     axis = dim % max(x.ndim, 1)

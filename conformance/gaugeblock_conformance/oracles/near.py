@@ -1,12 +1,34 @@
-"""What an oracle may say of results that are no single array of exact elements."""
+"""What an oracle may say of results that are no single array of exact elements, and of calls that have none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..backend import Array
+
+
+class Unjudged(LookupError):
+    """Raised for a call that has no result to judge."""
+
+
+class Undefined(Unjudged):
+    """Raised by an oracle for arguments of which nothing is said: ``condition`` is a name under ``open`` of the row."""
+
+    def __init__(self, condition: str) -> None:
+        super().__init__(condition)
+        self.condition = condition
+
+
+class Refused(Unjudged):
+    """Raised by an oracle for arguments that must be refused: ``when`` is that of one of the row's ``errors``."""
+
+    def __init__(self, when: str) -> None:
+        super().__init__(when)
+        self.when = when
 
 
 @dataclass(frozen=True)
@@ -16,7 +38,8 @@ class Near:
 
     ``kind`` is the dtype of the result where the row does not say it: ``input``, ``real`` or ``complex`` (as the
     input's), or a dtype. A ``scale`` of 0 wants the elements themselves. ``least`` is a relative error allowed in every
-    dtype, where PyTorch's approximation in double is no better.
+    dtype, where PyTorch's approximation in double is no better. ``open`` says by names under ``open`` of the row which
+    elements may be anything.
     """
 
     value: Any
@@ -24,6 +47,13 @@ class Near:
     units: float = 16.0
     kind: str = ""
     least: float = 0.0
+    open: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def free(self) -> Array:
+        """Which elements may be anything."""
+        free = np.zeros(np.shape(self.value), bool)
+        return np.asarray(np.logical_or.reduce([free, *self.open.values()]))
 
 
 @dataclass(frozen=True)

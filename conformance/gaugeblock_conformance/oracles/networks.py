@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .moves import Oracle, Undefined
+from .moves import Oracle
 from .normalizations import scaled
 from .pooling import Numbers, spread
 
@@ -33,8 +33,7 @@ def windows(sizes: Numbers, kernel: Numbers, stride: Numbers, dilation: Numbers)
     counts = [
         (n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(sizes, kernel, stride, dilation, strict=True)
     ]
-    if min(counts) < 1:
-        raise Undefined("no window fits")
+    assert min(counts) > 0, counts
     for place in product(*map(range, counts)):
         starts = [p * s for p, s in zip(place, stride, strict=True)]
         key = [slice(a, a + d * (k - 1) + 1, d) for a, k, d in zip(starts, kernel, dilation, strict=True)]
@@ -123,23 +122,17 @@ def uncolumned(x: Array, sizes: Numbers, kernel: Any, dilation: Any, padding: An
 
 def of_channels(x: Array, factor: int) -> Array:
     *lead, channels, rows, columns = x.shape
-    if channels % (factor * factor):
-        raise Undefined("channels that do not divide")
     y = x.reshape(-1, channels // factor**2, factor, factor, rows, columns).transpose(0, 1, 4, 2, 5, 3)
     return y.reshape(*lead, channels // factor**2, rows * factor, columns * factor)
 
 
 def into_channels(x: Array, factor: int) -> Array:
     *lead, channels, rows, columns = x.shape
-    if rows % factor or columns % factor:
-        raise Undefined("sizes that do not divide")
     y = x.reshape(-1, channels, rows // factor, factor, columns // factor, factor).transpose(0, 1, 3, 5, 2, 4)
     return y.reshape(*lead, channels * factor**2, rows // factor, columns // factor)
 
 
 def shuffled(x: Array, groups: int) -> Array:
-    if x.shape[1] % groups:
-        raise Undefined("channels that do not divide")
     return x.reshape(x.shape[0], groups, x.shape[1] // groups, -1).swapaxes(1, 2).reshape(x.shape)
 
 

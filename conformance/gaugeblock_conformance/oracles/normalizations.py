@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .moves import Oracle, Undefined
+from .moves import Oracle
+from .near import Near
 
 Numbers = Sequence[int]
 Parts = tuple[Array, Array, Array]
@@ -70,14 +71,19 @@ def instance_norm(
     return scaled(y, of_channels(weight, x), of_channels(bias, x))
 
 
-def rms_norm(x: Array, shape: Numbers, weight: Array | None, eps: float | None) -> tuple[Array, Array]:
-    if eps is None:
-        raise Undefined("the default depends on the dtype")
+def rms_norm(x: Array, shape: Numbers, weight: Array | None, eps: float | None) -> tuple[Any, Any]:
+    """``eps`` is given, for its default depends on the dtype; squares of complex numbers may cancel."""
+    assert eps is not None
     squares = (x**2).mean(axis=trailing(x, shape), keepdims=True)
-    if np.any(np.abs(squares) < (np.abs(x) ** 2).mean(axis=trailing(x, shape), keepdims=True) / 8):
-        raise Undefined("complex squares that cancel")
     factor = 1 / np.sqrt(squares + np.longdouble(eps))
-    return scaled(x * factor, weight, None), factor
+    y = scaled(x * factor, weight, None)
+    if x.dtype.kind != "c":
+        return y, factor
+    few = np.abs(squares) < (np.abs(x) ** 2).mean(axis=trailing(x, shape), keepdims=True) / 8
+    return (
+        Near(y, np.abs(y), open={"cancelling_squares": np.broadcast_to(few, y.shape)}),
+        Near(factor, np.abs(factor), open={"cancelling_squares": few}),
+    )
 
 
 NORMALIZATIONS: dict[str, Oracle] = {

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array, dtype_name
-from .moves import Oracle, Undefined
+from .moves import Oracle
+from .near import Refused, Undefined
 
 
 def comparable(x: Array) -> Array:
@@ -18,9 +19,9 @@ def comparable(x: Array) -> Array:
 
 
 def _some(x: Array, dim: int | None = None) -> None:
-    """Raise Undefined unless there is an element to choose."""
+    """Raise Refused unless there is an element to choose."""
     if not (x.size if dim is None else x.shape[dim]):
-        raise Undefined("nothing to choose from")
+        raise Refused("no element to choose")
 
 
 def ranks(x: Array) -> Array:
@@ -44,7 +45,6 @@ def top(x: Array, k: int, dim: int, largest: bool) -> tuple[Array, Array]:
 
 
 def kth(x: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, ...]:
-    _some(x, dim)
     both = _picked(x, order(x, dim).take([k - 1], dim), dim)
     return tuple(v if keepdim else np.squeeze(v, dim) for v in both)
 
@@ -86,7 +86,7 @@ def extreme(x: Array, dims: Any, keepdim: bool, last: bool) -> Array:
     axes = tuple(d % x.ndim for d in dims) if dims is not None and np.size(dims) else tuple(range(x.ndim))
     rest = tuple(k for k in range(x.ndim) if k not in axes)
     if not all(x.shape[k] for k in axes):
-        raise Undefined("no element to choose")
+        raise Refused("no element to choose")
     count = math.prod([x.shape[k] for k in axes])
     rows = np.transpose(x, (*rest, *axes)).reshape(*[x.shape[k] for k in rest], count)
     found = np.take_along_axis(rows, place(rows, -1, True, last), -1)[..., 0]
@@ -134,8 +134,16 @@ def unique(x: Array, inverse_too: bool, counts_too: bool) -> tuple[Array | None,
     return x.reshape(-1)[first], places, np.asarray(counts) if counts_too else None
 
 
+def _slices(x: Array, dim: int) -> int:
+    """Return how many slices there are along ``dim``, whose elements are compared."""
+    if 0 in [n for k, n in enumerate(x.shape) if k != dim % x.ndim]:
+        raise Undefined("empty_slices")
+    return int(x.shape[dim])
+
+
 def unique_slices(x: Array, dim: int) -> tuple[Array, Array, Array]:
-    _some(x)
+    if not _slices(x, dim):
+        return x, np.zeros(0, np.int64), np.zeros(0, np.int64)
     _, first, inverse, counts = np.unique(
         comparable(x), return_index=True, return_inverse=True, return_counts=True, axis=dim
     )
@@ -155,7 +163,10 @@ def mode(x: Array, dim: int, keepdim: bool) -> tuple[Array, ...]:
 def unique_runs(x: Array, inverse_too: bool, counts_too: bool, dim: int | None) -> Array | tuple[Array, ...]:
     """Elements, or slices along a dim, that differ from those before; if wanted, the run of each, and how long each
     is."""
-    _some(x)
+    if not (x.size if dim is None else _slices(x, dim)):
+        empty = np.zeros(x.shape if dim is None else 0, np.int64)
+        found = (x.reshape(-1) if dim is None else x, *[empty] * inverse_too, *[np.zeros(0, np.int64)] * counts_too)
+        return found if len(found) > 1 else found[0]
     rows = x.reshape(-1, 1) if dim is None else np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1)
     new = np.concatenate([[True], (comparable(rows[1:]) != comparable(rows[:-1])).any(axis=1)])
     run = np.cumsum(new) - 1

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array, numpy_dtype
-from .moves import Oracle, Undefined
+from .moves import Oracle
+from .near import Undefined
 
 
 def expanded(x: Array, size: Sequence[int]) -> Array:
@@ -88,8 +89,7 @@ def unflattened(x: Array, dim: int, sizes: Sequence[int]) -> Array:
 
 def paired(x: Array) -> Array:
     """Pairs along the last dim as complex numbers."""
-    if x.itemsize < 4:
-        raise Undefined("no complex dtype of half floats")
+    assert x.itemsize >= 4, x.dtype
     return np.ascontiguousarray(x).view(f"c{2 * x.itemsize}")[..., 0]
 
 
@@ -97,7 +97,7 @@ def reinterpreted(x: Array, dtype: Any) -> Array:
     """The bytes of each element as another dtype of the same size."""
     kind = numpy_dtype(str(dtype))
     if kind.itemsize != x.itemsize or kind == np.bool_:
-        raise Undefined("elements of another size")
+        raise Undefined("another_element_size")
     return np.ascontiguousarray(x).reshape(x.shape).view(kind)
 
 
@@ -106,8 +106,7 @@ def every(function: Oracle) -> Oracle:
 
 
 def parted(x: Array, places: Any, dim: int) -> list[Array]:
-    if not np.ndim(places) and x.shape[dim] % places:
-        raise Undefined("a size that does not divide")
+    assert np.ndim(places) or not x.shape[dim] % places, (x.shape, places)
     return tensor_split(x, places, dim)
 
 

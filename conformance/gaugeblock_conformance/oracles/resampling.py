@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .moves import Oracle, Undefined
+from .moves import Oracle
 
 Numbers = Sequence[int]
 Matrix = Callable[..., Array]
@@ -125,8 +125,7 @@ def resampled(matrix: Matrix, x: Array, wanted: Numbers, mode: bool, *scales: fl
 
 def by_factors(matrix: Matrix, x: Array, wanted: Numbers | None, mode: bool, factors: Any) -> Array:
     """By sizes or by factors, one of the two."""
-    if (wanted is None) is (factors is None):
-        raise Undefined("neither or both of sizes and factors")
+    assert (wanted is None) is not (factors is None), (wanted, factors)
     if wanted is not None:
         return resampled(matrix, x, wanted, mode)
     sizes = x.shape[x.ndim - len(factors) :]

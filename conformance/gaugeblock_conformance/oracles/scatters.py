@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .moves import Oracle, Undefined
-from .near import Near
+from .moves import Oracle
+from .near import Near, Refused
 
 
 def with_part(x: Array, key: Any, source: Array) -> Array:
@@ -80,8 +80,10 @@ def _reduced(start: Any, values: Sequence[Any], reduce: str, include: bool, whol
 
 def _onto(x: Array, parts: dict[tuple[int, ...], list[Any]], reduce: str, include: bool) -> Near:
     whole = x.dtype.kind in "iub"
-    if x.dtype.kind in "bc" and reduce not in ("sum", "prod"):
-        raise Undefined("bool and complex numbers have no order, and no mean here")
+    if x.dtype.kind == "b" and reduce == "mean":
+        raise Refused("the mean of bool")
+    if x.dtype.kind == "c" and reduce in ("amax", "amin"):
+        raise Refused("the largest or smallest of complex numbers")
     y, scale = x.copy(), np.zeros(x.shape, np.longdouble)
     for place, values in parts.items():
         y[place], size = _reduced(x[place], values, reduce, include, whole)

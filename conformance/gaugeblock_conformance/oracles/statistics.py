@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .moves import Oracle, Undefined
-from .near import Near, exactly
+from .moves import Oracle
+from .near import Near, Refused, Undefined, exactly
 from .totals import norm, whole
 
 _EDGE = 1e-6
-_MOST = 1e5
 
 
 def largest(x: Array) -> Any:
@@ -36,14 +35,14 @@ def quantile(x: Array, q: Any, dim: int | None, keepdim: bool, how: str, ignore:
     """Over a dim or all; one result for each ``q``, in a leading dim if it is a tensor of one. NaN, unless ignored,
     makes NaN."""
     rows = x.reshape(-1) if dim is None or not x.ndim else np.moveaxis(x, dim, -1)
-    if not rows.size or not np.size(q):
-        raise Undefined("a quantile of nothing")
+    if not rows.size:
+        raise Refused("no elements")
     size = largest(rows[~np.isnan(rows)]) if how in ("linear", "midpoint") else 0
-    if size > _MOST:
-        raise Undefined("infinities between which nothing lies")
     rows = np.sort(rows, axis=-1)
     shares = np.asarray(q, np.float64)
-    found = np.stack([_row_by_row(rows, float(share), how, ignore) for share in shares.reshape(-1)])
+    found = np.empty((shares.size, *rows.shape[:-1]), rows.dtype)
+    for k, share in enumerate(shares.reshape(-1)):
+        found[k] = _row_by_row(rows, float(share), how, ignore)
     if keepdim and x.ndim:
         found = found.reshape(len(found), *[1] * x.ndim) if dim is None else np.expand_dims(found, dim % x.ndim + 1)
     return Near(found.reshape(shares.shape + found.shape[1:]), size, 4)
@@ -77,17 +76,14 @@ def binned(x: Array, edges: Array, weight: Array | None) -> Array:
 
 def _even(x: Array, bins: int, low: float, high: float, around: float) -> Array:
     """Edges of ``bins`` parts; from the smallest element to the largest if none are given, or ``around`` them if they
-    are equal."""
+    are equal; from 0 to 1 if there is no element."""
     if low == high:
-        if not x.size:
-            raise Undefined("no range")
-        low, high = float(x.min()), float(x.max())
+        low, high = (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
         if low == high:
             low, high = low - around, high + around
     edges = np.longdouble(low) + (np.longdouble(high) - low) * np.arange(bins + 1) / np.longdouble(bins)
     near = np.abs(x.reshape(-1, 1) - edges[None, 1:-1])
-    if np.any((near < _EDGE) & (np.asarray(edges[1:-1] != np.round(edges[1:-1] * 4) / 4))):
-        raise Undefined("an element at an edge that is rounded")
+    assert not np.any((near < _EDGE) & (np.asarray(edges[1:-1] != np.round(edges[1:-1] * 4) / 4))), "a rounded edge"
     return np.asarray(edges)
 
 
@@ -96,15 +92,16 @@ def histc(x: Array, bins: int, low: Any, high: Any) -> Near:
 
 
 def histogram(x: Array, edges: Array, weight: Array | None, density: bool) -> tuple[Near, Near]:
-    if len(edges) < 2 or np.any(np.diff(edges) <= 0):
-        raise Undefined("edges that do not rise")
+    if len(edges) < 2:
+        raise Undefined("no_bins")
+    if np.any(edges[1:] <= edges[:-1]):
+        raise ValueError(f"edges that do not rise: {edges}")
     flat = x.reshape(-1)
     found = binned(flat, edges, None if weight is None else weight.reshape(-1))
     scale = 1 if weight is None else np.abs(weight).sum()
     if density:
-        if not found.sum():
-            raise Undefined("a density of nothing")
-        scale = scale / (np.abs(found.sum()) * np.diff(edges))
+        # Nothing over nothing is NaN.
+        scale = np.maximum(scale, np.abs(found)) / (np.abs(found.sum()) * np.diff(edges)) if found.sum() else 0
         found = found / found.sum() / np.diff(edges)
     return Near(found, scale, 16 + x.size / 16, "input"), Near(edges, largest(edges), 2, "input")
 
@@ -122,8 +119,7 @@ def covariance(x: Array, correction: int, counts: Array | None, weights: Array |
     if weights is not None:
         total, share = (share * weights).sum(), share * weights
     freedom = total - correction * (1 if weights is None else (share * weights).sum() / total)
-    if not freedom > 0:
-        raise Undefined("no degrees of freedom")
+    freedom = max(freedom, 0)
     off = rows - (rows * share).sum(axis=1, keepdims=True) / total
     value = (off * share) @ off.conj().T / freedom
     scale = largest(rows) ** 2 * total / freedom
@@ -131,15 +127,17 @@ def covariance(x: Array, correction: int, counts: Array | None, weights: Array |
 
 
 def correlation(x: Array) -> Near:
-    found = covariance(x, 1, None, None).value
-    if not found.ndim:
-        if not found:
-            raise Undefined("no variance")
-        return Near(found / found, 1, 8)
+    """The covariance over the roots of the variances; of a single observation all are NaN."""
+    rows = x.reshape(1, -1) if x.ndim < 2 else x
+    found = np.atleast_2d(covariance(rows, 1, None, None).value)
     spread = np.sqrt(np.diagonal(found).real)
-    if not spread.all() or not spread.size:
-        raise Undefined("no variance")
-    return Near(found / spread[:, None] / spread[None, :], largest(x) ** 2 * x.shape[1] / spread.min() ** 2, 16)
+    # The mean of equal elements may be rounded, so that something is left of them.
+    equal = np.all(rows == rows[:, :1], axis=1) if rows.shape[1] > 1 else np.zeros(len(rows), bool)
+    value = found / spread[:, None] / spread[None, :]
+    scale = largest(x) ** 2 * rows.shape[1] / np.min(spread, initial=np.inf, where=spread > 0) ** 2
+    still = equal[:, None] | equal
+    parts = [part[0, 0] if len(rows) == 1 else part for part in (value, still)]
+    return Near(parts[0], scale, 16, open={"no_variance": np.asarray(parts[1])})
 
 
 def renorm(x: Array, p: Any, dim: int, most: Any) -> Near:
@@ -173,8 +171,8 @@ def slopes(x: Array, places: Array, dim: int, edge: int) -> Near:
     """Derivatives along a dim at ``places``: of parabolas through three neighbours, at the edges of a line or one."""
     rows = np.moveaxis(x, dim, 0)
     n = len(rows)
-    if n < edge + 1 or np.any(np.diff(places) == 0):
-        raise Undefined("too few places")
+    if n <= edge or np.any(places[1:] == places[:-1]):
+        raise ValueError(f"no slopes of {n} elements at {places}")
     found = []
     for k in range(n):
         if 0 < k < n - 1:
@@ -190,14 +188,11 @@ def gradient(x: Array, spacing: Any, dims: Any, edge: int) -> list[Near]:
     """Along each dim named, or all; ``spacing`` is a distance for all or one each, or places."""
     axes_of = list(range(x.ndim)) if dims is None else [int(d) % x.ndim for d in np.atleast_1d(dims)]
     steps = list(spacing) if isinstance(spacing, list | tuple) else [1 if spacing is None else spacing] * len(axes_of)
-    if len(steps) != len(axes_of):
-        raise Undefined("another number of spacings")
     found = []
     for axis, step in zip(axes_of, steps, strict=True):
         even = np.arange(x.shape[axis]).astype(np.longdouble)
         places = step if isinstance(step, np.ndarray) and step.ndim else even * np.asarray(step)
-        if len(places) != x.shape[axis]:
-            raise Undefined("another number of places")
+        assert len(places) == x.shape[axis], (places, axis)
         found.append(slopes(x, places, axis, edge))
     return found
 
@@ -205,7 +200,7 @@ def gradient(x: Array, spacing: Any, dims: Any, edge: int) -> list[Near]:
 def areas(y: Array, x: Any, dim: int) -> tuple[Array, Array]:
     """The areas of the trapezoids between neighbours, and their sizes; ``x`` are places or one distance."""
     if not y.shape[dim]:
-        raise Undefined("no places")
+        raise Undefined("no_places")
     rows = np.moveaxis(y, dim, -1)
     if isinstance(x, np.ndarray) and x.ndim:
         full = x.reshape((1,) * (y.ndim - x.ndim) + x.shape)
@@ -239,7 +234,7 @@ def vander(x: Array, n: int | None, increasing: bool) -> Near:
 
 def stacked_powers(x: Array, n: int | None) -> Near:
     if (x.shape[-1] if n is None else n) < 2:
-        raise Undefined("fewer than two powers")
+        raise Refused("below 2")
     return vander(x, n, True)
 
 

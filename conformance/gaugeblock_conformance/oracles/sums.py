@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .moves import Oracle, Undefined, along, scattered
+from .moves import Oracle, along, scattered
+from .near import Undefined
 
 
 def once_rounded(product: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:
@@ -54,8 +55,8 @@ def cross_terms(a: Array, b: Array, dim: int | None) -> Array:
 
 
 def chained(matrices: list[Array]) -> Array:
-    if len(matrices) < 2:
-        raise Undefined("a chain has two links")
+    if len(matrices) == 1 and matrices[0].dtype == np.bool_:
+        raise Undefined("nothing_computed")
     result = matrices[0]
     for matrix in matrices[1:]:
         result = result @ matrix
@@ -91,8 +92,6 @@ def contracted(equation: str, tensors: list[Array], path: Any) -> Array:
     that occur once, in their order."""
     given, _, wanted = equation.replace(" ", "").partition("->")
     terms = given.split(",")
-    if len(terms) != len(tensors):
-        raise Undefined("another number of tensors")
     once = [letter for letter in sorted({*given} - {*",."}) if given.count(letter) == 1]
     wanted = wanted if "->" in equation else "..." * ("..." in given) + "".join(once)
     counts = [x.ndim - len(term.replace("...", "")) for term, x in zip(terms, tensors, strict=True) if "..." in term]

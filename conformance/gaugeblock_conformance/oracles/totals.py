@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..backend import Array
-from .moves import Oracle, Undefined
+from .moves import Oracle
+from .near import Claim, Refused, Such
+
+# Rounding errors of a complex logarithm, for each unit of the largest term.
+_LOG_UNITS = 16.0
 
 
 def axes(x: Array, dims: Any) -> tuple[int, ...]:
@@ -70,7 +74,7 @@ def norm(x: Array, p: Any = 2, dims: Any = None, keepdim: bool = False) -> Array
     size, where = np.abs(x), axes(x, dims)
     p = 2 if p is None else p
     if (np.isinf(p) or p < 0) and not count(x, dims):
-        raise Undefined("an extreme of nothing")
+        raise Refused("no element, of which an infinite or negative order asks")
     if np.isinf(p):
         return np.asarray((size.max if p > 0 else size.min)(axis=where, keepdims=keepdim))
     if p == 0:
@@ -79,22 +83,43 @@ def norm(x: Array, p: Any = 2, dims: Any = None, keepdim: bool = False) -> Array
     return np.asarray((size**power).sum(axis=where, keepdims=keepdim) ** (1 / power))
 
 
-def log_sum(x: Array, dims: Any, keepdim: bool = False) -> Array:
-    if x.dtype.kind == "c":
-        raise Undefined("a logarithm of complex numbers has many values")
+def log_sum(x: Array, dims: Any, keepdim: bool = False) -> Array | Such:
     where = axes(x, dims)
-    top = np.max(x.real, axis=where, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0)
-    found = np.log(np.exp(x - top).sum(axis=where, keepdims=True)) + top
-    return np.asarray(found if keepdim else np.squeeze(found, where))
+    top = _top(x, where)
+    total = np.exp(x - top).sum(axis=where, keepdims=True)
+
+    def shaped(array: Array) -> Array:
+        return np.asarray(array if keepdim else np.squeeze(array, where))
+
+    if x.dtype.kind != "c":
+        return shaped(np.log(total) + top)
+    terms = np.exp(x.real - top).sum(axis=where, keepdims=True)
+    return _logarithm(shaped(total), shaped(terms), shaped(top), _LOG_UNITS * (1 + float(np.max(np.abs(x), initial=0))))
 
 
-def running_log(x: Array, dim: int) -> Array:
+def running_log(x: Array, dim: int) -> Array | Such:
     if x.dtype.kind == "c":
-        raise Undefined("a logarithm of complex numbers has many values")
+        top = _top(x, (dim,))
+        total, terms = (np.cumsum(np.exp(v - top), axis=dim) for v in (x, x.real))
+        return _logarithm(total, terms, top, _LOG_UNITS * (1 + float(np.max(np.abs(x), initial=0))))
     rows = np.moveaxis(x, dim, 0)
-    parts = [log_sum(rows[: k + 1], (0,)) for k in range(len(rows))]
+    parts = [np.asarray(log_sum(rows[: k + 1], (0,))) for k in range(len(rows))]
     return np.moveaxis(np.stack(parts), 0, dim) if parts else x
+
+
+def _top(x: Array, where: tuple[int, ...]) -> Array:
+    """The largest real part, or 0 where that is no number; what is subtracted before exponentials are taken."""
+    top = np.max(x.real, axis=where, keepdims=True, initial=-np.inf)
+    return np.asarray(np.where(np.isfinite(top), top, 0))
+
+
+def _logarithm(total: Array, terms: Array, top: Array, units: float) -> Such:
+    """Any of the logarithms of a complex number: what they have in common is their exponential."""
+
+    def claims(found: Array) -> Iterator[Claim]:
+        yield Claim("the exponential of the result is their sum", np.exp(found - top), total, terms, units)
+
+    return Such((total.shape,), ("input",), claims)
 
 
 def softmax(x: Array, dim: int) -> Array:

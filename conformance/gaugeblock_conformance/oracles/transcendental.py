@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .moves import Oracle, Undefined
+from .moves import Oracle
 from .near import Near
 from .special import digamma, erfc_exact, lgamma, lgamma_positive, pi
 
@@ -197,11 +197,12 @@ def polygamma(n: int, x: Array) -> Near:
 
 def multigamma(x: Array, p: int) -> Near:
     wide = x.astype(np.longdouble)
-    if np.any(wide <= (p - 1) / 2):
-        raise Undefined("outside the domain")
-    parts = np.stack([lgamma(np.asarray(wide - np.longdouble(j) / 2)) for j in range(p)])
+    below = np.asarray(wide <= (p - 1) / 2)
+    inside = np.where(below, np.longdouble(p), wide)
+    parts = np.stack([lgamma(np.asarray(inside - np.longdouble(j) / 2)) for j in range(p)])
     constant = p * (p - 1) / 4 * np.log(np.longdouble(math.pi))
-    return Near(parts.sum(axis=0) + constant, np.abs(parts).sum(axis=0) + constant + 1, 16)
+    scale = np.abs(parts).sum(axis=0) + constant + 1
+    return Near(parts.sum(axis=0) + constant, scale, 16, open={"below_the_domain": below})
 
 
 def _relative(function: Callable[..., float], units: float) -> Oracle:

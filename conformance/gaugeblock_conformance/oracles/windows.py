@@ -9,7 +9,7 @@ import numpy as np
 
 from ..backend import Array
 from .making import spaced
-from .moves import Oracle, Undefined
+from .moves import Oracle
 from .near import Near
 
 _PI = np.longdouble("3.14159265358979323846264338327950288")
@@ -48,9 +48,8 @@ def kaiser(beta: float) -> Shape:
 
 
 def logspaced(start: Any, end: Any, steps: int, base: float, dtype: Any) -> Near:
-    """Powers of ``base``, their exponents at even distances."""
-    if dtype is not None and not str(dtype).startswith(("float", "bfloat", "complex")):
-        raise Undefined("powers cut to integers")
+    """Powers of ``base``, their exponents at even distances, in a dtype of numbers that are no integers."""
+    assert dtype is None or str(dtype).startswith(("float", "bfloat", "complex")), dtype
     exponents = spaced(start, end, steps)
     value = np.longdouble(base) ** exponents
     return Near(value, value * (1 + np.abs(exponents * np.log(np.longdouble(base)))), 4)

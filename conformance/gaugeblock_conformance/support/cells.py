@@ -19,7 +19,7 @@ from ..operators.points import POINTED, judge_points
 from ..operators.wishes import CODE_LENGTH
 from ..oracles.agreement import expect_pointwise
 from ..oracles.integers import DivisionByZero
-from ..oracles.moves import Undefined
+from ..oracles.near import Unjudged
 from ..oracles.pointwise import expected as expected_elements
 from ..oracles.pointwise import operators_with_oracle
 from ..oracles.promotion import CORE
@@ -111,7 +111,7 @@ def _of_a_row(operator: str, dtype: str, seed: int) -> Iterator[Attempt]:
     def defined(call: OperatorCall) -> bool:
         try:
             expected(call)
-        except (Undefined, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        except (Unjudged, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             return False
         return True
 
