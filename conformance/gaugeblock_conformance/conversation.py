@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
-from . import as_ran
+from . import as_ran, causes
 from .aliasing import writes_first
 from .assertion import looks_at_nothing, unbound
 from .backend import Array, Backend, MissingCapability, Unsupported, numpy_dtype
@@ -20,6 +19,7 @@ from .exact import WrongAnswer, exact
 from .failure import ConformanceError, NoReproducer
 from .outcome import Outcome
 from .own_rules import OwnRules
+from .problem import first_line
 from .purity import Purity, Root
 from .trace import Call, Create, Name, Step, names_in, render
 from .traced import TracedBackend
@@ -329,7 +329,8 @@ class Conversation:
             strange = unbound(snippet)
             if strange is not None:
                 snippet = NoReproducer(f"{strange} has no form in the backend's own API").told(snippet)
-        key = cause or re.sub(r"\d+", "N", re.sub(r"\b[rxy]\d+\b", "x", message))
+        last = next((s.operator for s in reversed(self._steps) if isinstance(s, Call)), "")
+        key = causes.of_failure(cause or message, last)
         return ConformanceError(message, expected, got, self.drawn(), snippet, key)
 
     def _named(self, value: Any) -> Any:
@@ -443,8 +444,8 @@ class Conversation:
         kind = type(error).__name__
         if isinstance(error, WrongAnswer):
             return self.failure(str(error), error.wanted, error.got, [], cause=f"{what} gives no {error.wanted}")
-        message = f"{what} raised {kind}: {_first_line(error)}"
-        return self.failure(message, "no exception", kind, [], cause=f"{what} raises {kind}")
+        message = f"{what} raised {kind}: {first_line(error)}"
+        return self.failure(message, "no exception", kind, [], cause=causes.of_exception(what, error))
 
     def snippet(self, conclusion: list[str], wanted: set[str]) -> str:
         return render(self._steps, self.dialect, conclusion, wanted)
@@ -468,13 +469,6 @@ def _raw(value: Any) -> Any:
     if kind is dict:
         return {k: _raw(v) for k, v in value.items()}
     return value
-
-
-def _first_line(error: BaseException) -> str:
-    try:
-        return str(error)[:10_000].strip().split("\n")[0][:300]
-    except Exception as worse:
-        return f"(its str() raises {type(worse).__name__})"
 
 
 # What is told as it is: not the fault of the call that raised it.

@@ -69,8 +69,8 @@ def shown_statuses(record: Record) -> list[str]:
 def failures(record: Record) -> list[CauseGroup]:
     """Failures that were not expected, grouped by cause: MUST first, then by how many requirements they break.
 
-
-    A group is headed by the requirement named after the operator at fault, else by one of the highest level.
+    A group shows its shortest snippet among those that were executed. It is headed by the requirement named after the
+    operator at fault, else by one of the highest level, and of these by the one that the snippet is of.
     """
     groups: dict[tuple[str, str], CauseGroup] = {}
     for row in record["requirements"]:
@@ -284,9 +284,13 @@ def _speaks_of(row: Row, failure: Failure) -> bool:
 
 
 def _better(new: Failure, old: Failure) -> bool:
-    if (new["snippet_checked"] is None) != (old["snippet_checked"] is None):
-        return new["snippet_checked"] is not None
-    return False
+    return _worth(new) > _worth(old)
+
+
+def _worth(failure: Failure) -> tuple[bool, bool, int]:
+    """How well a failure shows its cause: executed, with a snippet, in few lines."""
+    snippet = failure["snippet"] or ""
+    return failure["snippet_checked"] is not None, bool(snippet), -snippet.count("\n")
 
 
 def _line(area: str | None, level: str | None, rows: list[Row]) -> Line:
