@@ -58,10 +58,14 @@ def of_exception(operator: str, error: BaseException) -> str:
     'RuntimeError: as_strided: storage_offset is required'
     >>> of_exception("isin.Tensor_Tensor", RuntimeError("sizes (2, 3) and 4 do not match"))
     'isin raises RuntimeError: sizes N and N do not match'
+    >>> of_exception("unflatten.int", RuntimeError("view: input tensor must be contiguous"))
+    'RuntimeError: view: input tensor must be contiguous'
     """
     kind, text = type(error).__name__, first_line(error)
     said = f"{kind}: {_without_what_was_drawn(text)}" if text else kind
-    return said if _CODE.search(text) else f"{family(operator)} raises {said}"
+    speaker = _SPEAKER.match(text)
+    named = _CODE.search(text) or (speaker is not None and speaker[1].rstrip("_") in _families())
+    return said if named else f"{family(operator)} raises {said}"
 
 
 def of_refusal(operator: str, error: BaseException | None, told: str) -> str:
