@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, TypeVar, cast
@@ -329,9 +330,14 @@ class Conversation:
             strange = unbound(snippet)
             if strange is not None:
                 snippet = NoReproducer(f"{strange} has no form in the backend's own API").told(snippet)
-        last = next((s.operator for s in reversed(self._steps) if isinstance(s, Call)), "")
-        key = causes.of_failure(cause or message, last)
+        key = causes.of_failure(cause or message, self._writer(message))
         return ConformanceError(message, expected, got, self.drawn(), snippet, key)
+
+    def _writer(self, message: str) -> str:
+        """The operator that last wrote to a tensor which the message names, else the one that was called last."""
+        calls = [step for step in reversed(self._steps) if isinstance(step, Call)]
+        writers = [step for step in calls if any(re.search(rf"\b{name}\b", message) for name in step.mutates)]
+        return next((step.operator for step in [*writers, *calls]), "")
 
     def _named(self, value: Any) -> Any:
         kind = type(value)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from gaugeblock_conformance import causes
 from gaugeblock_conformance.backends.numpy import NumpyBackend
+from gaugeblock_conformance.backends.reference import ReferenceBackend
 from gaugeblock_conformance.budget import QUICK
 from gaugeblock_conformance.session import ConformanceError, Session
 
@@ -129,6 +130,19 @@ def test_a_session_makes_the_causes() -> None:
         "flip raises RuntimeError: not here",
         "add raises RuntimeError: not here",
     ]
+
+
+def test_what_wrote_a_tensor_is_told_though_others_were_called_since() -> None:
+    s = Session(ReferenceBackend(), QUICK)
+    x, y = s.tensor([1.0, 2.0]), s.tensor([5.0, 6.0])
+    s.call("mul_.Scalar", x, 3)
+    s.call("add_.Scalar", y, 3)
+    s.call("neg", y)
+    with pytest.raises(ConformanceError) as caught:
+        s.expect_values(x, np.array([1.0, 2.0], np.float32))
+    assert (caught.value.message, caught.value.cause) == (
+        "wrong value of x1 at (0,)", "wrong value of x, after mul_",
+    )  # fmt: skip
 
 
 def test_a_wrong_value_is_one_cause_however_exact_it_was_asked_to_be() -> None:
