@@ -304,10 +304,10 @@ def _better(new: Failure, old: Failure) -> bool:
     return _worth(new) > _worth(old)
 
 
-def _worth(failure: Failure) -> tuple[bool, bool, int]:
-    """How well a failure shows its cause: executed, with a snippet, in few lines."""
-    snippet = failure["snippet"] or ""
-    return failure["snippet_checked"] is not None, bool(snippet), -snippet.count("\n")
+def _worth(failure: Failure) -> tuple[bool, bool, bool, int]:
+    """How well a failure shows its cause: by a snippet that failed the same way, or was executed at least, and short."""
+    snippet, same = failure["snippet"] or "", failure["snippet_checked"]
+    return bool(same), same is not None, bool(snippet), -snippet.count("\n")
 
 
 def _line(area: str | None, level: str | None, rows: list[Row]) -> Line:
