@@ -305,7 +305,7 @@ def _better(new: Failure, old: Failure) -> bool:
 
 
 def _worth(failure: Failure) -> tuple[bool, bool, bool, int]:
-    """How well a failure shows its cause: by a snippet that failed the same way, or was executed at least, and short."""
+    """How well a failure shows its cause: its snippet failed the same way, or was executed at least, and is short."""
     snippet, same = failure["snippet"] or "", failure["snippet_checked"]
     return bool(same), same is not None, bool(snippet), -snippet.count("\n")
 
