@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
-from . import as_ran
+from . import as_ran, causes
 from .aliasing import writes_first
 from .assertion import looks_at_nothing, unbound
 from .backend import Array, Backend, MissingCapability, Unsupported, numpy_dtype
@@ -20,6 +20,7 @@ from .exact import WrongAnswer, exact
 from .failure import ConformanceError, NoReproducer
 from .outcome import Outcome
 from .own_rules import OwnRules
+from .problem import first_line
 from .purity import Purity, Root
 from .reach import Dims, dims_of
 from .trace import Call, Create, Name, Step, names_in, render
@@ -335,8 +336,14 @@ class Conversation:
             strange = unbound(snippet)
             if strange is not None:
                 snippet = NoReproducer(f"{strange} has no form in the backend's own API").told(snippet)
-        key = cause or re.sub(r"\d+", "N", re.sub(r"\b[rxy]\d+\b", "x", message))
+        key = causes.of_failure(cause or message, self._writer(message))
         return ConformanceError(message, expected, got, self.drawn(), snippet, key)
+
+    def _writer(self, message: str) -> str:
+        """The operator that last wrote to a tensor which the message names, else the one that was called last."""
+        calls = [step for step in reversed(self._steps) if isinstance(step, Call)]
+        writers = [step for step in calls if any(re.search(rf"\b{name}\b", message) for name in step.mutates)]
+        return next((step.operator for step in [*writers, *calls]), "")
 
     def _named(self, value: Any) -> Any:
         kind = type(value)
@@ -449,8 +456,8 @@ class Conversation:
         kind = type(error).__name__
         if isinstance(error, WrongAnswer):
             return self.failure(str(error), error.wanted, error.got, [], cause=f"{what} gives no {error.wanted}")
-        message = f"{what} raised {kind}: {_first_line(error)}"
-        return self.failure(message, "no exception", kind, [], cause=f"{what} raises {kind}")
+        message = f"{what} raised {kind}: {first_line(error)}"
+        return self.failure(message, "no exception", kind, [], cause=causes.of_exception(what, error))
 
     def snippet(self, conclusion: list[str], wanted: set[str]) -> str:
         return render(self._steps, self.dialect, conclusion, wanted)
@@ -474,13 +481,6 @@ def _raw(value: Any) -> Any:
     if kind is dict:
         return {k: _raw(v) for k, v in value.items()}
     return value
-
-
-def _first_line(error: BaseException) -> str:
-    try:
-        return str(error)[:10_000].strip().split("\n")[0][:300]
-    except Exception as worse:
-        return f"(its str() raises {type(worse).__name__})"
 
 
 # What is told as it is: not the fault of the call that raised it.

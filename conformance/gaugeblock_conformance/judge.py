@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import accusation
+from . import accusation, causes
 from .assertion import assert_near, assert_value, plain
 from .backend import Array, dtype_name, numpy_dtype
 from .comparison import first_of, mismatches
@@ -218,15 +218,17 @@ class Judge(Conversation):
             self._fail_refusal(error, allowed, message, f"{operator} accepts bad input")
         if not self._is_one_of(error, operator, allowed):
             own = self.own_rules.accepted(operator, allowed)
-            self._fail_refusal(error, own, f"{operator} raised {type(error).__name__} instead of {_either(own)}")
+            message = f"{operator} raised {type(error).__name__} instead of {_either(own)}"
+            self._fail_refusal(error, own, message, causes.of_refusal(operator, error, message))
         if match is None or re.search(match, str(error)) or not self.own_rules.says(operator):
             return
         call, wanted = self._refused()
         message = f"{operator}: the error does not say {match!r}"
+        cause = causes.of_refusal(operator, error, message)
         caught = self.own_rules.accepted(operator, allowed)
         lines = ["import re", *_imports(caught), "try:", f"    {call}", f"except {_caught(caught)} as error:",
                  f"    assert re.search({match!r}, str(error)), error"]  # fmt: skip
-        raise self.failure(message, str(match), str(error), lines, wanted)
+        raise self.failure(message, str(match), str(error), lines, wanted, cause)
 
     def expect_refusal(
         self, error: Exception | None, classes: type[Exception] | tuple[type[Exception], ...], what: str
@@ -239,7 +241,8 @@ class Judge(Conversation):
         if error is None or not self._is_one_of(error, operator, allowed):
             got = "none" if error is None else type(error).__name__
             own = self.own_rules.accepted(operator, allowed)
-            self._fail_refusal(error, own, f"{what}: expected {_either(own)}, got {got}")
+            message = f"{what}: expected {_either(own)}, got {got}"
+            self._fail_refusal(error, own, message, causes.of_refusal(operator, error, message))
 
     def _is_one_of(self, error: Exception, operator: str, classes: tuple[type[Exception], ...]) -> bool:
         """Whether an exception is of one of ``classes``, or stands for one by the library's own rules."""
@@ -291,14 +294,14 @@ class Judge(Conversation):
         exact = complex(want) if got.dtype.kind == "c" else float(want)
         lines = [f"got = {self.dialect.element(x.name, at)}", *assert_near(exact, bound)]
         message = f"wrong value of {self.origin(x)} at {at}: further from the exact result than {bound:.3g}"
-        raise _by_value(self.failure(message, repr(exact), repr(plain(got)), lines, {x.name}))
+        raise self._by_value(x, message, repr(exact), repr(plain(got)), lines, {x.name})
 
     def _fail_element(
         self, x: Handle, at: tuple[int, ...], want: Any, got: Any, ulp: float, signed_zero: bool
     ) -> NoReturn:
         lines = [f"got = {self.dialect.element(x.name, at)}", *assert_value(want, ulp, signed_zero)]
         message = f"wrong value of {self.origin(x)}" + (f" (more than {ulp:g} ULP off)" if ulp else "")
-        raise _by_value(self.failure(f"{message} at {at}", repr(plain(want)), repr(plain(got)), lines, {x.name}))
+        raise self._by_value(x, f"{message} at {at}", repr(plain(want)), repr(plain(got)), lines, {x.name})
 
     def _fail_beside(self, x: Handle, like: Handle, at: tuple[int, ...], want: Any, got: Any) -> NoReturn:
         lines = [
@@ -308,7 +311,13 @@ class Judge(Conversation):
         ]
         message = f"wrong value of {self.origin(x)} at {at}"
         wanted = {x.name, like.name}
-        raise _by_value(self.failure(message, repr(plain(want)), repr(plain(got)), lines, wanted))
+        raise self._by_value(x, message, repr(plain(want)), repr(plain(got)), lines, wanted)
+
+    def _by_value(
+        self, x: Handle, message: str, want: str, got: str, lines: list[str], wanted: set[str]
+    ) -> ConformanceError:
+        # However exact it was asked to be.
+        return _by_value(self.failure(message, want, got, lines, wanted, f"wrong value of {self.origin(x)}"))
 
     def fail_computed(self, what: str, why: NoReproducer) -> NoReturn:
         """Fail because ``what`` is computed of the elements of results does not hold."""

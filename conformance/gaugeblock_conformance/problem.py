@@ -87,6 +87,14 @@ def one_line(error: BaseException) -> str:
     return f"{kind}: {message}" if message else kind
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of an exception's text, cut to a readable length."""
+    try:
+        return str(error)[:10_000].strip().split("\n")[0][:300]
+    except Exception as worse:
+        return f"(its str() raises {type(worse).__name__})"
+
+
 def cut(text: str, limit: int) -> str:
     """Return the first ``limit`` characters of ``text``, with the number of characters cut.
 

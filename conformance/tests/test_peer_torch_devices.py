@@ -101,3 +101,44 @@ def test_windows_are_made_on_the_device() -> None:
     backend = torch_backend.TorchBackend("meta")
     for operator, arguments in (("hann_window", (3,)), ("tril_indices", (2, 2)), ("fft_fftfreq", (4,))):
         assert backend.call(operator, *arguments).device.type == "meta"
+
+
+class Contiguous(torch.Tensor):  # type: ignore[misc]
+    """Tensors of a device that copies contiguous ones alone to the host, and no complex ones."""
+
+    def cpu(self) -> Any:
+        if not self.is_contiguous() or self.is_complex():
+            raise RuntimeError("_copy_from: src must be contiguous")
+        return self.as_subclass(torch.Tensor)
+
+
+def test_a_view_is_read_by_its_storage_where_the_device_does_not_copy_it() -> None:
+    backend = torch_backend.TorchBackend("meta")
+    storage = torch.arange(12.0).as_subclass(Contiguous)
+    view = storage.as_strided((2, 3), (1, 3), 2)
+    with pytest.raises(RuntimeError, match="src must be contiguous"):
+        view.cpu()
+    read = backend._on_host(view)
+    assert type(read) is torch.Tensor
+    assert read.tolist() == [[2.0, 5.0, 8.0], [3.0, 6.0, 9.0]]
+    assert backend._on_host(storage).tolist() == list(range(12))
+
+
+def test_what_cannot_be_read_by_its_storage_raises() -> None:
+    backend = torch_backend.TorchBackend("meta")
+    with pytest.raises(RuntimeError, match="src must be contiguous"):
+        backend._on_host(torch.ones(3, dtype=torch.complex64).as_subclass(Contiguous))
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("convolution_overrideable not implemented. You are likely", "the device has no convolution"),
+        ("You should register `PrivateUse1HooksInterface`by", "the device has no way to resize storages"),
+        ("_share_fd_: only available on CPU", "the device has no memory that processes share"),
+        ("a convolution_overrideable not implemented", None),
+        ("clEnqueueCopyBuffer", None),
+    ],
+)
+def test_what_an_extension_has_not_registered_is_not_offered(said: str, reason: str | None) -> None:
+    assert torch_backend.TorchBackend("meta")._absent(RuntimeError(said)) == reason

@@ -121,7 +121,7 @@ def test_a_failure_that_forking_does_not_show_is_looked_at_in_a_new_interpreter(
     assert result.same, result.seen
 
 
-def test_every_failure_is_executed_and_one_of_each_cause_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_failure_is_executed_and_the_shortest_of_each_cause_first(monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
 
     def check(failure: Failure, *rest: object) -> snippets.SnippetResult:
@@ -130,9 +130,12 @@ def test_every_failure_is_executed_and_one_of_each_cause_first(monkeypatch: pyte
 
     monkeypatch.setattr(snippets, "check_snippet", check)
     row = new_row(next(iter(spec.load().values())), "failed")
-    facts = [("failed", "one", "a", None), ("failed", "one", "b", None), ("failed", "two", "c", "known"),
-             ("crashed", "three", "d", None)]  # fmt: skip
-    made = [new_failure(v, m, cause=c, known=k, snippet="f()\n") for v, c, m, k in facts]  # type: ignore[arg-type]
+    facts = [("failed", "one", "b", None, 3), ("failed", "one", "a", None, 1), ("failed", "two", "c", "known", 1),
+             ("crashed", "three", "d", None, 2)]  # fmt: skip
+    made = [
+        new_failure(verdict, message, cause=cause, known=known, snippet=lines * "f()\n")  # type: ignore[arg-type]
+        for verdict, cause, message, known, lines in facts
+    ]
     row["failure"], *row["further_failures"] = made
     check_rows([row], 1)
     assert order == ["d", "a", "c", "b"]

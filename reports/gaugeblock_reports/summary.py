@@ -15,6 +15,8 @@ BROKEN = ("failed", "crashed", "timeout")
 HELD = ("passed", "partial")
 FEW = 3
 """Number of operators that are named beside a requirement."""
+ACCEPTS = " accepts bad input"
+"""What causes end in that are a missing refusal."""
 ALWAYS_SHOWN = ("passed", "failed", "skipped")
 
 Failure = dict[str, Any]
@@ -69,24 +71,25 @@ def shown_statuses(record: Record) -> list[str]:
 def failures(record: Record) -> list[CauseGroup]:
     """Failures that were not expected, grouped by cause: MUST first, then by how many requirements they break.
 
-
-    A group is headed by the requirement named after the operator at fault, else by one of the highest level.
+    A group shows its shortest snippet among those that were executed. It is headed by the requirement named after the
+    operator at fault, else by one of the highest level, and of these by the one that the snippet is of.
     """
+    found = [
+        (row, failure)
+        for row in record["requirements"] if row["status"] in BROKEN
+        for failure in failures_of(row) if failure["known"] is None
+    ]  # fmt: skip
+    first = _first_causes(found)
     groups: dict[tuple[str, str], CauseGroup] = {}
-    for row in record["requirements"]:
-        if row["status"] not in BROKEN:
-            continue
-        for failure in failures_of(row):
-            if failure["known"] is not None:
-                continue
-            key = (failure["verdict"], failure["cause"])
-            group = groups.setdefault(key, CauseGroup(failure["cause"], failure["verdict"], failure, row))
-            if row not in group.rows:
-                group.rows.append(row)
-            if failure["operator"] is not None:
-                group.operators.setdefault(row["id"], []).append(failure["operator"])
-            if _better(failure, group.shown):
-                group.shown, group.row = failure, row
+    for row, failure in found:
+        key = first[failure["verdict"], failure["cause"]]
+        group = groups.setdefault(key, CauseGroup(failure["cause"], failure["verdict"], failure, row))
+        if row not in group.rows:
+            group.rows.append(row)
+        if failure["operator"] is not None:
+            group.operators.setdefault(row["id"], []).append(failure["operator"])
+        if _better(failure, group.shown):
+            group.shown, group.row = failure, row
     for group in groups.values():
         group.row = max(
             group.rows, key=lambda row: (_speaks_of(row, group.shown), -level_rank(row["level"]), row is group.row)
@@ -94,6 +97,20 @@ def failures(record: Record) -> list[CauseGroup]:
     return sorted(
         groups.values(), key=lambda group: (min(level_rank(row["level"]) for row in group.rows), -len(group.rows))
     )
+
+
+def _first_causes(found: list[tuple[Row, Failure]]) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return for each verdict and cause the first with which it is one: operators that one test finds to accept what it
+    says must be refused lack one check. In the area of operators each row has refusals of its own."""
+    first = {(failure["verdict"], failure["cause"]): (failure["verdict"], failure["cause"]) for _, failure in found}
+    of_test: dict[tuple[str, str], tuple[str, str]] = {}
+    for row, failure in found:
+        if failure["cause"].endswith(ACCEPTS) and row["area"] != "operators":
+            mine = first[failure["verdict"], failure["cause"]]
+            other = first[of_test.setdefault((row["id"], failure["test"]), mine)]
+            if other != mine:
+                first.update({key: other for key, value in first.items() if value == mine})
+    return first
 
 
 def known_name(row: Row) -> str:
@@ -284,9 +301,13 @@ def _speaks_of(row: Row, failure: Failure) -> bool:
 
 
 def _better(new: Failure, old: Failure) -> bool:
-    if (new["snippet_checked"] is None) != (old["snippet_checked"] is None):
-        return new["snippet_checked"] is not None
-    return False
+    return _worth(new) > _worth(old)
+
+
+def _worth(failure: Failure) -> tuple[bool, bool, bool, int]:
+    """How well a failure shows its cause: its snippet failed the same way, or was executed at least, and is short."""
+    snippet, same = failure["snippet"] or "", failure["snippet_checked"]
+    return bool(same), same is not None, bool(snippet), -snippet.count("\n")
 
 
 def _line(area: str | None, level: str | None, rows: list[Row]) -> Line:

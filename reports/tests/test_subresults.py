@@ -104,3 +104,36 @@ def test_a_record_of_the_earlier_schema_is_read(tmp_path: Path) -> None:
     assert found["schema"] == RUN
     assert [(one["status"], one["subresults"]) for one in found["requirements"]] == [("failed", {}), ("partial", {})]
     assert found["requirements"][0]["failure"]["operator"] is None
+
+
+def test_operators_that_one_test_finds_to_accept_bad_input_lack_one_check() -> None:
+    accepting = [failure(cause=f"{name}.out accepts bad input", test="test_overlap") for name in ("add", "sub")]
+    further = failure(cause="sub.out accepts bad input", test="test_else")
+    third = failure(cause="mul.out accepts bad input", test="test_else")
+    record = run(
+        row("views/overlap", "failed", failure=accepting[0], further_failures=[accepting[1]]),
+        row("views/else", "failed", failure=further, further_failures=[third]),
+        row("views/other", "failed", failure=failure(cause="div.out accepts bad input", test="test_other")),
+    )
+    found = [(group.cause, [one["id"] for one in group.rows]) for group in failures(record)]
+    assert found == [
+        ("add.out accepts bad input", ["views/overlap", "views/else"]),
+        ("div.out accepts bad input", ["views/other"]),
+    ]
+
+
+def test_refusals_of_rows_are_no_one_check() -> None:
+    accepting = [failure(cause=f"{name} accepts bad input", test="test_listed_errors") for name in ("add", "sub")]
+    record = run(row("operators/errors", "failed", failure=accepting[0], further_failures=[accepting[1]]))
+    assert [group.cause for group in failures(record)] == ["add accepts bad input", "sub accepts bad input"]
+
+
+def test_a_cause_is_shown_by_its_shortest_snippet_that_was_executed() -> None:
+    long, short, brief = "a = 1\nb = 2\nc = 3\n", "a = 1\nb = 2\n", "a = 1\n"
+    record = run(
+        row("views/a", "failed", failure=failure(snippet=long)),
+        row("views/b", "failed", failure=failure(snippet=short)),
+        row("views/c", "failed", failure=failure(snippet=brief, snippet_checked=None)),
+    )
+    (group,) = failures(record)
+    assert (group.shown["snippet"], group.row["id"]) == (short, "views/b")

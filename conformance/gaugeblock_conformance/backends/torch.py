@@ -35,6 +35,12 @@ _ASKS_FOR_DATA = re.compile(
     r"|cannot repeat_interleave a meta tensor|The register_meta function for torch\.nonzero\(\) raises unimplemented"
 )
 _ASKS_FOR_THE_HOST = re.compile(r"tensor_split expected tensor_indices_or_sections to be on cpu")
+# What a device of an extension says that has not registered what an operator needs -> what that is.
+_NOT_REGISTERED = (
+    (re.compile(r"convolution_overrideable not implemented"), "no convolution"),
+    (re.compile(r"You should register `PrivateUse1HooksInterface`"), "no way to resize storages"),
+    (re.compile(r"_share_fd_: only available on CPU"), "no memory that processes share"),
+)
 NO_DATA = "the device holds no data"
 
 
@@ -86,6 +92,9 @@ class TorchBackend(TorchStyleBackend):
             return NO_DATA
         if self.device != "cpu" and _ASKS_FOR_THE_HOST.match(str(error)):
             return "it takes its indices from the host"
+        for said, missing in _NOT_REGISTERED:
+            if said.match(str(error)):
+                return f"the device has {missing}"
         found = _ABSENT.match(str(error)) or _ABSENT_ON_META.match(str(error))
         if found is None or found[2].lower() != self.device.partition(":")[0]:
             return None
@@ -111,6 +120,17 @@ class TorchBackend(TorchStyleBackend):
             raise Unsupported("to_numpy", NO_DATA)
         # Derivatives that are zero everywhere may have no memory.
         return super().to_numpy(tensor.clone() if tensor._is_zerotensor() else tensor)
+
+    def _on_host(self, tensor: Any) -> Any:
+        try:
+            return tensor.cpu()
+        except RuntimeError:
+            if tensor.is_contiguous():
+                raise
+        # Some devices copy contiguous tensors alone: the whole storage is read, and the host takes the view of it.
+        count = tensor.untyped_storage().nbytes() // tensor.element_size()
+        storage = tensor.as_strided((count,), (1,), 0).cpu()
+        return storage.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
 
     def watch_storage(self, tensor: Any) -> Callable[[], bool]:
         """Capability ``refcount``: whether the storage under ``tensor`` is still there."""

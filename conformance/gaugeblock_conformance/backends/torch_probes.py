@@ -250,7 +250,7 @@ PROBES: Mapping[str, Probe] = {
     "bigmem": _large,
     "isa": _on(_host_memory),
     "numpy": _on(_host_memory),
-    "shm": _on(lambda torch, x: x.share_memory_()),
+    "shm": _on(lambda torch, x: _need(x.share_memory_().is_shared(), "a tensor that is not shared")),
     "serialize": _on(lambda torch, x: copy.deepcopy(x)),
     "meta": _on(lambda torch, x: x.to("meta")),
     "device.multi": _on(lambda torch, x: _need(x.device.type != "meta", "the meta device, and no second one")),

@@ -208,7 +208,7 @@ class TorchStyleBackend:
         if tensor.requires_grad:
             tensor = tensor.detach()
         if self.device != "cpu":
-            tensor = tensor.cpu()
+            tensor = self._on_host(tensor)
         if tensor.is_conj():
             tensor = tensor.resolve_conj()
         if tensor.is_neg():
@@ -220,6 +220,9 @@ class TorchStyleBackend:
             return array
         result: Array = tensor.numpy()
         return result
+
+    def _on_host(self, tensor: Any) -> Any:
+        return tensor.cpu()
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
         if self.ran is not None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 from gaugeblock_spec import operators
 
+from .. import causes
 from ..backend import Backend, MissingCapability, Unsupported
 from ..dialect import Dialect
 from ..failure import ConformanceError
@@ -147,7 +148,8 @@ def _failure(dialect: Dialect, trial: Trial, order: str, error: Exception) -> Co
     what = order.replace("_", " ")
     if not isinstance(error, GradcheckError):
         message = f"{name}, {what}: raised {one_line(error)[:300]}"
-        kind = type(error).__name__
-        return ConformanceError(message, "a derivative", kind, example, text, f"{name} raises {kind}")
+        cause = causes.of_exception(name, error)
+        return ConformanceError(message, "a derivative", type(error).__name__, example, text, cause)
     expected, got = (f"{found.numerical:.9g}", f"{found.analytical:.9g}") if found else ("", "")
-    return ConformanceError(f"{name}, {what}: {error.message}", expected, got, example, text, f"derivative of {name}")
+    cause = causes.of_failure(f"derivative of {name}")
+    return ConformanceError(f"{name}, {what}: {error.message}", expected, got, example, text, cause)

@@ -140,6 +140,12 @@ def test_any_strides(s: Session, source: TensorCase, target: TensorCase, swap: b
 _SQUARES = (4, 8, 15, 16, 17, 31, 33, 60, 61, 64, 65, 100, 128, 130)
 
 
+@requirement("iteration/any-strides-copy-to-any-strides", needs=("device.multi",))
+@forall(x=st.tensors(max_dims=3))
+def test_any_strides_to_the_host(s: Session, x: TensorCase) -> None:
+    s.expect_values(s.call("to.device", s.build(x), "cpu"), x.array)
+
+
 @requirement("iteration/any-strides-copy-to-any-strides", "views/copy-broadcasts-and-converts")
 @forall(
     dtype=hs.sampled_from(["float32", "int8", "int16", "float64", "complex128", "bool", "bfloat16"]),

@@ -86,13 +86,13 @@ def check_rows(
 ) -> None:
     """Run the snippets and store the result in their failures; snippets may import from the folder ``here``.
 
-    First comes one for each cause, and of these crashes, then the others; in each group failures that were not expected
-    come before the others. None is begun after the time ``until`` of the monotonic clock: those are left as not
-    executed.
+    First comes the shortest for each cause, and of these crashes, then the others; in each group failures that were
+    not expected come before the others. None is begun after the time ``until`` of the monotonic clock: those are left
+    as not executed.
     """
     failures = [one for row in rows for one in (row["failure"], *row["further_failures"]) if one is not None]
     failures = [failure for failure in failures if executable(failure["snippet"])]
-    failures.sort(key=lambda failure: (failure["known"] is not None, failure["verdict"] != "crashed"))
+    failures.sort(key=lambda one: (one["known"] is not None, one["verdict"] != "crashed", _lines(one)))
     leading: dict[tuple[str, str], Failure] = {}
     for failure in failures:
         leading.setdefault((failure["verdict"], failure["cause"]), failure)
@@ -119,6 +119,10 @@ def check_rows(
     finally:
         if prepared is not None:
             prepared.close()
+
+
+def _lines(failure: Failure) -> int:
+    return (failure["snippet"] or "").count("\n")
 
 
 def set_aside(rows: Iterable[Row], folder: Path) -> None:
