@@ -88,6 +88,8 @@ def test_none(run_fake: Run) -> None:
         (ENTRY.format(id="views/neg") + 'match = "("\n', ":2: field 'match' is not a regular expression"),
         (ENTRY.format(id="views/neg") * 2, ":8: 'views/neg' is expected twice"),
         ("backend = 'torch'\n", "unknown key 'backend'"),
+        ("extends = 3\n", "'extends' must name a file beside it, not 3"),
+        ("extends = '../torch.toml'\n", "'extends' must name a file beside it, not '../torch.toml'"),
         ("expected = 3\n", "must be tables"),
         ("expected = [3]\n", "must be a table"),
     ],
@@ -111,6 +113,26 @@ def test_further_requirements_of_one_fault(tmp_path: Path) -> None:
     file.write_text(file.read_text() + ENTRY.format(id="views/clone"))
     with pytest.raises(UsageProblem, match="'views/clone' is expected twice"):
         expectations.read(file, ["views/neg", "views/clone"], "cpu")
+
+
+def test_of_some_operators_a_whole_requirement_may_hold(tmp_path: Path) -> None:
+    file, id_ = tmp_path / "rows.toml", "operators/every-operator-gives-what-its-row-says"
+    file.write_text(ENTRY.format(id="views/neg") + ENTRY.format(id=id_) + 'operator = "kron"\n')
+    some = expectations.read(file, ["views/neg", id_], "cpu").of_some_operators().expected
+    assert {key: one.sometimes for key, one in some.items()} == {("views/neg", None): True, (id_, "kron"): False}
+
+
+def test_a_file_extends_another(tmp_path: Path) -> None:
+    known, base, own = ["views/neg", "views/clone"], tmp_path / "base.toml", tmp_path / "own.toml"
+    base.write_text(ENTRY.format(id="views/neg") + ENTRY.format(id="views/clone"))
+    own.write_text('extends = "base.toml"\n' + ENTRY.format(id="views/neg") + 'match = "wrong"\n')
+    expected = expectations.read(own, known, "cpu").expected
+    neg, clone = expected["views/neg", None], expected["views/clone", None]
+    assert (neg.match, neg.sometimes, clone.match, clone.sometimes) == ("wrong", False, None, True)
+    assert [row.requirement for row in expectations.rows(own, known)] == ["views/neg"]
+    base.write_text('extends = "own.toml"\n')
+    with pytest.raises(UsageProblem, match=r"base\.toml, which it extends, extends another"):
+        expectations.read(own, known, "cpu")
 
 
 def test_missing_file(tmp_path: Path) -> None:

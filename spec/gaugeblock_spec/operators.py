@@ -51,13 +51,15 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ErrorCase:
-    """A call that must raise: condition in words, offending argument, exception class, message pattern, example."""
+    """A call that must raise: condition in words, offending argument, exception class, message pattern, example, and
+    whether it takes elements to see it, which tensors without data have not."""
 
     when: str
     argument: str
     raises: str
     match: str
     example: str
+    reads_elements: bool = False
 
 
 @dataclass(frozen=True)

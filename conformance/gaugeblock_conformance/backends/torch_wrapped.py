@@ -10,12 +10,20 @@ from typing import Any
 from gaugeblock_spec import operators
 
 from ..backend import Unsupported
+from ..dialect import METHODS, TorchDialect, at_path, found_paths
 from .torch import TorchBackend
-from .torch_style import FACTORIES, SPECIAL
+from .torch_style import FACTORIES, SPECIAL, WRITERS
 
 _COMPILERS = ("eager", "aot_eager", "inductor")
-# What operands are built of, which are to be the same for all ways.
-_BUILDING = FACTORIES | {"as_strided", "clone", "item"}
+# What operands are built of, which is to be the same for all ways.
+_BUILDING = frozenset("as_strided clone item tensor empty empty_strided".split())
+# Of what torch has, what its references have not: they call primitive operators that have no derivatives, what is
+# dispatched is these, and they promise nothing of threads.
+_NOT_OF_REFERENCES = ("autograd", "requires_grad", "dispatch", "wrapper", "inference", "isa", "codegen", "threads")
+_REFERENCES = "_refs"
+# Overloads that a reference of the same name has not.
+_OTHER_OVERLOADS = frozenset("view.dtype where fill.Tensor fill_.Tensor".split())
+_RECOMPILES = 1_000_000
 
 
 class Compiled(TorchBackend):
@@ -31,13 +39,24 @@ class Compiled(TorchBackend):
         super().__init__("cpu")
         self.name, self.compiler = f"torch-compile-{compiler}", compiler
         self.capabilities = self.capabilities - {"isa"}
+        self.dialect = _Written(lambda operator: self._written(operator))
+        settings = importlib.import_module("torch._dynamo").config
+        # Beyond these limits torch.compile calls the operator as it is, and nothing would be judged.
+        settings.recompile_limit = settings.accumulated_recompile_limit = _RECOMPILES
 
     def _resolve(self, operator: str) -> Callable[..., Any]:
         found = super()._resolve(operator)
-        if not _is_operator(operator):
+        if not _is_compiled(operator):
             return found
-        compiled: Callable[..., Any] = self.module.compile(found, backend=self.compiler, dynamic=True)
+        path = _public_path(self.module, operator)
+        target = at_path(self.module, path) if path.startswith("Tensor.") else found
+        compiled: Callable[..., Any] = self.module.compile(target, backend=self.compiler, dynamic=True)
         return compiled
+
+    def _written(self, operator: str) -> str | None:
+        if not _is_compiled(operator):
+            return None
+        return f"torch.compile(torch.{_public_path(self.module, operator)}, backend={self.compiler!r}, dynamic=True)"
 
 
 class UnderMode(TorchBackend):
@@ -65,16 +84,56 @@ class References(TorchBackend):
     def __init__(self) -> None:
         super().__init__("cpu")
         self.name = "torch-refs"
-        self._references = importlib.import_module("torch._refs")
+        self.capabilities = frozenset(
+            name for name in self.capabilities if not name.startswith(_NOT_OF_REFERENCES)
+        )
+        self.dialect = _Written(lambda operator: self._written(operator))
+        for module in ("", ".nn.functional", ".linalg", ".special", ".fft"):
+            importlib.import_module(f"torch.{_REFERENCES}{module}")
 
     def _resolve(self, operator: str) -> Callable[..., Any]:
-        base = operator.rpartition(":")[2].split(".")[0]
+        base = _base(operator)
         if base in _BUILDING or not _is_operator(operator):
             return super()._resolve(operator)
-        found: Callable[..., Any] | None = getattr(self._references, base, None)
-        if base in getattr(self._references, "__all__", ()) and callable(found):
-            return found
-        raise Unsupported(operator, f"torch._refs has no {base}")
+        path = self._path(operator)
+        if path is None:
+            raise Unsupported(operator, f"torch._refs has no {operator}")
+        found: Callable[..., Any] = at_path(self.module, path)
+        return found
+
+    def _path(self, operator: str) -> str | None:
+        """Return where in torch the reference of an operator is; None if it has none."""
+        if operator in _OTHER_OVERLOADS:
+            return None
+        references = getattr(self.module, _REFERENCES)
+        for path, _ in found_paths(references, _base(operator), operator.startswith("function:")):
+            space, _, name = path.rpartition(".")
+            if name in getattr(at_path(self.module, f"{_REFERENCES}.{space}".rstrip(".")), "__all__", ()):
+                return f"{_REFERENCES}.{path}"
+        return None
+
+    def _written(self, operator: str) -> str | None:
+        path = self._path(operator) if _base(operator) not in _BUILDING and _is_operator(operator) else None
+        return None if path is None else f"torch.{path}"
+
+
+class _Written(TorchDialect):
+    """Writes calls of operators by the function that ``function`` names; those that it has no name for as torch's."""
+
+    def __init__(self, function: Callable[[str], str | None]) -> None:
+        super().__init__("torch", special=WRITERS, factories=FACTORIES)
+        self._function = function
+
+    def imports(self, text: str) -> list[str]:
+        lines = super().imports(text)
+        used = [f"torch.{_REFERENCES}.nn.functional", f"torch.{_REFERENCES}"]
+        return [*lines, *[f"import {name}" for name in used if f"{name}." in text][:1]]
+
+    def expression(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        function = self._function(operator)
+        if function is None:
+            return super().expression(operator, args, kwargs)
+        return f"{function}({', '.join(self.arguments(args, kwargs))})"
 
 
 @cache
@@ -82,9 +141,25 @@ def _names() -> frozenset[str]:
     return frozenset(name.split(".")[0].rstrip("_") for name in operators.load())
 
 
+def _base(operator: str) -> str:
+    return operator.rpartition(":")[2].split(".")[0]
+
+
 def _is_operator(operator: str) -> bool:
     """Return whether the name is that of an operator of the table, and not syntax or a call of the suite's own."""
-    return operator not in SPECIAL and operator.rpartition(":")[2].split(".")[0].rstrip("_") in _names()
+    return operator not in SPECIAL and operator not in WRITERS and _base(operator).rstrip("_") in _names()
+
+
+def _is_compiled(operator: str) -> bool:
+    return _is_operator(operator) and _base(operator) not in _BUILDING
+
+
+def _public_path(module: Any, operator: str) -> str:
+    """Return where torch has the public function of an operator, or the method where it is asked for or alone."""
+    variant, base = operator.rpartition(":")[0], _base(operator)
+    found = [path for path, _ in found_paths(module, base, variant == "function")] if variant != "method" else []
+    by_method = not variant and (base.endswith("_") or base in METHODS)
+    return f"Tensor.{base}" if (by_method or not found) and variant != "function" else found[0]
 
 
 def _handing_on(base: Any) -> Any:

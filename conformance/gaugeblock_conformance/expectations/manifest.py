@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -26,6 +26,13 @@ class Manifest:
     def of(self, requirement: str) -> dict[str | None, Expectation]:
         """Return the expectations of one requirement by operator."""
         return {operator: one for (name, operator), one in self.expected.items() if name == requirement}
+
+    def of_some_operators(self) -> Manifest:
+        """Return the expectations of a run that judges some operators alone: what whole requirements are expected to
+        break for may be another operator."""
+        some = {key: one if one.operator or one.operators else replace(one, sometimes=True)
+                for key, one in self.expected.items()}  # fmt: skip
+        return replace(self, expected=some)
 
     def judge(self, row: Row) -> Row:
         """The row with its status seen in the light of the expectations (the given row is not changed)."""
@@ -86,23 +93,47 @@ def _judge_failures(row: Row, whole: Expectation | None, by_operator: Mapping[st
 _NAME = re.compile(r"[\w.+-]{1,100}")
 
 NOTHING = Manifest("no file", {})
+EXTENDS = "extends"
 
 
 def read(path: Path | Traversable, known: Collection[str], device: str) -> Manifest:
     """The manifest in a TOML file, for one device.
 
+    The rows of a file that it extends come after its own, and need not show.
+
     Raises:
         UsageProblem: what :func:`rows` raises, or the same id twice for the device.
     """
+    document, placed = _placed(path, known)
+    expected = _on_device(placed, device)
+    extended = document.get(EXTENDS)
+    if extended is not None:
+        below, rest = _placed(_beside(path, extended), known)
+        if EXTENDS in below:
+            raise UsageProblem(f"expectation file {path}: {extended}, which it extends, extends another")
+        for key, expectation in _on_device(rest, device).items():
+            expected.setdefault(key, replace(expectation, sometimes=True))
+    return Manifest(str(path), expected)
+
+
+def _on_device(placed: Iterable[tuple[str, Expectation]], device: str) -> dict[tuple[str, str | None], Expectation]:
     expected: dict[tuple[str, str | None], Expectation] = {}
-    for where, expectation in _placed(path, known):
+    for where, expectation in placed:
         if expectation.devices and device not in expectation.devices:
             continue
         key = expectation.requirement, expectation.operator
         if key in expected:
             raise UsageProblem(f"{where}: {expectation.name!r} is expected twice")
         expected[key] = expectation
-    return Manifest(str(path), expected)
+    return expected
+
+
+def _beside(path: Path | Traversable, name: object) -> Path | Traversable:
+    """Return the file of a name in the folder of ``path``."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise UsageProblem(f"expectation file {path}: '{EXTENDS}' must name a file beside it, not {shown(name)}")
+    folder = path.parent if isinstance(path, Path) else resources.files(__package__)
+    return folder / name
 
 
 def rows(path: Path | Traversable, known: Collection[str]) -> list[Expectation]:
@@ -112,7 +143,7 @@ def rows(path: Path | Traversable, known: Collection[str]) -> list[Expectation]:
         UsageProblem: names the file and the line: no TOML, an unknown field, a missing or mistyped one, an id that
             ``known`` does not have (any more), or ``see`` naming a row without a snippet.
     """
-    return [expectation for _, expectation in _placed(path, known)]
+    return [expectation for _, expectation in _placed(path, known)[1]]
 
 
 def shipped(name: str, version: str) -> Traversable | None:
@@ -147,8 +178,10 @@ def _distance(one: list[int], other: list[int]) -> list[int]:
     return [abs(a - b) for a, b in zip([*one, 0, 0, 0][:3], [*other, 0, 0, 0][:3], strict=True)]
 
 
-def _placed(path: Path | Traversable, known: Collection[str]) -> list[tuple[str, Expectation]]:
-    """Each row with the words for its place: file and line."""
+def _placed(
+    path: Path | Traversable, known: Collection[str]
+) -> tuple[dict[str, object], list[tuple[str, Expectation]]]:
+    """What stands beside the rows, and each row with the words for its place: file and line."""
     try:
         text = (read_bytes(path) if isinstance(path, Path) else path.read_bytes()).decode()
     except (OSError, UnicodeDecodeError) as error:
@@ -166,8 +199,10 @@ def _placed(path: Path | Traversable, known: Collection[str]) -> list[tuple[str,
         raise UsageProblem(f"expectation file {path}: not TOML: {visible(str(error), TEXT)}") from error
     lines = [number for number, line in enumerate(text.splitlines(), 1) if line.strip() == "[[expected]]"]
     entries = document.pop("expected", [])
-    if document:
-        raise UsageProblem(f"expectation file {path}: unknown key {shown(next(iter(document)))}; allowed: [[expected]]")
+    for name in document:
+        if name != EXTENDS:
+            allowed = f"allowed: {EXTENDS}, [[expected]]"
+            raise UsageProblem(f"expectation file {path}: unknown key {shown(name)}; {allowed}")
     if not isinstance(entries, list):
         raise UsageProblem(f"expectation file {path}: 'expected' must be tables headed [[expected]]")
     placed = []
@@ -176,7 +211,7 @@ def _placed(path: Path | Traversable, known: Collection[str]) -> list[tuple[str,
         expectation = parse(entry, where, known)
         placed += [(where, one) for one in (expectation, *expectation.others())]
     showing = {expectation.name: expectation for _, expectation in placed if expectation.snippet}
-    return [(where, _seeing(expectation, showing, where)) for where, expectation in placed]
+    return document, [(where, _seeing(expectation, showing, where)) for where, expectation in placed]
 
 
 def _seeing(row: Expectation, showing: Mapping[str, Expectation], where: str) -> Expectation:

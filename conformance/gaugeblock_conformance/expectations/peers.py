@@ -16,7 +16,11 @@ from .manifest import rows
 from .snippets import SECONDS, same, show
 
 GRADCHECK = "gradcheck-"
-DISTRIBUTIONS = {"paddle": "paddlepaddle", "array_api.numpy": "numpy"}
+DISTRIBUTIONS = {
+    "paddle": "paddlepaddle",
+    "array_api.numpy": "numpy",
+    **dict.fromkeys(("torch-refs", "torch-compile-eager", "torch-compile-aot_eager"), "torch"),
+}
 """Peers that PyPI has under another name."""
 
 

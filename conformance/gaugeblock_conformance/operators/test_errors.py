@@ -34,7 +34,7 @@ def test_listed_errors(s: Session) -> None:
         operator, args, kwargs = Example(s, row, case.example).outermost()
         s.expect_raises(_class(case.raises), operator, *args, **kwargs)
 
-    s.table(CASES, body)
+    s.table(_cases(s), body)
 
 
 @requirement("operators/error-messages-fit-the-row", slow=True)
@@ -47,7 +47,12 @@ def test_listed_messages(s: Session) -> None:
         match = None if case.example.startswith("_C.") else case.match
         s.expect_raises(_class(case.raises), operator, *args, match=match, **kwargs)
 
-    s.table(CASES, body)
+    s.table(_cases(s), body)
+
+
+def _cases(s: Session) -> list[tuple[str, int]]:
+    """Return the row and the number of each listed error that a backend can see, with data or without."""
+    return [case for case in CASES if s.has_data or not operators.load()[case[0]].errors[case[1]].reads_elements]
 
 
 @requirement("operators/declared-errors-are-raised")
@@ -58,7 +63,8 @@ def test_classes(s: Session) -> None:
     s.expect_raises(RuntimeError, "view", x, (4, 2))
     s.expect_raises(IndexError, "sum.dim_IntList", x, [2])
     s.expect_raises(IndexError, "__getitem__", x, (0, 3))
-    s.expect_raises(IndexError, "index_select", x, 0, s.tensor([2], "int64"))
+    if s.has_data:
+        s.expect_raises(IndexError, "index_select", x, 0, s.tensor([2], "int64"))
     s.expect_raises(RuntimeError, "gather", x, 0, i)
     s.expect_raises(ValueError, "__getitem__", x, slice(None, None, -1))
     s.expect_raises(TypeError, "sum.dim_IntList", x, "0")

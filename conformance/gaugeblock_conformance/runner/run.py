@@ -119,6 +119,8 @@ def validate(options: Options, reporter: Reporter) -> Record:
         for item, why in withdrawn.items():
             reporter.note(f"withdrawn: {item}, which the adapter does not carry: {visible(why, NAME)}")
         manifest = _manifest(options, backend, set(suite.requirements))
+        if options.selection.operators:
+            manifest = manifest.of_some_operators()
         reporter.note(f"expected failures: {len(manifest.expected)} ({_source(options, manifest, backend)})")
         configuration = {
             "backend": name.text,
