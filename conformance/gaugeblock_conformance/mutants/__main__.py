@@ -43,8 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             chosen = _chosen(options)
             if options.list:
-                rows = [(m.name, m.kind, " ".join(m.breaks), " ".join(m.operators)) for m in chosen]
-                print(tabulate(rows, ("mutant", "class", "breaks", "operators")))
+                for one in chosen:
+                    print(f"{one.name} ({one.kind}): {' '.join(one.operators)} breaks {' '.join(one.breaks)}")
                 return 0
             record = _run(chosen, options)
         options.out.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,8 @@ def _generated(options: argparse.Namespace) -> int:
     place, count = options.shard
     chosen = [known[name] for name in options.only or known][place - 1 :: count]
     if options.list:
-        print(tabulate([(rule.name, rule.requirement) for rule in chosen], ("mutant", "requirement")))
+        for rule in chosen:
+            print(f"{rule.name}: {rule.operator} breaks {rule.requirement}")
         return 0
     record = narrow.run(options.base, options.budget, options.seed, chosen, lambda text: _note("", "", text))
     narrow.write(record, options.out)

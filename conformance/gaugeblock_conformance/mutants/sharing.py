@@ -31,14 +31,16 @@ _COPIES = {
 
 
 def _the_input(c: Intercepted) -> Any:
-    """A result of the sizes, dtype and elements of the first tensor is that tensor's memory."""
-    result, x = c.right(), c.args[0] if c.args else None
-    if c.inplace or not (c.is_tensor(x) and c.is_tensor(result) and c.has_data):
+    """A result of the sizes, dtype and elements of a tensor argument is that tensor's memory."""
+    result = c.right()
+    if c.inplace or not (c.is_tensor(result) and c.has_data):
         return result
     b = c.backend
-    if tuple(b.shape(result)) != tuple(b.shape(x)) or b.dtype(result) != b.dtype(x):
-        return result
-    return c.alias(x) if np.array_equal(c.array(result), c.array(x)) else result
+    for x in filter(c.is_tensor, c.args):
+        alike = tuple(b.shape(result)) == tuple(b.shape(x)) and b.dtype(result) == b.dtype(x)
+        if alike and np.array_equal(c.array(result), c.array(x)):
+            return c.alias(x)
+    return result
 
 
 def _rows(table: dict[str, str], patch: Patch, words: str) -> Iterator[Row]:
