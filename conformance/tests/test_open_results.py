@@ -57,6 +57,8 @@ RARE: list[tuple[str, OperatorCall]] = [
                                  normalized_shape=(2,), eps=0.5)),
     ("another_element_size", _call("view_copy.dtype", self=_tensor([1.0, 2.0]), dtype=DType("float64"))),
     ("no_bins", _call("histogram.bins_tensor", self=_tensor([1.0]), bins=_tensor([0.0]))),
+    *(("at_a_rounded_edge", _call(name, self=_tensor([0.0, 1 / 3, 1.0]), bins=3))
+      for name in ("histc", "histogram.bin_ct")),
     ("nothing_computed", _call("chain_matmul", "bool", matrices=[_tensor([[True]], "bool")])),
     *(("no_elements", _call(name, self=_tensor([]))) for name in ("median", "nanmedian")),
     *(("no_signals", _call(f"fft_{kind}", self=_tensor(np.zeros((0, 2))), dim=-1)) for kind in _TRANSFORMS),

@@ -142,7 +142,8 @@ def pseudo_inverse(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Near:
     some = kept.any(axis=-1)
     spread = np.where(some, largest[..., 0] / np.where(some, least, 1), 0)
     apart = np.where(some & ~kept.all(axis=-1), largest[..., 0] / np.where(gap > 0, gap, 1), 0)
-    assert not np.any(apart > _APART) and not np.any(some & (spread > _APART)), "singular values hardly told apart"
+    if np.any(apart > _APART) or np.any(some & (spread > _APART)):
+        raise Undefined("at_the_tolerance")
     shares = np.where(kept, 1 / np.where(squares > 0, squares, 1), 0)
     found = (vectors * shares[..., None, :]) @ adjoint(columns)
     growth = np.maximum(np.maximum(spread / 10, apart), 1)[..., None, None]

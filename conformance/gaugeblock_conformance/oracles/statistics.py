@@ -83,7 +83,8 @@ def _even(x: Array, bins: int, low: float, high: float, around: float) -> Array:
             low, high = low - around, high + around
     edges = np.longdouble(low) + (np.longdouble(high) - low) * np.arange(bins + 1) / np.longdouble(bins)
     near = np.abs(x.reshape(-1, 1) - edges[None, 1:-1])
-    assert not np.any((near < _EDGE) & (np.asarray(edges[1:-1] != np.round(edges[1:-1] * 4) / 4))), "a rounded edge"
+    if np.any((near < _EDGE) & (np.asarray(edges[1:-1] != np.round(edges[1:-1] * 4) / 4))):
+        raise Undefined("at_a_rounded_edge")
     return np.asarray(edges)
 
 
