@@ -104,7 +104,7 @@ class Plan:
         few = word if word in FEW_DIMS else ""
         found = [form, shape, self._open(*factors.dtypes)]
         found.append(self._least(factors.relations[few], self._costs_of_relations(factors.relations[few])))
-        found += self._turn(word)
+        found += self._turn(word, form[2])
         ranked = not word or word in RANKED
         for name, (layouts, conditions) in factors.layouts.items():
             # In few dims operands lie apart twice before they are contiguous once.
@@ -117,11 +117,12 @@ class Plan:
         found += [self._open(*value) for value in factors.values]
         return found
 
-    def _turn(self, shape: str) -> list[Level]:
-        """Return the order of sizes in which each size comes last in turn."""
+    def _turn(self, shape: str, form: int) -> list[Level]:
+        """Return the order of sizes in which each size comes last in turn among the calls of a form."""
         if not shape.isdigit() or shape == "0":
             return [self._least(_ANY_TURN, map(self._times, _ANY_TURN))]
-        last = self._least(_LAST, map(self._times, _LAST))
+        sizes = _last(form)
+        last = self._least(sizes, map(self._times, sizes))
         return [last, ("turn", "", (last[2] - int(shape) - 1) % _TURNS + 1)]
 
     def _open(self, levels: Levels, conditions: Sequence[Condition | None], late: bool = False) -> Level:
@@ -174,7 +175,6 @@ _OF_CALLS = frozenset(("form", "shape", "dtype", "relation", "turn"))
 # What few calls have to meet at least.
 _FIRST = frozenset(("apart", "layout", "dtype", "form", "sizes"))
 _ANY_TURN = tuple(("turn", "", k + 1) for k in range(_TURNS))
-_LAST = tuple(("last", "", k) for k in range(_TURNS))
 # What a layout costs that is not wanted yet, and how many random numbers are drawn at once.
 _LATE, _AHEAD = 9, 128
 
@@ -245,6 +245,11 @@ class _Factors:
         levels = tuple(("value", f"{name} {self._form}", number) for number in numbers)
         found = [repr(options[number - 1]) if 0 < number <= len(options) else "" for number in numbers]
         return levels, tuple(Condition("value", name, value) for value in found)
+
+
+@cache
+def _last(form: int) -> Levels:
+    return tuple(("last", str(form), k) for k in range(_TURNS))
 
 
 @cache
