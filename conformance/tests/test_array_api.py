@@ -189,6 +189,14 @@ def test_keywords_that_nobody_gives_are_not_passed_and_not_written(numpy_space: 
     assert text == "xp.astype(x, xp.float32, copy=False)"
 
 
+@pytest.mark.parametrize(
+    ("named", "shown"), [({}, 1), ({"correction": None}, 1), ({"correction": 2}, 2)], ids=["left out", "None", "given"]
+)
+def test_choices_by_whether_an_argument_is_none_are_made(numpy_space: Any, named: dict[str, Any], shown: int) -> None:
+    written = numpy_space.dialect.expression("var.correction", (Name("x"), (0,)), named)
+    assert written == f"xp.var(x, axis=(0,), correction={shown})"
+
+
 def test_a_namespace_may_lack_what_its_default_dtypes_are_seen_by() -> None:
     """As sparse, which has no ``arange``."""
     space = types.ModuleType("numpy")

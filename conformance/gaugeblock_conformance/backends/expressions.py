@@ -227,6 +227,14 @@ class _Filled(ast.NodeTransformer):
         text = self._literals.get(node.id)
         return node if text is None else ast.parse(text, mode="eval").body
 
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """A choice by whether an argument is None is made, since the argument is known."""
+        self.generic_visit(node)
+        match node.test:
+            case ast.Compare(left=ast.Constant(value), ops=[ast.Is()], comparators=[ast.Constant(None)]):
+                return node.body if value is None else node.orelse
+        return node
+
 
 def _dotted(node: ast.expr) -> str | None:
     if isinstance(node, ast.Name):
