@@ -92,3 +92,13 @@ def test_equal_and_allclose() -> None:
         x.allclose(x.to(gb.float64))
     with pytest.raises(RuntimeError, match="rtol"):
         x.allclose(x, rtol=-1)
+
+
+@pytest.mark.parametrize(("columns", "order"), [(4, ("sort", "topk")), (6, ("topk", "sort"))])
+def test_results_of_one_operator_do_not_lie_as_those_of_another(columns: int, order: tuple[str, str]) -> None:
+    """sort keeps the order of strides, topk gives its results row by row, whichever is called first."""
+    x = gb.arange(5 * columns, dtype=gb.float64).view(5, columns).t()
+    wanted = {"sort": (1, columns), "topk": (5, 1)}
+    for name in order * 2:
+        values, indices = gb.sort(x, 0) if name == "sort" else gb.topk(x, columns, 0)
+        assert (values.stride(), indices.stride()) == (wanted[name], wanted[name]), name
