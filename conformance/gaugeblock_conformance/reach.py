@@ -1,4 +1,4 @@
-"""Which elements of a result some elements of the operands reach, by the family of the operator."""
+"""Finds the elements of a result that depend on given elements of the operands, by the family of the operator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DIMS = ("dim", "dims")
 
 @cache
 def _row_of(operator: str) -> operators.Operator | None:
-    """The row of an operator, of one of its forms, or of the operator of Python that it stands for."""
+    """Return the row of an operator, of one of its forms, or of a Python operator; None if there is none."""
     rows = operators.load()
     if operator in rows:
         return rows[operator]
@@ -34,7 +34,7 @@ def _row_of(operator: str) -> operators.Operator | None:
 
 
 def dims_of(operator: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Dims:
-    """The dims that a call names; None where it names none, so that all are meant."""
+    """Return the dims that a call names, or None if it names none and works over all."""
     row = _row_of(operator)
     given: Any = None
     if row is not None:

@@ -16,7 +16,7 @@ HELD = ("passed", "partial")
 FEW = 3
 """Number of operators that are named beside a requirement."""
 ACCEPTS = " accepts bad input"
-"""What causes end in that are a missing refusal."""
+"""The end of the cause of a call that should have raised and did not."""
 ALWAYS_SHOWN = ("passed", "failed", "skipped")
 
 Failure = dict[str, Any]
@@ -305,7 +305,7 @@ def _better(new: Failure, old: Failure) -> bool:
 
 
 def _worth(failure: Failure) -> tuple[bool, bool, bool, int]:
-    """How well a failure shows its cause: its snippet failed the same way, or was executed at least, and is short."""
+    """Return a key that is largest for a snippet that failed the same way, then for one that ran, then a short one."""
     snippet, same = failure["snippet"] or "", failure["snippet_checked"]
     return bool(same), same is not None, bool(snippet), -snippet.count("\n")
 

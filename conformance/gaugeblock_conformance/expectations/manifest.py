@@ -181,7 +181,7 @@ def _distance(one: list[int], other: list[int]) -> list[int]:
 def _placed(
     path: Path | Traversable, known: Collection[str]
 ) -> tuple[dict[str, object], list[tuple[str, Expectation]]]:
-    """What stands beside the rows, and each row with the words for its place: file and line."""
+    """Return the file's other fields, and its rows, each with its file and line for messages."""
     try:
         text = (read_bytes(path) if isinstance(path, Path) else path.read_bytes()).decode()
     except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""What an oracle may say of results that are no single array of exact elements, and of calls that have none."""
+"""Results that oracles give with a tolerance, and the exceptions for calls that are not judged."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Near:
 
     @property
     def free(self) -> Array:
-        """Which elements may be anything."""
+        """Return a mask of the elements that are not judged."""
         free = np.zeros(np.shape(self.value), bool)
         return np.asarray(np.logical_or.reduce([free, *self.open.values()]))
 
@@ -69,7 +69,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Such:
-    """Results that several answers fit (factors up to signs): sizes and kinds of dtype, and what must hold.
+    """Results that are not unique, such as factors up to signs: sizes and kinds of dtype, and what must hold.
 
     ``claims`` is called with the results, widened as operands are.
     """
@@ -80,5 +80,5 @@ class Such:
 
 
 def exactly(value: Array, kind: str) -> Near:
-    """These very elements, in a dtype that the row does not say."""
+    """Return exact elements, in a dtype that the row does not give."""
     return Near(value, kind=kind)
