@@ -17,6 +17,7 @@ import weakref
 from typing import Any, TypeVar
 
 PATIENCE = 20.0
+_FIRST_PATIENCE = 0.01
 _PAUSE = 0.001
 _PACKAGES = sys.stdlib_module_names | {"gaugeblock", "gaugeblock_spec", "llvmlite", "ml_dtypes", "numpy"}
 Lock = TypeVar("Lock")
@@ -77,29 +78,27 @@ _MODULES = _ModuleLocks()
 
 
 def _take_all() -> None:
-    """Acquire every lock. When one is not free, release all and wait for it first, which avoids deadlocks."""
-    held = _HELD.locks
-    locks = [_MODULES, *_all()]
-    awaited = locks[0]
-    end = time.monotonic() + PATIENCE
-    while (left := end - time.monotonic()) > 0 and awaited.acquire(True, left):
-        held.append(awaited)
+    """Acquire every lock, one after the other.
+
+    A lock that does not become free in time may belong to a thread that waits for one of those acquired before. They
+    are released, and the next round begins with that lock and is more patient.
+    """
+    held, locks = _HELD.locks, [_MODULES, *_all()]
+    end, patience = time.monotonic() + PATIENCE, _FIRST_PATIENCE
+    while (left := end - time.monotonic()) > 0:
         for lock in locks:
-            if lock is not awaited and not _try(lock, held):
-                awaited = lock
+            if not lock.acquire(True, min(patience, left)):
                 break
+            held.append(lock)
         else:
             return
         _let_go()
+        locks.remove(lock)
+        locks.insert(0, lock)
+        patience *= 2
     for lock in locks:
-        _try(lock, held)
-
-
-def _try(lock: Any, held: list[Any]) -> bool:
-    taken: bool = lock.acquire(False)
-    if taken:
-        held.append(lock)
-    return taken
+        if lock.acquire(False):
+            held.append(lock)
 
 
 def _all() -> list[Any]:

@@ -40,11 +40,14 @@ class ThreadPool:
 
                 self._executor = ThreadPoolExecutor(MAX_WORKERS, "gaugeblock", self._enter)
             self._unfinished += 1
-            try:
-                return self._executor.submit(self._run, work, *arguments)
-            except BaseException:
+            executor = self._executor
+        try:
+            # Without the lock: a forking thread acquires the one of all executors first, and then this one.
+            return executor.submit(self._run, work, *arguments)
+        except BaseException:
+            with self._lock:
                 self._unfinished -= 1
-                raise
+            raise
 
     def is_inside(self) -> bool:
         """Return whether this is a thread of the pool."""
