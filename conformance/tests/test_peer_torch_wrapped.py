@@ -50,3 +50,20 @@ def test_operators_are_compiled_one_by_one(monkeypatch: pytest.MonkeyPatch) -> N
     assert asked == [{"backend": "aot_eager", "dynamic": True}]
     with pytest.raises(ValueError, match="must be one of eager, aot_eager, inductor, not 'fast'"):
         wrapped.Compiled("fast")
+
+
+def test_each_compiled_method_is_the_one_that_was_asked_for() -> None:
+    backend = wrapped.Compiled("eager")
+    x = backend.from_numpy(np.float32([4, 9]))
+    assert backend.call("method:neg", x).tolist() == [-4, -9]
+    assert backend.call("method:sqrt", x).tolist() == [2, 3]
+    assert backend.call("add_.Scalar", x, 1) is x
+    assert backend.call("method:sqrt", backend.from_numpy(np.float32([4]))).tolist() == [2]
+    written = backend.dialect.expression("method:neg", (), {})
+    assert written.startswith("torch.compile(lambda *args, **kwargs: torch.Tensor.neg(*args, **kwargs), backend='")
+
+
+def test_methods_that_torch_compiles_as_they_are_get_the_code_of_the_first() -> None:
+    torch._dynamo.reset()
+    compiled = [torch.compile(method, backend="eager") for method in (torch.Tensor.neg, torch.Tensor.sqrt)]
+    assert [f(torch.tensor([4.0])).tolist() for f in compiled] == [[-4], [-4]]

@@ -49,14 +49,16 @@ class Compiled(TorchBackend):
         if not _is_compiled(operator):
             return found
         path = _public_path(self.module, operator)
-        target = at_path(self.module, path) if path.startswith("Tensor.") else found
+        target = _forwarding(self.module, path) if path.startswith("Tensor.") else found
         compiled: Callable[..., Any] = self.module.compile(target, backend=self.compiler, dynamic=True)
         return compiled
 
     def _written(self, operator: str) -> str | None:
         if not _is_compiled(operator):
             return None
-        return f"torch.compile(torch.{_public_path(self.module, operator)}, backend={self.compiler!r}, dynamic=True)"
+        path = _public_path(self.module, operator)
+        target = _forwarding_text(path) if path.startswith("Tensor.") else f"torch.{path}"
+        return f"torch.compile({target}, backend={self.compiler!r}, dynamic=True)"
 
 
 class UnderMode(TorchBackend):
@@ -160,6 +162,17 @@ def _public_path(module: Any, operator: str) -> str:
     found = [path for path, _ in found_paths(module, base, variant == "function")] if variant != "method" else []
     by_method = not variant and (base.endswith("_") or base in METHODS)
     return f"Tensor.{base}" if (by_method or not found) and variant != "function" else found[0]
+
+
+def _forwarding_text(path: str) -> str:
+    return f"lambda *args, **kwargs: torch.{path}(*args, **kwargs)"
+
+
+def _forwarding(module: Any, path: str) -> Callable[..., Any]:
+    """Return a function with code of its own that calls a method. What torch 2.13 has compiled for one method of Tensor
+    it also runs for the next that is compiled as it is, whatever that one does."""
+    found: Callable[..., Any] = eval(_forwarding_text(path), {"torch": module})
+    return found
 
 
 def _handing_on(base: Any) -> Any:

@@ -44,7 +44,9 @@ def expected(call: OperatorCall) -> Any:
     return call.known["expected"]
 
 
-def _evaluated(call: OperatorCall, absolute: bool) -> Any:
+def _evaluated(call: OperatorCall, absolute: bool, ones: bool = False) -> Any:
+    """Return what the oracle gives for the call; ``absolute`` for absolute values of its operands and factors, ``ones``
+    for ones in their place."""
     found = oracle_of(call.operator)
     if found is None and call.row.family == "pointwise" and len(parse(call.row.schema).returns) == 1:
         sizes = np.broadcast_shapes(*[case.sizes for case in call.tensors])
@@ -62,6 +64,8 @@ def _evaluated(call: OperatorCall, absolute: bool) -> Any:
     values = [_operand(call, name, value, wide) for name, value in given.items()]
     if absolute and call.operator not in UNITS:
         values = [abs(v) if name in _FACTORS else _absolute(v) for name, v in zip(given, values, strict=True)]
+    if ones:
+        values = [1 if name in _FACTORS else _ones(v) for name, v in zip(given, values, strict=True)]
     lift = _is_lifted(call)
     if lift:
         values = [v.reshape(1) if isinstance(v, np.ndarray) and not v.ndim else v for v in values]
@@ -232,13 +236,28 @@ def _bound(call: OperatorCall, want: Array, dtype: str, ulp: float, place: int) 
         sums = _squares(call) if call.row.base_name.startswith(("var", "std")) else _evaluated(call, absolute=True)
         scale = np.maximum(np.abs(sums[place] if isinstance(sums, tuple) else sums), np.abs(want))
     with np.errstate(all="ignore"):
-        limit = ulp * spacing(scale, component(dtype)) * (2**0.5 if dtype in COMPLEX else 1)
+        units = np.maximum(ulp, _terms(call, want, place)) if _adds_one_by_one(call.row, dtype) else ulp
+        limit = units * spacing(scale, component(dtype)) * (2**0.5 if dtype in COMPLEX else 1)
         # The sum that a mean is taken of is not its unit, but overflows as well (erratum S-43).
         if call.row.overflow == "sum":
             total = _total(call)
             scale = np.maximum(scale, total if total > LARGEST[component(dtype)] else 0.0)
         over = np.asarray(scale > LARGEST[component(dtype)])
         return np.asarray(np.where(over, np.inf, limit)), over & np.isfinite(scale)
+
+
+def _adds_one_by_one(row: operators.Operator, dtype: str) -> bool:
+    """Return whether each addition of a sum may round: sums of half floats are rounded once."""
+    return row.ulp_scale == "sum" and dtype not in HALVES
+
+
+def _terms(call: OperatorCall, want: Array, place: int) -> Array:
+    """The number of terms that are added up for each element: the operator on ones, or for reductions as many as there
+    are operands' elements for an element of the result."""
+    if call.row.family == "reduction" or call.operator in UNITS:
+        return np.asarray(sum(case.array.size for case in call.tensors) / max(want.size, 1))
+    counts = _evaluated(call, absolute=True, ones=True)
+    return np.abs(np.asarray(counts[place] if isinstance(counts, tuple) else counts))
 
 
 def _total(call: OperatorCall) -> float:
@@ -262,6 +281,12 @@ def _largest_of(array: Array) -> float:
     with np.errstate(all="ignore"):
         sizes = np.abs(widened(array)).astype(np.float64)
         return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+
+
+def _ones(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_ones(v) for v in value]
+    return np.ones_like(value) if isinstance(value, np.ndarray) and value.dtype.kind in "fc" else value
 
 
 def _absolute(value: Any) -> Any:

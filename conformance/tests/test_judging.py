@@ -1,0 +1,71 @@
+"""Error bounds of sums: as many units as there are terms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gaugeblock_conformance.backend import Array
+from gaugeblock_conformance.backends.numpy import NumpyBackend
+from gaugeblock_conformance.case import TensorCase
+from gaugeblock_conformance.operators.calls import OperatorCall
+from gaugeblock_conformance.operators.judging import judge
+from gaugeblock_conformance.session import ConformanceError, Session
+
+
+def _filled(*sizes: int, value: float) -> TensorCase:
+    """A tensor of one value, so that each addition of a long sum errs in the same direction."""
+    return TensorCase("float64", sizes, (0,) * len(sizes), literal=(value,))
+
+
+def _one_by_one(start: float, term: float, count: int) -> float:
+    for _ in range(count):
+        start += term
+    return start
+
+
+ADDBMM = OperatorCall(
+    "addbmm",
+    {"self": _filled(1, 1, value=10.0), "batch1": _filled(5, 1, 5, value=-1.5), "batch2": _filled(5, 5, 1, value=0.1),
+     "beta": 2.0, "alpha": 1},
+    "float64",
+)
+MEAN = OperatorCall("mean", {"self": _filled(200, value=0.1)}, "float64")
+SUM = OperatorCall("sum", {"self": _filled(200, value=0.1)}, "float64")
+CUMSUM = OperatorCall("cumsum", {"self": _filled(40, value=0.1), "dim": 0}, "float64")
+
+
+def _judge(call: OperatorCall, result: Array) -> None:
+    s = Session(NumpyBackend("cpu"))
+    judge(s, call, s.tensor(np.asarray(result)))
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        (ADDBMM, np.full((1, 1), _one_by_one(20.0, -1.5 * 0.1, 25))),
+        (SUM, np.asarray(_one_by_one(0.0, 0.1, 200))),
+        (MEAN, np.asarray(_one_by_one(0.0, 0.1, 200) / 200)),
+        (CUMSUM, np.cumsum(np.full(40, 0.1))),
+    ],
+    ids=["addbmm", "sum", "mean", "cumsum"],
+)
+def test_terms_may_be_added_one_after_the_other(call: OperatorCall, result: Array) -> None:
+    _judge(call, result)
+
+
+@pytest.mark.parametrize(
+    ("call", "result", "units"),
+    [(ADDBMM, np.full((1, 1), 16.25), 27), (SUM, np.asarray(20.0), 201), (MEAN, np.asarray(0.1), 201)],
+    ids=["addbmm", "sum", "mean"],
+)
+def test_more_than_a_unit_a_term_is_refused(call: OperatorCall, result: Array, units: int) -> None:
+    scale = 23.75 if call is ADDBMM else result.max()
+    with pytest.raises(ConformanceError, match="further from the exact result"):
+        _judge(call, result + units * np.spacing(scale))
+
+
+def test_the_first_of_a_scan_is_exact_to_the_units_of_its_row() -> None:
+    result = np.cumsum(np.full(40, 0.1))
+    result[0] += 10 * np.spacing(0.1)
+    with pytest.raises(ConformanceError, match="further from the exact result"):
+        _judge(CUMSUM, result)
