@@ -257,7 +257,7 @@ def _terms(call: OperatorCall, want: Array, place: int) -> Array:
     if call.row.family == "reduction" or call.operator in UNITS:
         return np.asarray(sum(case.array.size for case in call.tensors) / max(want.size, 1))
     counts = _evaluated(call, absolute=True, ones=True)
-    return np.abs(np.asarray(counts[place] if isinstance(counts, tuple) else counts))
+    return np.asarray(np.abs(counts[place] if isinstance(counts, tuple) else counts))
 
 
 def _total(call: OperatorCall) -> float:
