@@ -52,7 +52,7 @@ def test_operators_are_compiled_one_by_one(monkeypatch: pytest.MonkeyPatch) -> N
         wrapped.Compiled("fast")
 
 
-def test_each_compiled_method_is_the_one_that_was_asked_for() -> None:
+def test_each_method_is_compiled_separately() -> None:
     backend = wrapped.Compiled("eager")
     x = backend.from_numpy(np.float32([4, 9]))
     assert backend.call("method:neg", x).tolist() == [-4, -9]
@@ -63,7 +63,7 @@ def test_each_compiled_method_is_the_one_that_was_asked_for() -> None:
     assert written.startswith("torch.compile(lambda *args, **kwargs: torch.Tensor.neg(*args, **kwargs), backend='")
 
 
-def test_methods_that_torch_compiles_as_they_are_get_the_code_of_the_first() -> None:
+def test_torch_reuses_the_code_of_the_first_method_compiled_directly() -> None:
     torch._dynamo.reset()
     compiled = [torch.compile(method, backend="eager") for method in (torch.Tensor.neg, torch.Tensor.sqrt)]
     assert [f(torch.tensor([4.0])).tolist() for f in compiled] == [[-4], [-4]]

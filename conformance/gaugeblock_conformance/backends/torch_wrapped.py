@@ -169,8 +169,8 @@ def _forwarding_text(path: str) -> str:
 
 
 def _forwarding(module: Any, path: str) -> Callable[..., Any]:
-    """Return a function with code of its own that calls a method. What torch 2.13 has compiled for one method of Tensor
-    it also runs for the next that is compiled as it is, whatever that one does."""
+    """Return a function that calls a method of Tensor. Each function has its own code object, because torch 2.13 reuses
+    the code compiled for one method when another method is compiled directly."""
     found: Callable[..., Any] = eval(_forwarding_text(path), {"torch": module})
     return found
 

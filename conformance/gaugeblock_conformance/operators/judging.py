@@ -236,7 +236,7 @@ def _bound(call: OperatorCall, want: Array, dtype: str, ulp: float, place: int) 
         sums = _squares(call) if call.row.base_name.startswith(("var", "std")) else _evaluated(call, absolute=True)
         scale = np.maximum(np.abs(sums[place] if isinstance(sums, tuple) else sums), np.abs(want))
     with np.errstate(all="ignore"):
-        units = np.maximum(ulp, _terms(call, want, place)) if _adds_one_by_one(call.row, dtype) else ulp
+        units = np.maximum(ulp, _terms(call, want, place)) if _rounds_each_addition(call.row, dtype) else ulp
         limit = units * spacing(scale, component(dtype)) * (2**0.5 if dtype in COMPLEX else 1)
         # The sum that a mean is taken of is not its unit, but overflows as well (erratum S-43).
         if call.row.overflow == "sum":
@@ -246,16 +246,16 @@ def _bound(call: OperatorCall, want: Array, dtype: str, ulp: float, place: int) 
         return np.asarray(np.where(over, np.inf, limit)), over & np.isfinite(scale)
 
 
-def _adds_one_by_one(row: operators.Operator, dtype: str) -> bool:
-    """Return whether each addition of a sum may round: sums of half floats are rounded once."""
+def _rounds_each_addition(row: operators.Operator, dtype: str) -> bool:
+    """Return whether each addition of a sum may round. Half floats are added in float32 and rounded once."""
     return row.ulp_scale == "sum" and dtype not in HALVES
 
 
 def _terms(call: OperatorCall, want: Array, place: int) -> Array:
-    """The number of terms that are added up for each element: the operator on ones, or for reductions as many as there
-    are operands' elements for an element of the result."""
+    """Return the number of terms in the sum of each element: the result of the operator on ones, or, for a reduction,
+    the size of its largest operand divided by the size of the result."""
     if call.row.family == "reduction" or call.operator in UNITS:
-        return np.asarray(sum(case.array.size for case in call.tensors) / max(want.size, 1))
+        return np.asarray(max(case.array.size for case in call.tensors) / max(want.size, 1))
     counts = _evaluated(call, absolute=True, ones=True)
     return np.asarray(np.abs(counts[place] if isinstance(counts, tuple) else counts))
 

@@ -17,7 +17,7 @@ import weakref
 from typing import Any, TypeVar
 
 PATIENCE = 20.0
-_FIRST_PATIENCE = 0.01
+_FIRST_TIMEOUT = 0.01
 _PAUSE = 0.001
 _PACKAGES = sys.stdlib_module_names | {"gaugeblock", "gaugeblock_spec", "llvmlite", "ml_dtypes", "numpy"}
 Lock = TypeVar("Lock")
@@ -80,14 +80,14 @@ _MODULES = _ModuleLocks()
 def _take_all() -> None:
     """Acquire every lock, one after the other.
 
-    A lock that does not become free in time may belong to a thread that waits for one of those acquired before. They
-    are released, and the next round begins with that lock and is more patient.
+    The thread that holds a lock may itself wait for one that was acquired earlier. After a timeout all locks are
+    released, and the next round starts with the lock that was not free and doubles the timeout.
     """
     held, locks = _HELD.locks, [_MODULES, *_all()]
-    end, patience = time.monotonic() + PATIENCE, _FIRST_PATIENCE
+    end, timeout = time.monotonic() + PATIENCE, _FIRST_TIMEOUT
     while (left := end - time.monotonic()) > 0:
         for lock in locks:
-            if not lock.acquire(True, min(patience, left)):
+            if not lock.acquire(True, min(timeout, left)):
                 break
             held.append(lock)
         else:
@@ -95,7 +95,7 @@ def _take_all() -> None:
         _let_go()
         locks.remove(lock)
         locks.insert(0, lock)
-        patience *= 2
+        timeout *= 2
     for lock in locks:
         if lock.acquire(False):
             held.append(lock)

@@ -42,7 +42,7 @@ class ThreadPool:
             self._unfinished += 1
             executor = self._executor
         try:
-            # Without the lock: a forking thread acquires the one of all executors first, and then this one.
+            # Not under the lock: a forking thread acquires concurrent.futures' own lock before this one.
             return executor.submit(self._run, work, *arguments)
         except BaseException:
             with self._lock:
