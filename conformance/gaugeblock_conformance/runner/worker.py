@@ -37,6 +37,8 @@ _exit, _set_blocking = os._exit, os.set_blocking
 _USUAL = (0.002, 0.1, 2.0)
 # Seconds after which a requirement has probably made the backend load or compile more.
 _LONG = 0.5
+# Number of objects looked at by a collection that are worth keeping out of the next ones.
+_MUCH = 50_000
 _GARBAGE = 10_000
 """Number of objects more than there were after which the youngest are searched for cycles; Python's own 700 cost a test
 more than it frees."""
@@ -149,7 +151,7 @@ def main(arguments: Sequence[str]) -> None:
         if copies.found():
             row = {**new_row(requirement, "crashed"), "tests": row["tests"], "failure": new_failure("crashed", TWICE)}
         reply(row=trimmed(row))
-        if row["seconds"] > _LONG:
+        if row["seconds"] > _LONG and len(gc.get_objects()) > _MUCH:
             keep_what_there_is()
 
 
