@@ -246,11 +246,12 @@ class TorchDialect(Dialect):
             return f"{self.alias}.ops.{operator.replace('::', '.')}({', '.join(self.arguments(args, kwargs))})"
         variant, _, name = operator.rpartition(":")
         base = name.split(".")[0]
-        if variant == "method" or (not variant and (base.endswith("_") or base in METHODS)):
+        module = self.setup.split()[1]
+        if is_method(sys.modules.get(module), variant, base):
             return f"{self.literal(args[0])}.{base}({', '.join(self.arguments(args[1:], kwargs))})"
         if base in self._factories and self.device != "cpu" and "out" not in kwargs:
             kwargs = {**kwargs, "device": kwargs.get("device", self.device)}
-        path = _path(self.setup.split()[1], base, variant == "function")
+        path = _path(module, base, variant == "function")
         return f"{self.alias}.{path}({', '.join(self.arguments(args, kwargs))})"
 
     def dtype(self, name: str) -> str:
@@ -310,6 +311,18 @@ def found_paths(module: Any, base: str, function: bool = False) -> Iterator[tupl
         found = at_path(module, path)
         if callable(found):
             yield path, found
+
+
+def is_method(module: Any, variant: str, base: str) -> bool:
+    """Return whether a torch-style operator is called as a method of Tensor: as ``variant`` asks, or by its name.
+
+    In-place operators of torch.nn.functional, such as ``hardsigmoid_``, are functions alone; so they are with a module
+    whose Tensor lacks the method.
+    """
+    if variant or not (base.endswith("_") or base in METHODS):
+        return variant == "method"
+    tensor = getattr(module, "Tensor", None)
+    return tensor is None or at_path(tensor, base) is not None or not any(found_paths(module, base))
 
 
 def at_path(module: Any, path: str) -> Any:

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 from gaugeblock_conformance import discovery
+from gaugeblock_conformance.backend import Unsupported
+from gaugeblock_conformance.trace import Name
+from gaugeblock_spec import operators
 
 SOURCE = """
 import torch as mylib
@@ -24,3 +27,20 @@ def test_three_lines_make_a_backend(tmp_path: Path) -> None:
     backend = discovery.load(discovery.resolve(f"{path}:MylibBackend"))
     assert {"core", "views", "version"} <= backend.capabilities
     assert not hasattr(backend, "adapter_dialect")
+
+
+def test_snippets_call_in_place_operators_where_torch_has_them() -> None:
+    torch = pytest.importorskip("torch")
+    backend = discovery.load(discovery.resolve("torch:cpu"))
+    calls = {}
+    for name in filter(None, (row.inplace_name for row in operators.load().values())):
+        try:
+            backend._resolve(name)
+        except Unsupported:
+            continue
+        calls[name] = backend.dialect.expression(name, (Name("x"),), {}).partition("(")[0]
+    assert len(calls) > 150
+    assert calls["add_.Tensor"] == "x.add_"
+    assert calls["elu_"] == "torch.nn.functional.elu_"
+    assert calls["hardsigmoid_"] == "torch.ops.aten.hardsigmoid_"
+    assert [text for text in calls.values() if not callable(eval(text, {"torch": torch, "x": torch.zeros(1)}))] == []

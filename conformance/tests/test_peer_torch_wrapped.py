@@ -58,6 +58,7 @@ def test_each_method_is_compiled_separately() -> None:
     assert backend.call("method:neg", x).tolist() == [-4, -9]
     assert backend.call("method:sqrt", x).tolist() == [2, 3]
     assert backend.call("add_.Scalar", x, 1) is x
+    assert backend.call("hardsigmoid_", x) is x  # not a method
     assert backend.call("method:sqrt", backend.from_numpy(np.float32([4]))).tolist() == [2]
     written = backend.dialect.expression("method:neg", (), {})
     assert written.startswith("torch.compile(lambda *args, **kwargs: torch.Tensor.neg(*args, **kwargs), backend='")

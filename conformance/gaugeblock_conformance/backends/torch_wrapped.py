@@ -10,7 +10,7 @@ from typing import Any
 from gaugeblock_spec import operators
 
 from ..backend import Unsupported
-from ..dialect import METHODS, TorchDialect, at_path, found_paths
+from ..dialect import TorchDialect, at_path, found_paths, is_method
 from .torch import TorchBackend
 from .torch_style import FACTORIES, SPECIAL, WRITERS
 
@@ -159,9 +159,9 @@ def _is_compiled(operator: str) -> bool:
 def _public_path(module: Any, operator: str) -> str:
     """Return where torch has the public function of an operator, or the method where it is asked for or alone."""
     variant, base = operator.rpartition(":")[0], _base(operator)
-    found = [path for path, _ in found_paths(module, base, variant == "function")] if variant != "method" else []
-    by_method = not variant and (base.endswith("_") or base in METHODS)
-    return f"Tensor.{base}" if (by_method or not found) and variant != "function" else found[0]
+    if is_method(module, variant, base):
+        return f"Tensor.{base}"
+    return next((path for path, _ in found_paths(module, base, variant == "function")), f"Tensor.{base}")
 
 
 def _forwarding_text(path: str) -> str:
