@@ -130,9 +130,21 @@ def test_a_file_extends_another(tmp_path: Path) -> None:
     neg, clone = expected["views/neg", None], expected["views/clone", None]
     assert (neg.match, neg.sometimes, clone.match, clone.sometimes) == ("wrong", False, None, True)
     assert [row.requirement for row in expectations.rows(own, known)] == ["views/neg"]
-    base.write_text('extends = "own.toml"\n')
-    with pytest.raises(UsageProblem, match=r"base\.toml, which it extends, extends another"):
-        expectations.read(own, known, "cpu")
+
+
+def test_extended_files_form_a_chain(tmp_path: Path) -> None:
+    known = ["views/neg", "views/clone", "views/t"]
+    chain = (("own.toml", "middle.toml", "views/neg"), ("middle.toml", "base.toml", "views/clone"))
+    for name, below, identifier in chain:
+        (tmp_path / name).write_text(f'extends = "{below}"\n' + ENTRY.format(id=identifier))
+    (tmp_path / "base.toml").write_text(ENTRY.format(id="views/t") + ENTRY.format(id="views/neg"))
+    expected = expectations.read(tmp_path / "own.toml", known, "cpu").expected
+    assert [(name, one.sometimes) for (name, _), one in expected.items()] == [
+        ("views/neg", False), ("views/clone", True), ("views/t", True),
+    ]  # fmt: skip
+    (tmp_path / "base.toml").write_text('extends = "own.toml"\n')
+    with pytest.raises(UsageProblem, match=r"base\.toml extends own\.toml, which extends it"):
+        expectations.read(tmp_path / "own.toml", known, "cpu")
 
 
 def test_missing_file(tmp_path: Path) -> None:

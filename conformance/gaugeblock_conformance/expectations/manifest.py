@@ -99,19 +99,21 @@ EXTENDS = "extends"
 def read(path: Path | Traversable, known: Collection[str], device: str) -> Manifest:
     """The manifest in a TOML file, for one device.
 
-    The rows of a file that it extends come after its own, and need not show.
+    The rows of a file that it extends, and of those that this one extends, come after its own, and need not show.
 
     Raises:
         UsageProblem: what :func:`rows` raises, or the same id twice for the device.
     """
     document, placed = _placed(path, known)
     expected = _on_device(placed, device)
-    extended = document.get(EXTENDS)
-    if extended is not None:
-        below, rest = _placed(_beside(path, extended), known)
-        if EXTENDS in below:
-            raise UsageProblem(f"expectation file {path}: {extended}, which it extends, extends another")
-        for key, expectation in _on_device(rest, device).items():
+    below, seen = path, {str(path)}
+    while (extended := document.get(EXTENDS)) is not None:
+        above, below = below, _beside(below, extended)
+        if str(below) in seen:
+            raise UsageProblem(f"expectation file {path}: {above.name} extends {extended}, which extends it")
+        seen.add(str(below))
+        document, placed = _placed(below, known)
+        for key, expectation in _on_device(placed, device).items():
             expected.setdefault(key, replace(expectation, sometimes=True))
     return Manifest(str(path), expected)
 
