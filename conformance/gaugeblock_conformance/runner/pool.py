@@ -58,6 +58,7 @@ class Pool:
         self._first: dict[str, Row] = {}
         self._deaths: dict[str, list[Failure]] = {}
         self._avoided: dict[str, list[str]] = {}
+        self._alone: dict[str, str] = {}
         self._fatal: dict[str, str] = {}
         self._loaded = False
         self._refusals = 0
@@ -142,8 +143,9 @@ class Pool:
                 continue
             if self._suspects:
                 chosen = self._suspects.popleft()
-                avoided = self._avoided.get(chosen, [])
-                worker.run(chosen, careful=True, timeout=self._limits.timeout, avoid=avoided)
+                avoided, alone = self._avoided.get(chosen, []), self._alone.get(chosen)
+                only = [] if alone is None else [alone]
+                worker.run(chosen, chosen in self._first, self._limits.timeout, avoid=avoided, only=only)
             elif self._schedule:
                 chosen = self._schedule.next(worker, worker.ready.get("families", {}))
                 worker.run(chosen, careful=False, timeout=self._limits.timeout)
@@ -166,6 +168,9 @@ class Pool:
                 if row["status"] == "crashed":
                     yield from self._broken(worker, row)
                     return
+                if self._alone.pop(row["id"], None) is not None:
+                    self._suspects.append(row["id"])
+                    continue
                 yield self._settled(row)
         if worker.hung_up:
             self._forget(worker.fd)
@@ -285,8 +290,9 @@ class Pool:
     def _broken(self, worker: WorkerProcess, row: Row) -> Iterator[Row]:
         """A first break is looked into by a careful second run; the second run's break is the verdict.
 
-        If it happened while an operator was judged, it is the verdict on that operator, and the others are judged next.
-        A break in building operands is told once, and says nothing of the operator.
+        If it happened while an operator was judged, the second run judges that operator alone; if it does not break, a
+        third one judges all. The break is the verdict on that operator, and the others are judged next. A break in
+        building operands is told once, and says nothing of the operator.
         """
         failure, identifier = row["failure"], row["id"]
         assert failure is not None
@@ -300,9 +306,12 @@ class Pool:
             row["subresults"] = {operator: "skipped" if building else failure["verdict"]}
         row = trimmed(row)
         deaths, avoided = self._deaths.get(identifier, []), self._avoided.get(identifier, [])
+        self._alone.pop(identifier, None)
         if not worker.careful:
             self._first[identifier] = row
             self._suspects.append(identifier)
+            if row["subresults"]:
+                self._alone[identifier] = str(operator)
         elif row["subresults"] and len(avoided) < DEATHS and operator not in avoided:
             self._avoided[identifier] = [*avoided, str(operator)]
             if failure["operator"] is not None or failure["cause"] not in {one["cause"] for one in deaths}:

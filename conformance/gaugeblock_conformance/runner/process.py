@@ -87,13 +87,16 @@ class WorkerProcess:
         """The descriptors that become readable when there is news."""
         return self.fd, self._process.fd
 
-    def run(self, requirement: str, careful: bool, timeout: float, avoid: Sequence[str] = ()) -> None:
-        """Ask for one requirement, judged for all operators but those to ``avoid``."""
+    def run(
+        self, requirement: str, careful: bool, timeout: float, *, avoid: Sequence[str] = (), only: Sequence[str] = ()
+    ) -> None:
+        """Ask for one requirement, judged for all operators or ``only`` some, but not for those to ``avoid``."""
         self.busy, self.careful, self.test = requirement, careful, None
         self.deadline = time.monotonic() + timeout
         self._output_start = os.fstat(self._output.fileno()).st_size
         forget(self._trace.fileno())
-        self._send(json.dumps({"run": requirement, "careful": careful, "avoid": list(avoid)}))
+        request = {"run": requirement, "careful": careful, "avoid": list(avoid), "only": list(only)}
+        self._send(json.dumps(request))
 
     def read(self) -> list[dict[str, Any]]:
         """The complete messages that have arrived since the last call."""

@@ -2,8 +2,8 @@
 
 Requests are JSON lines, the first of them a :class:`Setup`; replies are messages of :mod:`.channel`. The first are
 ``checking``, one before each check of the adapter, and ``ready`` (facts about the backend) or ``problem``. Then each
-``{"run": id, "careful": bool, "avoid": [operator]}`` is answered by a ``test`` message for each test begun and by a
-``row``. The arguments are the descriptors of requests, replies and the trace.
+``{"run": id, "careful": bool, "avoid": [operator], "only": [operator]}`` is answered by a ``test`` message for each
+test begun and by a ``row``. The arguments are the descriptors of requests, replies and the trace.
 """
 
 from __future__ import annotations
@@ -143,10 +143,10 @@ def main(arguments: Sequence[str]) -> None:
             effort,
             setup.seed,
             tests=cases,
-            scope=Scope(tuple(setup.operators), tuple(request["avoid"]), trace.at_operator),
+            scope=Scope(tuple(request["only"]) or tuple(setup.operators), tuple(request["avoid"]), trace.at_operator),
             trace=trace if request["careful"] else None,
             on_test=lambda case: reply(test=case.name),
-            memo=None if request["careful"] or request["avoid"] else memo,
+            memo=None if request["careful"] or request["avoid"] or request["only"] else memo,
         )
         if copies.found():
             row = {**new_row(requirement, "crashed"), "tests": row["tests"], "failure": new_failure("crashed", TWICE)}
