@@ -10,6 +10,8 @@ from gaugeblock_conformance.backends.reference import ReferenceBackend
 from gaugeblock_conformance.budget import QUICK
 from gaugeblock_conformance.case import TensorCase
 from gaugeblock_conformance.iteration import test_reductions as reductions
+from gaugeblock_conformance.oracles.factorizations import logdet
+from gaugeblock_conformance.oracles.near import Such
 from gaugeblock_conformance.oracles.sums import once_rounded
 from gaugeblock_conformance.session import ConformanceError, Session
 
@@ -41,3 +43,23 @@ def test_a_mean_between_the_two_smallest_numbers_may_be_either() -> None:
         check(Session(MeansFurtherOff(steps), QUICK), halves, "mean")
     with pytest.raises(ConformanceError, match="further from the exact result"):
         check(Session(MeansFurtherOff(2), QUICK), halves, "mean")
+
+
+@pytest.mark.parametrize(
+    ("found", "right"),
+    [
+        (complex(0.0, np.pi), True),
+        (complex(0.0, -np.pi), True),
+        (complex(1e-9, np.pi), False),
+        (complex(0.0, np.pi - 1e-9), False),
+        (complex(0.0, 0.0), False),
+        (complex(0.0, 3 * np.pi), False),
+    ],
+)
+def test_logarithms_of_negative_determinants_lie_on_both_sides_of_the_cut(found: complex, right: bool) -> None:
+    want = logdet(np.diag([1.0 + 0j, -1.0 + 0j]))
+    assert isinstance(want, Such)
+    eps = np.finfo(np.float64).eps
+    claims = want.claims(np.asarray(found))
+    near = [abs(complex(one.got) - complex(one.want)) <= eps * one.units * one.scale for one in claims]
+    assert all(near) == right

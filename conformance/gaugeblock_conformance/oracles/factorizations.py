@@ -109,10 +109,26 @@ def slogdet(x: Array) -> tuple[Near, Near]:
     return Near(value / size, 1.0, 16 * x.shape[-1]), Near(np.log(size), 1.0, 64 * x.shape[-1], "real")
 
 
-def logdet(x: Array) -> Near:
-    """The principal logarithm; NaN for negative determinants of real matrices."""
-    value = determinant(x)
-    return Near(np.log(value), 1.0, 64 * x.shape[-1])
+# Above pi as any of the dtypes rounds it.
+_BEYOND_PI = 3.1416
+
+
+def logdet(x: Array) -> Near | Such:
+    """The principal logarithm; NaN for negative determinants of real matrices.
+
+    Beside the negative numbers rounding decides whether the imaginary part is near pi or near -pi.
+    """
+    value, units = determinant(x), 64 * x.shape[-1]
+    if value.dtype.kind != "c":
+        return Near(np.log(value), 1.0, units)
+    size = np.abs(value)
+
+    def claims(found: Array) -> Iterator[Claim]:
+        yield Claim("the real part is the logarithm of the modulus", found.real, np.log(size), 1.0, units)
+        yield Claim("the imaginary part is the angle", np.exp(1j * found.imag), value / size, 1.0, units)
+        yield equal("the imaginary part is between -pi and pi", np.abs(found.imag) < _BEYOND_PI, True)
+
+    return Such((value.shape,), ("input",), claims)
 
 
 FACTORIZATIONS: dict[str, Oracle] = {
