@@ -17,6 +17,8 @@ from gaugeblock_conformance.session import ConformanceError, Session
 
 Run = Callable[..., Record]
 BY_OPERATOR = {"suite": "fake_suite:by_operator"}
+# The calls with which a worker begins to check the adapter, before one of neg.
+PREFLIGHT = "no_operator_has_this_name\nno_operator_has_this_name.Tensor\n"
 
 
 def rows(record: Record) -> dict[str, Any]:
@@ -54,6 +56,24 @@ def test_an_operator_that_ends_the_process_leaves_the_others_judged(run_fake: Ru
     assert failures(row) == [("bitwise_not", verdict)]
     assert (row["status"], row["examples"]) == (verdict, 2)
     assert row["failure"]["snippet"].rstrip().endswith("backend.call('bitwise_not', x)")
+
+
+def test_a_break_that_needs_an_earlier_operator_is_the_operators_own(run_fake: Run) -> None:
+    row = rows(run_fake("SegfaultsAfterNeg", **BY_OPERATOR))["views/sweep"]
+    assert row["subresults"] == {"neg": "passed", "bitwise_not": "crashed", "clone": "passed"}
+    assert failures(row) == [("bitwise_not", "crashed")]
+    assert "a second run" not in row["failure"]["message"]
+
+
+def test_an_operator_that_ended_the_process_is_repeated_alone(
+    run_fake: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = tmp_path / "counted"
+    monkeypatch.setenv("COUNTED", str(counted))
+    run_fake("SegfaultsAndCounts", selection=Selection(requirements=("views/sweep",)), **BY_OPERATOR)
+    *_, run = counted.read_text().partition(PREFLIGHT)
+    runs = [worker.split()[1:] for worker in run.split(PREFLIGHT)]
+    assert runs == [["neg", "bitwise_not"], ["bitwise_not"], ["neg", "clone"]]
 
 
 def test_operators_that_ended_the_process_are_told_when_the_time_is_over(run_fake: Run) -> None:

@@ -69,6 +69,29 @@ class Segfaults(Breaks):
         ctypes.string_at(0)
 
 
+class SegfaultsAfterNeg(Segfaults):
+    """Only in a process in which ``neg`` has been called."""
+
+    called = False
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        self.called = self.called or operator == "neg"
+        return super().call(operator, *args, **kwargs)
+
+    def how(self) -> None:
+        if self.called:
+            super().how()
+
+
+class SegfaultsAndCounts(Segfaults):
+    """Writes each operator into the file that COUNTED names."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        with open(os.environ["COUNTED"], "a") as file:
+            print(operator, file=file)
+        return super().call(operator, *args, **kwargs)
+
+
 class Aborts(Breaks):
     def how(self) -> None:
         os.abort()
