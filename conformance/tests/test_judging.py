@@ -12,9 +12,9 @@ from gaugeblock_conformance.operators.judging import judge
 from gaugeblock_conformance.session import ConformanceError, Session
 
 
-def _filled(*sizes: int, value: float) -> TensorCase:
+def _filled(*sizes: int, value: float, dtype: str = "float64") -> TensorCase:
     """A tensor of one value, so that each addition of a long sum errs in the same direction."""
-    return TensorCase("float64", sizes, (0,) * len(sizes), literal=(value,))
+    return TensorCase(dtype, sizes, (0,) * len(sizes), literal=(value,))
 
 
 def _one_by_one(start: float, term: float, count: int) -> float:
@@ -69,3 +69,28 @@ def test_the_first_of_a_scan_is_exact_to_the_units_of_its_row() -> None:
     result[0] += 10 * np.spacing(0.1)
     with pytest.raises(ConformanceError, match="further from the exact result"):
         _judge(CUMSUM, result)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("operator", "operands"),
+    [
+        ("addmm", {"self": (1, 1), "mat1": (1, 1), "mat2": (1, 1)}),
+        ("addmv", {"self": (1,), "mat": (1, 1), "vec": (1,)}),
+        ("addr", {"self": (1, 1), "vec1": (1,), "vec2": (1,)}),
+    ],
+)
+def test_alpha_may_be_multiplied_with_either_operand_first(
+    operator: str, operands: dict[str, tuple[int, ...]], dtype: str
+) -> None:
+    tiny = float(np.finfo(dtype).smallest_subnormal)
+    values = (0.0, 3 * tiny, 1000.0)
+    given = {
+        name: _filled(*sizes, value=value, dtype=dtype)
+        for (name, sizes), value in zip(operands.items(), values, strict=True)
+    }
+    call = OperatorCall(operator, {**given, "beta": 1, "alpha": 0.5}, dtype)
+    for right in (1500 * tiny, 2000 * tiny, 1000 * tiny):
+        _judge(call, np.full(operands["self"], right, dtype))
+    with pytest.raises(ConformanceError, match="further from the exact result"):
+        _judge(call, np.full(operands["self"], 4000 * tiny, dtype))

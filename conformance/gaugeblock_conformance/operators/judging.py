@@ -238,6 +238,7 @@ def _bound(call: OperatorCall, want: Array, dtype: str, ulp: float, place: int) 
     with np.errstate(all="ignore"):
         units = np.maximum(ulp, _terms(call, want, place)) if _rounds_each_addition(call.row, dtype) else ulp
         limit = units * spacing(scale, component(dtype)) * (2**0.5 if dtype in COMPLEX else 1)
+        limit = limit + _lost_by_alpha(call, want, dtype, place)
         # The sum that a mean is taken of is not its unit, but overflows as well (erratum S-43).
         if call.row.overflow == "sum":
             total = _total(call)
@@ -258,6 +259,16 @@ def _terms(call: OperatorCall, want: Array, place: int) -> Array:
         return np.asarray(max(case.array.size for case in call.tensors) / max(want.size, 1))
     counts = _evaluated(call, absolute=True, ones=True)
     return np.asarray(np.abs(counts[place] if isinstance(counts, tuple) else counts))
+
+
+def _lost_by_alpha(call: OperatorCall, want: Array, dtype: str, place: int) -> Array | float:
+    """Return how far a matrix product may be off because an operand was multiplied by alpha first: a subnormal product
+    has lost bits, and the other operand makes that larger."""
+    if call.row.family != "linalg" or "alpha" not in call.arguments:
+        return 0.0
+    smallest = spacing(np.zeros(()), "float64" if component(dtype) == "float64" else "float32")
+    largest = max(_largest_of(case.array) for case in call.tensors)
+    return np.asarray(smallest * largest * _terms(call, want, place) * (2 if dtype in COMPLEX else 1))
 
 
 def _total(call: OperatorCall) -> float:
