@@ -94,3 +94,10 @@ def test_alpha_may_be_multiplied_with_either_operand_first(
         _judge(call, np.full(operands["self"], right, dtype))
     with pytest.raises(ConformanceError, match="further from the exact result"):
         _judge(call, np.full(operands["self"], 4000 * tiny, dtype))
+
+
+def test_a_pole_is_infinite() -> None:
+    call = OperatorCall("special_zeta.other_scalar", {"self": _filled(2, value=1.0), "other": 2}, "float64")
+    _judge(call, np.full(2, np.inf))
+    with pytest.raises(ConformanceError, match=r"expected inf, got 0\.0|wrong value"):
+        _judge(call, np.asarray([np.inf, 0.0]))
