@@ -107,6 +107,8 @@ class Judge(Conversation):
         wide = got.astype(np.complex128 if got.dtype.kind == "c" else np.longdouble)
         with np.errstate(all="ignore"):
             near = np.abs(wide - want) <= tolerance
+            if want.dtype.kind == "f":
+                near &= np.isfinite(want)
             same = (wide == want) | (np.isnan(wide) & np.isnan(want))
         at = first_of(self._asked(x, np.asarray(~(near | same | free)), got, want))
         if at is not None:
