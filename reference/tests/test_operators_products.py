@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import gaugeblock as gb
@@ -112,3 +113,24 @@ def test_nan_reaches_the_result_through_zeros(sizes: tuple[int, int, int], dtype
     results = (zeros @ nans, gb.inner(zeros, nans.t()), gb.inner(nans.t(), zeros), gb.mv(zeros, nans[:, 0]))
     for result in results:
         assert result.isnan().all().item()
+
+
+@pytest.mark.parametrize("strides", [(0, 0), (0, 1), (1, 1), (8, 1)])
+@pytest.mark.parametrize("dtype", [gb.float32, gb.complex128])
+def test_repeated_products_have_the_same_bits(dtype: gb.dtype, strides: tuple[int, int]) -> None:
+    values = gb.sin(gb.arange(64.0, dtype=gb.float64)).to(dtype)
+    values = values * (1 + 0.3j) if dtype.is_complex else values
+    matrix, vector = values.as_strided((4, 7), strides), values[7:14]
+    for call in (
+        lambda: gb.mv(matrix, vector),
+        lambda: gb.addmv(vector[:4], matrix, vector),
+        lambda: gb.addmm(values[:12].reshape(4, 3), matrix, values[:21].reshape(7, 3)),
+    ):
+        first = call().tolist()
+        assert [call().tolist() for _ in range(3)] == [first] * 3
+
+
+def test_zero_times_nan_is_added() -> None:
+    matrix, vector = gb.tensor([[0, 1j]]), gb.tensor([complex(math.nan, 0), 1])
+    for _ in range(3):
+        assert math.isnan(gb.addmv(gb.zeros(1, dtype=gb.complex64), matrix, vector).item().real)

@@ -38,7 +38,9 @@ def scaled(
         return result
     with np.errstate(all="ignore"):
         work = result.geometry.numel * left.geometry.sizes[-1]
-        total: Array = away(work, np.matmul, widened(values(left), dtype), widened(values(right), dtype))
+        # As _runner does it: dot and matmul round differently for operands of strides that BLAS does not take.
+        product = np.dot if left.geometry.ndim == 2 and not dtype.is_complex else np.matmul
+        total: Array = away(work, product, widened(values(left), dtype), widened(values(right), dtype))
         if alpha != 1:
             total = total * _factor(alpha, dtype, total)
         if beta != 0:
@@ -52,9 +54,12 @@ def scaled(
 def _runner(
     addend: Geometry, left: Geometry, right: Geometry, out: Geometry
 ) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
-    """What adds to the product of small matrices, and of a matrix and a vector; None for anything else."""
+    """What adds to the product of small matrices, and of a matrix and a vector; None for anything else, and for complex
+    numbers, of which NumPy's dot skips zeros times NaN."""
     sizes = (left.numel, right.numel, out.numel)
-    if left.dtype in HALF or not 0 < min(sizes) <= max(sizes) <= FEW or left.ndim != 2 or addend.lazy:
+    if left.dtype in HALF or left.dtype.is_complex or left.ndim != 2 or addend.lazy:
+        return None
+    if not 0 < min(sizes) <= max(sizes) <= FEW:
         return None
     launch = element_launch("add", out, [addend, out], out.dtype)
     if launch is None:
