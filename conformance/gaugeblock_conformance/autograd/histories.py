@@ -67,7 +67,8 @@ class Base:
 @dataclass(eq=False)
 class Tensor:
     """Values and slopes of a tensor or view; ``way`` is how a view was made: ``free``, ``several`` or ``unrecorded``,
-    ``early`` whether that was before its base required grad."""
+    ``early`` whether that was before its base required grad. ``unordered`` says that a library chose the strides: the
+    result of operands that are not contiguous may be contiguous or lie as they do."""
 
     value: Array
     slope: Array
@@ -77,6 +78,7 @@ class Tensor:
     way: str = "free"
     made_at: tuple[int, int] = (0, 0)
     early: bool = False
+    unordered: bool = False
 
     @property
     def needs(self) -> bool:

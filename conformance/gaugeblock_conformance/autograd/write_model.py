@@ -8,6 +8,7 @@ may not be written to, which saved tensor was written to since. Where the spec l
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,7 @@ class WriteModel:
         if name == "detach":
             if x.stale:
                 raise Open
-            return [Tensor(x.value, np.zeros_like(x.slope), Base(), x.memory)]
+            return [Tensor(x.value, np.zeros_like(x.slope), Base(), x.memory, unordered=x.unordered)]
         self._check_use(x)
         if name in ("unbind", "split"):
             dim = args[-1]
@@ -164,14 +165,16 @@ class WriteModel:
         return [self._view(x, name, args)]
 
     def _view(self, x: Tensor, name: str, args: tuple[Any, ...], way: str = "free") -> Tensor:
+        if name == "view" and x.unordered and x.value.ndim > 1:
+            raise Open
         value, slope = MOVES[name](x.value, 0, *args), MOVES[name](x.slope, 1, *args)
         if not (np.shares_memory(value, x.value) and np.shares_memory(slope, x.slope)):
             raise Open
-        way = x.way if x.way != "free" else way if self.recording[-1] else "unrecorded"
+        way = "unrecorded" if not self.recording[-1] else way if x.way == "free" else x.way
         if way == "unrecorded":
             slope = np.zeros_like(slope)
         made_at = (x.memory.version, x.base.writes)
-        return Tensor(value, slope, x.base, x.memory, True, way, made_at, early=not x.needs)
+        return Tensor(value, slope, x.base, x.memory, True, way, made_at, not x.needs, x.unordered)
 
     def _call(self, name: str, x: Tensor, *args: Any) -> Tensor:
         tensors = [x, *(a for a in args if isinstance(a, Tensor))]
@@ -179,8 +182,9 @@ class WriteModel:
         value, slope = FUNCTIONS[name](x, *args)
         if not np.all(np.abs(slope) < _HUGE):
             raise Open
+        unordered = any(t.unordered or not t.value.flags.c_contiguous for t in tensors)
         if not recorded:
-            return self._fresh(value)
+            return replace(self._fresh(value), unordered=unordered)
         saved = []
         if name == "sin":
             saved = [x]
@@ -188,7 +192,7 @@ class WriteModel:
             saved = [one for one, other in (tensors, tensors[::-1]) if other.needs]
         node = Node([t.base.node for t in tensors if t.base.node is not None], keeps=name == "mul" and not saved)
         node.saved = [(t.memory, t.memory.version) for t in saved]
-        result = self._fresh(value, slope, node)
+        result = replace(self._fresh(value, slope, node), unordered=unordered)
         if name == "tanh":
             node.saved = [(result.memory, 0)]
         return result
