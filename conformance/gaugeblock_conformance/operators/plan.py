@@ -18,6 +18,7 @@ from gaugeblock_spec import operators
 from gaugeblock_spec.samples import Fact, NumberFact
 
 from ..strategies.tensors import CLASSES
+from ..values import COMPLEX, FLOATS
 from .calls import OperatorCall, forms_of, schema_arguments
 from .conditions import (
     FEW_DIMS,
@@ -102,7 +103,7 @@ class Plan:
         shape = self._least(factors.shapes, self._costs_of_shapes(factors.shapes))
         word = SHAPES[shape[2] - 1] if shape[2] else ""
         few = word if word in FEW_DIMS else ""
-        found = [form, shape, self._open(*factors.dtypes)]
+        found = [form, shape, self._open(*factors.dtypes, rare=factors.untelling)]
         found.append(self._least(factors.relations[few], self._costs_of_relations(factors.relations[few])))
         found += self._turn(word, form[2])
         ranked = not word or word in RANKED
@@ -125,12 +126,15 @@ class Plan:
         last = self._least(sizes, map(self._times, sizes))
         return [last, ("turn", "", (last[2] - int(shape) - 1) % _TURNS + 1)]
 
-    def _open(self, levels: Levels, conditions: Sequence[Condition | None], late: bool = False) -> Level:
+    def _open(
+        self, levels: Levels, conditions: Sequence[Condition | None], late: bool = False,
+        rare: frozenset[Level] = frozenset(),
+    ) -> Level:  # fmt: skip
         """The level of those with a condition each, of which the ones that no call has met come sooner; None stands
-        for a level without. With ``late`` ordinary layouts come last."""
+        for a level without. With ``late`` ordinary layouts come last; a level that is ``rare`` comes again seldom."""
         asked, left = self._asked, self._left
         costs = [
-            asked.get(level, 0) * (1 if condition is None or condition in left else 3)
+            asked.get(level, 0) * (1 if condition is None or condition in left else 3) * (_RARE if level in rare else 1)
             + (_LATE if late and condition is not None and condition.value in ORDINARY else 0)
             for level, condition in zip(levels, conditions, strict=True)
         ]
@@ -175,8 +179,18 @@ _OF_CALLS = frozenset(("form", "shape", "dtype", "relation", "turn"))
 # What few calls have to meet at least.
 _FIRST = frozenset(("apart", "layout", "dtype", "form", "sizes"))
 _ANY_TURN = tuple(("turn", "", k + 1) for k in range(_TURNS))
-# What a layout costs that is not wanted yet, and how many random numbers are drawn at once.
-_LATE, _AHEAD = 9, 128
+# What a layout costs that is not wanted yet, how many times as much a level that tells little, and how many random
+# numbers are drawn at once.
+_LATE, _RARE, _AHEAD = 9, 5, 128
+# Operators that give the same for all elements of other dtypes than these.
+_TELLING = {
+    "isreal": COMPLEX,
+    "isnan": (*FLOATS, *COMPLEX),
+    "isinf": (*FLOATS, *COMPLEX),
+    "isfinite": (*FLOATS, *COMPLEX),
+    "isposinf": FLOATS,
+    "isneginf": FLOATS,
+}
 
 
 class _Factors:
@@ -205,6 +219,10 @@ class _Factors:
         self.dtypes = (
             tuple(("dtype", "", number) for number in dtypes),
             tuple(Condition("dtype", "", word) for word in words),
+        )
+        telling = _TELLING.get(operator, words)
+        self.untelling = frozenset(
+            level for level, word in zip(self.dtypes[0], words, strict=True) if word not in telling
         )
         relations = tuple(range(len(RELATIONS) + 1)) if len(tensors) > 1 else (0,)
         self.relations = {few: tuple(("relation", few, number) for number in relations) for few in ("", *FEW_DIMS)}
