@@ -168,10 +168,13 @@ class Pool:
                 if row["status"] == "crashed":
                     yield from self._broken(worker, row)
                     return
-                if self._alone.pop(row["id"], None) is not None:
+                alone = self._alone.pop(row["id"], None)
+                if alone is None:
+                    yield self._settled(row)
+                elif self._first[row["id"]]["status"] == "timeout":
+                    yield self._too_long(self._first.pop(row["id"]), alone)
+                else:
                     self._suspects.append(row["id"])
-                    continue
-                yield self._settled(row)
         if worker.hung_up:
             self._forget(worker.fd)
         if worker.busy is not None:
@@ -291,8 +294,8 @@ class Pool:
         """A first break is looked into by a careful second run; the second run's break is the verdict.
 
         If it happened while an operator was judged, the second run judges that operator alone; if it does not break, a
-        third one judges all. The break is the verdict on that operator, and the others are judged next. A break in
-        building operands is told once, and says nothing of the operator.
+        third one judges all, unless the whole took too long. The break is the verdict on that operator, and the others
+        are judged next. A break in building operands is told once, and says nothing of the operator.
         """
         failure, identifier = row["failure"], row["id"]
         assert failure is not None
@@ -321,6 +324,16 @@ class Pool:
         self._replace(worker)
         if worker.careful and identifier not in self._suspects:
             yield self._settled(row)
+
+    def _too_long(self, first: Row, alone: str) -> Row:
+        """Return the verdict on a requirement that took too long, but not by the operator that was being judged."""
+        assert first["failure"] is not None
+        first["failure"]["operator"] = None
+        first["failure"]["message"] += f"; {alone}, which was being judged, is done in time by itself"
+        first["failure"]["cause"] = "the requirement takes too long"
+        first["subresults"] = {}
+        deaths, avoided = self._deaths.pop(first["id"], []), self._avoided.pop(first["id"], [])
+        return _headed(first, deaths, avoided) if deaths else first
 
     def _settled(self, row: Row) -> Row:
         """Return the verdict of a run with those of the runs before it that ended the process."""

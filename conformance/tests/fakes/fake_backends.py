@@ -112,6 +112,15 @@ class Hangs(Breaks):
         ctypes.PyDLL(None).sleep(600)
 
 
+class Slow(Healthy):
+    """Takes its time for two operators."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        if operator in ("bitwise_not", "clone"):
+            time.sleep(1.5)
+        return super().call(operator, *args, **kwargs)
+
+
 class Explodes(Breaks):
     def how(self) -> None:
         hoard = []
