@@ -33,9 +33,10 @@ def test_wrapped_torch_takes_over_what_is_known_of_torch(name: str) -> None:
     assert found is not None
     assert torch is not None
     own = {(row.requirement, row.operator) for row in load()[f"{name}-2.13"].rows}
+    between = {(row.requirement, row.operator) for row in load()["torch-compile-eager-2.13"].rows}
     expected = manifest.read(found, requirements(), "cpu").expected
     inherited = manifest.read(torch, requirements(), "cpu").expected
-    assert expected.keys() == inherited.keys() | own
+    assert expected.keys() == inherited.keys() | own | (between if name == "torch-compile-aot_eager" else set())
     assert all(expected[key].sometimes for key in inherited.keys() - own)
 
 

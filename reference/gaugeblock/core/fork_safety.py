@@ -81,7 +81,8 @@ def _take_all() -> None:
     """Acquire every lock, one after the other.
 
     The thread that holds a lock may itself wait for one that was acquired earlier. After a timeout all locks are
-    released, and the next round starts with the lock that was not free and doubles the timeout.
+    released, and the next round starts with the lock that was not free and doubles the timeout. There is another round
+    too if locks were made meanwhile, such as that of a device's allocator at its first use.
     """
     held, locks = _HELD.locks, [_MODULES, *_all()]
     end, timeout = time.monotonic() + PATIENCE, _FIRST_TIMEOUT
@@ -91,7 +92,12 @@ def _take_all() -> None:
                 break
             held.append(lock)
         else:
-            return
+            made = [lock for lock in _all() if not any(lock is known for known in locks)]
+            if not made:
+                return
+            _let_go()
+            locks += made
+            continue
         _let_go()
         locks.remove(lock)
         locks.insert(0, lock)
