@@ -12,6 +12,7 @@ from gaugeblock_conformance.case import TensorCase
 from gaugeblock_conformance.iteration import test_reductions as reductions
 from gaugeblock_conformance.oracles.factorizations import logdet
 from gaugeblock_conformance.oracles.near import Such
+from gaugeblock_conformance.oracles.special import digamma
 from gaugeblock_conformance.oracles.sums import once_rounded
 from gaugeblock_conformance.session import ConformanceError, Session
 
@@ -63,3 +64,8 @@ def test_logarithms_of_negative_determinants_lie_on_both_sides_of_the_cut(found:
     claims = want.claims(np.asarray(found))
     near = [abs(complex(one.got) - complex(one.want)) <= eps * one.units * one.scale for one in claims]
     assert all(near) == right
+
+
+def test_zeros_of_both_signs_are_told_apart() -> None:
+    assert digamma(np.array([-0.0, 0.0, 1.0]))[:2].tolist() == [np.inf, -np.inf]
+    assert digamma(np.array([[0.0, -0.0]])).tolist() == [[-np.inf, np.inf]]

@@ -24,17 +24,18 @@ Scalar = Callable[[float], float]
 
 
 def elementwise(function: Scalar) -> Callable[[Array], Array]:
-    """``function`` of every element of an array, as float64; each distinct value is computed once."""
-    known: dict[float, float] = {}
+    """``function`` of every element of an array, as float64; each distinct value, by its bits, is computed once."""
+    known: dict[int, float] = {}
 
     def apply(x: Array) -> Array:
-        values, places = np.unique(np.asarray(x, dtype=np.float64), return_inverse=True)
-        results = np.empty(values.shape, np.float64)
-        for k, value in enumerate(values.tolist()):
-            if value not in known:
+        wide = np.ascontiguousarray(x, dtype=np.float64).reshape(-1)
+        bits, places = np.unique(wide.view(np.int64), return_inverse=True)
+        results = np.empty(bits.shape, np.float64)
+        for k, (key, value) in enumerate(zip(bits.tolist(), bits.view(np.float64).tolist(), strict=True)):
+            if key not in known:
                 with localcontext(_CONTEXT):
-                    known[value] = function(value)
-            results[k] = known[value]
+                    known[key] = function(value)
+            results[k] = known[key]
         return results[places].reshape(np.shape(x))
 
     return apply

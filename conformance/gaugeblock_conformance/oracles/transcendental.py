@@ -27,7 +27,7 @@ _FAIR = 2e-9
 _ROUGH = 1e-7
 """What PyTorch's approximations of Bessel's functions reach in double, which are those of single."""
 
-Known = dict[tuple[float, ...], float]
+Known = dict[str, float]
 
 
 def each(function: Callable[..., float], *operands: Any) -> Array:
@@ -37,10 +37,11 @@ def each(function: Callable[..., float], *operands: Any) -> Array:
     found = np.empty(arrays[0].shape, np.float64)
     for at in np.ndindex(*found.shape):
         point = tuple(float(a[at]) for a in arrays)
-        if point not in known:
+        key = repr(point)  # which tells zeros of both signs apart
+        if key not in known:
             with localcontext(_CONTEXT):
-                known[point] = function(*point)
-        found[at] = known[point]
+                known[key] = function(*point)
+        found[at] = known[key]
     return found
 
 
