@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from gaugeblock_conformance import command
-from gaugeblock_conformance.expectations import pages, peers
+from gaugeblock_conformance.expectations import manifest, pages, peers
 from gaugeblock_conformance.expectations.snippets import same, show
 
 ROOT = Path(__file__).parents[2]
@@ -130,3 +130,13 @@ def test_a_missing_page_is_noticed(tmp_path: Path) -> None:
     assert {path.relative_to(tmp_path / "pages") for path in written} == {
         path.relative_to(COMMITTED) for path in COMMITTED.rglob("*.md")
     }
+
+
+FILES = sorted(path for path in Path(manifest.__file__).parent.glob("*.toml") if "gradcheck" not in path.name)
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_no_two_rows_are_for_the_same(path: Path, device: str) -> None:
+    expected = manifest.read(path, peers.requirements(), device).expected
+    assert all(not one.devices or device in one.devices for one in expected.values())
