@@ -67,8 +67,8 @@ class Base:
 @dataclass(eq=False)
 class Tensor:
     """Values and slopes of a tensor or view; ``way`` is how a view was made: ``free``, ``several`` or ``unrecorded``,
-    ``early`` whether that was before its base required grad. ``unordered`` says that a library chose the strides: the
-    result of operands that are not contiguous may be contiguous or lie as they do."""
+    ``early`` whether that was before its base required grad. ``unordered`` whether the strides are up to the
+    library, as those of a result are whose operands are not contiguous."""
 
     value: Array
     slope: Array

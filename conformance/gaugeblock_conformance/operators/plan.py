@@ -103,7 +103,7 @@ class Plan:
         shape = self._least(factors.shapes, self._costs_of_shapes(factors.shapes))
         word = SHAPES[shape[2] - 1] if shape[2] else ""
         few = word if word in FEW_DIMS else ""
-        found = [form, shape, self._open(*factors.dtypes, rare=factors.untelling)]
+        found = [form, shape, self._open(*factors.dtypes, rare=factors.trivial)]
         found.append(self._least(factors.relations[few], self._costs_of_relations(factors.relations[few])))
         found += self._turn(word, form[2])
         ranked = not word or word in RANKED
@@ -131,7 +131,7 @@ class Plan:
         rare: frozenset[Level] = frozenset(),
     ) -> Level:  # fmt: skip
         """The level of those with a condition each, of which the ones that no call has met come sooner; None stands
-        for a level without. With ``late`` ordinary layouts come last; a level that is ``rare`` comes again seldom."""
+        for a level without. With ``late`` ordinary layouts come last; levels of ``rare`` are seldom repeated."""
         asked, left = self._asked, self._left
         costs = [
             asked.get(level, 0) * (1 if condition is None or condition in left else 3) * (_RARE if level in rare else 1)
@@ -179,11 +179,11 @@ _OF_CALLS = frozenset(("form", "shape", "dtype", "relation", "turn"))
 # What few calls have to meet at least.
 _FIRST = frozenset(("apart", "layout", "dtype", "form", "sizes"))
 _ANY_TURN = tuple(("turn", "", k + 1) for k in range(_TURNS))
-# What a layout costs that is not wanted yet, how many times as much a level that tells little, and how many random
-# numbers are drawn at once.
+# The cost of a layout that is not wanted yet, the factor of the cost of a rare level, and the number of random numbers
+# that are drawn at once.
 _LATE, _RARE, _AHEAD = 9, 5, 128
-# Operators that give the same for all elements of other dtypes than these.
-_TELLING = {
+# Predicates, and the dtypes whose elements they tell apart; for any other dtype the answer is always the same.
+_DTYPES_OF_PREDICATES = {
     "isreal": COMPLEX,
     "isnan": (*FLOATS, *COMPLEX),
     "isinf": (*FLOATS, *COMPLEX),
@@ -220,9 +220,9 @@ class _Factors:
             tuple(("dtype", "", number) for number in dtypes),
             tuple(Condition("dtype", "", word) for word in words),
         )
-        telling = _TELLING.get(operator, words)
-        self.untelling = frozenset(
-            level for level, word in zip(self.dtypes[0], words, strict=True) if word not in telling
+        decisive = _DTYPES_OF_PREDICATES.get(operator, words)
+        self.trivial = frozenset(
+            level for level, word in zip(self.dtypes[0], words, strict=True) if word not in decisive
         )
         relations = tuple(range(len(RELATIONS) + 1)) if len(tensors) > 1 else (0,)
         self.relations = {few: tuple(("relation", few, number) for number in relations) for few in ("", *FEW_DIMS)}

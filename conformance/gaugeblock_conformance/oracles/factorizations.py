@@ -109,7 +109,7 @@ def slogdet(x: Array) -> tuple[Near, Near]:
     return Near(value / size, 1.0, 16 * x.shape[-1]), Near(np.log(size), 1.0, 64 * x.shape[-1], "real")
 
 
-# Above pi as any of the dtypes rounds it.
+# More than pi rounded to any floating dtype.
 _BEYOND_PI = 3.1416
 
 

@@ -145,7 +145,8 @@ class Pool:
                 chosen = self._suspects.popleft()
                 avoided, alone = self._avoided.get(chosen, []), self._alone.get(chosen)
                 only = [] if alone is None else [alone]
-                worker.run(chosen, chosen in self._first, self._limits.timeout, avoid=avoided, only=only)
+                careful = chosen in self._first
+                worker.run(chosen, careful=careful, timeout=self._limits.timeout, avoid=avoided, only=only)
             elif self._schedule:
                 chosen = self._schedule.next(worker, worker.ready.get("families", {}))
                 worker.run(chosen, careful=False, timeout=self._limits.timeout)
@@ -329,11 +330,10 @@ class Pool:
         """Return the verdict on a requirement that took too long, but not by the operator that was being judged."""
         assert first["failure"] is not None
         first["failure"]["operator"] = None
-        first["failure"]["message"] += f"; {alone}, which was being judged, is done in time by itself"
+        first["failure"]["message"] += f"; it was judging {alone}, which alone takes less"
         first["failure"]["cause"] = "the requirement takes too long"
         first["subresults"] = {}
-        deaths, avoided = self._deaths.pop(first["id"], []), self._avoided.pop(first["id"], [])
-        return _headed(first, deaths, avoided) if deaths else first
+        return self._settled(first)
 
     def _settled(self, row: Row) -> Row:
         """Return the verdict of a run with those of the runs before it that ended the process."""

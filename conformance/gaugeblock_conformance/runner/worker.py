@@ -37,7 +37,7 @@ _exit, _set_blocking = os._exit, os.set_blocking
 _USUAL = (0.002, 0.1, 2.0)
 # Seconds after which a requirement has probably made the backend load or compile more.
 _LONG = 0.5
-# Number of objects looked at by a collection that are worth keeping out of the next ones.
+# Number of tracked objects from which on it pays to exclude them from later collections.
 _MUCH = 50_000
 _GARBAGE = 10_000
 """Number of objects more than there were after which the youngest are searched for cycles; Python's own 700 cost a test

@@ -54,8 +54,10 @@ def scaled(
 def _runner(
     addend: Geometry, left: Geometry, right: Geometry, out: Geometry
 ) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
-    """What adds to the product of small matrices, and of a matrix and a vector; None for anything else, and for complex
-    numbers, of which NumPy's dot skips zeros times NaN."""
+    """Return a function that adds a tensor to the product of two small matrices, or of a matrix and a vector.
+
+    Return None for anything else, and for complex numbers, because NumPy's dot skips products of zero and NaN.
+    """
     sizes = (left.numel, right.numel, out.numel)
     if left.dtype in HALF or left.dtype.is_complex or left.ndim != 2 or addend.lazy:
         return None
