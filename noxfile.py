@@ -182,6 +182,15 @@ def ptx(session: nox.Session) -> None:
 
 
 @nox.session
+def gpu(session: nox.Session) -> None:
+    """On a machine with a GPU: its tests, then quick validations of the reference's device and of CuPy."""
+    session.install(".[dev,cuda13]")
+    session.run("pytest", "reference/tests", "-k", "real_gpu", *PARALLEL, *session.posargs)
+    for backend in ("reference:cuda", "cupy"):
+        session.run("gaugeblock", "validate", backend, "--budget", "quick", "--total", "none", success_codes=[0, 1])
+
+
+@nox.session
 def cupy(session: nox.Session) -> None:
     """The driver and the adapter over CuPy itself, where its names, signatures and errors are seen; needs no GPU."""
     session.install(".[dev]", "array-api-compat", session.posargs[0] if session.posargs else "cupy-cuda12x>=13")

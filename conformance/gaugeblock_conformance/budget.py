@@ -9,8 +9,8 @@ from .problem import unknown
 
 @dataclass(frozen=True)
 class Budget:
-    """``examples`` drawn by a property of weight 1, ``timeout`` in seconds for all tests of one requirement, and
-    ``total`` in seconds for the whole run."""
+    """``examples`` drawn by a property of weight 1, and seconds: ``timeout`` for all tests of one requirement, or for
+    each operator of one that goes over operators, and ``total`` for the whole run."""
 
     name: str
     examples: int

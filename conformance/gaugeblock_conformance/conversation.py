@@ -51,10 +51,12 @@ class Conversation:
     """Makes tensors in ``backend`` and calls its operators; :mod:`.judge` adds what may be expected of them.
 
     After :meth:`trace` the snippet so far is told before every use of the backend, so that it survives a crash. In a
-    worker process, ``returned`` is called after every call of the backend.
+    worker process, ``returned`` is called after every call of the backend, and ``raised`` after an example in which
+    the backend raised.
     """
 
     returned: ClassVar[Any] = None
+    raised: ClassVar[Any] = None
 
     def __init__(self, backend: Backend) -> None:
         self.backend = exact(backend)
@@ -67,6 +69,7 @@ class Conversation:
         self.dialect: Dialect = getattr(backend, "dialect", None) or AdapterDialect()
         self._holds_data: bool = getattr(backend, "has_data", True)
         self.has_data = self._holds_data
+        self.on_cpu = str(getattr(backend, "device", "cpu")).lower().startswith("cpu")
         self.capabilities = self.backend.capabilities
         self.own_rules = OwnRules(getattr(backend, "rules", ()), self.outcome.used)
         self._purity = Purity(self.backend, self.has_data, "strided" in self.capabilities)
@@ -79,6 +82,7 @@ class Conversation:
         self._view_of: Callable[..., Any] | None = None
         self._inside = False
         self._from_table = False
+        self._has_raised = False
 
     def trace(
         self, sink: Callable[[str], None], at: Callable[[str], None] = lambda use: None,
@@ -235,6 +239,7 @@ class Conversation:
         except Unsupported:
             raise
         except Exception as error:
+            self._has_raised = True
             self.outcome.operators.add(operator)
             if not self._inside:
                 self.outcome.examples += 1
@@ -249,6 +254,21 @@ class Conversation:
             return self.backend.call(operator, *args, **kwargs)
         with as_ran.learning(self._adapter, step, (operator, args, kwargs), self._is_tensor):
             return self.backend.call(operator, *args, **kwargs)
+
+    def watched(self, function: Callable[..., None], *args: Any, **kwargs: Any) -> None:
+        """Run ``function``; if the backend raised in it, let the worker process see whether it still works."""
+        try:
+            function(*args, **kwargs)
+        except Exception:
+            self._has_raised = True
+            raise
+        finally:
+            if self._has_raised and self.raised is not None:
+                self._has_raised = False
+                if self.trace_sink is not None:
+                    more = [*self.dialect.create("more", np.array([1.0, 2.0], np.float32)), self.dialect.whole("more")]
+                    self.trace_sink(self._up_to_last(more))
+                self.raised()
 
     def sync(self, x: Handle) -> None:
         """Accept the present bytes of ``x``'s storage as right (after a write that the test itself judges)."""
@@ -462,13 +482,13 @@ class Conversation:
     def snippet(self, conclusion: list[str], wanted: set[str]) -> str:
         return render(self._steps, self.dialect, conclusion, wanted)
 
-    def _up_to_last(self) -> str:
-        """A snippet that ends with the last step, even if that has not returned."""
+    def _up_to_last(self, more: Sequence[str] = ()) -> str:
+        """A snippet that ends with the last step, even if that has not returned, and ``more`` lines."""
         last = self._steps[-1] if self._steps else None
         if not isinstance(last, Call):
-            return self.snippet([], set() if last is None else {last.target})
+            return self.snippet([*more], set() if last is None else {last.target})
         used = {*names_in(last.args), *names_in(last.kwargs)}
-        return render(self._steps[:-1], self.dialect, [self.dialect.statement(last)], used)
+        return render(self._steps[:-1], self.dialect, [self.dialect.statement(last), *more], used)
 
 
 def _raw(value: Any) -> Any:

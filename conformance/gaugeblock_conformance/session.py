@@ -77,7 +77,7 @@ class Session(Judge):
         calls, left_out = self.outcome.calls, self.outcome.left_out
         self.outcome.left_out = False
         try:
-            body(self, **drawn)
+            self.watched(body, self, **drawn)
             self._purity.check_all(self)
         except Unsupported as missing:
             self._note(missing)

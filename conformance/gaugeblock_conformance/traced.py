@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gaugeblock_spec import operators
+
 from .backend import Backend
 
 READERS = frozenset(
@@ -18,7 +20,10 @@ BUILDERS = frozenset({"from_numpy", "from_blob"})
 
 
 class TracedBackend:
-    """``backend``, of which ``at`` is told each use, and ``reading`` what is read before it is."""
+    """``backend``, of which ``at`` is told each use, and ``reading`` what is read before it is.
+
+    A call is over when the device is done with it, so that its error is not another's.
+    """
 
     def __init__(
         self, backend: Backend, at: Callable[[str], None], reading: Callable[[str, Any], None]
@@ -26,6 +31,7 @@ class TracedBackend:
         self._backend = backend
         self._at = at
         self._reading = reading
+        self._finish = getattr(backend, "finish", None)
         self.building = False
 
     def __getattr__(self, name: str) -> Any:
@@ -49,6 +55,9 @@ class TracedBackend:
     def _told(self, kind: str, name: str, member: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         self._at(f"{kind} {name}")
         try:
-            return member(*args, **kwargs)
+            result = member(*args, **kwargs)
+            if self._finish is not None and name in operators.load():
+                self._finish(result)
+            return result
         finally:
             self._at(f"after {name}")

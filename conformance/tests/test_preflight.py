@@ -152,7 +152,7 @@ def test_a_record_of_a_right_adapter_tells_of_nothing_withdrawn(fakes: Path, tmp
 
 
 def test_a_crash_in_a_check_is_told_with_the_check(fakes: Path, tmp_path: Path) -> None:
-    with pytest.raises(BackendProblem, match="fails the check 'views built by as_strided': its process ended with sig"):
+    with pytest.raises(BackendProblem, match="fails the check 'views built by as_strided': the process ended with sig"):
         _run(tmp_path, "DiesOnViews", ("views/clone",), [])
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from gaugeblock_conformance.backends.numpy import NumpyBackend
 from gaugeblock_conformance.runner.last_use import ended, in_use, is_building
+from gaugeblock_conformance.runner.liveness import GONE
 from gaugeblock_conformance.runner.run import Record
 from gaugeblock_conformance.runner.trace import TraceWriter, forget, read_log, read_operator, read_trace, read_use
 from gaugeblock_conformance.session import Session
@@ -58,6 +59,24 @@ def test_a_crash_in_building_blames_no_operator(run_fake: Run) -> None:
     assert failure["message"] == f"sweep: {DIED} in from_numpy, which built a tensor"
     assert failure["snippet"].endswith("x1 = backend.from_numpy(np.array([-1, 2, -3], dtype='int32'))\n")
     assert failure["snippet_checked"] is True, failure["snippet_result"]
+
+
+@pytest.mark.parametrize("backend", ["LosesItsDevice", "LosesItsDeviceLater"])
+def test_what_follows_a_lost_device_is_not_blamed(run_fake: Run, backend: str) -> None:
+    record = run_fake(f"crashing_backends:{backend}", suite="fake_suite:reading", check_snippets=True)
+    rows = rows_of(record)
+    sweep = rows["views/sweep"]
+    assert sweep["subresults"] == {"neg": "passed", "bitwise_not": "crashed", "clone": "passed"}
+    assert sweep["further_failures"] == []
+    failure = sweep["failure"]
+    assert failure["message"] == "sweep: the backend could build no tensor any more after bitwise_not"
+    assert failure["cause"] == "the backend could build no tensor any more after bitwise_not"
+    assert "RuntimeError: the device is lost" in failure["output"]
+    assert "backend.call('bitwise_not', x" in failure["snippet"]
+    assert failure["snippet_checked"] is True, failure["snippet_result"]
+    assert {name: row["status"] for name, row in rows.items()} == {
+        "views/read": "crashed", "views/sweep": "crashed", "views/apart": "passed",
+    }  # fmt: skip
 
 
 def test_crashes_in_reading_have_one_cause_over_requirements(run_fake: Run) -> None:
@@ -116,6 +135,7 @@ def test_words_of_uses() -> None:
     late = in_use("not done after 1 s", "after neg")
     assert late == ("not done after 1 s; the last use of the backend, neg, had returned", "not done after 1 s")
     assert in_use("not done after 1 s", "call neg")[0] == "not done after 1 s in neg"
+    assert in_use(GONE, "after neg") == (f"{GONE} after neg", f"{GONE} after neg")
     assert is_building("build from_numpy")
     assert not is_building("call from_numpy")
     assert not is_building(None)

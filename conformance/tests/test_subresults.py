@@ -65,13 +65,11 @@ def test_a_break_that_needs_an_earlier_operator_is_the_operators_own(run_fake: R
     assert "a second run" not in row["failure"]["message"]
 
 
-def test_no_operator_is_blamed_where_all_together_take_too_long(run_fake: Run) -> None:
+def test_each_operator_may_take_its_time(run_fake: Run) -> None:
     row = rows(run_fake("Slow", timeout=2.0, selection=Selection(requirements=("views/sweep",)), **BY_OPERATOR))
     sweep = row["views/sweep"]
-    assert (sweep["status"], sweep["subresults"], failures(sweep)) == ("timeout", {}, [(None, "timeout")])
-    assert sweep["failure"]["message"].endswith(
-        "not done after 2 s; it was judging clone, which alone takes less"
-    )
+    assert (sweep["status"], failures(sweep)) == ("passed", [])
+    assert sweep["seconds"] > 2.0
 
 
 def test_an_operator_that_ended_the_process_is_repeated_alone(

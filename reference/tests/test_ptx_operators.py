@@ -65,8 +65,8 @@ def tensor(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:
     return gb.tensor(values, dtype=BY_NAME[dtype]).reshape(shape)
 
 
-def call_of(row: Row, dtype: str, strided: bool) -> Call:
-    """A call on contiguous tensors, or on transposed and broadcast ones."""
+def given_of(row: Row, dtype: str, strided: bool, device: str = "cpu") -> tuple[list[Any], dict[str, Any]]:
+    """Positional and keyword arguments: contiguous tensors on `device`, or transposed and broadcast ones."""
     rng = np.random.default_rng(1)
     given: list[Any] = []
     for argument in parse(row.schema).positional:
@@ -76,12 +76,17 @@ def call_of(row: Row, dtype: str, strided: bool) -> Call:
         if argument.base_type != "Tensor":
             given.append(NUMBERS[argument.base_type])
         elif not strided:
-            given.append(tensor(rng, (67,), kind))
+            given.append(tensor(rng, (67,), kind).to(device))
         else:
             first = not any(isinstance(one, gb.Tensor) for one in given)
             shape, order = ((5, 4, 6), (2, 1, 0)) if first else ((4, 10), (0, 1))
-            given.append(tensor(rng, shape, kind)[..., ::2].permute(*order))
-    keywords = {one.name: KEYWORDS[one.name] for one in parse(row.schema).keyword_only}
+            given.append(tensor(rng, shape, kind).to(device)[..., ::2].permute(*order))
+    return given, {one.name: KEYWORDS[one.name] for one in parse(row.schema).keyword_only}
+
+
+def call_of(row: Row, dtype: str, strided: bool) -> Call:
+    """A call on the arguments of `given_of`."""
+    given, keywords = given_of(row, dtype, strided)
     call: Call = call_builder(row.name)(*given, **keywords)
     return call
 

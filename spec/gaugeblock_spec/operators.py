@@ -51,8 +51,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ErrorCase:
-    """A call that must raise: condition in words, offending argument, exception class, message pattern, example, and
-    whether it takes elements to see it, which tensors without data have not."""
+    """A call that must raise: condition in words, offending argument, exception class, message pattern, example.
+
+    ``reads_elements``: it takes elements to see it, which tensors without data have not. ``cpu_only``: other devices may
+    give any elements instead.
+    """
 
     when: str
     argument: str
@@ -60,6 +63,7 @@ class ErrorCase:
     match: str
     example: str
     reads_elements: bool = False
+    cpu_only: bool = False
 
 
 @dataclass(frozen=True)

@@ -102,19 +102,21 @@ class Ground:
             key = ".".join([*parts, *ends])
             self.expect(stats.get(key), want, f"figure {key}", f"{{}}.get({key!r})")
 
-    def expect_blocks(self, *segments: Sequence[Cut], what: str = "blocks of the segments by address") -> None:
-        """Expect the sizes and states of all blocks, segment by segment in the order of addresses."""
+    def expect_blocks(self, *segments: Sequence[Cut], what: str = "blocks of the segments") -> None:
+        """Expect the sizes and states of all blocks, segment by segment; a device may place segments in any order."""
         got = [[(b["size"], AWAITING.get(b["state"], b["state"])) for b in seg["blocks"]] for seg in self.snapshot()]
-        expression = f"[[(b['size'], {AWAITING!r}.get(b['state'], b['state'])) for b in seg['blocks']] for seg in {{}}]"
-        self.expect(got, [list(blocks) for blocks in segments], what, expression)
+        state = f"{AWAITING!r}.get(b['state'], b['state'])"
+        expression = f"sorted([(b['size'], {state}) for b in seg['blocks']] for seg in {{}})"
+        self.expect(sorted(got), sorted(map(list, segments)), what, expression)
 
     def expect_blocks_of(self, **pools: Sequence[Sequence[Cut]]) -> None:
-        """Expect the sizes and states of the blocks of each kind of segment, ``small`` and ``large``."""
+        """Expect the sizes and states of the blocks of each kind of segment, ``small`` and ``large``, in any order."""
         found = self.snapshot()
         for kind, want in pools.items():
             got = [[(b["size"], b["state"]) for b in g["blocks"]] for g in found if g["segment_type"] == kind]
-            text = f"[[(b['size'], b['state']) for b in g['blocks']] for g in {{}} if g['segment_type'] == {kind!r}]"
-            self.expect(got, [list(blocks) for blocks in want], f"blocks of {kind} segments", text)
+            segments = f"for g in {{}} if g['segment_type'] == {kind!r}"
+            text = f"sorted([(b['size'], b['state']) for b in g['blocks']] {segments})"
+            self.expect(sorted(got), sorted(map(list, want)), f"blocks of {kind} segments", text)
 
     def names(self, *values: Any) -> list[Handle]:
         """What stands for the values in snippets."""

@@ -56,6 +56,11 @@ RULES: tuple[OwnRule, ...] = (
         source=f"{_PAGES}/API_specification/generated/array_api.trunc.html",
     ),
     OwnRule(
+        "values", ("var", "std"), ("infinity",),
+        sentence="If N - correction is less than or equal to 0, the variance is NaN.",
+        source=f"{_PAGES}/API_specification/generated/array_api.var.html",
+    ),
+    OwnRule(
         "values", ("linspace",), ("rounding",), sentence="Returns evenly spaced numbers over a specified interval.",
         source=f"{_PAGES}/API_specification/generated/array_api.linspace.html",
     ),

@@ -16,6 +16,7 @@ from ..backend import Array, Unsupported, dtype_name
 from ..backend_allocator import CALLS, Machine, Pointer
 from .array_api import CAPABILITIES, ArrayApiBackend
 from .array_api_dialect import ArrayApiDialect
+from .array_api_rules import RULES, accumulation
 
 POOL = frozenset({"alloc.reuse"})
 COMPATIBLE = "array_api_compat.cupy"
@@ -48,6 +49,7 @@ class CupyBackend(ArrayApiBackend):
     """
 
     capabilities = CAPABILITIES | POOL
+    rules = (*RULES, *accumulation("https://docs.cupy.dev/en/stable/reference/generated/cupy.{}.html"))
 
     def __init__(self, device: str = "cuda") -> None:
         kind, _, index = device.partition(":")
@@ -115,7 +117,8 @@ class CupyBackend(ArrayApiBackend):
         if requires_grad:
             raise Unsupported("requires_grad", "CuPy has no tensors that ask for gradients")
         self.native(dtype_name(array.dtype))
-        return self.cupy.array(array)
+        # Of an array without dims CuPy takes the number, and a -0.0 for 0.0.
+        return self.cupy.array(array.reshape(-1)).reshape(array.shape) if not array.ndim else self.cupy.array(array)
 
     def to_numpy(self, tensor: Any) -> Array:
         array: Array = self.cupy.asnumpy(tensor)

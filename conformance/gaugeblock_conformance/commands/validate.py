@@ -53,7 +53,7 @@ class Validate:
         add("--resume", action="store_true", help="continue the interrupted run in DIR")
         add("--out", type=Path, metavar="DIR", help="where journal, record and reports go (runs/BACKEND)")
         add("--format", nargs="+", action="extend", default=[], metavar="F", help=_formats_help())
-        add("--timeout", type=seconds, metavar="S", help="seconds for one requirement (by budget)")
+        add("--timeout", type=seconds, metavar="S", help="seconds for one requirement or operator (by budget)")
         add("--total", type=total, metavar="S", help="seconds for the run, or none; the rest is skipped (quick: 300)")
         add("--fail-fast", action="store_true", help="end with the first failure that was not expected; skip the rest")
         add("--memory", type=megabytes, metavar="MIB", help="memory for one worker; 0 for no limit (by machine)")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .liveness import GONE
+
 _TOLD = {
     "call": ("in {0}", "{0}"),
     "build": ("in {0}, which built a tensor", "{0}"),
@@ -20,6 +22,8 @@ def in_use(end: str, use: str | None) -> tuple[str, str]:
     if use is None:
         return end, end
     kind, _, name = use.partition(" ")
+    if end == GONE:
+        return f"{end} after {name}", f"{end} after {name}"
     if kind == "after" and not end.startswith(_KILLED):
         # Time and memory may be the suite's own.
         return f"{end}; the last use of the backend, {name}, had returned", end

@@ -36,7 +36,7 @@ _DULL = ("Extension modules", "Current thread", "  File", "<no Python frame>")
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds for one requirement, and bytes of memory for one worker (0: no limit)."""
+    """Seconds for one requirement, or one operator of it, and bytes of memory for one worker (0: no limit)."""
 
     timeout: float
     memory: int
@@ -172,14 +172,12 @@ class Pool:
                 alone = self._alone.pop(row["id"], None)
                 if alone is None:
                     yield self._settled(row)
-                elif self._first[row["id"]]["status"] == "timeout":
-                    yield self._too_long(self._first.pop(row["id"]), alone)
                 else:
                     self._suspects.append(row["id"])
         if worker.hung_up:
             self._forget(worker.fd)
         if worker.busy is not None:
-            yield from self._check_running(worker, worker.garbled or (death and f"the process ended with {death}"))
+            yield from self._check_running(worker, worker.garbled or death)
         elif death is not None or worker.garbled is not None:
             self._replace(worker)
 
@@ -219,7 +217,7 @@ class Pool:
         if worker.garbled is not None:
             raise self._unloadable(worker, worker.garbled)
         if death is not None and (worker.checking or "").startswith(PROBE):
-            self._fatal[(worker.checking or "").removeprefix(PROBE)] = f"the process ended with {death}"
+            self._fatal[(worker.checking or "").removeprefix(PROBE)] = death
             self._retire(worker)
             self._start()
             return
@@ -227,7 +225,7 @@ class Pool:
             printed = [line for line in (worker.printed() or "").splitlines() if not line.startswith(_DULL)]
             fatal = next((line for line in printed if line.startswith("Fatal Python error")), None)
             last = f": {visible(fatal or printed[-1], NAME)}" if printed else ""
-            raise self._unloadable(worker, f"its process ended with {death}{last}")
+            raise self._unloadable(worker, f"{death}{last}")
         if time.monotonic() > worker.deadline:
             raise self._unloadable(worker, f"not ready after {self._patience:.0f} s")
         if worker.checking is not None and (hoard := self._hoard(worker)) is not None:
@@ -276,7 +274,7 @@ class Pool:
     def _check_running(self, worker: WorkerProcess, end: str | None) -> Iterator[Row]:
         if end is not None:
             yield from self._lost(worker, "crashed", end)
-        elif time.monotonic() > worker.deadline:
+        elif worker.overdue():
             yield from self._lost(worker, "timeout", f"not done after {self._limits.timeout:g} s")
         elif (hoard := self._hoard(worker)) is not None:
             yield from self._lost(worker, "crashed", hoard)
@@ -295,7 +293,7 @@ class Pool:
         """A first break is looked into by a careful second run; the second run's break is the verdict.
 
         If it happened while an operator was judged, the second run judges that operator alone; if it does not break, a
-        third one judges all, unless the whole took too long. The break is the verdict on that operator, and the others
+        third one judges all. The break is the verdict on that operator, and the others
         are judged next. A break in building operands is told once, and says nothing of the operator.
         """
         failure, identifier = row["failure"], row["id"]
@@ -325,15 +323,6 @@ class Pool:
         self._replace(worker)
         if worker.careful and identifier not in self._suspects:
             yield self._settled(row)
-
-    def _too_long(self, first: Row, alone: str) -> Row:
-        """Return the verdict on a requirement that took too long, but not by the operator that was being judged."""
-        assert first["failure"] is not None
-        first["failure"]["operator"] = None
-        first["failure"]["message"] += f"; it was judging {alone}, which alone takes less"
-        first["failure"]["cause"] = "the requirement takes too long"
-        first["subresults"] = {}
-        return self._settled(first)
 
     def _settled(self, row: Row) -> Row:
         """Return the verdict of a run with those of the runs before it that ended the process."""

@@ -15,6 +15,7 @@ from secrets import token_bytes
 from typing import Any
 
 from .channel import KEY_BYTES, Garbled, Receiver
+from .liveness import GONE, LOST
 from .supervised import ABANDONED, Supervised, death, output_file
 from .trace import forget, read_log, read_operator, read_trace, read_use
 from .worker import UNHEARD, Setup
@@ -57,6 +58,8 @@ class WorkerProcess:
         self.checking: str | None = None
         self.ready: dict[str, Any] | None = None
         self.deadline = float("inf")
+        self._timeout = float("inf")
+        self._judged: str | None = None
         self.garbled: str | None = None
         self._output_start = 0
         self._ended_at: float | None = None
@@ -90,13 +93,25 @@ class WorkerProcess:
     def run(
         self, requirement: str, careful: bool, timeout: float, *, avoid: Sequence[str] = (), only: Sequence[str] = ()
     ) -> None:
-        """Ask for one requirement, judged for all operators or ``only`` some, but not for those to ``avoid``."""
+        """Ask for one requirement, judged for all operators or ``only`` some, but not for those to ``avoid``.
+
+        It may take ``timeout`` seconds, or each operator of it, if it is judged operator by operator.
+        """
         self.busy, self.careful, self.test = requirement, careful, None
+        self._timeout, self._judged = timeout, None
         self.deadline = time.monotonic() + timeout
         self._output_start = os.fstat(self._output.fileno()).st_size
         forget(self._trace.fileno())
         request = {"run": requirement, "careful": careful, "avoid": list(avoid), "only": list(only)}
         self._send(json.dumps(request))
+
+    def overdue(self) -> bool:
+        """Return whether the request, or the operator being judged, takes longer than it may."""
+        operator = self.operator()
+        if operator != self._judged:
+            self._judged = operator
+            self.deadline = time.monotonic() + self._timeout
+        return time.monotonic() > self.deadline
 
     def read(self) -> list[dict[str, Any]]:
         """The complete messages that have arrived since the last call."""
@@ -122,16 +137,20 @@ class WorkerProcess:
         return self._ended_at is not None
 
     def died(self) -> str | None:
-        """How the process ended (``"signal SIGSEGV"``, ``"exit status 3"``), or None while it lives."""
+        """How the process ended, such as ``"the process ended with signal SIGSEGV"``, or None while it lives."""
         self._process.shorten_output()
         status = self._process.returncode()
+        if status == LOST:
+            return GONE
         if status is not None:
-            return death(status) if status != UNHEARD else f"exit status {status}: {DEAF}"
-        if self._process.abandoned:
-            return f"signal SIGKILL: {ABANDONED}"
-        if self._ended_at is not None and time.monotonic() > self._ended_at + GRACE:
-            return f"signal SIGKILL: {DEAF}"
-        return None
+            told = f"{death(status)}: {DEAF}" if status == UNHEARD else death(status)
+        elif self._process.abandoned:
+            told = f"signal SIGKILL: {ABANDONED}"
+        elif self._ended_at is not None and time.monotonic() > self._ended_at + GRACE:
+            told = f"signal SIGKILL: {DEAF}"
+        else:
+            return None
+        return f"the process ended with {told}"
 
     def traced(self) -> str | None:
         """The source lines of the example in hand, if this request was careful."""

@@ -26,6 +26,7 @@ from .channel import Sender
 from .copies import TWICE, Copies
 from .environment import loaded_packages
 from .execute import Memo, Scope, run_requirement
+from .liveness import Liveness
 from .preflight import check_adapter, withdrawn_of
 from .rows import new_failure, new_row, trimmed
 from .trace import TraceWriter
@@ -127,6 +128,7 @@ def main(arguments: Sequence[str]) -> None:
     )
     effort = budget.named(setup.budget)
     trace = TraceWriter(trace_fd)
+    Liveness(backend)
     memo: Memo = {}
     while True:
         _set_blocking(requests_fd, True)  # a backend may have set it otherwise

@@ -59,3 +59,40 @@ class Later(Healthy):
         elif operator == "clone" and type(self).spoilt:
             os.abort()
         return super().call(operator, *args, **kwargs)
+
+
+class LosesItsDevice(Healthy):
+    """``bitwise_not`` raises, and so does whatever else is asked of the process from then on."""
+
+    lost = False
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        self._look(operator)
+        return super().call(operator, *args, **kwargs)
+
+    def from_numpy(self, array: Any, requires_grad: bool = False) -> Any:
+        self._look("from_numpy")
+        return super().from_numpy(array)
+
+    def _look(self, operator: str) -> None:
+        if operator == "bitwise_not":
+            type(self).lost = True
+        if type(self).lost:
+            raise RuntimeError("the device is lost")
+
+
+class LosesItsDeviceLater(LosesItsDevice):
+    """``bitwise_not`` is queued, and raises when its result is waited for or read."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        if operator == "bitwise_not" and not type(self).lost:
+            type(self).lost = True
+            return Healthy.call(self, operator, *args, **kwargs)
+        return super().call(operator, *args, **kwargs)
+
+    def to_numpy(self, tensor: Any) -> Any:
+        self._look("to_numpy")
+        return super().to_numpy(tensor)
+
+    def finish(self, result: Any) -> None:
+        self._look("finish")

@@ -2,6 +2,9 @@
 
 The results go into tensors of ours, so that their memory is the caching allocator's, and so is what CuPy needs in
 between: CuPy's own pool, which could not have what ours keeps for later, stays empty.
+
+CuPy's kernels take subnormal float32 numbers for zero, average halves in halves, and take the bytes of bools for
+numbers. So all but products go through float64, complex128 and uint8, into which our own kernels convert exactly.
 """
 
 from __future__ import annotations
@@ -11,11 +14,12 @@ from importlib import import_module
 from typing import Any
 
 from ...core.device import Device
-from ...core.dtype import bfloat16
+from ...core.dtype import DType, bfloat16, bool_, complex64, complex128, float16, float32, float64, uint8
 from ...memory.storage import allocate_storage
+from ...operators.copy import copy_values
 from ...operators.rows import rows
-from ...tensor.geometry import Geometry
-from ...tensor.tensor import Tensor
+from ...tensor.geometry import Geometry, contiguous_geometry
+from ...tensor.tensor import Tensor, new_like
 from ..streams.current_stream import current_handle
 
 Run = Callable[..., Any]
@@ -83,18 +87,24 @@ def _argsort(cupy: Any, out: Geometry, self: Any, dim: int = -1, descending: boo
     return _order(cupy, self, dim, descending)
 
 
+PRODUCTS = ("mm", "bmm", "mv", "dot", "matmul")
 CUPY: dict[str, Run] = {
     **{name: _reduction(name.partition(".")[0], typed=True)
        for name in ("sum", "sum.dim_IntList", "prod", "prod.dim_int", "mean", "mean.dim")},
     **{name: _reduction(name.partition(".")[0], typed=False)
        for name in ("amax", "amin", "max", "min", "all", "any", "all.dim", "any.dim")},
     "cumsum": _scan("cumsum"), "cumprod": _scan("cumprod"),
-    **dict.fromkeys(("mm", "bmm", "mv", "dot", "matmul"), _product),
+    **dict.fromkeys(PRODUCTS, _product),
     "sort": _sort, "argsort": _argsort,
 }  # fmt: skip
 """Operator -> what CuPy computes of its arguments as arrays, given the geometry of the (first) result."""
 NOT_FOR_NUMBERS = frozenset({"cumsum", "cumprod", "sort", "argsort"})
 """Operators whose 0-dim tensors are left to the CPU."""
+WIDER: dict[DType, DType] = {
+    bool_: uint8, float16: float64, bfloat16: float64, float32: float64, complex64: complex128,
+}  # fmt: skip
+"""Dtype -> the one that CuPy computes in instead."""
+WIDER_IN_PRODUCTS: dict[DType, DType] = {bfloat16: float32}
 
 
 def _out_forms() -> dict[str, str]:
@@ -107,16 +117,13 @@ OUT_FORMS = _out_forms()
 
 
 def takes(name: str, tensors: list[Tensor], kwargs: Mapping[str, Any]) -> bool:
-    """Whether `name` goes through CuPy for these tensors: some elements, none lazily conjugate, no bfloat16, and no
-    option but a dtype and out=."""
+    """Whether `name` goes through CuPy for these tensors: some elements, and no option but a dtype and out=."""
     out = kwargs.get("out") if name in OUT_FORMS else None
     if (out is None and name not in CUPY) or not set(kwargs) <= {"dtype", "out"}:
         return False
     numbers = OUT_FORMS.get(name, name) not in NOT_FOR_NUMBERS
     for one in tensors:
         geometry = one.geometry
-        if geometry.lazy or geometry.dtype is bfloat16:
-            return False
         if one is not out and not (geometry.numel and (geometry.ndim or numbers)):
             return False
     return True
@@ -128,11 +135,35 @@ def run_cupy(name: str, index: int, args: tuple[Any, ...], results: list[Tensor]
     Raises ImportError without CuPy, OutOfMemoryError, and what CuPy raises, such as for a library that it misses.
     """
     cupy = import_module("cupy")
+    base = OUT_FORMS.get(name, name)
+    wider = WIDER_IN_PRODUCTS if base in PRODUCTS else WIDER
+    operands = [_filled(one, wider) if isinstance(one, Tensor) else one for one in args]
+    targets = [_widened(one, wider) for one in results]
     handle = current_handle(index)
     stream = cupy.cuda.ExternalStream(handle, index) if handle else cupy.cuda.Stream.null
     memory = memory_for(cupy, results[0].geometry.device)
     with cupy.cuda.Device(index), stream, cupy.cuda.using_allocator(memory):
-        given = [array_over(cupy, one) if isinstance(one, Tensor) else one for one in args]
-        found = CUPY[OUT_FORMS.get(name, name)](cupy, results[0].geometry, *given)
-        for result, value in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
-            array_over(cupy, result)[...] = value
+        given = [array_over(cupy, one) if isinstance(one, Tensor) else one for one in operands]
+        found = CUPY[base](cupy, targets[0].geometry, *given)
+        for target, value in zip(targets, found if isinstance(found, tuple) else (found,), strict=True):
+            array_over(cupy, target)[...] = value
+    for result, target in zip(results, targets, strict=True):
+        if target is not result:
+            copy_values(result, target)
+
+
+def _widened(tensor: Tensor, wider: Mapping[DType, DType]) -> Tensor:
+    """`tensor`, or a fresh one of its sizes for CuPy, which knows neither lazy elements nor all of our dtypes."""
+    geometry = tensor.geometry
+    dtype = wider.get(geometry.dtype, geometry.dtype)
+    if dtype is geometry.dtype and not geometry.lazy:
+        return tensor
+    return new_like(contiguous_geometry(geometry.sizes, dtype, geometry.device))
+
+
+def _filled(tensor: Tensor, wider: Mapping[DType, DType]) -> Tensor:
+    """`tensor`, or a fresh one for CuPy with its elements."""
+    made = _widened(tensor, wider)
+    if made is not tensor:
+        copy_values(made, tensor)
+    return made
