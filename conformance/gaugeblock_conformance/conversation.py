@@ -255,7 +255,7 @@ class Conversation:
         with as_ran.learning(self._adapter, step, (operator, args, kwargs), self._is_tensor):
             return self.backend.call(operator, *args, **kwargs)
 
-    def watched(self, function: Callable[..., None], *args: Any, **kwargs: Any) -> None:
+    def watched(self, function: Callable[..., None], /, *args: Any, **kwargs: Any) -> None:
         """Run ``function``; if the backend raised in it, let the worker process see whether it still works."""
         try:
             function(*args, **kwargs)

@@ -168,6 +168,8 @@ overflow``: a sum or product of the operands may not fit; ``accumulation``: the 
 the first operand, and its square, were added with one rounding.
 """
 _NO_ELEMENTS = "no elements"
+_COUNTING = frozenset({"nonzero", "argwhere"})
+"""Operators whose results have as many rows as the operand has elements that are not zero."""
 
 
 @dataclass(frozen=True)
@@ -290,6 +292,16 @@ class OwnRules:
                 self._use(rule)
                 wrong = wrong & ~open_
         return wrong
+
+    def counted(self, operator: str, operands: Sequence[Array]) -> bool:
+        """Return whether it is certain which elements of the operands are not zero, as the sizes of results tell."""
+        if not _names_of(operator) & _COUNTING:
+            return True
+        for rule in self._of("values", operator):
+            if SUBNORMAL_OPERAND in rule.holds and any(np.any(_is_subnormal(operand)) for operand in operands):
+                self._use(rule)
+                return False
+        return True
 
     def strided(self, operator: str, place: int, sizes: Sequence[int]) -> bool:
         """Return whether to check the strides of a result, which differ from the specified ones."""

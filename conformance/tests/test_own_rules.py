@@ -403,3 +403,20 @@ def _numpy(*rules: OwnRule) -> NumpyBackend:
     backend = NumpyBackend()
     backend.rules = checked(rules)
     return backend
+
+
+def test_subnormal_elements_that_count_as_zero_change_the_sizes_of_results() -> None:
+    """A library that leaves subnormal numbers open may list one among the places of nonzero, or not."""
+    flushing = rule("values", ("*",), ("subnormal operand",))
+    for own, tells in (((flushing,), False), ((), True), ((rule("values", ("*",), ("subnormal",)),), True)):
+        backend = ReferenceBackend()
+        backend.rules = checked(own)
+        s = Session(backend, QUICK)
+        tiny, large = s.tensor([1e-40, 0.0]), s.tensor([2.0, 0.0])
+        for operator in ("nonzero", "argwhere"):
+            s.expect_values(s.call(operator, large), [[0]], dtype="int64")
+            if tells:
+                with pytest.raises(ConformanceError, match="wrong size"):
+                    s.expect_values(s.call(operator, tiny), np.zeros((0, 1), np.int64))
+            else:
+                s.expect_values(s.call(operator, tiny), np.zeros((0, 1), np.int64))

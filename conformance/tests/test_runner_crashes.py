@@ -69,14 +69,21 @@ def test_what_follows_a_lost_device_is_not_blamed(run_fake: Run, backend: str) -
     assert sweep["subresults"] == {"neg": "passed", "bitwise_not": "crashed", "clone": "passed"}
     assert sweep["further_failures"] == []
     failure = sweep["failure"]
-    assert failure["message"] == "sweep: the backend could build no tensor any more after bitwise_not"
-    assert failure["cause"] == "the backend could build no tensor any more after bitwise_not"
+    assert failure["message"] == "sweep: the backend no longer worked after bitwise_not"
+    assert failure["cause"] == "the backend no longer worked after bitwise_not"
     assert "RuntimeError: the device is lost" in failure["output"]
     assert "backend.call('bitwise_not', x" in failure["snippet"]
     assert failure["snippet_checked"] is True, failure["snippet_result"]
     assert {name: row["status"] for name, row in rows.items()} == {
         "views/read": "crashed", "views/sweep": "crashed", "views/apart": "passed",
     }  # fmt: skip
+
+
+def test_a_requirement_after_a_lost_device_is_judged_again(run_fake: Run) -> None:
+    record = run_fake("crashing_backends:LosesItsDeviceInSilence", suite="fake_suite:fake", jobs=1)
+    rows = rows_of(record)
+    names = ("views/neg", "views/bitwise-not", "views/logical-not", "views/clone", "dtypes/negation")
+    assert {rows[name]["status"] for name in names} == {"passed"}
 
 
 def test_crashes_in_reading_have_one_cause_over_requirements(run_fake: Run) -> None:

@@ -41,6 +41,7 @@ _NOT_REGISTERED = (
     (re.compile(r"You should register `PrivateUse1HooksInterface`"), "no way to resize storages"),
     (re.compile(r"_share_fd_: only available on CPU"), "no memory that processes share"),
 )
+_NO_DTYPE = re.compile(r'"\w+" not implemented for \'(\w+)\'')
 NO_DATA = "the device holds no data"
 
 
@@ -92,6 +93,9 @@ class TorchBackend(TorchStyleBackend):
             return NO_DATA
         if self.device != "cpu" and _ASKS_FOR_THE_HOST.match(str(error)):
             return "it takes its indices from the host"
+        without = _NO_DTYPE.match(str(error)) if self.device not in ("cpu", "meta") else None
+        if without is not None:
+            return f"no kernel of {self.device} takes {without[1]}"
         for said, missing in _NOT_REGISTERED:
             if said.match(str(error)):
                 return f"the device has {missing}"

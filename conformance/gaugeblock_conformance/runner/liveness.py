@@ -1,4 +1,4 @@
-"""Ends a worker whose backend can do nothing any more, so that what comes next is not blamed for it.
+"""Ends a worker whose backend no longer works, so that what comes next is not blamed for it.
 
 A device may be lost for a process by one call, as a CUDA device is by an index out of range in a kernel: all that a
 process asks of it from then on raises.
@@ -17,21 +17,24 @@ from ..conversation import Conversation
 from ..problem import one_line
 
 LOST = 71
-"""Exit status of a worker whose backend builds no tensor any more."""
-GONE = "the backend could build no tensor any more"
+"""Exit status of a worker whose backend no longer works."""
+GONE = "the backend no longer worked"
 _exit = os._exit
 
 
 class Liveness:
-    """After each example in which ``backend`` raised, builds a tensor and reads it; ends the process if that raises.
+    """After each example in which ``backend`` raised, builds a tensor, adds it to itself and reads the sum; ends the
+    process if that raises.
 
-    A backend for which it raises from the start is not asked.
+    A backend for which it raises from the start is not asked; one that does not add is not asked to.
     """
 
     def __init__(self, backend: Backend) -> None:
         self._backend: Any = backend
         self._reads = getattr(backend, "has_data", True)
-        if self._problem() is None:
+        self._adds = True
+        self._adds = self._problem() is None
+        if self._adds or self._problem() is None:
             Conversation.raised = self.check
 
     def check(self) -> None:
@@ -44,6 +47,8 @@ class Liveness:
     def _problem(self) -> Exception | None:
         try:
             made = self._backend.from_numpy(_some())
+            if self._adds:
+                made = self._backend.call("add.Tensor", made, made)
             if self._reads:
                 self._backend.to_numpy(made)
         except Exception as error:

@@ -16,6 +16,7 @@ from ..problem import BackendProblem, UsageProblem, shown, visible
 from .checking import Malformed, check_ready, check_row
 from .environment import resident_memory
 from .last_use import ended, in_use, is_building
+from .liveness import GONE
 from .preflight import PROBE
 from .process import WorkerProcess
 from .rows import TEXT, Failure, Row, Verdict, new_failure, new_row, trimmed
@@ -328,9 +329,8 @@ class Pool:
         """Return the verdict of a run with those of the runs before it that ended the process."""
         deaths, avoided = self._deaths.pop(row["id"], []), self._avoided.pop(row["id"], [])
         first = self._first.pop(row["id"], None)
-        if first is not None and first["failure"] is not None and row["status"] not in ("crashed", "timeout"):
-            if first["status"] == "timeout":
-                return row
+        again = row["status"] in ("crashed", "timeout")
+        if first is not None and first["failure"] is not None and not again and not _is_excused(first):
             first["failure"]["message"] += f"; a second run {row['status']}, so it does not happen every time"
             deaths = [*deaths, first["failure"]]
         return _headed(row, deaths, avoided) if deaths else row
@@ -339,6 +339,12 @@ class Pool:
         self._retire(worker)
         if self._schedule or self._suspects:
             self._start()
+
+
+def _is_excused(first: Row) -> bool:
+    """Return whether a break that a second run does not show may be due to a busy machine, or to a requirement before
+    it that lost the device."""
+    return first["status"] == "timeout" or (first["failure"] is not None and GONE in first["failure"]["message"])
 
 
 def _headed(row: Row, deaths: Sequence[Failure], avoided: Sequence[str]) -> Row:

@@ -25,6 +25,8 @@ PR_SET_CHILD_SUBREAPER = 36
 LIMIT = 5.0
 """Seconds to wait for killed descendants to exit."""
 PAUSE = 0.005
+TIMES = 4
+"""Of the machine's memory, beyond which a process may not map data where the system would let it."""
 CHUNK = 1 << 16
 
 
@@ -118,6 +120,26 @@ def _detach(folder: str | None, parent: int) -> None:
     os.dup2(2, 1)
     if folder is not None:
         os.chdir(folder)
+    _refuse_the_impossible()
+
+
+def _refuse_the_impossible() -> None:
+    """Let requests for many times the machine's memory fail on a system that grants them all (overcommit_memory 1).
+
+    Elsewhere they fail by themselves; here a process would be killed for using what it was promised.
+    """
+    try:
+        with open("/proc/sys/vm/overcommit_memory") as setting:
+            grants_all = setting.read().strip() == "1"
+    except OSError:
+        return
+    if grants_all:
+        import resource
+
+        most = TIMES * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        if soft == resource.RLIM_INFINITY or soft > most:
+            resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 
 def _watch(child: int) -> int:

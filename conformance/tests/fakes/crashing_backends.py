@@ -96,3 +96,12 @@ class LosesItsDeviceLater(LosesItsDevice):
 
     def finish(self, result: Any) -> None:
         self._look("finish")
+
+
+class LosesItsDeviceInSilence(LosesItsDevice):
+    """All that follows ``bitwise_not`` raises, and not its own result."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        result = super().call("neg" if operator == "bitwise_not" else operator, *args, **kwargs)
+        type(self).lost = operator == "bitwise_not"
+        return result
