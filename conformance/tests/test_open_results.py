@@ -19,6 +19,7 @@ from gaugeblock_conformance.operators.drawing import draw
 from gaugeblock_conformance.operators.judging import expected, judge
 from gaugeblock_conformance.operators.plan import Plan
 from gaugeblock_conformance.operators.wishes import CODE_LENGTH
+from gaugeblock_conformance.oracles.agreement import expect_pointwise
 from gaugeblock_conformance.oracles.judged import CONDITIONS
 from gaugeblock_conformance.oracles.near import Near, Refused, Undefined, Unjudged
 from gaugeblock_conformance.session import ConformanceError, Session
@@ -255,3 +256,13 @@ def test_a_correlation_of_single_observations_is_not_a_number() -> None:
     found = expected(_call("corrcoef", self=_tensor([[3.0], [2.0]])))
     assert np.isnan(found.value).all() and found.value.shape == (2, 2)
     assert not found.open["no_variance"].any()
+
+
+def test_powers_of_zero_without_a_value_may_be_anything() -> None:
+    exponents = [-6 + 2j, 1 + 1j, 0j, 3j]
+    call = _call("float_power.Scalar", "complex64", self=0, exponent=_tensor(exponents, "complex64"))
+    assert expected(call).free.tolist() == [True, False, True, True]
+    s, operands = Session(ReferenceBackend(), QUICK), (np.zeros(4, np.complex64), np.array(exponents, np.complex64))
+    expect_pointwise(s, s.tensor([np.nan, 0, 1, np.inf], "complex64"), "pow.Tensor_Tensor", operands, "complex64")
+    with pytest.raises(ConformanceError, match="wrong value"):
+        expect_pointwise(s, s.tensor([0, 1, 1, 1], "complex64"), "pow.Tensor_Tensor", operands, "complex64")

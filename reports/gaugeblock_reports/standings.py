@@ -35,6 +35,8 @@ def _row(record: Record) -> str:
     broken = sum(counts[status] for status in BROKEN)
     figures = (_held(counts) - counts["partial"], counts["partial"], counts["xfailed"], broken, counts["skipped"])
     names = [str(printable(environment[field])).replace("|", r"\|") for field in ("name", "version", "budget")]
+    if (kind := str(printable(environment["device"])).partition(":")[0].lower()) != "cpu":
+        names[0] += f" on {kind}"
     return f"| {' | '.join([*names, *map(str, figures)])} |"
 
 

@@ -23,7 +23,8 @@ def test_committed_records_are_whole_runs(path: Path) -> None:
     made = load(path)
     environment = made["environment"]
     name = f"{environment['name']}-{environment['version'].split('+')[0]}"
-    assert path.parent.name == name
+    kind = environment["device"].partition(":")[0].lower()
+    assert path.parent.name == (name if kind == "cpu" else f"{name}-{kind}")
     assert not environment["selection"]["requirements"] and environment["seed"] == 0
     assert path.stat().st_size < 3_000_000
     assert re.findall(r'File \\"/[^"]*', path.read_text(encoding="utf-8")) == []
@@ -37,3 +38,5 @@ def test_a_row_counts_every_status(capsys: pytest.CaptureFixture[str], tmp_path:
     rows = [row(f"views/a-{k}", status=status) for k, status in enumerate(statuses)]
     made = run(*rows, name="odd|name", version="1", budget="quick")
     assert table([made]).splitlines()[2] == "| odd\\|name | 1 | quick | 2 | 0 | 1 | 2 | 1 |"
+    made["environment"]["device"] = "cuda:0"
+    assert table([made]).splitlines()[2] == "| odd\\|name on cuda | 1 | quick | 2 | 0 | 1 | 2 | 1 |"

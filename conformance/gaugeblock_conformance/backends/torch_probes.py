@@ -61,6 +61,11 @@ def _gradient(torch: Any, y: Any, x: Any, graph: bool = False) -> Any:
     return run((y,), (seed,), graph, graph, (x,), False, accumulate_grad=False)[0]
 
 
+def _shared_memory(torch: Any, x: Any) -> None:
+    _need(not x.is_cuda, "CUDA tensors, for which share_memory_ does nothing")
+    _need(x.share_memory_().is_shared(), "a tensor that is not shared")
+
+
 def _differentiate(torch: Any, device: str) -> None:
     x = _leaf(torch, device)
     _gradient(torch, x * 2, x)
@@ -250,7 +255,7 @@ PROBES: Mapping[str, Probe] = {
     "bigmem": _large,
     "isa": _on(_host_memory),
     "numpy": _on(_host_memory),
-    "shm": _on(lambda torch, x: _need(x.share_memory_().is_shared(), "a tensor that is not shared")),
+    "shm": _on(_shared_memory),
     "serialize": _on(lambda torch, x: copy.deepcopy(x)),
     "meta": _on(lambda torch, x: x.to("meta")),
     "device.multi": _on(lambda torch, x: _need(x.device.type != "meta", "the meta device, and no second one")),

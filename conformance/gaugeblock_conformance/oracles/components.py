@@ -27,11 +27,9 @@ def float_power(x: Any, exponent: Any) -> Near:
     value = np.power(base, power)
     steps = np.where(base == 0, 0, np.abs(power * np.log(np.where(base == 0, 1, np.abs(base)))))
     scale = np.where(np.isfinite(value), np.abs(value) * (1 + steps + np.abs(power)), 0)
-    return Near(value, scale if several else np.where(np.isfinite(value), np.abs(value), 0), 4, _double(several))
-
-
-def _double(several: bool) -> str:
-    return "complex128" if several else "float64"
+    if not several:
+        return Near(value, np.where(np.isfinite(value), np.abs(value), 0), 4, "float64")
+    return Near(value, scale, 4, "complex128", open={"power_of_zero": (base == 0) & ~(power.real > 0)})
 
 
 COMPONENTS: dict[str, Oracle] = {

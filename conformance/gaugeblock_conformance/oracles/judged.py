@@ -126,9 +126,15 @@ def _whole(z: Array) -> Any:
 
 
 def _moderate_power(a: Array, b: Array) -> Any:
-    """The error of a complex power grows with its exponent."""
+    """The error of a complex power grows with its exponent, but for that of 0."""
     if a.dtype.kind == "c" or b.dtype.kind == "c":
-        return ~(np.abs(b * np.log(a.astype(np.complex128))) > 16)
+        return (a == 0) | ~(np.abs(b * np.log(a.astype(np.complex128))) > 16)
+    return np.True_
+
+
+def _power_has_a_value(a: Array, b: Array) -> Any:
+    if a.dtype.kind == "c" or b.dtype.kind == "c":
+        return (a != 0) | (b.real > 0)
     return np.True_
 
 
@@ -154,6 +160,7 @@ _SETTLED: dict[str, Rule] = {
     "multiple_overflows": _multiple_fits,
     "near_a_zero": _whole,
     "large_exponent": _moderate_power,
+    "power_of_zero": _power_has_a_value,
     "exponential_overflows": _exponential_fits,
     "exponential_far": _exponential_near,
 }
