@@ -21,6 +21,7 @@ from . import discovery
 from .budget import named
 from .commands.arguments import positive, seconds
 from .journal import Journal, write_atomically
+from .oracles.near import SUITE
 from .problem import UsageProblem
 from .runner.environment import suite_version
 from .runner.rows import Row
@@ -113,9 +114,15 @@ def _run(backend: str, seed: int, options: argparse.Namespace) -> Run:
         "examples": facts["examples"],
         "seconds": facts["seconds"],
         "accusations": [
-            _accusation(backend, seed, row) for row in record["requirements"] if row["status"] in ACCUSED
+            *[_accusation(backend, seed, row) for row in record["requirements"] if row["status"] in ACCUSED],
+            *[f"{backend} seed {seed}: {row['id']}: {error}" for row in record["requirements"] for error in _own(row)],
         ],
     }
+
+
+def _own(row: Row) -> list[str]:
+    """Return the errors of the suite that a row tells of."""
+    return [f"{operator}: {why}" for operator, why in row["unsupported"].items() if why.startswith(SUITE)]
 
 
 def _accusation(backend: str, seed: int, row: Row) -> str:

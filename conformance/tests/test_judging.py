@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from gaugeblock_conformance.backend import Array
 from gaugeblock_conformance.backends.numpy import NumpyBackend
+from gaugeblock_conformance.backends.reference import ReferenceBackend
+from gaugeblock_conformance.budget import QUICK
 from gaugeblock_conformance.case import TensorCase
+from gaugeblock_conformance.operators import judging
 from gaugeblock_conformance.operators.calls import OperatorCall
 from gaugeblock_conformance.operators.judging import judge
+from gaugeblock_conformance.runner.execute import Scope, run_requirement
 from gaugeblock_conformance.session import ConformanceError, Session
 
 
@@ -107,3 +111,14 @@ def test_infinities_are_exact(call: OperatorCall) -> None:
     for wrong in (0.0, -np.inf, np.finfo(np.float64).max, np.nan):
         with pytest.raises(ConformanceError, match="wrong value"):
             _judge(call, np.full_like(result, wrong))
+
+
+def test_no_backend_is_blamed_for_an_oracle_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*operands: Array) -> Array:
+        raise TypeError("an operand of another kind")
+
+    monkeypatch.setattr(judging, "oracle_of", lambda operator: (failing, False))
+    asked = "operators/every-operator-gives-what-its-row-says"
+    row = run_requirement(ReferenceBackend(), asked, QUICK, 0, scope=Scope(only=("kron",)))
+    assert (row["status"], row["failure"]) == ("partial", None)
+    assert row["unsupported"] == {"kron": "error of the suite: TypeError: an operand of another kind"}

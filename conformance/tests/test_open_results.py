@@ -21,7 +21,7 @@ from gaugeblock_conformance.operators.plan import Plan
 from gaugeblock_conformance.operators.wishes import CODE_LENGTH
 from gaugeblock_conformance.oracles.agreement import expect_pointwise
 from gaugeblock_conformance.oracles.judged import CONDITIONS
-from gaugeblock_conformance.oracles.near import Near, Refused, Undefined, Unjudged
+from gaugeblock_conformance.oracles.near import Near, OracleFailed, Refused, Undefined, Unjudged
 from gaugeblock_conformance.session import ConformanceError, Session
 from gaugeblock_spec import operators
 
@@ -117,7 +117,7 @@ def _met(call: OperatorCall) -> set[str]:
         return set() if error.when in refused else {error.when}
     except Unjudged:
         return set() if known else {"half"}
-    except (ArithmeticError, AttributeError, TypeError, ValueError):
+    except OracleFailed:
         return {"an error"} if call.dtype in row.dtypes else set()
     return found
 

@@ -24,6 +24,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         found.append((options.backend, options.seed))
         status = "failed" if (options.backend, options.seed) == ("numpy", 3) else "passed"
         row = {"id": "views/x", "status": status, "reason": None, "failure": SAID if status == "failed" else None}
+        row["unsupported"] = {"kron": "error of the suite: TypeError" if options.seed == 7 else "not offered"}
         facts = {"version": "1", "examples": 7, "seconds": 0.5}
         return {"environment": facts, "requirements": [row, {**row, "status": "xfailed"}]}
 
@@ -51,6 +52,13 @@ def test_accusation_is_told(
     out = capsys.readouterr().out
     assert "numpy seed 3: failed views/x\nt: wrong value\nexpected 1, got 2\nassert False" in out
     assert "1 accusations in 3 runs" in out
+
+
+def test_an_error_of_the_suite_is_no_accusation_of_the_backend_but_is_told(
+    seen: list[tuple[str, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert soak.main(["numpy", "--first-seed", "7", "--seeds", "1", "--out", str(tmp_path)]) == 1
+    assert "numpy seed 7: views/x: kron: error of the suite: TypeError" in capsys.readouterr().out
 
 
 def test_stopped_soak_goes_on(

@@ -14,7 +14,7 @@ from gaugeblock_spec.schema import parse
 from ..backend import Array, DType, dtype_name, numpy_dtype
 from ..oracles.conversion import cast, component
 from ..oracles.making import Unfilled
-from ..oracles.near import Claim, Near, Such, Undefined, Unjudged
+from ..oracles.near import Claim, Near, OracleFailed, Such, Undefined, Unjudged
 from ..oracles.pointwise import operators_with_oracle, spacing
 from ..oracles.promotion import FLOAT, KIND, WIDTH_TWIN
 from ..oracles.sums import TERMS
@@ -35,9 +35,14 @@ _CONVERTED = frozenset({"reduction", "scan", "sort"})
 def expected(call: OperatorCall) -> Any:
     """What the oracle gives: an array, a Python value, or a list or tuple of arrays; for a pointwise row without one
     the sizes and dtype alone. Raises Unjudged where nothing is said of any element, LookupError for any other row
-    without an oracle."""
+    without an oracle, OracleFailed where the oracle raises anything else."""
     if "expected" not in call.known:
-        want = _evaluated(call, absolute=False)
+        try:
+            want = _evaluated(call, absolute=False)
+        except Exception as error:
+            if isinstance(error, Unjudged) or type(error) is LookupError:
+                raise
+            raise OracleFailed(call.operator, error) from error
         if isinstance(want, Near) and want.open and want.free.all() and want.free.size:
             raise Undefined(next(name for name, mask in want.open.items() if mask.any()))
         call.known["expected"] = want

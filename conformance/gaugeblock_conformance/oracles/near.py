@@ -8,11 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import Array
+from ..backend import Array, Unsupported
+from ..problem import one_line
+
+SUITE = "error of the suite"
+"""Begins the reason why an operator is not judged for which an oracle fails."""
 
 
 class Unjudged(LookupError):
     """Raised for a call that has no result to judge."""
+
+
+class OracleFailed(Unsupported):
+    """Raised where an oracle fails for a call, for which no backend is to blame."""
+
+    def __init__(self, operator: str, error: Exception) -> None:
+        super().__init__(operator, f"{SUITE}: {one_line(error)}")
 
 
 class Undefined(Unjudged):

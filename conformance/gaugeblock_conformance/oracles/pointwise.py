@@ -21,7 +21,8 @@ from ..values import COMPLEX as COMPLEX_DTYPES
 from ..values import FLOATS, HALVES, LARGEST
 from .complex_numbers import COMPLEX, by_parts
 from .conversion import cast, component
-from .integers import BOOLEAN, INTEGER, wrap
+from .integers import BOOLEAN, INTEGER, DivisionByZero, wrap
+from .near import OracleFailed
 from .reals import EXACT, NATIVE, WIDE
 
 _WIDER: dict[str, Any] = {
@@ -79,12 +80,18 @@ def expected(operator: str, arrays: Sequence[Array | None], dtype: str, **number
     Raises:
         LookupError: no oracle for this operator and dtype (see :func:`operators_with_oracle`).
         DivisionByZero: an integer divisor is zero, so that the call must raise.
+        OracleFailed: the oracle raises anything else.
     """
     computed = compute_dtype(operator, dtype)
     row = operators.load()[operator]
     operands = _operands(operator, arrays, computed, numbers)
     with np.errstate(all="ignore"):
-        result = np.asarray(_evaluate(operator, row.base_name, operands, computed, numbers))
+        try:
+            result = np.asarray(_evaluate(operator, row.base_name, operands, computed, numbers))
+        except (DivisionByZero, LookupError):
+            raise
+        except Exception as error:
+            raise OracleFailed(operator, error) from error
         return cast(result, result_dtype(operator, dtype))
 
 

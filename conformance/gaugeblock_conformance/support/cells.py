@@ -19,7 +19,7 @@ from ..operators.points import POINTED, judge_points
 from ..operators.wishes import CODE_LENGTH
 from ..oracles.agreement import expect_pointwise
 from ..oracles.integers import DivisionByZero
-from ..oracles.near import Unjudged
+from ..oracles.near import OracleFailed
 from ..oracles.pointwise import expected as expected_elements
 from ..oracles.pointwise import operators_with_oracle
 from ..oracles.promotion import CORE
@@ -111,7 +111,7 @@ def _of_a_row(operator: str, dtype: str, seed: int) -> Iterator[Attempt]:
     def defined(call: OperatorCall) -> bool:
         try:
             expected(call)
-        except (Unjudged, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        except (LookupError, OracleFailed):
             return False
         return True
 
@@ -129,7 +129,7 @@ def _pointwise(operator: str, dtype: str, seed: int) -> Iterator[Attempt]:
         numbers = call.numbers
         try:
             expected_elements(operator, call.arrays, call.dtype, **numbers)
-        except (DivisionByZero, LookupError, TypeError, ValueError):
+        except (DivisionByZero, LookupError, OracleFailed):
             return False
         natural = np.result_type(*map(type, numbers.values())) if numbers else None
         return operator not in _OF_NUMBERS or (dtype in _DEFAULTS and natural == _DEFAULTS[dtype])
