@@ -100,8 +100,11 @@ class Judge(Conversation):
     def expect_close(
         self, x: Handle, want: Array, tolerance: Array | float, free: Array | bool = False
     ) -> None:
-        """Expect elements within an absolute error bound (an array of bounds, or one for all); NaN and infinities
-        exactly. ``want`` may be of a higher precision than ``x``; where ``free`` is true an element may be anything."""
+        """Expect elements within an absolute error bound (an array of bounds, or one for all).
+
+        NaN and infinities are expected exactly; of a complex number that is not finite only that, where the bound is
+        infinite. ``want`` may be of a higher precision than ``x``; where ``free`` is true an element may be anything.
+        """
         self.expect_shape(x, want.shape)
         if not self.has_data:
             return
@@ -109,8 +112,8 @@ class Judge(Conversation):
         wide = got.astype(np.complex128 if got.dtype.kind == "c" else np.longdouble)
         with np.errstate(all="ignore"):
             near = np.abs(wide - want) <= tolerance
-            if want.dtype.kind == "f":
-                near &= np.isfinite(want)
+            # The bound of an infinite element may be infinite.
+            near &= np.isfinite(want) if want.dtype.kind == "f" else np.isfinite(want) | ~np.isfinite(wide)
             same = (wide == want) | (np.isnan(wide) & np.isnan(want))
         at = first_of(self._asked(x, np.asarray(~(near | same | free)), got, want))
         if at is not None:

@@ -113,6 +113,13 @@ def test_infinities_are_exact(call: OperatorCall) -> None:
             _judge(call, np.full_like(result, wrong))
 
 
+def test_an_infinite_complex_result_is_not_finite() -> None:
+    call = OperatorCall("sum", {"self": _filled(2, value=complex(np.inf, 1.0), dtype="complex128")}, "complex128")
+    _judge(call, np.array(complex(np.inf, 2.0)))
+    with pytest.raises(ConformanceError, match="wrong value"):
+        _judge(call, np.array(complex(1e300, 2.0)))
+
+
 def test_no_backend_is_blamed_for_an_oracle_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*operands: Array) -> Array:
         raise TypeError("an operand of another kind")
