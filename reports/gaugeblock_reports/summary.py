@@ -17,6 +17,8 @@ FEW = 3
 """Number of operators that are named beside a requirement."""
 ACCEPTS = " accepts bad input"
 """The end of the cause of a call that should have raised and did not."""
+_FORM = re.compile(r"\b([a-zA-Z]\w*?)(?:\.out|_)(?='s result)")
+"""The name of a form with out= or in place in the cause of a wrong result."""
 ALWAYS_SHOWN = ("passed", "failed", "skipped")
 
 Failure = dict[str, Any]
@@ -83,7 +85,7 @@ def failures(record: Record) -> list[CauseGroup]:
     groups: dict[tuple[str, str], CauseGroup] = {}
     for row, failure in found:
         key = first[failure["verdict"], failure["cause"]]
-        group = groups.setdefault(key, CauseGroup(failure["cause"], failure["verdict"], failure, row))
+        group = groups.setdefault(key, CauseGroup(key[1], key[0], failure, row))
         if row not in group.rows:
             group.rows.append(row)
         if failure["operator"] is not None:
@@ -100,9 +102,16 @@ def failures(record: Record) -> list[CauseGroup]:
 
 
 def _first_causes(found: list[tuple[Row, Failure]]) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return for each verdict and cause the first with which it is one: operators that one test finds to accept what it
-    says must be refused lack one check. In the area of operators each row has refusals of its own."""
+    """Return for each verdict and cause the first with which it is one.
+
+    Wrong results of an operator's forms are those of the operator, if these are wrong too. Operators that one test finds
+    to accept what it says must be refused lack one check; in the area of operators each row has refusals of its own.
+    """
     first = {(failure["verdict"], failure["cause"]): (failure["verdict"], failure["cause"]) for _, failure in found}
+    for verdict, cause in first:
+        plain = verdict, _FORM.sub(r"\1", cause)
+        if plain in first:
+            first[verdict, cause] = plain
     of_test: dict[tuple[str, str], tuple[str, str]] = {}
     for row, failure in found:
         if failure["cause"].endswith(ACCEPTS) and row["area"] != "operators":

@@ -137,3 +137,13 @@ def test_a_cause_is_shown_by_its_shortest_snippet_that_was_executed() -> None:
     )
     (group,) = failures(record)
     assert (group.shown["snippet"], group.row["id"]) == (short, "views/b")
+
+
+def test_wrong_results_of_forms_are_one_cause_with_those_of_their_operator() -> None:
+    causes = (
+        "wrong value of all.out's result", "wrong value of all's result", "wrong value of add_'s result",
+        "wrong value of add's result", "wrong value of mm.out's result", "wrong size of all.out's result",
+    )  # fmt: skip
+    rows = [row(f"views/{k}", "failed", failure=failure(cause=cause)) for k, cause in enumerate(causes)]
+    found = {group.cause: len(group.rows) for group in failures(run(*rows))}
+    assert found == {causes[1]: 2, causes[3]: 2, causes[4]: 1, causes[5]: 1}
