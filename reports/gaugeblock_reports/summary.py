@@ -104,8 +104,8 @@ def failures(record: Record) -> list[CauseGroup]:
 def _first_causes(found: list[tuple[Row, Failure]]) -> dict[tuple[str, str], tuple[str, str]]:
     """Return for each verdict and cause the first with which it is one.
 
-    Wrong results of an operator's forms are those of the operator, if these are wrong too. Operators that one test finds
-    to accept what it says must be refused lack one check; in the area of operators each row has refusals of its own.
+    Wrong results of an operator's forms are those of the operator, if these are wrong too. Operators that one test
+    finds to accept what it says must be refused lack one check; in the area of operators each row has its own refusals.
     """
     first = {(failure["verdict"], failure["cause"]): (failure["verdict"], failure["cause"]) for _, failure in found}
     for verdict, cause in first:
