@@ -8,6 +8,7 @@ from typing import Any
 from .autograd_gradients import argument, disguised, needs_grad
 from .mutant import Intercepted, Patch, rows
 from .patches import accepts
+from .right_backends import FURTHER
 
 _WRITES = ("mul_", "add_", "sub_", "zero_", "fill_", "neg_", "copy_", "tanh_", "sin_", "exp_")
 
@@ -116,30 +117,49 @@ def _nan_to_zero(c: Intercepted, gradient: Any) -> Any:
     return c.do("nan_to_num", gradient)
 
 
-MUTANTS = rows(
-    "autograd",
-    ("parts-have-nodes-of-their-own", "autograd/every-differentiable-result-has-a-node-of-its-call",
-     ("split_with_sizes",), _nodes_apart),
-    ("first-program-is-differentiated", "autograd/control-flow-is-differentiated-as-executed", ("mul.Scalar",),
-     disguised(_as_at_first)),
-    ("sums-save-ones", "autograd/sums-save-no-tensor", ("sum",), _saves_ones),
-    ("variables-are-wrappers", "autograd/variable-is-tensor", ("variable",), lambda c: _Variable(c.right())),
-    ("second-use-in-a-call-is-constant", "autograd/uses-of-a-tensor-add-up", ("mul.Tensor",), _second_is_constant),
-    ("backward-inside-backward-is-refused", "autograd/backward-inside-backward",
-     ("define_function", "backward", "gradients"), _nested(0)),
-    ("nesting-ends-at-64", "autograd/nesting-may-be-deep", ("define_function", "backward", "gradients"), _nested(64)),
-    ("powers-go-by-the-logarithm", "autograd/powers-are-differentiable-at-zero", ("pow.Tensor_Scalar",),
-     disguised(_by_logarithm)),
-    ("branches-not-taken-lose-their-nan", "autograd/where-lets-nan-through",
-     ("sqrt", "log", "rsqrt", "reciprocal", "pow.Tensor_Scalar"), argument(0, _nan_to_zero)),
-    ("gradient-outside-of-parts-is-one", "autograd/parts-scatter-into-zeros", ("__getitem__", "select"),
-     argument(0, _ones_for_zeros)),
-    ("views-of-formerly-plain-tensors-stay-plain", "autograd/view-follows-a-base-that-came-to-require-grad",
-     ("copy_", "requires_grad"), _stays_plain),
-    ("leaves-are-never-written", "autograd/leaf-can-be-written-unrecorded", _WRITES, _never_written),
-    ("linear-operators-save-their-operand", "autograd/writes-to-unsaved-tensors-are-free", ("neg", "clone", "flip"),
-     _saved_for_nothing),
-    ("views-that-cannot-follow-are-constants", "autograd/view-that-cannot-follow-its-base-raises", ("mul.Tensor",),
-     accepts(RuntimeError, _used_as_it_is)),
-    ("none-counts-as-ones", "autograd/none-is-no-gradient", ("define_function",), _ones_for_none),
+def _sent_values(c: Intercepted) -> Any:
+    """What has a history arrives without one."""
+    return c.do("sent", c.do("detach", c.args[0]))
+
+
+def _constant_leaves(c: Intercepted) -> Any:
+    return c.do("detach", c.right())
+
+
+MUTANTS = (
+    *rows(
+        "autograd",
+        ("parts-have-nodes-of-their-own", "autograd/every-differentiable-result-has-a-node-of-its-call",
+         ("split_with_sizes",), _nodes_apart),
+        ("first-program-is-differentiated", "autograd/control-flow-is-differentiated-as-executed", ("mul.Scalar",),
+         disguised(_as_at_first)),
+        ("sums-save-ones", "autograd/sums-save-no-tensor", ("sum",), _saves_ones),
+        ("variables-are-wrappers", "autograd/variable-is-tensor", ("variable",), lambda c: _Variable(c.right())),
+        ("second-use-in-a-call-is-constant", "autograd/uses-of-a-tensor-add-up", ("mul.Tensor",), _second_is_constant),
+        ("backward-inside-backward-is-refused", "autograd/backward-inside-backward",
+         ("define_function", "backward", "gradients"), _nested(0)),
+        ("nesting-ends-at-64", "autograd/nesting-may-be-deep", ("define_function", "backward", "gradients"),
+         _nested(64)),
+        ("powers-go-by-the-logarithm", "autograd/powers-are-differentiable-at-zero", ("pow.Tensor_Scalar",),
+         disguised(_by_logarithm)),
+        ("branches-not-taken-lose-their-nan", "autograd/where-lets-nan-through",
+         ("sqrt", "log", "rsqrt", "reciprocal", "pow.Tensor_Scalar"), argument(0, _nan_to_zero)),
+        ("gradient-outside-of-parts-is-one", "autograd/parts-scatter-into-zeros", ("__getitem__", "select"),
+         argument(0, _ones_for_zeros)),
+        ("views-of-formerly-plain-tensors-stay-plain", "autograd/view-follows-a-base-that-came-to-require-grad",
+         ("copy_", "requires_grad"), _stays_plain),
+        ("leaves-are-never-written", "autograd/leaf-can-be-written-unrecorded", _WRITES, _never_written),
+        ("linear-operators-save-their-operand", "autograd/writes-to-unsaved-tensors-are-free", ("neg", "clone", "flip"),
+         _saved_for_nothing),
+        ("views-that-cannot-follow-are-constants", "autograd/view-that-cannot-follow-its-base-raises", ("mul.Tensor",),
+         accepts(RuntimeError, _used_as_it_is)),
+        ("none-counts-as-ones", "autograd/none-is-no-gradient", ("define_function",), _ones_for_none),
+    ),
+    *rows(
+        "autograd",
+        ("histories-are-cut-at-processes", "autograd/only-leaves-cross-processes", ("sent",),
+         accepts(RuntimeError, _sent_values)),
+        ("leaves-arrive-as-constants", "autograd/only-leaves-cross-processes", ("sent",), _constant_leaves),
+        base=FURTHER,
+    ),
 )

@@ -9,6 +9,7 @@ import numpy as np
 from ..backend import DType
 from .mutant import Intercepted, rows
 from .patches import accepts, dtype, fresh, values, with_inplace
+from .right_backends import FURTHER, QUANTIZED
 
 _ARITHMETIC = ("add", "mul", "sub", "__add__", "__mul__", "__sub__")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -158,43 +159,115 @@ def _low_byte_of_truth(array: Any, c: Intercepted) -> Any:
     return (x.astype(np.int64) & 1).astype(bool) if x.dtype.kind in "iu" else None
 
 
-MUTANTS = rows(
-    "dtypes",
-    ("zero-dim-operand-promotes-fully", "dtypes/higher-kind-of-lower-rank-counts[]", _ARITHMETIC, _like_one_with_dims),
-    ("python-float-makes-double", "dtypes/lower-rank-result-dtype[] dtypes/python-number-result-dtype", _ARITHMETIC,
-     dtype(_double_for_a_float)),
-    ("python-int-makes-int64", "dtypes/higher-kind-of-lower-rank-counts", _ARITHMETIC, dtype(_long_for_an_int)),
-    ("int8-with-uint8-stays-int8", "dtypes/promotion-lattice", _ARITHMETIC, dtype(_weak_bytes)),
-    ("mixed-halves-take-the-first", "dtypes/promotion-lattice", _ARITHMETIC, dtype(_first_half_wins)),
-    ("half-results-widen", "dtypes/half-arithmetic-rounds-once[]", ("add", "mul", "__add__", "__mul__"),
-     dtype(_halves_widen)),
-    ("bool-arithmetic-gives-int64", "dtypes/bool-add-is-or-and-mul-is-and", ("add", "mul", "__add__", "__mul__"),
-     dtype(_bool_counts_as_int)),
-    ("comparisons-give-uint8", "dtypes/comparisons-give-bool views/equality-is-elementwise",
-     ("eq", "ne", "lt", "le", "gt", "ge"), dtype(_bytes_for_truth)),
-    ("integer-quotient-is-double", "dtypes/true-division-of-integers-is-float", ("div", "__truediv__"),
-     dtype(_double_quotient)),
-    ("complex-results-widen", "dtypes/lower-rank-result-dtype[] dtypes/python-number-result-dtype", ("add", "mul"),
-     dtype(_complex_quarter)),
-    ("integer-sum-keeps-its-dtype", "dtypes/integer-sums-are-int64[]", ("sum", "prod", "cumsum", "cumprod"),
-     dtype(_keeps_input)),
-    ("argmax-gives-int32", "dtypes/index-reductions-give-int64", ("argmax", "argmin"), dtype(lambda c, right: "int32")),
-    ("any-gives-bool-for-uint8", "dtypes/any-and-all-give-bool", ("any", "all"),
-     dtype(lambda c, right: "bool" if right == "uint8" else None)),
-    ("cat-takes-the-first-dtype", "dtypes/cat-stack-and-where-promote", ("cat", "stack"), _as_first),
-    ("promote-types-takes-the-smaller", "dtypes/promotion-lattice", ("promote_types",), _promotes_down),
-    ("can-cast-says-yes", "dtypes/can-cast-forbids-lower-kinds", ("can_cast",), _casts_anything),
-    ("inplace-casts-down", "dtypes/inplace-result-must-cast-to-self[]", ("add_", "mul_", "sub_"),
-     accepts(RuntimeError, _cast_down)),
-    ("float-alpha-is-truncated", "dtypes/alpha-kind-is-limited", with_inplace("add", "sub"),
-     accepts(RuntimeError, _truncated_alpha)),
-    ("fill-wraps", "dtypes/value-that-does-not-fit-raises", ("fill_",), accepts(RuntimeError, _wrapped_fill)),
-    ("tensor-of-ints-is-int32", "dtypes/inferred-from-python-kind", ("tensor",), lambda c: _inferred(c, int, "int32")),
-    ("tensor-of-floats-is-double", "dtypes/inferred-from-python-kind", ("tensor",),
-     lambda c: _inferred(c, float, "float64")),
-    ("item-of-ints-is-float", "dtypes/item-gives-the-python-kind", ("item",), _float_item),
-    ("float-to-int-rounds", "dtypes/float-to-int-truncates", ("to", "int", "long"), _rounded_conversion),
-    ("to-bool-keeps-the-low-bit", "dtypes/to-bool-is-not-equal-zero", ("to", "bool"), values(_low_byte_of_truth)),
-    ("elementary-functions-of-ints-are-double", "dtypes/float-functions-of-integers-are-default-float[]",
-     ("exp", "sqrt", "sin", "log"), dtype(_double_of_an_int)),
+def _cut(c: Intercepted) -> Any:
+    """Floats are truncated before they are compared with the range of an integer dtype."""
+    kind = c.kwargs.get("dtype")
+    name = c.backend.dtype(c.args[0]) if c.base == "fill_" else str(kind)
+    if "int" not in name:
+        return c.right()
+    args = [int(a) if isinstance(a, float) and abs(a) < 2**31 else a for a in c.args]
+    return c.do(c.operator, *args, **c.kwargs)
+
+
+def _clipped(c: Intercepted) -> Any:
+    """Negative numbers become 0 in an unsigned tensor."""
+    kind = c.kwargs.get("dtype")
+    unsigned = kind is not None and str(kind).startswith("uint")
+    if c.base == "fill_":
+        unsigned = c.backend.dtype(c.args[0]).startswith("uint")
+    if not unsigned:
+        return c.right()
+
+    def clip(value: Any) -> Any:
+        if isinstance(value, list):
+            return [clip(v) for v in value]
+        return max(value, 0) if type(value) is int else value
+
+    place = 0 if c.base == "tensor" else 1
+    given = [clip(a) if k == place else a for k, a in enumerate(c.args)]
+    return c.do(c.operator, *given, **c.kwargs)
+
+
+def _four(c: Intercepted) -> Any:
+    """All elements have four bytes."""
+    c.right()
+    return 4
+
+
+def _low(c: Intercepted) -> Any:
+    """``to`` another dtype takes subnormal half floats for zero."""
+    result = c.right()
+    x = c.args[0]
+    if not c.has_data or not c.is_tensor(result) or c.backend.dtype(x) not in ("float16", "bfloat16"):
+        return result
+    array = c.array(result)
+    small = np.abs(c.array(x).astype(np.float64)) < (2.0**-14 if c.backend.dtype(x) == "float16" else 2.0**-126)
+    if result is x or not small.any():
+        return result
+    return c.put(result, np.where(small, np.zeros((), array.dtype), array))
+
+
+def _wider(c: Intercepted) -> Any:
+    """A quantized dtype and another give the other."""
+    return next((dtype for dtype in c.args if dtype not in QUANTIZED), c.args[0])
+
+
+MUTANTS = (
+    *rows(
+        "dtypes",
+        ("zero-dim-operand-promotes-fully", "dtypes/higher-kind-of-lower-rank-counts[]", _ARITHMETIC,
+         _like_one_with_dims),
+        ("python-float-makes-double", "dtypes/lower-rank-result-dtype[] dtypes/python-number-result-dtype", _ARITHMETIC,
+         dtype(_double_for_a_float)),
+        ("python-int-makes-int64", "dtypes/higher-kind-of-lower-rank-counts", _ARITHMETIC, dtype(_long_for_an_int)),
+        ("int8-with-uint8-stays-int8", "dtypes/promotion-lattice", _ARITHMETIC, dtype(_weak_bytes)),
+        ("mixed-halves-take-the-first", "dtypes/promotion-lattice", _ARITHMETIC, dtype(_first_half_wins)),
+        ("half-results-widen", "dtypes/half-arithmetic-rounds-once[]", ("add", "mul", "__add__", "__mul__"),
+         dtype(_halves_widen)),
+        ("bool-arithmetic-gives-int64", "dtypes/bool-add-is-or-and-mul-is-and", ("add", "mul", "__add__", "__mul__"),
+         dtype(_bool_counts_as_int)),
+        ("comparisons-give-uint8", "dtypes/comparisons-give-bool views/equality-is-elementwise",
+         ("eq", "ne", "lt", "le", "gt", "ge"), dtype(_bytes_for_truth)),
+        ("integer-quotient-is-double", "dtypes/true-division-of-integers-is-float", ("div", "__truediv__"),
+         dtype(_double_quotient)),
+        ("complex-results-widen", "dtypes/lower-rank-result-dtype[] dtypes/python-number-result-dtype", ("add", "mul"),
+         dtype(_complex_quarter)),
+        ("integer-sum-keeps-its-dtype", "dtypes/integer-sums-are-int64[]", ("sum", "prod", "cumsum", "cumprod"),
+         dtype(_keeps_input)),
+        ("argmax-gives-int32", "dtypes/index-reductions-give-int64", ("argmax", "argmin"),
+         dtype(lambda c, right: "int32")),
+        ("any-gives-bool-for-uint8", "dtypes/any-and-all-give-bool", ("any", "all"),
+         dtype(lambda c, right: "bool" if right == "uint8" else None)),
+        ("cat-takes-the-first-dtype", "dtypes/cat-stack-and-where-promote", ("cat", "stack"), _as_first),
+        ("promote-types-takes-the-smaller", "dtypes/promotion-lattice", ("promote_types",), _promotes_down),
+        ("can-cast-says-yes", "dtypes/can-cast-forbids-lower-kinds", ("can_cast",), _casts_anything),
+        ("inplace-casts-down", "dtypes/inplace-result-must-cast-to-self[]", ("add_", "mul_", "sub_"),
+         accepts(RuntimeError, _cast_down)),
+        ("float-alpha-is-truncated", "dtypes/alpha-kind-is-limited", with_inplace("add", "sub"),
+         accepts(RuntimeError, _truncated_alpha)),
+        ("fill-wraps", "dtypes/value-that-does-not-fit-raises", ("fill_",), accepts(RuntimeError, _wrapped_fill)),
+        ("tensor-of-ints-is-int32", "dtypes/inferred-from-python-kind", ("tensor",),
+         lambda c: _inferred(c, int, "int32")),
+        ("tensor-of-floats-is-double", "dtypes/inferred-from-python-kind", ("tensor",),
+         lambda c: _inferred(c, float, "float64")),
+        ("item-of-ints-is-float", "dtypes/item-gives-the-python-kind", ("item",), _float_item),
+        ("float-to-int-rounds", "dtypes/float-to-int-truncates", ("to", "int", "long"), _rounded_conversion),
+        ("to-bool-keeps-the-low-bit", "dtypes/to-bool-is-not-equal-zero", ("to", "bool"), values(_low_byte_of_truth)),
+        ("elementary-functions-of-ints-are-double", "dtypes/float-functions-of-integers-are-default-float[]",
+         ("exp", "sqrt", "sin", "log"), dtype(_double_of_an_int)),
+    ),
+    *rows(
+        "dtypes",
+        ("subnormal-halves-read-as-zero", "dtypes/half-formats", ("to",), _low),
+        ("elements-have-four-bytes", "dtypes/item-sizes views/getters-agree-with-metadata",
+         ("element_size", "itemsize"), _four),
+        ("negative-numbers-are-clipped", "dtypes/negative-into-unsigned-wraps", ("tensor", "full", "fill_"), _clipped),
+        ("floats-are-cut-before-the-check", "dtypes/value-that-does-not-fit-raises", ("tensor", "full", "fill_"), _cut),
+    ),
+    *rows(
+        "dtypes",
+        ("quantized-dtypes-give-way", "dtypes/quantized-dtypes-do-not-promote", ("promote_types",),
+         accepts(RuntimeError, _wider)),
+        base=FURTHER,
+    ),
 )

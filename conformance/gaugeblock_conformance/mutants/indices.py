@@ -121,6 +121,44 @@ def _shared(same: bool) -> Patch:
 
 _WRITERS = ("add.out", "neg.out", "copy_", "add_.Tensor")
 
+
+def _indices(c: Intercepted) -> tuple[Any, ...]:
+    return c.args[1] if isinstance(c.args[1], tuple) else (c.args[1],)
+
+
+def _to_the_front(c: Intercepted) -> Any:
+    """The dims of adjacent index tensors come first in the result."""
+    result, items = c.right(), _indices(c)
+    places = [k for k, item in enumerate(items) if c.is_tensor(item)]
+    plain = all(c.is_tensor(item) or item == slice(None) for item in items)
+    if not plain or len(places) < 2 or places[0] == 0 or places != list(range(places[0], places[-1] + 1)):
+        return result
+    count = max(len(c.backend.shape(items[k])) for k in places)
+    rank, first = len(c.backend.shape(result)), places[0]
+    moved = range(first, first + count)
+    return c.do("permute", result, (*moved, *(k for k in range(rank) if k not in moved)))
+
+
+def _kept_dim(c: Intercepted) -> Any:
+    """An int beside an index tensor keeps its dim."""
+    result, items = c.right(), _indices(c)
+    beside = any(type(item) is int for item in items) and any(map(c.is_tensor, items))
+    return c.do("unsqueeze", result, 0) if beside else result
+
+
+def _summed(c: Intercepted) -> Any:
+    """Values for an index that stands twice are added up."""
+    x, index, value = c.args[:3]
+    if not (c.is_tensor(index) and c.is_tensor(value) and c.has_data):
+        return c.right()
+    if c.backend.dtype(index) != "int64" or c.backend.dtype(value) != c.backend.dtype(x):
+        return c.right()
+    c.right()
+    c.do("index_put_", x, [index], c.do("zeros_like", value), False)
+    c.do("index_put_", x, [index], value, True)
+    return None
+
+
 MUTANTS = (
     *rows(
         "strides and layout",
@@ -156,5 +194,16 @@ MUTANTS = (
          lambda c: c.args[0] if c.right() is None else c.right()),
         ("assignments-go-to-a-copy", "views/index-assignment-writes-into-the-tensor", ("__setitem__",),
          _assigned_elsewhere),
+    ),
+    *rows(
+        "strides and layout",
+        ("adjacent-advanced-dims-come-first", "views/adjacent-advanced-dims-stay-in-place", ("__getitem__",),
+         _to_the_front),
+        ("int-beside-index-tensor-keeps-its-dim", "views/int-beside-index-tensor-selects-first", ("__getitem__",),
+         _kept_dim),
+    ),
+    *rows(
+        "values",
+        ("repeated-indices-add-up", "views/repeated-index-stores-one-value", ("__setitem__",), _summed),
     ),
 )

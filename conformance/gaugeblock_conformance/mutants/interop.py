@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import numpy_dtype
+from ..backend import DType, numpy_dtype
 from .mutant import Intercepted, Patch, rows
+from .patches import accepts
+from .right_backends import FURTHER
 
 _BLOB = ("from_blob",)
 _SAVE = ("save_and_load",)
@@ -107,26 +109,56 @@ def _shallow(c: Intercepted) -> Any:
     return [c.do("detach", x) for x in given] if isinstance(given, list) else c.do("detach", given)
 
 
-MUTANTS = rows(
-    "interop",
-    ("reversed-arrays-are-copied", "views/negative-numpy-stride-raises", ("from_numpy",), _straightened),
-    ("reversed-arrays-are-type-errors", "views/negative-numpy-stride-raises", ("from_numpy",), _otherwise_refused),
-    ("arrays-are-copied", "storage/borrowed-memory-does-not-grow storage/set-needs-a-storage-long-enough",
-     ("from_numpy",), _copied_array),
-    ("borrowed-memory-keeps-its-sizes", "storage/borrowed-memory-does-not-grow", ("resize_",), _let_be(0)),
-    ("borrowed-memory-is-set-past-its-end", "storage/set-needs-a-storage-long-enough storage/set-needs-the-same-dtype",
-     ("set_",), _let_be(0)),
-    ("out-over-borrowed-memory-stays", "operators/out-that-cannot-grow-raises", ("add", "cat", "sum"), _let_be("out")),
-    ("arrays-of-tensors-are-flat", "autograd/numpy-refuses-tensors-that-require-grad", ("numpy",), _flattened),
-    ("foreign-memory-is-copied", "storage/foreign-deleter-runs-after-last-view", _BLOB, _copied_blob),
-    ("foreign-deleter-never-runs", "storage/foreign-deleter-runs-after-last-view", _BLOB,
-     _deleted(lambda deleter: lambda address: None)),
-    ("foreign-deleter-runs-twice", "storage/foreign-deleter-runs-after-last-view", _BLOB, _deleted(_twice)),
-    ("foreign-deleter-gets-no-address", "storage/foreign-deleter-runs-after-last-view", _BLOB,
-     _deleted(lambda deleter: lambda address: deleter(0))),
-    ("saved-tensors-share-nothing", "storage/save-keeps-sharing", _SAVE, _one_by_one),
-    ("saved-views-leave-their-storage", "storage/saved-view-carries-its-whole-storage", _SAVE, _packed),
-    ("loaded-tensors-are-row-major", "storage/saved-view-carries-its-whole-storage", _SAVE, _row_major),
-    ("deep-copies-share-nothing", "storage/deepcopy-keeps-sharing", _COPY, _one_by_one),
-    ("deep-copies-are-views", "storage/deepcopy-keeps-sharing", _COPY, _shallow),
+def _grown(c: Intercepted) -> Any:
+    """A tensor in shared memory goes to memory of its own."""
+    x, sizes = c.args
+    made = c.do("empty.memory_format", sizes, dtype=DType(c.backend.dtype(x)))
+    c.do("set_.source_Tensor", x, made)
+    return x
+
+
+def _made_dense(c: Intercepted) -> Any:
+    """The address of a dense copy."""
+    return c.backend.data_ptr(c.args[0])
+
+
+MUTANTS = (
+    *rows(
+        "interop",
+        ("reversed-arrays-are-copied", "views/negative-numpy-stride-raises", ("from_numpy",), _straightened),
+        ("reversed-arrays-are-type-errors", "views/negative-numpy-stride-raises", ("from_numpy",), _otherwise_refused),
+        ("arrays-are-copied", "storage/borrowed-memory-does-not-grow storage/set-needs-a-storage-long-enough",
+         ("from_numpy",), _copied_array),
+        ("borrowed-memory-keeps-its-sizes", "storage/borrowed-memory-does-not-grow", ("resize_",), _let_be(0)),
+        ("borrowed-memory-is-set-past-its-end",
+         "storage/set-needs-a-storage-long-enough storage/set-needs-the-same-dtype",
+         ("set_",), _let_be(0)),
+        ("out-over-borrowed-memory-stays", "operators/out-that-cannot-grow-raises", ("add", "cat", "sum"),
+         _let_be("out")),
+        ("arrays-of-tensors-are-flat", "autograd/numpy-refuses-tensors-that-require-grad", ("numpy",), _flattened),
+        ("foreign-memory-is-copied", "storage/foreign-deleter-runs-after-last-view", _BLOB, _copied_blob),
+        ("foreign-deleter-never-runs", "storage/foreign-deleter-runs-after-last-view", _BLOB,
+         _deleted(lambda deleter: lambda address: None)),
+        ("foreign-deleter-runs-twice", "storage/foreign-deleter-runs-after-last-view", _BLOB, _deleted(_twice)),
+        ("foreign-deleter-gets-no-address", "storage/foreign-deleter-runs-after-last-view", _BLOB,
+         _deleted(lambda deleter: lambda address: deleter(0))),
+        ("saved-tensors-share-nothing", "storage/save-keeps-sharing", _SAVE, _one_by_one),
+        ("saved-views-leave-their-storage", "storage/saved-view-carries-its-whole-storage", _SAVE, _packed),
+        ("loaded-tensors-are-row-major", "storage/saved-view-carries-its-whole-storage", _SAVE, _row_major),
+        ("deep-copies-share-nothing", "storage/deepcopy-keeps-sharing", _COPY, _one_by_one),
+        ("deep-copies-are-views", "storage/deepcopy-keeps-sharing", _COPY, _shallow),
+    ),
+    *rows(
+        "interop",
+        ("memory-of-processes-moves-when-it-grows", "storage/shared-memory-growth-raises", ("resize_",),
+         accepts(RuntimeError, _grown)),
+        ("shared-growth-is-forgotten", "storage/shared-memory-growth-raises storage/borrowed-memory-does-not-grow",
+         ("resize_",), accepts(RuntimeError, lambda c: c.args[0])),
+        ("sparse-tensors-have-an-address", "storage/sparse-tensor-has-no-storage", ("data_ptr",),
+         accepts(NotImplementedError, _made_dense)),
+        ("sparse-tensors-have-the-storage-of-their-values", "storage/sparse-tensor-has-no-storage",
+         ("untyped_storage",),
+         accepts(NotImplementedError, lambda c: c.do("untyped_storage", c.tensor(c.array(c.args[0]))))),
+        base=FURTHER,
+    ),
 )

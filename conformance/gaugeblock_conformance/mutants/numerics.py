@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from ..backend import Array
-from .mutant import Intercepted, rows
+from .mutant import Intercepted, Patch, rows
 from .patches import family, floating, nudged, values, with_inplace
 from .target import POINTWISE, ROW
 
@@ -161,32 +161,112 @@ def _naive_magnitude(array: Array, c: Intercepted) -> Array | None:
     return np.sqrt(x.real * x.real + x.imag * x.imag).astype(array.dtype) if x.dtype.kind == "c" else None
 
 
-MUTANTS = rows(
-    "numerics",
-    ("exp-is-3-ulp-off", f"{POINTWISE} kernels/every-path-is-within-the-bound", with_inplace("exp"), values(_off(3))),
-    ("tanh-is-3-ulp-off", POINTWISE, with_inplace("tanh"), values(_off(3))),
-    ("log-is-3-ulp-off", POINTWISE, with_inplace("log"), values(_off(3))),
-    ("sigmoid-is-4-ulp-off", POINTWISE, with_inplace("sigmoid"), values(_off(4))),
-    ("multiplication-is-1-ulp-off", POINTWISE, ("mul",), values(_off(1))),
-    ("sqrt-is-a-power", "dtypes/signed-zeros", ("sqrt",), values(_power_of_half)),
-    ("subnormals-are-flushed", "kernels/subnormals-are-kept", family("pointwise"), values(_flushed)),
-    ("division-multiplies-by-the-reciprocal", POINTWISE, ("div.Tensor", "__truediv__"),
-     values(_product_with_reciprocal)),
-    ("float32-sum-is-naive", "dtypes/float32-sum-error-grows-slowly kernels/long-sums-stay-accurate", ("sum",),
-     values(_naive_sum)),
-    ("half-sum-accumulates-in-half", "dtypes/half-reductions-accumulate-wider", ("sum", "mean"), values(_half_sum)),
-    ("half-cumsum-accumulates-in-half", "dtypes/half-reductions-accumulate-wider", ("cumsum",), values(_half_scan)),
-    ("double-to-half-rounds-twice", "dtypes/float64-to-half-rounds-once", ("to",), values(_through_float32)),
-    ("bfloat16-is-cut-off", "dtypes/float-narrowing-rounds-to-nearest-even", ("to",), values(_cut_off)),
-    ("variance-by-squares", f"{ROW} iteration/variance-divides-by-n-minus-correction", ("var", "std"),
-     values(_by_squares)),
-    ("long-products-go-through-double", "dtypes/integer-arithmetic-wraps", ("mul", "pow", "__mul__"),
-     values(_through_double)),
-    ("long-sums-go-through-double", "dtypes/integer-arithmetic-wraps", ("sum", "prod"), values(_through_double)),
-    ("logsumexp-overflows", "operators/softmax-and-logsumexp-are-shift-stable", ("logsumexp",), values(_without_shift)),
-    ("float-remainder-is-not-reduced", "dtypes/float-remainder-agrees-with-python dtypes/remainder-of-tiny-divisor",
-     ("remainder", "__mod__"), values(_not_reduced)),
-    ("float-floor-division-floors-the-quotient", "dtypes/float-remainder-agrees-with-python",
-     ("floor_divide", "div.Tensor_mode", "__floordiv__"), values(_floor_of_quotient)),
-    ("complex-abs-overflows", POINTWISE, ("abs",), values(_naive_magnitude)),
+def _vanishing(below: float) -> Patch:
+    """Results of half floats below a threshold are zero."""
+
+    def change(array: Array, c: Intercepted) -> Array | None:
+        if c.backend.dtype(c.args[0]) not in ("float16", "bfloat16"):
+            return None
+        return np.where(np.abs(array.astype(np.float64)) < below, 0, array).astype(array.dtype)
+
+    return values(change)
+
+
+def _root(c: Intercepted) -> Any:
+    """``x ** 0.5`` is the square root, ``x ** -0.5`` its reciprocal."""
+    exponent = c.args[1] if len(c.args) > 1 else None
+    if not c.is_tensor(c.args[0]) or not isinstance(exponent, float) or abs(exponent) != 0.5 or c.inplace:
+        return c.right()
+    root = c.do("sqrt", c.args[0])
+    return root if exponent == 0.5 else c.do("reciprocal", root)
+
+
+def _quotients_of_zero(array: Array, c: Intercepted) -> Array | None:
+    """Floor division of floats by zero gives NaN."""
+    return np.where(np.isinf(array), np.nan, array) if array.dtype.kind == "f" else None
+
+
+def _smallest(array: Array, c: Intercepted) -> Array | None:
+    """The smallest integer by -1 gives the largest."""
+    if array.dtype.kind != "i":
+        return None
+    info = np.iinfo(array.dtype)
+    return np.where(array == info.min, info.max, array)
+
+
+def _subtracted(c: Intercepted) -> Any:
+    """The remainder of floats is what subtracting a rounded quotient leaves."""
+    if len(c.args) != 2 or not all(map(c.is_tensor, c.args)) or c.inplace or not c.has_data:
+        return c.right()
+    x, y = (c.array(a) for a in c.args)
+    if x.dtype.kind != "f" or x.dtype != y.dtype:
+        return c.right()
+    with np.errstate(all="ignore"):
+        rounded = np.floor(x / y) if c.base == "remainder" else np.trunc(x / y)
+        return c.tensor((x - rounded * y).astype(x.dtype))
+
+
+def _integers_saturate(c: Intercepted) -> Any:
+    """Products of integer matrices saturate."""
+    if not c.has_data or c.inplace or not all(map(c.is_tensor, c.args[:2])):
+        return c.right()
+    result = c.right()
+    x, y = (c.array(a) for a in c.args[:2])
+    if x.dtype.kind not in "iu":
+        return result
+    info = np.iinfo(x.dtype)
+    with np.errstate(all="ignore"):
+        exact = np.asarray(x.astype(np.float64) @ y.astype(np.float64))
+    over = np.abs(exact) > float(info.max)
+    return c.tensor(np.where(over, info.max, c.array(result)).astype(x.dtype)) if over.any() else result
+
+
+_QUOTIENTS = ("floor_divide", "__floordiv__", "div")
+
+
+MUTANTS = (
+    *rows(
+        "numerics",
+        ("exp-is-3-ulp-off", f"{POINTWISE} kernels/every-path-is-within-the-bound", with_inplace("exp"),
+         values(_off(3))),
+        ("tanh-is-3-ulp-off", POINTWISE, with_inplace("tanh"), values(_off(3))),
+        ("log-is-3-ulp-off", POINTWISE, with_inplace("log"), values(_off(3))),
+        ("sigmoid-is-4-ulp-off", POINTWISE, with_inplace("sigmoid"), values(_off(4))),
+        ("multiplication-is-1-ulp-off", POINTWISE, ("mul",), values(_off(1))),
+        ("sqrt-is-a-power", "dtypes/signed-zeros", ("sqrt",), values(_power_of_half)),
+        ("subnormals-are-flushed", "kernels/subnormals-are-kept", family("pointwise"), values(_flushed)),
+        ("division-multiplies-by-the-reciprocal", POINTWISE, ("div.Tensor", "__truediv__"),
+         values(_product_with_reciprocal)),
+        ("float32-sum-is-naive", "dtypes/float32-sum-error-grows-slowly kernels/long-sums-stay-accurate", ("sum",),
+         values(_naive_sum)),
+        ("half-sum-accumulates-in-half", "dtypes/half-reductions-accumulate-wider", ("sum", "mean"), values(_half_sum)),
+        ("half-cumsum-accumulates-in-half", "dtypes/half-reductions-accumulate-wider", ("cumsum",), values(_half_scan)),
+        ("double-to-half-rounds-twice", "dtypes/float64-to-half-rounds-once", ("to",), values(_through_float32)),
+        ("bfloat16-is-cut-off", "dtypes/float-narrowing-rounds-to-nearest-even", ("to",), values(_cut_off)),
+        ("variance-by-squares", f"{ROW} iteration/variance-divides-by-n-minus-correction", ("var", "std"),
+         values(_by_squares)),
+        ("long-products-go-through-double", "dtypes/integer-arithmetic-wraps", ("mul", "pow", "__mul__"),
+         values(_through_double)),
+        ("long-sums-go-through-double", "dtypes/integer-arithmetic-wraps", ("sum", "prod"), values(_through_double)),
+        ("logsumexp-overflows", "operators/softmax-and-logsumexp-are-shift-stable", ("logsumexp",),
+         values(_without_shift)),
+        ("float-remainder-is-not-reduced", "dtypes/float-remainder-agrees-with-python dtypes/remainder-of-tiny-divisor",
+         ("remainder", "__mod__"), values(_not_reduced)),
+        ("float-floor-division-floors-the-quotient", "dtypes/float-remainder-agrees-with-python",
+         ("floor_divide", "div.Tensor_mode", "__floordiv__"), values(_floor_of_quotient)),
+        ("complex-abs-overflows", POINTWISE, ("abs",), values(_naive_magnitude)),
+    ),
+    *rows(
+        "numerics",
+        ("small-half-errors-vanish", "iteration/strided-inputs-give-the-same-values[]", ("erf",), _vanishing(1e-3)),
+        ("half-powers-are-roots", "dtypes/power-of-one-half-follows-c", ("pow",), _root),
+        ("floor-quotients-of-zero-are-nan",
+         "dtypes/float-floor-division-by-zero-is-ieee dtypes/true-division-of-integers-is-float", _QUOTIENTS,
+         values(_quotients_of_zero)),
+        ("smallest-by-minus-one-saturates", "dtypes/smallest-int-by-minus-one", _QUOTIENTS, values(_smallest)),
+        ("remainders-are-subtracted", "dtypes/remainder-of-tiny-divisor dtypes/float-remainder-agrees-with-python",
+         ("remainder", "fmod"), _subtracted),
+        ("integer-products-saturate", "dtypes/integer-matmul-wraps", ("mm", "dot", "mv", "matmul", "__matmul__", "bmm"),
+         _integers_saturate),
+    ),
 )

@@ -10,7 +10,7 @@ import numpy as np
 from ..backend import Array, DType
 from ..oracles.ordering import comparable
 from .mutant import Intercepted, Patch, rows
-from .patches import accepts, fresh, values, with_data
+from .patches import accepts, fresh, name_of, values, with_data
 from .target import ROW
 
 Change = Callable[[Array, Intercepted], Array | None]
@@ -239,45 +239,149 @@ def _floats_summed(c: Intercepted) -> Any:
     return c.do(c.operator, x, *c.args[1:], **c.kwargs)
 
 
-MUTANTS = rows(
-    "operators",
-    ("gather-clamps-its-index", "kernels/indices-are-checked", ("gather",), accepts(RuntimeError, _clamped)),
-    ("scatter-add-loses-duplicates", f"operators/accumulating-writes-count-duplicates {ROW}", ("scatter_add",),
-     values(_loses_duplicates)),
-    ("index-add-loses-duplicates", f"operators/accumulating-writes-count-duplicates {ROW}", ("index_add",),
-     values(_loses_duplicates)),
-    ("index-add-forgets-alpha", ("index_add",), _forgets("alpha")),
-    ("topk-comes-out-backwards", ("topk",), part(0, _reversed_rows)),
-    ("kthvalue-counts-from-two", ("kthvalue",), _next_lower),
-    ("median-is-the-upper-one", ("median",), values(_upper_median)),
-    ("sort-is-not-stable", ("sort",), _unstable),
-    ("running-extremes-name-the-first", ("cummax", "cummin"), part(1, _first_places)),
-    ("unique-counts-ones", ("_unique2",), part(2, _ones)),
-    ("searchsorted-takes-the-other-side", ("searchsorted", "bucketize"), _flag("right", False)),
-    ("isin-never-inverts", ("isin",), _forgets("invert")),
-    ("cat-skips-a-part", f"operators/cat-joins-along-a-dim {ROW}", ("cat",), _without_last),
-    ("repeat-interleave-repeats-the-whole", ("repeat_interleave",), _tiled),
-    ("meshgrid-swaps-its-indexing", ("meshgrid",), _other_indexing),
-    ("index-select-sorts-its-index", ("index_select",), _sorted_index),
-    ("roll-goes-the-other-way", ("roll",), _negated(1)),
-    ("rot90-turns-the-other-way", ("rot90",), _negated(1)),
-    ("flip-turns-one-dim", ("flip",), _flips_once),
-    ("tril-negates-its-diagonal", ("tril", "triu"), _negated(1)),
-    ("masked-select-runs-down-columns", f"{ROW} views/logical-order-is-row-major", ("masked_select",), _by_columns),
-    ("nonzero-runs-down-columns", "operators/nonzero-lists-places-in-order views/logical-order-is-row-major",
-     ("nonzero",), values(_columns_first)),
-    ("eye-is-off-the-diagonal", "operators/factories-fill-what-they-say", ("eye",), values(_below_diagonal)),
-    ("arange-counts-one-too-many", "operators/arange-counts-by-its-formula", ("arange",), _one_more),
-    ("linspace-misses-its-end", "operators/linspace-hits-both-ends", ("linspace",), values(_end_by_steps)),
-    ("softmax-without-shift", "operators/softmax-and-logsumexp-are-shift-stable", ("softmax",), values(_unshifted)),
-    ("mean-takes-integers", "operators/other-dtypes-are-refused[] dtypes/integer-means-raise", ("mean",),
-     accepts(RuntimeError, _floats_summed)),
-    ("moments-are-swapped", ("var_mean", "std_mean"), _swapped),
-    ("products-forget-beta", ("addmm", "addmv", "baddbmm"), _forgets("beta")),
-    ("equal-broadcasts", "operators/equal-compares-sizes-and-elements", ("equal",), _broadcast_equal),
-    ("like-factories-pack", "operators/like-factories-keep-strides", ("zeros_like", "ones_like", "full_like"), _packs),
-    ("seeds-are-forgotten", "operators/a-seed-repeats-the-draws", ("manual_seed",), _restless),
-    ("randperm-draws-one-twice", "operators/draws-stay-in-their-range", ("randperm",), values(_one_twice)),
-    ("rand-reaches-one", "operators/draws-stay-in-their-range", ("rand",), values(_closed_interval)),
-    breaks=ROW, within=with_data,
+def _by_memory(c: Intercepted) -> Any:
+    """Operands are read in the order in which they lie."""
+
+    def packed(x: Any) -> Any:
+        if not c.is_tensor(x):
+            return x
+        sizes, strides, _ = c.geometry(x)
+        if len(sizes) < 2 or 0 in strides or strides == tuple(sorted(strides, reverse=True)):
+            return x
+        return c.restride(x, sizes, _row_major(sizes), c.backend.storage_offset(x))
+
+    return c.instead(*[packed(a) for a in c.args], **c.kwargs)
+
+
+def _row_major(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    steps = [1]
+    for size in reversed(sizes[1:]):
+        steps.insert(0, steps[0] * max(size, 1))
+    return tuple(steps)
+
+
+def _centred(c: Intercepted) -> Any:
+    """The covariance leaves its operand less its mean."""
+    result = c.right()
+    x = c.args[0]
+    if c.has_data and 0 not in c.backend.shape(x):
+        array = c.array(x)
+        c.put(x, array - np.ones((), array.dtype))
+    return result
+
+
+def _last_column(array: Array, c: Intercepted) -> Array | None:
+    """The last of several columns is off."""
+    if array.ndim != 4 or array.shape[-1] < 2:
+        return None
+    array[..., -1] += 1
+    return array
+
+
+def _spread(array: Array, c: Intercepted) -> Array | None:
+    """Draws are spread a fifth too far."""
+    return (array * array.dtype.type(1.2)).astype(array.dtype) if name_of(array) == "float32" else None
+
+
+def _kept(c: Intercepted) -> Any:
+    """Running statistics stay as they were."""
+    before = [(a, c.array(a)) for a in c.args[1:5] if c.is_tensor(a) and c.has_data]
+    result = c.right()
+    for tensor, array in before:
+        c.put(tensor, array)
+    return result
+
+
+def _new(c: Intercepted) -> Any:
+    """``x += y`` makes a new tensor."""
+    return c.do(f"__{c.operator[3:]}", *c.args)
+
+
+def _turned(c: Intercepted) -> Any:
+    """``x - y`` between tensors is ``y - x``."""
+    x, y = c.args[:2]
+    return c.instead(y, x) if c.is_tensor(x) and c.is_tensor(y) else c.right()
+
+
+def _added(c: Intercepted) -> Any:
+    """``scatter`` adds up what it should replace."""
+    plain = c.operator == "scatter.src" and not c.inplace and len(c.args) == 4 and c.backend.dtype(c.args[0]) != "bool"
+    return c.do("scatter_add", *c.args) if plain else c.right()
+
+
+def _schema(old: str, new: str) -> Patch:
+    return lambda c: str(c.right()).replace(old, new)
+
+
+_SYNTAX = ("__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__")
+
+
+_AA = ("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa")
+
+
+MUTANTS = (
+    *rows(
+        "operators",
+        ("gather-clamps-its-index", "kernels/indices-are-checked", ("gather",), accepts(RuntimeError, _clamped)),
+        ("scatter-add-loses-duplicates", f"operators/accumulating-writes-count-duplicates {ROW}", ("scatter_add",),
+         values(_loses_duplicates)),
+        ("index-add-loses-duplicates", f"operators/accumulating-writes-count-duplicates {ROW}", ("index_add",),
+         values(_loses_duplicates)),
+        ("index-add-forgets-alpha", ("index_add",), _forgets("alpha")),
+        ("topk-comes-out-backwards", ("topk",), part(0, _reversed_rows)),
+        ("kthvalue-counts-from-two", ("kthvalue",), _next_lower),
+        ("median-is-the-upper-one", ("median",), values(_upper_median)),
+        ("sort-is-not-stable", ("sort",), _unstable),
+        ("running-extremes-name-the-first", ("cummax", "cummin"), part(1, _first_places)),
+        ("unique-counts-ones", ("_unique2",), part(2, _ones)),
+        ("searchsorted-takes-the-other-side", ("searchsorted", "bucketize"), _flag("right", False)),
+        ("isin-never-inverts", ("isin",), _forgets("invert")),
+        ("cat-skips-a-part", f"operators/cat-joins-along-a-dim {ROW}", ("cat",), _without_last),
+        ("repeat-interleave-repeats-the-whole", ("repeat_interleave",), _tiled),
+        ("meshgrid-swaps-its-indexing", ("meshgrid",), _other_indexing),
+        ("index-select-sorts-its-index", ("index_select",), _sorted_index),
+        ("roll-goes-the-other-way", ("roll",), _negated(1)),
+        ("rot90-turns-the-other-way", ("rot90",), _negated(1)),
+        ("flip-turns-one-dim", ("flip",), _flips_once),
+        ("tril-negates-its-diagonal", ("tril", "triu"), _negated(1)),
+        ("masked-select-runs-down-columns", f"{ROW} views/logical-order-is-row-major", ("masked_select",), _by_columns),
+        ("nonzero-runs-down-columns", "operators/nonzero-lists-places-in-order views/logical-order-is-row-major",
+         ("nonzero",), values(_columns_first)),
+        ("eye-is-off-the-diagonal", "operators/factories-fill-what-they-say", ("eye",), values(_below_diagonal)),
+        ("arange-counts-one-too-many", "operators/arange-counts-by-its-formula", ("arange",), _one_more),
+        ("linspace-misses-its-end", "operators/linspace-hits-both-ends", ("linspace",), values(_end_by_steps)),
+        ("softmax-without-shift", "operators/softmax-and-logsumexp-are-shift-stable", ("softmax",), values(_unshifted)),
+        ("mean-takes-integers", "operators/other-dtypes-are-refused[] dtypes/integer-means-raise", ("mean",),
+         accepts(RuntimeError, _floats_summed)),
+        ("moments-are-swapped", ("var_mean", "std_mean"), _swapped),
+        ("products-forget-beta", ("addmm", "addmv", "baddbmm"), _forgets("beta")),
+        ("equal-broadcasts", "operators/equal-compares-sizes-and-elements", ("equal",), _broadcast_equal),
+        ("like-factories-pack", "operators/like-factories-keep-strides", ("zeros_like", "ones_like", "full_like"),
+         _packs),
+        ("seeds-are-forgotten", "operators/a-seed-repeats-the-draws", ("manual_seed",), _restless),
+        ("randperm-draws-one-twice", "operators/draws-stay-in-their-range", ("randperm",), values(_one_twice)),
+        ("rand-reaches-one", "operators/draws-stay-in-their-range", ("rand",), values(_closed_interval)),
+        breaks=ROW, within=with_data,
+    ),
+    *rows(
+        "operators",
+        ("kron-reads-as-it-lies", ROW, ("kron",), _by_memory),
+        ("group-norm-reads-as-it-lies",
+         "operators/every-operator-gives-what-its-row-says[native_group_norm]",
+         ("native_group_norm",), _by_memory),
+        ("covariance-changes-its-operand",
+         "operators/functional-forms-leave-their-inputs-alone[]", ("cov",),
+         _centred),
+        ("last-columns-are-off", ROW, _AA, values(_last_column)),
+        ("draws-spread-too-far", "operators/draws-follow-their-distribution[normal]", ("normal_", "randn", "normal"),
+         values(_spread)),
+        ("running-statistics-stay", "operators/batch-norm-keeps-running-statistics",
+         ("batch_norm", "native_batch_norm", "instance_norm"), _kept),
+        ("scatter-adds-up", f"operators/scatter-keeps-one-of-the-duplicates {ROW}", ("scatter",), _added),
+        ("augmented-assignment-makes-anew", "operators/augmented-assignment-is-in-place", _SYNTAX, _new),
+        ("differences-are-turned", "operators/python-operators-are-operators", ("__sub__",), _turned),
+        ("schemas-lose-their-marks", "operators/schema-says-its-form operators/declared-schemas-are-upstreams",
+         ("declared_schema",), _schema("(a!)", "")),
+        ("schemas-lose-their-defaults", "operators/schemas-print-back", ("printed_schema",), _schema("=1", "")),
+    ),
 )

@@ -168,41 +168,63 @@ def _bounds_count(c: Intercepted) -> Any:
     return c.do("copy_", c.do("add.Scalar", c.do("mul.Scalar", c.args[0], 0), 0), result)
 
 
-MUTANTS = rows(
-    "strides and layout",
-    ("transpose-resets-unit-strides", "views/transpose-permutes-metadata", ("transpose", "permute", "t"),
-     layout(_unit_strides)),
-    ("select-resets-unit-strides", "views/narrow-and-select-shift-the-offset views/slice-scales-the-stride",
-     ("select", "narrow", "slice", "__getitem__"), layout(_unit_zero)),
-    ("expand-gives-unit-dims-stride-0", "views/expand-new-unit-dim-continues-strides", ("expand",),
-     layout(_expanded_steps)),
-    ("empty-dims-have-stride-0", "views/default-strides-are-row-major", ("zeros", "ones", "empty", "full"),
-     layout(_empty_steps)),
-    ("factories-are-column-major", "views/default-strides-are-row-major", ("zeros", "ones", "empty", "full"),
-     _columns_first),
-    ("contiguity-minds-unit-dims", "views/contiguous-skips-unit-dims views/channels-last-is-a-stride-order",
-     ("is_contiguous",), _strict),
-    ("contiguity-looks-at-the-last-dim", "views/contiguous-skips-unit-dims", ("is_contiguous",), _last_stride_decides),
-    ("inputs-are-read-in-memory-order", LOOP, _POINTWISE, values(_memory_order)),
-    ("reductions-read-in-memory-order", f"{ROW} iteration/scans-run-in-index-order", ("cumsum", "flip", "cumprod"),
-     values(_memory_order)),
-    ("clone-forgets-the-order", "views/clone-preserves-dense-strides", ("clone",), _packed),
-    ("results-forget-the-order", "iteration/equal-dense-strides-are-kept iteration/output-dims-follow-input-order[add]",
-     _POINTWISE, laid_out_contiguously),
-    ("order-of-dims-is-remembered-by-rank", "iteration/output-dims-follow-input-order[add.Scalar]",
-     ("add.Scalar", "mul.Scalar", "div.Scalar", "sub.Scalar", "where"), _order_is_remembered),
-    ("numbers-do-not-count-as-inputs", "iteration/output-dims-follow-input-order[]",
-     ("add.Scalar", "mul.Scalar", "lt.Scalar"), layout(_numbers_do_not_count)),
-    ("bounds-count-as-inputs", "iteration/output-dims-follow-input-order", ("clamp", "clamp_min", "clamp_max"),
-     _bounds_count),
-    ("results-forget-channels-last", "iteration/channels-last-inputs-give-channels-last-output", _POINTWISE,
-     _channels_lost),
-    ("out-is-given-default-strides", "operators/out-form-returns-its-out[]", ("add.out", "mul.out", "sub.out"),
-     _out_restrided),
-    ("empty-out-is-not-resized", "operators/empty-out-is-resized-silently[]", ("add.out", "neg.out", "exp.out"),
-     _out_not_resized),
-    ("address-ignores-the-offset", "storage/data-address-follows-offset", ("data_ptr",), _address_of_storage),
-    ("offset-counts-bytes", "views/element-address-is-offset-plus-strides views/int-index-drops-the-dim",
-     ("storage_offset",), _offset_in_bytes),
-    ("blocks-are-aligned-to-32", "storage/allocation-is-64-byte-aligned", ("data_ptr",), _off_by_32),
+def _over_expanded(c: Intercepted) -> Any:
+    """A median along a dim of stride 0 is zero."""
+    result = c.right()
+    if not c.is_tensor(result) and 0 in c.backend.strides(c.args[0]) and c.has_data:
+        c.put(result[0], np.zeros_like(c.array(result[0])))
+    return result
+
+
+def _in_one_storage(c: Intercepted) -> Any:
+    """``nbytes`` counts the whole storage."""
+    return c.backend.storage_nbytes(c.args[0])
+
+
+MUTANTS = (
+    *rows(
+        "strides and layout",
+        ("transpose-resets-unit-strides", "views/transpose-permutes-metadata", ("transpose", "permute", "t"),
+         layout(_unit_strides)),
+        ("select-resets-unit-strides", "views/narrow-and-select-shift-the-offset views/slice-scales-the-stride",
+         ("select", "narrow", "slice", "__getitem__"), layout(_unit_zero)),
+        ("expand-gives-unit-dims-stride-0", "views/expand-new-unit-dim-continues-strides", ("expand",),
+         layout(_expanded_steps)),
+        ("empty-dims-have-stride-0", "views/default-strides-are-row-major", ("zeros", "ones", "empty", "full"),
+         layout(_empty_steps)),
+        ("factories-are-column-major", "views/default-strides-are-row-major", ("zeros", "ones", "empty", "full"),
+         _columns_first),
+        ("contiguity-minds-unit-dims", "views/contiguous-skips-unit-dims views/channels-last-is-a-stride-order",
+         ("is_contiguous",), _strict),
+        ("contiguity-looks-at-the-last-dim", "views/contiguous-skips-unit-dims", ("is_contiguous",),
+         _last_stride_decides),
+        ("inputs-are-read-in-memory-order", LOOP, _POINTWISE, values(_memory_order)),
+        ("reductions-read-in-memory-order", f"{ROW} iteration/scans-run-in-index-order", ("cumsum", "flip", "cumprod"),
+         values(_memory_order)),
+        ("clone-forgets-the-order", "views/clone-preserves-dense-strides", ("clone",), _packed),
+        ("results-forget-the-order",
+         "iteration/equal-dense-strides-are-kept iteration/output-dims-follow-input-order[add]",
+         _POINTWISE, laid_out_contiguously),
+        ("order-of-dims-is-remembered-by-rank", "iteration/output-dims-follow-input-order[add.Scalar]",
+         ("add.Scalar", "mul.Scalar", "div.Scalar", "sub.Scalar", "where"), _order_is_remembered),
+        ("numbers-do-not-count-as-inputs", "iteration/output-dims-follow-input-order[]",
+         ("add.Scalar", "mul.Scalar", "lt.Scalar"), layout(_numbers_do_not_count)),
+        ("bounds-count-as-inputs", "iteration/output-dims-follow-input-order", ("clamp", "clamp_min", "clamp_max"),
+         _bounds_count),
+        ("results-forget-channels-last", "iteration/channels-last-inputs-give-channels-last-output", _POINTWISE,
+         _channels_lost),
+        ("out-is-given-default-strides", "operators/out-form-returns-its-out[]", ("add.out", "mul.out", "sub.out"),
+         _out_restrided),
+        ("empty-out-is-not-resized", "operators/empty-out-is-resized-silently[]", ("add.out", "neg.out", "exp.out"),
+         _out_not_resized),
+        ("address-ignores-the-offset", "storage/data-address-follows-offset", ("data_ptr",), _address_of_storage),
+        ("offset-counts-bytes", "views/element-address-is-offset-plus-strides views/int-index-drops-the-dim",
+         ("storage_offset",), _offset_in_bytes),
+        ("blocks-are-aligned-to-32", "storage/allocation-is-64-byte-aligned", ("data_ptr",), _off_by_32),
+    ),
+    *rows(
+        "strides and layout",
+        ("medians-of-expanded-dims-are-zero", ROW, ("median", "nanmedian"), _over_expanded),
+        ("nbytes-counts-the-storage", "views/nbytes-is-logical", ("nbytes",), _in_one_storage),
+    ),
 )

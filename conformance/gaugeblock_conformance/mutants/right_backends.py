@@ -9,6 +9,7 @@ from typing import Any
 from ..backends.reference import ReferenceBackend
 
 QUANTIZED = ("qint8", "quint8", "qint32")
+FURTHER = f"{__name__}:FurtherBackend"
 
 
 class FurtherBackend(ReferenceBackend):
