@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from gaugeblock_conformance.backend import Unsupported
+from gaugeblock_conformance.session import ConformanceError, Session
 
 torch = pytest.importorskip("torch")
 wrapped = pytest.importorskip("gaugeblock_conformance.backends.torch_wrapped")
@@ -24,6 +25,17 @@ def test_a_mode_sees_operators_and_hands_them_on() -> None:
     assert backend.call("abs", x).tolist() == [1, 2]
     assert backend.call("add_.Tensor", x, x).tolist() == [2, -4]
     assert seen == ["aten.abs.default", "aten.add_.Tensor"]
+
+
+def test_snippets_show_the_mode() -> None:
+    s = Session(wrapped.UnderMode())
+    x = s.tensor([1.0, -2.0])
+    with pytest.raises(ConformanceError) as caught:
+        s.expect_values(s.call("add_.Tensor", s.call("abs", x), x), [2.0, 1.0])
+    snippet = caught.value.snippet
+    assert "with HandingOn(): y2 = torch.abs(x1)\nwith HandingOn(): y3 = y2.add_(x1)\n" in snippet
+    with pytest.raises(AssertionError, match=r"0\.0"):
+        exec(snippet, {})
 
 
 def test_references_are_those_of_torch() -> None:

@@ -42,6 +42,8 @@ _NOT_REGISTERED = (
     (re.compile(r"_share_fd_: only available on CPU"), "no memory that processes share"),
 )
 _NO_DTYPE = re.compile(r'"\w+" not implemented for \'(\w+)\'')
+WATCHING = ("ref = {0}.untyped_storage()._weak_ref()", "not torch.UntypedStorage._expired(ref)")
+"""How snippets ask whether a storage is still there."""
 NO_DATA = "the device holds no data"
 
 
@@ -58,7 +60,7 @@ class TorchBackend(TorchStyleBackend):
         super().__init__(torch, device, "torch")
         self.capabilities = CAPABILITIES | _FURTHER
         self.probes = probes(torch, device)
-        self.dialect.watching = ("ref = {0}.untyped_storage()._weak_ref()", "not torch.UntypedStorage._expired(ref)")
+        self.dialect.watching = WATCHING
         self._allocating: TorchAllocating | None = None
         if device.partition(":")[0] == "cuda" and torch.cuda.is_available():
             self._allocating = TorchAllocating(torch, device)

@@ -11,7 +11,8 @@ from gaugeblock_spec import operators
 
 from ..backend import Unsupported
 from ..dialect import TorchDialect, at_path, found_paths, is_method
-from .torch import TorchBackend
+from ..trace import Call
+from .torch import WATCHING, TorchBackend
 from .torch_style import FACTORIES, SPECIAL, WRITERS
 
 _COMPILERS = ("eager", "aot_eager", "inductor")
@@ -24,6 +25,12 @@ _REFERENCES = "_refs"
 # Overloads that a reference of the same name has not.
 _OTHER_OVERLOADS = frozenset("view.dtype where fill.Tensor fill_.Tensor".split())
 _RECOMPILES = 1_000_000
+# The mode as snippets define it.
+_MODE = """from torch.utils._python_dispatch import TorchDispatchMode
+class HandingOn(TorchDispatchMode):
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+"""
 
 
 class Compiled(TorchBackend):
@@ -67,6 +74,7 @@ class UnderMode(TorchBackend):
     def __init__(self) -> None:
         super().__init__("cpu")  # and its name, since what is known of torch holds under a mode too
         self._mode = _handing_on(importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode)
+        self.dialect = _UnderMode()
 
     def _resolve(self, operator: str) -> Callable[..., Any]:
         found = super()._resolve(operator)
@@ -119,11 +127,29 @@ class References(TorchBackend):
         return None if path is None else f"torch.{path}"
 
 
-class _Written(TorchDialect):
+class _TorchDialect(TorchDialect):
+    watching = WATCHING
+
+    def __init__(self) -> None:
+        super().__init__("torch", special=WRITERS, factories=FACTORIES)
+
+
+class _UnderMode(_TorchDialect):
+    """Writes calls of operators under a mode that hands them on."""
+
+    def imports(self, text: str) -> list[str]:
+        return [*super().imports(text), *(_MODE.splitlines() if "with HandingOn()" in text else [])]
+
+    def statement(self, step: Call) -> str:
+        text = super().statement(step)
+        return f"with HandingOn(): {text}" if _is_operator(step.operator) else text
+
+
+class _Written(_TorchDialect):
     """Writes calls of operators by the function that ``function`` names; those that it has no name for as torch's."""
 
     def __init__(self, function: Callable[[str], str | None]) -> None:
-        super().__init__("torch", special=WRITERS, factories=FACTORIES)
+        super().__init__()
         self._function = function
 
     def imports(self, text: str) -> list[str]:
