@@ -184,6 +184,7 @@ def test_extreme_arguments(s: Session, name: str, a: int, b: int, c: int) -> Non
         "narrow": (a, b, c),
         "select.int": (a, b),
         "unfold": (a, b, c),
+        "repeat": ((*(_beyond_memory(n) for n in (a, b)), 2),),
     }
     y, error = s.attempt(name, x, *arguments.get(name, ((a, b, 2),)))
     if error is None:
@@ -193,6 +194,11 @@ def test_extreme_arguments(s: Session, name: str, a: int, b: int, c: int) -> Non
         if readable and np.prod(sizes) <= 64:
             s.attempt("add.Scalar", y, 1)
     s.expect_values(x, [[1.0, 2.0], [3.0, 4.0]])
+
+
+def _beyond_memory(count: int) -> int:
+    """``count``, or more if a large machine has the memory for so many copies."""
+    return 2**45 if count == 2**31 else count
 
 
 def _emptied(s: Session, nbytes: int, through_view: bool = False) -> Handle:
