@@ -266,3 +266,18 @@ def test_powers_of_zero_without_a_value_may_be_anything() -> None:
     expect_pointwise(s, s.tensor([np.nan, 0, 1, np.inf], "complex64"), "pow.Tensor_Tensor", operands, "complex64")
     with pytest.raises(ConformanceError, match="wrong value"):
         expect_pointwise(s, s.tensor([0, 1, 1, 1], "complex64"), "pow.Tensor_Tensor", operands, "complex64")
+
+
+def test_a_matrix_at_the_tolerance_leaves_the_others_of_its_batch_judged() -> None:
+    batch = _tensor([_SQUARE, [[1.0, 0.0], [0.0, 2.0]]])
+    ranks = expected(_call("linalg_matrix_rank", self=batch, tol=0.5))
+    assert ranks.free.tolist() == [True, False] and ranks.value[1] == 2
+    other = _tensor([_SQUARE, [[1.0, 0.0], [0.0, 4.0]]])
+    inverses = expected(_call("linalg_pinv", self=other, rcond=0.5))
+    assert inverses.free.all(axis=(1, 2)).tolist() == [True, False]
+    assert inverses.value[1].tolist() == [[0.0, 0.0], [0.0, 0.25]]
+    s = Session(ReferenceBackend(), QUICK)
+    call = _call("linalg_matrix_rank", self=batch, tol=0.5)
+    judge(s, call, s.tensor([7, 2], "int64"))
+    with pytest.raises(ConformanceError, match="wrong value"):
+        judge(s, call, s.tensor([7, 1], "int64"))

@@ -136,35 +136,37 @@ def pseudo_inverse(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Near:
     squares = (np.abs(columns) ** 2).sum(axis=-2)
     values = np.sqrt(squares)
     largest = values.max(axis=-1, keepdims=True, initial=0)
-    kept = values > _limit(values, largest, atol, rtol)
+    limit, close = _limit(values, largest, atol, rtol)
+    kept = values > limit
     least = np.where(kept, values, np.inf).min(axis=-1, initial=np.inf)
     gap = least - np.where(kept, 0, values).max(axis=-1, initial=0)
     some = kept.any(axis=-1)
     spread = np.where(some, largest[..., 0] / np.where(some, least, 1), 0)
     apart = np.where(some & ~kept.all(axis=-1), largest[..., 0] / np.where(gap > 0, gap, 1), 0)
-    if np.any(apart > _APART) or np.any(some & (spread > _APART)):
-        raise Undefined("at_the_tolerance")
+    close = close | (apart > _APART) | (some & (spread > _APART))
     shares = np.where(kept, 1 / np.where(squares > 0, squares, 1), 0)
     found = (vectors * shares[..., None, :]) @ adjoint(columns)
     growth = np.maximum(np.maximum(spread / 10, apart), 1)[..., None, None]
-    return Near(adjoint(found) if wide else found, frobenius(found) * growth, 32 * max(*x.shape[-2:], 1))
+    inverted = adjoint(found) if wide else found
+    open_ = {"at_the_tolerance": np.broadcast_to(close[..., None, None], inverted.shape)}
+    return Near(inverted, frobenius(found) * growth, 32 * max(*x.shape[-2:], 1), open=open_)
 
 
-def _limit(values: Array, largest: Array, atol: Any, rtol: Any) -> Array:
-    """The tolerance of each matrix; undefined where a singular value is close to it."""
+def _limit(values: Array, largest: Array, atol: Any, rtol: Any) -> tuple[Array, Array]:
+    """The tolerance of each matrix, and whether a singular value is close to it."""
     relative = (0.0 if atol is not None else 1e-6) if rtol is None else rtol
     limit = np.maximum(_columns(0.0 if atol is None else atol), _columns(relative) * largest)
     itself = (values == largest) & (limit == largest)
-    if np.any((np.abs(values - limit) <= 1e-5 * largest) & ~itself) and values.any():
-        raise Undefined("at_the_tolerance")
-    return np.asarray(limit)
+    close = (np.abs(values - limit) <= 1e-5 * largest) & ~itself & values.any(axis=-1, keepdims=True)
+    return np.asarray(limit), np.asarray(close.any(axis=-1))
 
 
-def rank(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
+def rank(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Near:
     """How many singular values lie above the tolerance."""
     values = singular_values(_hermitian(x) if hermitian else x)
     largest = values[..., :1] if values.size else np.zeros((*x.shape[:-2], 1))
-    return np.asarray((values > _limit(values, largest, atol, rtol)).sum(axis=-1))
+    limit, close = _limit(values, largest, atol, rtol)
+    return Near(np.asarray((values > limit).sum(axis=-1)), kind="int64", open={"at_the_tolerance": close})
 
 
 def _columns(tolerance: Any) -> Any:
