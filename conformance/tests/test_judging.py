@@ -100,6 +100,22 @@ def test_alpha_may_be_multiplied_with_either_operand_first(
         _judge(call, np.full(operands["self"], 4000 * tiny, dtype))
 
 
+def test_an_outer_product_with_alpha_rounds_in_its_own_dtype() -> None:
+    tiny = float(np.finfo(np.float16).smallest_subnormal)
+    vectors = {"vec1": _filled(1, value=3 * tiny, dtype="float16"), "vec2": _filled(1, value=1000.0, dtype="float16")}
+    for operator, given in (("addr", vectors), ("addmm", {"mat1": _filled(1, 1, value=3 * tiny, dtype="float16"),
+                                                          "mat2": _filled(1, 1, value=1000.0, dtype="float16")})):
+        zero = {"self": _filled(1, 1, value=0.0, dtype="float16")}
+        call = OperatorCall(operator, {**zero, **given, "beta": 1, "alpha": 0.5}, "float16")
+        _judge(call, np.full((1, 1), 1500 * tiny, np.float16))
+        rounded = np.full((1, 1), 2000 * tiny, np.float16)
+        if operator == "addr":
+            _judge(call, rounded)
+        else:
+            with pytest.raises(ConformanceError, match="further from the exact result"):
+                _judge(call, rounded)
+
+
 POLE = OperatorCall("special_zeta.other_scalar", {"self": _filled(2, value=1.0), "other": 2}, "float64")
 SUM_OF_INFINITIES = OperatorCall("sum", {"self": _filled(2, value=np.inf)}, "float64")
 

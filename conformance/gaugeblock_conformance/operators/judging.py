@@ -268,10 +268,11 @@ def _terms(call: OperatorCall, want: Array, place: int) -> Array:
 
 def _lost_by_alpha(call: OperatorCall, want: Array, dtype: str, place: int) -> Array | float:
     """Return how far a matrix product may be off because an operand was multiplied by alpha first: a subnormal product
-    has lost bits, and the other operand makes that larger."""
+    has lost bits, and the other operand makes that larger. An outer product is computed in its own dtype."""
     if call.row.family != "linalg" or "alpha" not in call.arguments:
         return 0.0
-    smallest = spacing(np.zeros(()), "float64" if component(dtype) == "float64" else "float32")
+    own = component(dtype)
+    smallest = spacing(np.zeros(()), own if own == "float64" or call.row.base_name == "addr" else "float32")
     largest = max(_largest_of(case.array) for case in call.tensors)
     return np.asarray(smallest * largest * _terms(call, want, place) * (2 if dtype in COMPLEX else 1))
 
