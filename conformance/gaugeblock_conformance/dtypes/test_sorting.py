@@ -11,7 +11,7 @@ from .. import strategies as st
 from ..backend import Array
 from ..case import TensorCase
 from ..forall import forall
-from ..oracles.order import sorted_indices
+from ..oracles.ordering import sorted_indices
 from ..requirement import requirement
 from ..session import Session
 from ..strategies import FLOATING, INTEGRAL

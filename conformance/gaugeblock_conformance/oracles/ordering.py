@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,15 @@ from .near import Refused, Undefined
 def comparable(x: Array) -> Array:
     """The elements in a dtype that NumPy orders."""
     return x.astype(np.float32) if dtype_name(x.dtype) == "bfloat16" else x
+
+
+def sorted_indices(values: Sequence[Any], descending: bool = False) -> list[int]:
+    """Where the elements of the stably sorted sequence come from."""
+    return sorted(range(len(values)), key=lambda k: _key(values[k]), reverse=descending)
+
+
+def _key(value: Any) -> tuple[bool, Any]:
+    return (True, 0) if value != value else (False, value)
 
 
 def _some(x: Array, dim: int | None = None) -> None:
