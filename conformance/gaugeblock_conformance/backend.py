@@ -34,6 +34,13 @@ class Unsupported(NotImplementedError):
         self.reason = reason
 
 
+class UnsupportedDType(Unsupported):
+    """Raised instead by an adapter's ``call`` when the backend offers the operator for other dtypes alone.
+
+    ``operators/declared-dtypes-are-taken`` tells of it; nothing else is broken by that.
+    """
+
+
 class MissingCapability(Exception):
     """Raised by a session when a check needs a capability that the backend does not list.
 

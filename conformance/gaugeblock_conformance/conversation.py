@@ -211,7 +211,7 @@ class Conversation:
             raise
         except Exception as error:
             self.outcome.operators.add(operator)
-            raise self._unexpected(operator, error) from error
+            raise self.unexpected(operator, error) from error
         return self._finish(step, operator, args, kwargs, result, (raw_args, raw_kwargs))
 
     def call_within(
@@ -467,12 +467,13 @@ class Conversation:
         except _TOLD:
             raise
         except Exception as error:
-            raise self._unexpected(what, error) from error
+            raise self.unexpected(what, error) from error
         if self.returned is not None:
             self.returned()
         return given
 
-    def _unexpected(self, what: str, error: Exception) -> ConformanceError:
+    def unexpected(self, what: str, error: BaseException) -> ConformanceError:
+        """Return the failure of a backend that raised ``error`` where it must not."""
         kind = type(error).__name__
         if isinstance(error, WrongAnswer):
             return self.failure(str(error), error.wanted, error.got, [], cause=f"{what} gives no {error.wanted}")

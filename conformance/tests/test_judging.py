@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from gaugeblock_conformance.backend import Array
+from gaugeblock_conformance.backend import Array, UnsupportedDType
 from gaugeblock_conformance.backends.numpy import NumpyBackend
 from gaugeblock_conformance.backends.reference import ReferenceBackend
-from gaugeblock_conformance.budget import QUICK
+from gaugeblock_conformance.budget import QUICK, STANDARD
 from gaugeblock_conformance.case import TensorCase
 from gaugeblock_conformance.operators import judging
 from gaugeblock_conformance.operators.calls import OperatorCall
@@ -145,3 +147,26 @@ def test_no_backend_is_blamed_for_an_oracle_that_fails(monkeypatch: pytest.Monke
     row = run_requirement(ReferenceBackend(), asked, QUICK, 0, scope=Scope(only=("kron",)))
     assert (row["status"], row["failure"]) == ("partial", None)
     assert row["unsupported"] == {"kron": "error of the suite: TypeError: an operand of another kind"}
+
+
+class _WithoutInt64(ReferenceBackend):
+    """``abs`` has no kernel for int64."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        if operator.partition(".")[0] in ("abs", "abs_") and self.dtype(args[0]) == "int64":
+            try:
+                raise NotImplementedError("no kernel for 'Long'")
+            except NotImplementedError as error:
+                raise UnsupportedDType(operator, "no kernel takes Long") from error
+        return super().call(operator, *args, **kwargs)
+
+
+def test_a_dtype_that_a_device_lacks_breaks_one_requirement() -> None:
+    backend, scope = _WithoutInt64(), Scope(only=("abs",))
+    row = run_requirement(backend, "operators/declared-dtypes-are-taken", STANDARD, 0, scope=scope)
+    assert (row["status"], row["subresults"]) == ("failed", {"abs": "failed"})
+    assert row["failure"]["message"] == "abs raised NotImplementedError: no kernel for 'Long'"
+    assert "abs(x1)" in row["failure"]["snippet"]
+    for other in ("operators/every-operator-gives-what-its-row-says", "operators/other-dtypes-are-refused",
+                  "iteration/strided-inputs-give-the-same-values"):  # fmt: skip
+        assert run_requirement(backend, other, QUICK, 0, scope=scope)["failure"] is None

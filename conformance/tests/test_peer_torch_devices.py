@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gaugeblock_conformance.backend import Unsupported
+from gaugeblock_conformance.backend import Unsupported, UnsupportedDType
 from gaugeblock_conformance.backend_dispatch import Kernel
 from gaugeblock_conformance.runner.preflight import check_adapter, withdrawn_of
 
@@ -142,3 +142,11 @@ def test_what_cannot_be_read_by_its_storage_raises() -> None:
 )
 def test_what_an_extension_has_not_registered_is_not_offered(said: str, reason: str | None) -> None:
     assert torch_backend.TorchBackend("meta")._absent(RuntimeError(said)) == reason
+
+
+def test_a_kernel_without_a_dtype_is_missing_on_other_devices_than_the_cpu() -> None:
+    backend, said = torch_backend.TorchBackend(), NotImplementedError("\"addmm_cuda\" not implemented for 'Long'")
+    assert backend._missing("mm", said) is None
+    backend.device = "cuda:0"
+    missing = backend._missing("mm", said)
+    assert isinstance(missing, UnsupportedDType) and missing.reason == "no kernel of cuda:0 takes Long"

@@ -9,7 +9,7 @@ from typing import Any
 
 from gaugeblock_spec import operators
 
-from ..backend import Array, Unsupported
+from ..backend import Array, Unsupported, UnsupportedDType
 from ..backend_allocator import CALLS as ALLOCATOR_CALLS
 from ..backend_kernels import CALLS as KERNEL_CALLS
 from . import instruction_sets
@@ -90,14 +90,19 @@ class TorchBackend(TorchStyleBackend):
     def _on_instruction_set(self, level: str, calls: Sequence[tuple[Any, ...]]) -> list[Array]:
         return instruction_sets.run(type(self), "ATEN_CPU_CAPABILITY", level, calls)
 
+    def _missing(self, operator: str, error: RuntimeError) -> Unsupported | None:
+        without = _NO_DTYPE.match(str(error)) if self.device not in ("cpu", "meta") else None
+        if without is not None:
+            return UnsupportedDType(operator, f"no kernel of {self.device} takes {without[1]}")
+        reason = self._absent(error)
+        return None if reason is None else Unsupported(operator, reason)
+
     def _absent(self, error: RuntimeError) -> str | None:
+        """Return the reason if an error says that the device does not offer an operator at all."""
         if not self.has_data and _ASKS_FOR_DATA.match(str(error)):
             return NO_DATA
         if self.device != "cpu" and _ASKS_FOR_THE_HOST.match(str(error)):
             return "it takes its indices from the host"
-        without = _NO_DTYPE.match(str(error)) if self.device not in ("cpu", "meta") else None
-        if without is not None:
-            return f"no kernel of {self.device} takes {without[1]}"
         for said, missing in _NOT_REGISTERED:
             if said.match(str(error)):
                 return f"the device has {missing}"

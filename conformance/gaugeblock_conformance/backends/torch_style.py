@@ -235,14 +235,14 @@ class TorchStyleBackend:
         try:
             result = function(*[self._argument(a) if type(a) in _TRANSLATED else a for a in args], **kwargs)
         except RuntimeError as error:
-            reason = self._absent(error)
-            if reason is None:
+            missing = self._missing(operator, error)
+            if missing is None:
                 raise
-            raise Unsupported(operator, reason) from error
+            raise missing from error
         return DType(self._dtype_name(result)) if type(result) is self._dtype_class else result
 
-    def _absent(self, error: RuntimeError) -> str | None:
-        """Return the reason if an error says that the device does not offer an operator at all, else None."""
+    def _missing(self, operator: str, error: RuntimeError) -> Unsupported | None:
+        """Return what to raise if an error says that the device does not offer an operator, or not for a dtype."""
         return None
 
     def function(self, operator: str) -> Function:

@@ -7,6 +7,7 @@ import zlib
 import numpy as np
 from gaugeblock_spec import operators
 
+from ..backend import UnsupportedDType
 from ..budget import STANDARD
 from ..oracles.near import OracleFailed, Unjudged
 from ..oracles.pointwise import operators_with_oracle
@@ -68,7 +69,10 @@ def test_listed_dtypes(s: Session) -> None:
         call = _plainest(name, dtype)
         positional, keywords = call.bind(s.build)
         if name not in generic or _is_defined(call):
-            s.call(name, *positional, **keywords)
+            try:
+                s.call(name, *positional, **keywords)
+            except UnsupportedDType as missing:
+                raise s.unexpected(name, missing.__cause__ or missing) from missing
 
     s.table(_chosen(s, _cases(True)), body)
 
