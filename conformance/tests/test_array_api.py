@@ -119,7 +119,10 @@ def test_subnormal_numbers_are_no_matter_of_jax() -> None:
 @pytest.mark.parametrize(("module", "adapter"), [("jax", jax.JaxBackend), ("tinygrad", tinygrad.TinygradBackend)])
 def test_functions_are_differentiated(module: str, adapter: Any) -> None:
     pytest.importorskip(module)
-    backend = recording(adapter())
+    try:
+        backend = recording(adapter())
+    except RuntimeError as error:
+        pytest.skip(f"{module} has no device here: {error}")
     x, y = (backend.from_numpy(np.array(values), requires_grad=True) for values in ([1.0, 2.0], [0.5, 0.25]))
     call = backend.call
     product = call("mul.Tensor", call("exp", x), y)
