@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
+import resource
 import tempfile
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from gaugeblock_conformance.backends.numpy import NumpyBackend
+from gaugeblock_conformance.runner import supervisor
+from gaugeblock_conformance.runner.environment import total_memory
 from gaugeblock_conformance.runner.last_use import ended, in_use, is_building
 from gaugeblock_conformance.runner.liveness import GONE
 from gaugeblock_conformance.runner.run import Record
@@ -173,3 +177,16 @@ def test_tensors_are_freed_by_name() -> None:
     assert ended(text, "call g") == text
     assert ended("f()\n", "after f") == "f()\n"
     assert ended(None, "after f") is None
+
+
+@pytest.mark.parametrize(("setting", "limited"), [("0", False), ("1", True), ("2", False)])
+def test_a_system_that_grants_all_memory_refuses_what_no_machine_has(
+    setting: str, limited: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[tuple[int, tuple[int, int]]] = []
+    monkeypatch.setattr(supervisor, "open", lambda path: io.StringIO(f"{setting}\n"), raising=False)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, pair: limits.append((kind, pair)))
+    supervisor._refuse_the_impossible()
+    most = supervisor.TIMES * (total_memory() or 0)
+    assert limits == ([(resource.RLIMIT_DATA, (most, resource.RLIM_INFINITY))] if limited else [])
