@@ -53,8 +53,8 @@ __all__ = [
 class ErrorCase:
     """A call that must raise: condition in words, offending argument, exception class, message pattern, example.
 
-    ``reads_elements``: it takes elements to see it, which tensors without data have not. ``cpu_only``: other devices may
-    give any elements instead.
+    ``reads_elements``: it takes elements to see it, which tensors without data have not. ``cpu_only``: other devices
+    may give any elements instead.
     """
 
     when: str
