@@ -9,7 +9,8 @@ from .backend import Array
 from .trace import Call, names_in
 
 if TYPE_CHECKING:
-    from .conversation import Conversation, Handle
+    from .conversation import Conversation
+    from .handle import Handle
     from .purity import Root
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -18,6 +18,7 @@ from .case import TensorCase, default_strides
 from .dialect import AdapterDialect, Dialect
 from .exact import WrongAnswer, exact
 from .failure import ConformanceError, NoReproducer
+from .handle import Handle, raw_values
 from .outcome import Outcome
 from .own_rules import OwnRules
 from .problem import first_line
@@ -29,34 +30,16 @@ from .traced import TracedBackend
 T = TypeVar("T")
 
 
-class Handle:
-    """A backend's tensor (``raw``) under the variable name that the snippet gives it."""
-
-    __slots__ = ("case", "name", "raw", "root")
-
-    def __init__(self, raw: Any, name: str, root: Root | None = None, case: TensorCase | None = None) -> None:
-        self.raw = raw
-        self.name = name
-        self.root = root
-        self.case = case
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __iter__(self) -> Iterator[Any]:
-        raise TypeError("the backend gave one tensor where several results are wanted")
-
-
 class Conversation:
     """Makes tensors in ``backend`` and calls its operators; :mod:`.judge` adds what may be expected of them.
 
     After :meth:`trace` the snippet so far is told before every use of the backend, so that it survives a crash. In a
-    worker process, ``returned`` is called after every call of the backend, and ``raised`` after an example in which
-    the backend raised.
+    worker process, ``returned`` is called after every call of the backend, and ``check_liveness`` after an
+    example in which the backend raised.
     """
 
     returned: ClassVar[Any] = None
-    raised: ClassVar[Any] = None
+    check_liveness: ClassVar[Any] = None
 
     def __init__(self, backend: Backend) -> None:
         self.backend = exact(backend)
@@ -203,7 +186,7 @@ class Conversation:
         Raises:
             ConformanceError: the backend raised, or changed what it must not.
         """
-        raw_args, raw_kwargs = _raw(args), _raw(kwargs) if kwargs else kwargs
+        raw_args, raw_kwargs = raw_values(args), raw_values(kwargs) if kwargs else kwargs
         step = self._record(operator, args, kwargs)
         try:
             result = self._run(step, operator, raw_args, raw_kwargs)
@@ -219,7 +202,7 @@ class Conversation:
     ) -> tuple[Any, T]:
         """Like :meth:`call`, with ``manager`` entered around the backend's call alone; also what entering it gave."""
         entered: list[T] = []
-        raw_args, raw_kwargs = _raw(args), _raw(kwargs)
+        raw_args, raw_kwargs = raw_values(args), raw_values(kwargs)
         step = self._record(operator, args, kwargs)
 
         def action() -> Any:
@@ -232,7 +215,7 @@ class Conversation:
 
     def attempt(self, operator: str, *args: Any, **kwargs: Any) -> tuple[Any, Exception | None]:
         """Like :meth:`call`, but hands back an exception of the backend: (result, None) or (None, exception)."""
-        raw_args, raw_kwargs = _raw(args), _raw(kwargs) if kwargs else kwargs
+        raw_args, raw_kwargs = raw_values(args), raw_values(kwargs) if kwargs else kwargs
         step = self._record(operator, args, kwargs)
         try:
             result = self._run(step, operator, raw_args, raw_kwargs)
@@ -255,7 +238,7 @@ class Conversation:
         with as_ran.learning(self._adapter, step, (operator, args, kwargs), self._is_tensor):
             return self.backend.call(operator, *args, **kwargs)
 
-    def watched(self, function: Callable[..., None], /, *args: Any, **kwargs: Any) -> None:
+    def run_and_check_liveness(self, function: Callable[..., None], /, *args: Any, **kwargs: Any) -> None:
         """Run ``function``; if the backend raised in it, let the worker process see whether it still works."""
         try:
             function(*args, **kwargs)
@@ -263,12 +246,12 @@ class Conversation:
             self._has_raised = True
             raise
         finally:
-            if self._has_raised and self.raised is not None:
+            if self._has_raised and self.check_liveness is not None:
                 self._has_raised = False
                 if self.trace_sink is not None:
                     more = [*self.dialect.create("more", np.array([1.0, 2.0], np.float32)), self.dialect.whole("more")]
                     self.trace_sink(self._up_to_last(more))
-                self.raised()
+                self.check_liveness()
 
     def sync(self, x: Handle) -> None:
         """Accept the present bytes of ``x``'s storage as right (after a write that the test itself judges)."""
@@ -490,18 +473,6 @@ class Conversation:
             return self.snippet([*more], set() if last is None else {last.target})
         used = {*names_in(last.args), *names_in(last.kwargs)}
         return render(self._steps[:-1], self.dialect, [self.dialect.statement(last), *more], used)
-
-
-def _raw(value: Any) -> Any:
-    """The backend's own values for handles, in lists, tuples and dicts too."""
-    kind = type(value)
-    if kind is Handle:
-        return value.raw
-    if kind is tuple or kind is list:
-        return kind([v.raw if type(v) is Handle else _raw(v) for v in value])
-    if kind is dict:
-        return {k: _raw(v) for k, v in value.items()}
-    return value
 
 
 # What is told as it is: not the fault of the call that raised it.

@@ -12,8 +12,9 @@ from . import accusation, causes
 from .assertion import assert_near, assert_value, plain
 from .backend import Array, dtype_name, numpy_dtype
 from .comparison import first_of, mismatches
-from .conversation import Conversation, Handle
+from .conversation import Conversation
 from .failure import ConformanceError, NoReproducer
+from .handle import Handle
 from .trace import Call, names_in
 
 _OBSERVERS = {

@@ -12,7 +12,8 @@ from .aliasing import FREE, FRESH, changes_metadata, promise, writes_first, writ
 from .backend import Array, Backend, Unsupported, numpy_dtype
 
 if TYPE_CHECKING:
-    from .conversation import Conversation, Handle
+    from .conversation import Conversation
+    from .handle import Handle
 
 # Every how many calls the costlier checks (versions, repetition) are made.
 _SAMPLED = 7

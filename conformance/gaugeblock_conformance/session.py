@@ -10,8 +10,8 @@ from gaugeblock_spec import operators as spec
 from .backend import Backend, Unsupported
 from .budget import STANDARD, Budget
 from .building import Misbuilt, fault_among
-from .conversation import Handle
 from .failure import ConformanceError
+from .handle import Handle
 from .judge import Judge
 from .outcome import Outcome
 from .trace import Call
@@ -77,7 +77,7 @@ class Session(Judge):
         calls, left_out = self.outcome.calls, self.outcome.left_out
         self.outcome.left_out = False
         try:
-            self.watched(body, self, **drawn)
+            self.run_and_check_liveness(body, self, **drawn)
             self._purity.check_all(self)
         except Unsupported as missing:
             self._note(missing)

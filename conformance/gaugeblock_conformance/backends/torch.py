@@ -43,7 +43,7 @@ _NOT_REGISTERED = (
 )
 _NO_DTYPE = re.compile(r'"\w+" not implemented for \'(\w+)\'')
 WATCHING = ("ref = {0}.untyped_storage()._weak_ref()", "not torch.UntypedStorage._expired(ref)")
-"""How snippets ask whether a storage is still there."""
+"""A line that makes a weak reference to a storage, and an expression that tells whether the storage is alive."""
 NO_DATA = "the device holds no data"
 
 

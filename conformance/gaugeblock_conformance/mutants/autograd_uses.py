@@ -118,7 +118,7 @@ def _nan_to_zero(c: Intercepted, gradient: Any) -> Any:
 
 
 def _sent_values(c: Intercepted) -> Any:
-    """What has a history arrives without one."""
+    """A tensor sent to another process loses its graph."""
     return c.do("sent", c.do("detach", c.args[0]))
 
 

@@ -19,7 +19,7 @@ def comparable(x: Array) -> Array:
 
 
 def sorted_indices(values: Sequence[Any], descending: bool = False) -> list[int]:
-    """Where the elements of the stably sorted sequence come from."""
+    """Return the indices that sort ``values`` stably, NaN last."""
     return sorted(range(len(values)), key=lambda k: _key(values[k]), reverse=descending)
 
 

@@ -169,7 +169,7 @@ def _run_case(
     failure: Failure | None = None
     whole: dict[str | None, ConformanceError] = {}
     try:
-        session.watched(case.function, session)
+        session.run_and_check_liveness(case.function, session)
     except MissingCapability as absent:
         fault = misused(absent.name, session.capabilities)
         if fault is None:

@@ -35,7 +35,7 @@ class Liveness:
         self._adds = True
         self._adds = self._problem() is None
         if self._adds or self._problem() is None:
-            Conversation.raised = self.check
+            Conversation.check_liveness = self.check
 
     def check(self) -> None:
         """End the process if the backend is lost."""

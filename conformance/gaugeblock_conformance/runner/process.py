@@ -137,7 +137,7 @@ class WorkerProcess:
         return self._ended_at is not None
 
     def died(self) -> str | None:
-        """How the process ended, such as ``"the process ended with signal SIGSEGV"``, or None while it lives."""
+        """Return how the process ended, such as ``"the process ended with signal SIGSEGV"``, or None while it lives."""
         self._process.shorten_output()
         status = self._process.returncode()
         if status == LOST:

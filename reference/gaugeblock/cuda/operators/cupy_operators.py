@@ -117,7 +117,7 @@ OUT_FORMS = _out_forms()
 
 
 def takes(name: str, tensors: list[Tensor], kwargs: Mapping[str, Any]) -> bool:
-    """Whether `name` goes through CuPy for these tensors: some elements, and no option but a dtype and out=."""
+    """Return True if CuPy can run `name` on these tensors: they are not empty, and only dtype= and out= are given."""
     out = kwargs.get("out") if name in OUT_FORMS else None
     if (out is None and name not in CUPY) or not set(kwargs) <= {"dtype", "out"}:
         return False
