@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from gaugeblock_conformance.backends.array_api_dialect import ArrayApiDialect
 from gaugeblock_conformance.backends.array_api_table import STANDARD
+from gaugeblock_conformance.dialect import TorchDialect
 from gaugeblock_conformance.gradcheck.error import Entry
 from gaugeblock_conformance.gradcheck.telling import snippet
 from gaugeblock_conformance.gradcheck.trials import Trial, trials
@@ -84,3 +85,12 @@ def test_where_there_is_no_snippet_it_says_why(
 ) -> None:
     trial = _trial(operator, dtype)
     assert why in snippet(dialect, trial, order, _first(trial))
+
+
+def test_results_that_do_not_require_grad_fail_the_snippet() -> None:
+    text = snippet(TorchDialect("gaugeblock", alias="gb"), _trial("square"), "first_order", None)
+    exec(text, {})
+    unrecorded = text.replace("gb.square(x0)", "gb.square(x0).detach()")
+    assert unrecorded != text
+    with pytest.raises(AssertionError, match="no result requires grad"):
+        exec(unrecorded, {})

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 Index = tuple[int, ...]
 Number = float | complex
+NOTHING_RECORDED = "no result requires grad"
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,16 @@ class Entry:
 
 
 class GradcheckError(RuntimeError):
-    """A derivative is wrong; ``entry`` is the worst one, None where the error is of another kind."""
+    """A derivative is wrong; ``entry`` is the worst one, None where the error is of another kind.
 
-    def __init__(self, message: str, entry: Entry | None = None) -> None:
+    ``recorded`` is False where no result requires grad, although one depends on an input.
+    """
+
+    def __init__(self, message: str, entry: Entry | None = None, recorded: bool = True) -> None:
         super().__init__(message)
         self.message = message
         self.entry = entry
+        self.recorded = recorded
 
 
 def _at(index: Index | None) -> str:

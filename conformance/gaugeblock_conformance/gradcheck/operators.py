@@ -19,7 +19,7 @@ from ..problem import one_line
 from ..session import Session
 from .check import Options, check
 from .comparing import Tally
-from .error import GradcheckError
+from .error import NOTHING_RECORDED, GradcheckError
 from .examples import EXAMPLES
 from .hints import hint_of
 from .recorded import recording
@@ -106,7 +106,7 @@ def run_trial(backend: Backend, trial: Trial, order: str, fast: bool, tally: Tal
         try:
             check(subject, Options())
         except GradcheckError as error:
-            raise GradcheckError(f"no result requires grad: {error.message}", error.entry) from None
+            raise GradcheckError(f"{NOTHING_RECORDED}: {error.message}", error.entry, recorded=False) from None
         raise _NotChecked("no result depends on an operand")
     size = sum(math.prod(backend.shape(r)) for r in floating)
     large = trial.elements * (size + (trial.elements if order == SECOND else 0)) > _ENTRIES
@@ -143,13 +143,16 @@ def _dialect(session: Session, backend: Any) -> Dialect:
 def _failure(dialect: Dialect, trial: Trial, order: str, error: Exception) -> ConformanceError:
     name = trial.call.operator
     example = {"call": repr(trial.call)}
-    found = error.entry if isinstance(error, GradcheckError) else None
-    text = snippet(dialect, trial, order, found)
+    recorded = not isinstance(error, GradcheckError) or error.recorded
+    found = error.entry if isinstance(error, GradcheckError) and recorded else None
+    text = snippet(dialect, trial, order if recorded else FIRST, found)
     what = order.replace("_", " ")
     if not isinstance(error, GradcheckError):
         message = f"{name}, {what}: raised {one_line(error)[:300]}"
         cause = causes.of_exception(name, error)
         return ConformanceError(message, "a derivative", type(error).__name__, example, text, cause)
     expected, got = (f"{found.numerical:.9g}", f"{found.analytical:.9g}") if found else ("", "")
+    if not recorded:
+        expected, got = "a result that requires grad", NOTHING_RECORDED
     cause = causes.of_failure(f"derivative of {name}")
     return ConformanceError(f"{name}, {what}: {error.message}", expected, got, example, text, cause)

@@ -8,7 +8,7 @@ from ..case import TensorCase
 from ..dialect import Dialect, TorchDialect
 from ..failure import NoReproducer
 from ..trace import Name
-from .error import Entry
+from .error import NOTHING_RECORDED, Entry
 from .trials import Trial
 
 _MANY = 80
@@ -89,7 +89,7 @@ def _quotient(dialect: Dialect, trial: Trial, entry: Entry) -> list[str]:
         f"gradient = {dialect.gradient.format(f='f', x=x)}{place}.item()",
         *dialect.create("step", step),
         f"numerical = {' + 1j * '.join(slopes)}",
-        "assert abs(gradient - numerical) <= 1e-5 + 1e-3 * abs(numerical), (gradient, numerical)",
+        "assert abs(gradient - numerical) <= 1e-5 + 1e-3 * abs(numerical), gradient",
     ]
 
 
@@ -113,6 +113,7 @@ def _taken(dialect: Dialect, trial: Trial, order: str) -> list[str]:
         *[f"{name}.requires_grad_()" for name in inputs.split(", ")],
         f"y = {call}",
         "ys = [r for r in (y if isinstance(y, (list, tuple)) else [y]) if r.requires_grad]",
+        f"assert ys, '{NOTHING_RECORDED}'",
         f"grads = {library}.autograd.grad(sum(r.abs().sum() for r in ys), [{inputs}], "
         f"allow_unused=True{', create_graph=True' if order == 'second_order' else ''})",
     ]

@@ -8,6 +8,7 @@ input, output and error of a supervisor, which is forked, forks the snippet's pr
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import importlib.util
 import os
@@ -77,7 +78,12 @@ def _threads() -> int:
 
 
 def _run(folder: str) -> None:
-    """Run the snippet as Python runs a script: as the main module, its folder first in the path of imports."""
+    """Run the snippet as Python runs a script: as the main module, its folder first in the path of imports.
+
+    The process ends after the functions registered with atexit: to clear a library's modules would take longer than
+    the snippet.
+    """
+    status = 0
     sys.argv = [SCRIPT]
     sys.path.insert(0, folder)
     module = types.ModuleType("__main__")
@@ -90,7 +96,12 @@ def _run(folder: str) -> None:
     except Exception as error:
         trace = error.__traceback__
         sys.excepthook(type(error), error, trace and trace.tb_next)
-        sys.exit(1)
+        status = 1
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ from .supervisor import LIMIT
 PROGRAM = Path(__file__).with_name("supervisor.py")
 MARK = "GAUGEBLOCK_RUN"
 """Environment variable that identifies the command and its descendants if their supervisor is killed."""
+IDLE = {"OMP_WAIT_POLICY": "passive"}
+"""Variables that, unless the user sets them, keep OpenMP's idle threads from spinning: workers share the processors."""
 LONGEST = 8 << 20
 """Bytes of output after which the output file is emptied."""
 TAIL = 1 << 16
@@ -72,7 +74,7 @@ class Supervised:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env={**(os.environ if environment is None else environment), MARK: self._mark},
+                env={**IDLE, **(os.environ if environment is None else environment), MARK: self._mark},
                 pass_fds=fds,
                 start_new_session=True,
             )
