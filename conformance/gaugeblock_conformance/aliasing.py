@@ -50,6 +50,13 @@ def changes_metadata(operator: str) -> bool:
 
 
 @cache
+def gives_one_tensor(operator: str) -> bool:
+    """Return whether the operator's schema has one result, a tensor."""
+    row = operators.load().get(operator)
+    return row is not None and [result.type for result in parse(row.schema).returns] == ["Tensor"]
+
+
+@cache
 def promise(operator: str) -> str:
     """What the schema promises of the result's storage.
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar, cast
 import numpy as np
 
 from . import as_ran, causes
-from .aliasing import writes_first
+from .aliasing import gives_one_tensor, writes_first
 from .assertion import looks_at_nothing, unbound
 from .backend import Array, Backend, MissingCapability, Unsupported, numpy_dtype
 from .building import Misbuilt, kind_of, maker_of_views, told, wrong_of
@@ -386,11 +386,22 @@ class Conversation:
             wrapped = self._wrap(result, names)
             step.targets = tuple(names)
             step.unpack = isinstance(wrapped, list | tuple) and bool(wrapped) and isinstance(wrapped[0], Handle)
+            if type(wrapped) is not Handle and gives_one_tensor(operator):
+                self.outcome.operators.add(operator)
+                step.targets = step.targets or (self._fresh("r"),)
+                raise self._not_a_tensor(operator, result, step.targets)
         self.outcome.operators.add(operator)
         if not self._inside:
             self.outcome.examples += 1
         self._purity.check_call(self, operator, args, kwargs, wrapped, raw)
         return wrapped
+
+    def _not_a_tensor(self, operator: str, result: Any, names: Sequence[str]) -> ConformanceError:
+        """Return the failure of an operator that gave something else than the tensor of its schema."""
+        got, wanted = type(result).__name__, self._purity.types[0].__name__
+        message = f"{operator} gave an object of type {got}, not a tensor ({wanted})"
+        lines = [f"got = type({names[0]}).__name__", f"assert got == {wanted!r}, got"]
+        return self.failure(message, wanted, got, lines, names, cause=f"operators give {got}, not {wanted}")
 
     def _wrap(self, value: Any, names: list[str]) -> Any:
         if isinstance(value, list | tuple) and self._holds_tensors(value):

@@ -83,25 +83,32 @@ class ArrayApiBackend:
         self.dtypes: dict[str, Any] = {
             name: getattr(namespace, own) for name, own in spelled.items() if hasattr(namespace, own)
         }
+        for name, dtype in self.said["dtypes"].items():
+            if name in spelled:
+                # An attribute of this name may be something else, such as a field of a schema.
+                if name not in self.dtypes or not self.dtypes[name] == dtype:
+                    spelled[name] = f"__array_namespace_info__().dtypes()[{name!r}]"
+                self.dtypes[name] = dtype
         self.dialect: Dialect = ArrayApiDialect(self.table, setup or f"import {namespace.__name__} as xp", spelled)
         self._functions: dict[tuple[str, frozenset[str]], Function] = {}
 
     @cached_property
     def said(self) -> Mapping[str, Mapping[str, Any]]:
-        """The dtypes and capabilities that the namespace reports through its inspection API; empty without one."""
+        """Return dtypes, default dtypes and capabilities as the namespace's inspection API reports them; empty without
+        one."""
         inspect = getattr(self.namespace, "__array_namespace_info__", None)
         if inspect is None:
-            return {"dtypes": {}, "capabilities": {}}
+            return {"dtypes": {}, "defaults": {}, "capabilities": {}}
         info = inspect()
-        return {"dtypes": info.default_dtypes(), "capabilities": info.capabilities()}
+        return {"dtypes": info.dtypes(), "defaults": info.default_dtypes(), "capabilities": info.capabilities()}
 
     def default_dtype(self, kind: str, maker: str) -> str | None:
-        """The dtype that the namespace takes for ``kind`` where none is given, or that of what ``maker`` makes."""
-        said = self.said["dtypes"].get(kind)
-        if said is not None:
-            return next((name for name, dtype in self.dtypes.items() if dtype == said), str(said))
+        """Return the dtype that the namespace takes for ``kind`` where none is given, or that of what ``maker``
+        makes."""
+        said = self.said["defaults"].get(kind)
+        known = next((name for name, dtype in self.dtypes.items() if said is not None and dtype == said), None)
         make = getattr(self.namespace, maker, None)
-        return None if make is None else self.dtype(make(1))
+        return known or (None if make is None else self.dtype(make(1)))
 
     @cached_property
     def defaults_fit(self) -> bool:
@@ -258,10 +265,29 @@ class NamespaceBackend(ArrayApiBackend):
         self.lacks |= frozenset() if can.get("data-dependent shapes", True) else {"nonzero", "argwhere"}
         self._masks = bool(can.get("boolean indexing", True))
 
+    @cached_property
+    def _array(self) -> type:
+        """The class of arrays that the namespace makes of numbers."""
+        return type(self.namespace.asarray([1.0]))
+
     def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         parts = args[1] if operator == "__getitem__" and isinstance(args[1], tuple) else args[1:2]
         if operator == "__getitem__" and not self._masks and any(
             self.is_array(part) and self.dtype(part) == "bool" for part in parts
         ):
             raise Unsupported(operator, "the namespace says that it has no boolean indexing")
-        return super()._run(operator, args, kwargs)
+        result = super()._run(operator, args, kwargs)
+        if self._is_deferred(result) and isinstance(self.dialect, ArrayApiDialect):
+            self.dialect.deferred.add(operator)
+        return result
+
+    def finished(self, result: Any) -> Any:
+        """Return what a call gave as arrays of the namespace: expressions not yet computed, and NumPy's arrays, are made
+        such by ``asarray``."""
+        if isinstance(result, tuple | list):
+            items = [self.finished(item) for item in result]
+            return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
+        return self.namespace.asarray(result) if self._is_deferred(result) else super().finished(result)
+
+    def _is_deferred(self, result: Any) -> bool:
+        return not self.traced and self.is_array(result) and not isinstance(result, self._array)

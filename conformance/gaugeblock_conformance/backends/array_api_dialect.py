@@ -37,6 +37,8 @@ class ArrayApiDialect(Dialect):
         self.alias = setup.splitlines()[-1].split()[-1]
         self._table = table
         self._spelled = spelled
+        self.deferred: set[str] = set()
+        """Operators that gave something to be computed: their calls are written as the argument of ``asarray``."""
 
     def with_table(self, table: Mapping[str, Expression]) -> ArrayApiDialect:
         """Return the same dialect with the expressions of another table."""
@@ -68,7 +70,8 @@ class ArrayApiDialect(Dialect):
         except Unsupported:
             return super().expression(operator, args, kwargs)
         left_out = found.left_out(args, kwargs, bound)
-        return found.written(self.alias, {name: self.literal(value) for name, value in bound.items()}, left_out)
+        written = found.written(self.alias, {name: self.literal(value) for name, value in bound.items()}, left_out)
+        return f"{self.alias}.asarray({written})" if operator in self.deferred else written
 
     def dtype(self, name: str) -> str:
         return f"{self.alias}.{self._spelled.get(name, name)}"

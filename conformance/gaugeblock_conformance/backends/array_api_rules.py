@@ -14,8 +14,15 @@ from .array_api_table import STANDARD
 _PAGES = "https://data-apis.org/array-api/latest"
 _INVALID = "Behavior for unexpected/invalid input to functions and methods."
 _SCOPE = f"{_PAGES}/purpose_and_scope.html#out-of-scope"
-# Of these the standard says that an exception is raised, for operands that do not fit one another or a wrong axis.
-_RAISING = frozenset("matmul unsqueeze squeeze squeeze.dim squeeze.dims expand broadcast_to broadcast_tensors".split())
+# Of these the standard says that an exception is raised for operands that do not fit one another.
+_RAISING = frozenset("matmul expand broadcast_to broadcast_tensors".split())
+# Of these it says that one should be raised, which it does not require.
+_ADVISED = {
+    ("unsqueeze",): ("expand_dims", "If provided an invalid axis position, an IndexError should be raised."),
+    ("squeeze", "squeeze.dim", "squeeze.dims"): (
+        "squeeze", "If a specified axis has a size greater than one (...), a ValueError should be raised.",
+    ),
+}  # fmt: skip
 
 _PLACES = tuple(
     """argmax argmin max.dim[1] min.dim[1] argsort sort[1] sort.stable[1] nonzero argwhere searchsorted
@@ -25,7 +32,8 @@ _PLACES = tuple(
 
 def _refuses(operator: str) -> bool:
     row = operators.load().get(operator)
-    return operator in _RAISING or (row is not None and row.family in ("pointwise", "comparison"))
+    advised = any(operator in names for names in _ADVISED)
+    return operator in _RAISING or advised or (row is not None and row.family in ("pointwise", "comparison"))
 
 
 RULES: tuple[OwnRule, ...] = (
@@ -33,6 +41,13 @@ RULES: tuple[OwnRule, ...] = (
     OwnRule(
         "refusals", tuple(name for name in STANDARD if not _refuses(name)), sentence=f"Out of scope: {_INVALID}",
         source=_SCOPE,
+    ),
+    *(
+        OwnRule(
+            "refusals", names, sentence=sentence,
+            source=f"{_PAGES}/API_specification/generated/array_api.{page}.html",
+        )
+        for names, (page, sentence) in _ADVISED.items()
     ),
     OwnRule("refusals", ("*",), (TypeError,), sentence=f"Out of scope: {_INVALID}", source=_SCOPE),
     OwnRule(

@@ -235,6 +235,14 @@ class _Filled(ast.NodeTransformer):
                 return node.body if value is None else node.orelse
         return node
 
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        """An argument that is None is left out of an ``or``, and what follows one that is true."""
+        self.generic_visit(node)
+        match node:
+            case ast.BoolOp(op=ast.Or(), values=[ast.Constant(value), other]):
+                return node.values[0] if value else other
+        return node
+
 
 def _dotted(node: ast.expr) -> str | None:
     if isinstance(node, ast.Name):
