@@ -231,10 +231,14 @@ class TellsWhatRan(Protocol):
 
 
 class FinishesLater(Protocol):
-    """Optional, for benchmarks of backends that return before the result is there; None where they do not."""
+    """Optional, for backends that return before the result is there; None where they do not.
+
+    The suite calls it after every operator, so that an error is told of the call that made it, and benchmarks wait by
+    it.
+    """
 
     finish: Callable[[Any], object] | None
-    """Waits until what a call gave has been computed."""
+    """Waits until what a call gave has been computed, and raises its error."""
 
 
 NUMPY_NAMES = (

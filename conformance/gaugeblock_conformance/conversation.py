@@ -16,7 +16,7 @@ from .backend import Array, Backend, MissingCapability, Unsupported, numpy_dtype
 from .building import Misbuilt, kind_of, maker_of_views, told, wrong_of
 from .case import TensorCase, default_strides
 from .dialect import AdapterDialect, Dialect
-from .exact import WrongAnswer, exact
+from .exact import WrongAnswer, exact, use_that_raised
 from .failure import ConformanceError, NoReproducer
 from .handle import Handle, raw_values
 from .outcome import Outcome
@@ -473,6 +473,11 @@ class Conversation:
             return self.failure(str(error), error.wanted, error.got, [], cause=f"{what} gives no {error.wanted}")
         message = f"{what} raised {kind}: {first_line(error)}"
         return self.failure(message, "no exception", kind, [], cause=causes.of_exception(what, error))
+
+    def raised_by_backend(self, error: Exception) -> ConformanceError | None:
+        """Return the failure that tells which use of the backend raised ``error``; None if it came from elsewhere."""
+        use = use_that_raised(error)
+        return None if use is None else self.unexpected(use, error)
 
     def snippet(self, conclusion: list[str], wanted: set[str]) -> str:
         return render(self._steps, self.dialect, conclusion, wanted)

@@ -173,10 +173,18 @@ class Dialect:
 
 
 class AdapterDialect(Dialect):
-    """Snippets that go through the adapter of a backend: ``setup`` is the source line that makes ``backend``."""
+    """Snippets that go through the adapter of a backend: ``setup`` is the source line that makes ``backend``.
 
-    def __init__(self, setup: str = "") -> None:
+    A call that gave nothing is waited for where the backend ``finishes`` later.
+    """
+
+    def __init__(self, setup: str = "", finishes: bool = False) -> None:
         self.setup = setup
+        self.finishes = finishes
+
+    def statement(self, step: Call) -> str:
+        text = super().statement(step)
+        return f"backend.finish({text})" if self.finishes and not step.targets else text
 
     def imports(self, text: str) -> list[str]:
         lines = super().imports(text)

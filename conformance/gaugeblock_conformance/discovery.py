@@ -146,10 +146,11 @@ def load(name: BackendName) -> Backend:
     _fill_in_observers(name, backend)
     _check_rules(name, backend)
     own = getattr(backend, "dialect", None) is not None
+    adapter_dialect = AdapterDialect(_setup(name), getattr(backend, "finish", None) is not None)
     if own:
-        backend.dialect.adapter = _adapter_dialect(name).setup
+        backend.dialect.adapter = adapter_dialect.setup
     if not own or _overridden(backend):
-        backend.adapter_dialect = _adapter_dialect(name)
+        backend.adapter_dialect = adapter_dialect
     if not own:
         backend.dialect = backend.adapter_dialect
     return cast("Backend", backend)
@@ -209,14 +210,14 @@ def _overridden(backend: Any) -> bool:
     return any(not getattr(function, "__module__", "").startswith(shipped) for function in functions)
 
 
-def _adapter_dialect(name: BackendName) -> AdapterDialect:
-    """The dialect in which snippets go through the adapter."""
+def _setup(name: BackendName) -> str:
+    """The source line that makes the backend."""
     arguments = "" if name.device is None else repr(name.device)
     if name.module.endswith(".py"):
         path = str(Path(name.module).resolve())
-        return AdapterDialect(f"import runpy; backend = runpy.run_path({path!r})[{name.attribute!r}]({arguments})")
+        return f"import runpy; backend = runpy.run_path({path!r})[{name.attribute!r}]({arguments})"
     head = name.attribute.split(".")[0]
-    return AdapterDialect(f"from {name.module} import {head}; backend = {name.attribute}({arguments})")
+    return f"from {name.module} import {head}; backend = {name.attribute}({arguments})"
 
 
 def _module(address: str) -> Any:

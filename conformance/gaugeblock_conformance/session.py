@@ -7,7 +7,7 @@ from typing import Any
 
 from gaugeblock_spec import operators as spec
 
-from .backend import Backend, Unsupported
+from .backend import Backend, MissingCapability, Unsupported
 from .budget import STANDARD, Budget
 from .building import Misbuilt, fault_among
 from .failure import ConformanceError
@@ -89,6 +89,13 @@ class Session(Judge):
             self.outcome.misbuilt = self.outcome.misbuilt or fault
             self._missed = True
             return
+        except (MissingCapability, MemoryError):
+            raise
+        except Exception as error:
+            raised = self.raised_by_backend(error)
+            if raised is None:
+                raise
+            raise raised from error
         finally:
             self._inside = False
             nothing_asked = self.outcome.left_out and self.outcome.calls == calls

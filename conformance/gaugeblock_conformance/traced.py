@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gaugeblock_spec import operators
-
 from .backend import Backend
 
 READERS = frozenset(
@@ -20,10 +18,7 @@ BUILDERS = frozenset({"from_numpy", "from_blob"})
 
 
 class TracedBackend:
-    """``backend``, of which ``at`` is told each use, and ``reading`` what is read before it is.
-
-    A call is over when the device is done with it, so that its error is not another's.
-    """
+    """``backend``, of which ``at`` is told each use, and ``reading`` what is read before it is."""
 
     def __init__(
         self, backend: Backend, at: Callable[[str], None], reading: Callable[[str, Any], None]
@@ -31,7 +26,6 @@ class TracedBackend:
         self._backend = backend
         self._at = at
         self._reading = reading
-        self._finish = getattr(backend, "finish", None)
         self.building = False
 
     def __getattr__(self, name: str) -> Any:
@@ -55,9 +49,6 @@ class TracedBackend:
     def _told(self, kind: str, name: str, member: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         self._at(f"{kind} {name}")
         try:
-            result = member(*args, **kwargs)
-            if self._finish is not None and name in operators.load():
-                self._finish(result)
-            return result
+            return member(*args, **kwargs)
         finally:
             self._at(f"after {name}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -86,7 +87,7 @@ class ArrayApiBackend:
         for name, dtype in self.said["dtypes"].items():
             if name in spelled:
                 # An attribute of this name may be something else, such as a field of a schema.
-                if name not in self.dtypes or not self.dtypes[name] == dtype:
+                if name not in self.dtypes or self.dtypes[name] != dtype:
                     spelled[name] = f"__array_namespace_info__().dtypes()[{name!r}]"
                 self.dtypes[name] = dtype
         self.dialect: Dialect = ArrayApiDialect(self.table, setup or f"import {namespace.__name__} as xp", spelled)
@@ -96,10 +97,9 @@ class ArrayApiBackend:
     def said(self) -> Mapping[str, Mapping[str, Any]]:
         """Return dtypes, default dtypes and capabilities as the namespace's inspection API reports them; empty without
         one."""
-        inspect = getattr(self.namespace, "__array_namespace_info__", None)
-        if inspect is None:
+        if inspect.getattr_static(self.namespace, "__array_namespace_info__", None) is None:
             return {"dtypes": {}, "defaults": {}, "capabilities": {}}
-        info = inspect()
+        info = self.namespace.__array_namespace_info__()
         return {"dtypes": info.dtypes(), "defaults": info.default_dtypes(), "capabilities": info.capabilities()}
 
     def default_dtype(self, kind: str, maker: str) -> str | None:
@@ -282,8 +282,8 @@ class NamespaceBackend(ArrayApiBackend):
         return result
 
     def finished(self, result: Any) -> Any:
-        """Return what a call gave as arrays of the namespace: expressions not yet computed, and NumPy's arrays, are made
-        such by ``asarray``."""
+        """Return what a call gave as arrays of the namespace: expressions not yet computed, and NumPy's arrays, are
+        made such by ``asarray``."""
         if isinstance(result, tuple | list):
             items = [self.finished(item) for item in result]
             return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)

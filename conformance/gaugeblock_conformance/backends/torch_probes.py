@@ -23,11 +23,18 @@ def probes(torch: Any, device: str) -> dict[str, Callable[[], object]]:
     return {name: partial(_try, probe, torch, device) for name, probe in PROBES.items()}
 
 
-def _try(probe: Probe, torch: Any, device: str) -> None:
+def probes_of_style(module: Any, make: Callable[[], Any]) -> dict[str, Callable[[], object]]:
+    """Return the probes that need no more than a module in torch's style and a matrix, which ``make`` gives."""
+    several = _OnMatrix(lambda torch, x: torch.ones(2, device="cpu"))
+    actions = {**{name: _ON_MATRIX[name] for name in _OF_STYLE}, "device.multi": several}
+    return {name: partial(_try, probe.on, module, make) for name, probe in actions.items()}
+
+
+def _try(probe: Callable[..., object], *given: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            probe(torch, device)
+            probe(*given)
         except NotImplementedError as error:
             raise Lacking(str(error).partition(". ")[0]) from error  # what follows is a page on all other devices
 
@@ -46,9 +53,26 @@ def _matrix(torch: Any, device: str, **options: Any) -> Any:
     return torch.ones(2, 3, **options).to(device)
 
 
-def _on(action: Callable[[Any, Any], object]) -> Probe:
-    """A probe that calls ``action`` with torch and a matrix on the device."""
-    return lambda torch, device: action(torch, _matrix(torch, device))
+class _OnMatrix:
+    """A probe that fails where each of several actions on a matrix fails, with what the first of them said."""
+
+    def __init__(self, *actions: Callable[[Any, Any], object]) -> None:
+        self._actions = actions
+
+    def __call__(self, torch: Any, device: str) -> None:
+        self.on(torch, lambda: _matrix(torch, device))
+
+    def on(self, torch: Any, make: Callable[[], Any]) -> None:
+        """Try the actions on matrices that ``make`` gives."""
+        said = None
+        for action in self._actions:
+            try:
+                action(torch, make())
+                return
+            except Exception as error:
+                said = said or error
+        if said is not None:
+            raise said
 
 
 def _leaf(torch: Any, device: str) -> Any:
@@ -179,23 +203,6 @@ def _wrapper(torch: Any, device: str) -> None:
     _need("Python" in _names_of_keys(torch, wrapped), "a wrapper that would not be asked")
 
 
-def _any(*actions: Callable[[Any, Any], object]) -> Probe:
-    """A probe that fails where each of several calls fails, with what the first of them said."""
-
-    def probe(torch: Any, device: str) -> None:
-        said = None
-        for action in actions:
-            try:
-                action(torch, _matrix(torch, device))
-                return
-            except Exception as error:
-                said = said or error
-        if said is not None:
-            raise said
-
-    return probe
-
-
 def _host_memory(torch: Any, x: Any) -> None:
     _need(x.numpy().ctypes.data == x.data_ptr(), "an array at another address")
 
@@ -231,39 +238,45 @@ def _method(name: str, *arguments: Any) -> Callable[[Any, Any], object]:
     return lambda torch, x: getattr(x, name)(*arguments)
 
 
+_ON_MATRIX: Mapping[str, _OnMatrix] = {
+    "views": _OnMatrix(lambda torch, x: x.view(3, 2)),
+    "views.base": _OnMatrix(_base),
+    "views.dtype": _OnMatrix(lambda torch, x: x.view(torch.int32)),
+    "strides.out": _OnMatrix(lambda torch, x: (x * 2).stride()),
+    "memory_format": _OnMatrix(lambda torch, x: x.view(1, 2, 3, 1).contiguous(memory_format=torch.channels_last)),
+    "inplace": _OnMatrix(lambda torch, x: x.mul_(2)),
+    "out": _OnMatrix(lambda torch, x: torch.mul(x, x, out=torch.empty_like(x))),
+    "version": _OnMatrix(lambda torch, x: x._version),
+    "resize": _OnMatrix(lambda torch, x: x.resize_(1)),
+    "refcount": _OnMatrix(_released),
+    "promote": _OnMatrix(lambda torch, x: x * x.to(torch.int32), lambda torch, x: x * (x != 0)),
+    "bitwise": _OnMatrix(lambda torch, x: x.to(torch.int32) & x.to(torch.int32), lambda torch, x: (x != 0) & (x != 0)),
+    "index.adv": _OnMatrix(lambda torch, x: x[torch.tensor([0, 1], device=x.device)], lambda torch, x: x[[0, 1]]),
+    "index.set": _OnMatrix(lambda torch, x: x.__setitem__(0, 1)),
+    "reduce": _OnMatrix(*(_method(name, 0) for name in ("sum", "amax", "argmax", "any", "cumsum"))),
+    "sort": _OnMatrix(_method("sort"), _method("argsort"), _method("topk", 1)),
+    "matmul": _OnMatrix(
+        lambda torch, x: x @ x.view(3, 2), lambda torch, x: torch.bmm(x.view(1, 2, 3), x.view(1, 3, 2))
+    ),
+    "rng": _OnMatrix(lambda torch, x: x.uniform_()),
+    "deterministic": _OnMatrix(_deterministic),
+    "threads": _OnMatrix(_host_memory),
+    "isa": _OnMatrix(_host_memory),
+    "numpy": _OnMatrix(_host_memory),
+    "shm": _OnMatrix(_shared_memory),
+    "serialize": _OnMatrix(lambda torch, x: copy.deepcopy(x)),
+    "meta": _OnMatrix(lambda torch, x: x.to("meta")),
+    "device.multi": _OnMatrix(lambda torch, x: _need(x.device.type != "meta", "the meta device, and no second one")),
+    "sparse_coo": _OnMatrix(lambda torch, x: x.to_sparse()),
+    "quantized": _OnMatrix(lambda torch, x: torch.quantize_per_tensor(x, 0.5, 0, torch.quint8)),
+}
+
 PROBES: Mapping[str, Probe] = {
-    "views": _on(lambda torch, x: x.view(3, 2)),
-    "views.base": _on(_base),
-    "views.dtype": _on(lambda torch, x: x.view(torch.int32)),
-    "strides.out": _on(lambda torch, x: (x * 2).stride()),
-    "memory_format": _on(lambda torch, x: x.view(1, 2, 3, 1).contiguous(memory_format=torch.channels_last)),
-    "inplace": _on(lambda torch, x: x.mul_(2)),
-    "out": _on(lambda torch, x: torch.mul(x, x, out=torch.empty_like(x))),
-    "version": _on(lambda torch, x: x._version),
-    "resize": _on(lambda torch, x: x.resize_(1)),
-    "refcount": _on(_released),
-    "promote": _on(lambda torch, x: x * x.to(torch.int32)),
-    "bitwise": _on(lambda torch, x: x.to(torch.int32) & x.to(torch.int32)),
-    "index.adv": _on(lambda torch, x: x[torch.tensor([0, 1], device=x.device)]),
-    "index.set": _on(lambda torch, x: x.__setitem__(0, 1)),
-    "reduce": _any(*(_method(name, 0) for name in ("sum", "amax", "argmax", "any", "cumsum"))),
-    "sort": _any(_method("sort"), _method("argsort"), _method("topk", 1)),
-    "matmul": _any(lambda torch, x: x @ x.view(3, 2), lambda torch, x: torch.bmm(x.view(1, 2, 3), x.view(1, 3, 2))),
-    "rng": _on(lambda torch, x: x.uniform_()),
-    "deterministic": _on(_deterministic),
-    "threads": _on(_host_memory),
+    **_ON_MATRIX,
     "bigmem": _large,
-    "isa": _on(_host_memory),
-    "numpy": _on(_host_memory),
-    "shm": _on(_shared_memory),
-    "serialize": _on(lambda torch, x: copy.deepcopy(x)),
-    "meta": _on(lambda torch, x: x.to("meta")),
-    "device.multi": _on(lambda torch, x: _need(x.device.type != "meta", "the meta device, and no second one")),
     "schema": lambda torch, device: torch.ops.aten.neg.default._schema,
     "codegen": lambda torch, device: torch.ops.aten.neg.default._schema,
     "requires_grad": _leaf,
-    "sparse_coo": _on(lambda torch, x: x.to_sparse()),
-    "quantized": _on(lambda torch, x: torch.quantize_per_tensor(x, 0.5, 0, torch.quint8)),
     "dispatch.keyset": _keys,
     "dispatch.registry": _kernels,
     "dispatch.kernels": _kernels,
@@ -279,3 +292,8 @@ PROBES: Mapping[str, Probe] = {
     "autograd.anomaly": _anomaly,
 }
 """Capability -> its probe."""
+# Those of which no action calls what PyTorch keeps to itself.
+_OF_STYLE = tuple(
+    """views views.base views.dtype strides.out memory_format inplace out version resize promote bitwise index.adv
+    index.set reduce sort matmul rng numpy serialize meta""".split()
+)

@@ -19,6 +19,7 @@ from .autograd_writers import AUTOGRAD_WRITERS
 from .declaration_calls import Declaring
 from .dispatch_calls import Dispatching
 from .storage_calls import STORAGE_CALLS, STORAGE_WRITERS, save_and_load
+from .torch_probes import probes_of_style
 
 Function = Callable[..., Any]
 
@@ -179,6 +180,7 @@ class TorchStyleBackend:
         self.dialect: Dialect = TorchDialect(
             module.__name__, device=device, special=WRITERS, factories=FACTORIES
         )
+        self.probes = probes_of_style(module, lambda: self.from_numpy(np.ones((2, 3), np.float32)))
         self._dispatching = Dispatching(module, device, self.call)
         self._differentiating = Differentiating(module, self.call)
         self._functions: dict[str, Function] = {}

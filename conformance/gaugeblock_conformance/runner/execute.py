@@ -185,7 +185,11 @@ def _run_case(
     except MemoryError as error:
         failure = new_failure("crashed", f"out of memory: {one_line(error)}", test=case.name)
     except Exception as error:
-        failure = new_failure("failed", f"{case.name}: {one_line(error)}", cause=one_line(error), test=case.name)
+        raised = session.raised_by_backend(error)
+        if raised is None:
+            failure = new_failure("failed", f"{case.name}: {one_line(error)}", cause=one_line(error), test=case.name)
+        else:
+            whole[None] = raised
     except BaseException as error:
         failure = new_failure("crashed", f"the backend aborted the test with {one_line(error)}", test=case.name)
     outcome = session.outcome

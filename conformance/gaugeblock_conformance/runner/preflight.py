@@ -64,18 +64,16 @@ class Narrowed(ExactBackend):
         self.withdrawn = withdrawn
         self.capabilities -= withdrawn.keys()
         self._dtypes = {name for item in withdrawn for name in DTYPES.get(item, (item,))}
-        self.from_numpy = self._from_numpy
-        self.call = self._call
 
-    def _from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
+    def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
         self._refuse(dtype_name(array.dtype))
-        return self.inner.from_numpy(array, requires_grad) if requires_grad else self.inner.from_numpy(array)
+        return super().from_numpy(array, requires_grad)
 
-    def _call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
         for value in (*args, *kwargs.values()):
             if type(value) is DType:
                 self._refuse(str(value))
-        return self.inner.call(operator, *args, **kwargs)
+        return super().call(operator, *args, **kwargs)
 
     def _refuse(self, dtype: str) -> None:
         if dtype in self._dtypes:

@@ -105,3 +105,46 @@ class LosesItsDeviceInSilence(LosesItsDevice):
         result = super().call("neg" if operator == "bitwise_not" else operator, *args, **kwargs)
         type(self).lost = operator == "bitwise_not"
         return result
+
+
+class Defers(Healthy):
+    """``bitwise_not`` is queued and cannot be done: the next use of the backend raises its error, once."""
+
+    waiting = False
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        self._catch_up()
+        type(self).waiting = operator == "bitwise_not"
+        return super().call(operator, *args, **kwargs)
+
+    def shape(self, tensor: Any) -> Any:
+        self._catch_up()
+        return super().shape(tensor)
+
+    def to_numpy(self, tensor: Any) -> Any:
+        self._catch_up()
+        return super().to_numpy(tensor)
+
+    def from_numpy(self, array: Any, requires_grad: bool = False) -> Any:
+        self._catch_up()
+        return super().from_numpy(array)
+
+    def _catch_up(self) -> None:
+        waiting, type(self).waiting = type(self).waiting, False
+        if waiting:
+            raise RuntimeError("there is no kernel")
+
+
+class DefersAndFinishes(Defers):
+    """The same, and it can be waited for."""
+
+    def finish(self, result: Any) -> None:
+        self._catch_up()
+
+
+class GivesNumbers(Healthy):
+    """``bitwise_not`` gives Python's numbers."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        result = super().call(operator, *args, **kwargs)
+        return result.tolist() if operator == "bitwise_not" else result
