@@ -52,19 +52,17 @@ class Compiled(TorchBackend):
         settings.recompile_limit = settings.accumulated_recompile_limit = _RECOMPILES
 
     def _resolve(self, operator: str) -> Callable[..., Any]:
-        found = super()._resolve(operator)
         if not _is_compiled(operator):
-            return found
+            return super()._resolve(operator)
         path = _public_path(self.module, operator)
-        target = _forwarding(self.module, path) if path.startswith("Tensor.") else found
+        target = _forwarding(self.module, path)
         compiled: Callable[..., Any] = self.module.compile(target, backend=self.compiler, dynamic=True)
         return compiled
 
     def _written(self, operator: str) -> str | None:
         if not _is_compiled(operator):
             return None
-        path = _public_path(self.module, operator)
-        target = _forwarding_text(path) if path.startswith("Tensor.") else f"torch.{path}"
+        target = _forwarding_text(_public_path(self.module, operator))
         return f"torch.compile({target}, backend={self.compiler!r}, dynamic=True)"
 
 
@@ -195,8 +193,11 @@ def _forwarding_text(path: str) -> str:
 
 
 def _forwarding(module: Any, path: str) -> Callable[..., Any]:
-    """Return a function that calls a method of Tensor. Each function has its own code object, because torch 2.13 reuses
-    the code compiled for one method when another method is compiled directly."""
+    """Return a function that calls an operator of torch.
+
+    Each function has its own code object, because torch 2.13 reuses the code compiled for one operator when another
+    one is compiled directly, or asks the conditions of the first, which look for arguments that the second has not.
+    """
     found: Callable[..., Any] = eval(_forwarding_text(path), {"torch": module})
     return found
 
