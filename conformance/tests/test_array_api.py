@@ -388,3 +388,33 @@ def test_versions_of_modules_are_those_of_their_packages(
     assert module_version(lone) == "unknown"
     lone.__version__ = "3"  # type: ignore[attr-defined]
     assert module_version(lone) == "3"
+
+
+def test_what_a_namespace_puts_off_is_computed(fakes: Path) -> None:
+    backend = array_api.NamespaceBackend("lazy_namespace")
+    x = backend.from_numpy(np.array([1, 2], "int32"))
+    assert backend.dialect.expression("add.Tensor", (Name("x"), Name("x")), {}) == "xp.add(x, x)"
+    y = backend.call("add.Tensor", x, x)
+    assert type(y) is type(x)
+    assert y.tolist() == [2, 4]
+    assert backend.dialect.expression("add.Tensor", (Name("x"), Name("x")), {}) == "xp.asarray(xp.add(x, x))"
+
+
+def test_the_inspection_api_tells_what_a_dtype_is(fakes: Path) -> None:
+    backend = array_api.NamespaceBackend("lazy_namespace")
+    assert backend.dtype(backend.from_numpy(np.array([1], "int32"))) == "int32"
+    assert backend.dialect.dtype("int32") == "xp.__array_namespace_info__().dtypes(kind=None)['int32']"
+    assert backend.dialect.dtype("float32") == "xp.float32"
+    assert backend.said["capabilities"] == {}
+
+
+def test_defaults_that_are_known_are_not_written(fakes: Path) -> None:
+    dialect = array_api.NamespaceBackend("numpy").dialect
+    assert dialect.expression("fft_fft", (Name("x"),), {}) == "xp.fft.fft(x, axis=-1, norm='backward')"
+
+
+@pytest.mark.parametrize("operator", ["unsqueeze", "squeeze.dim"])
+def test_errors_that_the_standard_advises_are_not_asked_for(operator: str) -> None:
+    assert any(rule.kind == "refusals" and operator in rule.operators for rule in RULES)
+    assert not any(rule.kind == "refusals" and "matmul" in rule.operators for rule in RULES)
+

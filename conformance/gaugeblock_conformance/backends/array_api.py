@@ -42,6 +42,14 @@ class Refusal(RuntimeError, ValueError, TypeError, IndexError, OverflowError):
         return cls(f"{type(error).__name__}: {error}")
 
 
+# What is asked of a namespace: our name, the function and its arguments.
+_INSPECTED: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("dtypes", "dtypes", {"kind": None}),
+    ("defaults", "default_dtypes", {}),
+    ("capabilities", "capabilities", {}),
+)
+
+
 class ArrayApiBackend:
     """A backend over ``namespace``. A subclass narrows or widens capabilities, tables and limits.
 
@@ -88,7 +96,7 @@ class ArrayApiBackend:
             if name in spelled:
                 # An attribute of this name may be something else, such as a field of a schema.
                 if name not in self.dtypes or self.dtypes[name] != dtype:
-                    spelled[name] = f"__array_namespace_info__().dtypes()[{name!r}]"
+                    spelled[name] = f"__array_namespace_info__().dtypes(kind=None)[{name!r}]"
                 self.dtypes[name] = dtype
         self.dialect: Dialect = ArrayApiDialect(self.table, setup or f"import {namespace.__name__} as xp", spelled)
         self._functions: dict[tuple[str, frozenset[str]], Function] = {}
@@ -100,7 +108,14 @@ class ArrayApiBackend:
         if inspect.getattr_static(self.namespace, "__array_namespace_info__", None) is None:
             return {"dtypes": {}, "defaults": {}, "capabilities": {}}
         info = self.namespace.__array_namespace_info__()
-        return {"dtypes": info.dtypes(), "defaults": info.default_dtypes(), "capabilities": info.capabilities()}
+        said: dict[str, Mapping[str, Any]] = {}
+        for name, function, options in _INSPECTED:
+            # A library may have the inspection API in part, or with other arguments.
+            try:
+                said[name] = getattr(info, function)(**options)
+            except (AttributeError, TypeError, NotImplementedError):
+                said[name] = {}
+        return said
 
     def default_dtype(self, kind: str, maker: str) -> str | None:
         """Return the dtype that the namespace takes for ``kind`` where none is given, or that of what ``maker``

@@ -25,6 +25,6 @@ TINYGRAD_RULES = (
     _open("cat", ("sign of zero",), "movement/#tinygrad.Tensor.cat",
           "Concatenates self with other tensors in args along an axis specified by dim. (The page says nothing of "
           "zeros.)"),
-    OwnRule("refusals", ("gather",), sentence="Gathers values along an axis specified by dim. (The page says nothing of "
-            "indices outside.)", source=f"{_PAGES}/movement/#tinygrad.Tensor.gather"),
+    OwnRule("refusals", ("gather",), sentence="Gathers values along an axis specified by dim. (The page says nothing "
+            "of indices outside.)", source=f"{_PAGES}/movement/#tinygrad.Tensor.gather"),
 )  # fmt: skip
