@@ -60,6 +60,8 @@ def test_tracebacks_of_a_dead_backend_name_no_folders_of_the_machine() -> None:
     names = ("lib/ops.py", "contextlib.py", "gaugeblock_conformance/session.py", "my_adapter.py", "<string>")
     assert re.findall('File "(.*?)"', without_folders(text)) == list(names)
     assert without_folders("no such file: /home/me/x") == "no such file: /home/me/x"
+    cut = 'ome/me/lib/gaugeblock_spec/a.py", line 1\nle "/home/me/gaugeblock_spec/b.py", line 2'
+    assert without_folders(cut) == 'gaugeblock_spec/a.py", line 1\nle "gaugeblock_spec/b.py", line 2'
 
 
 def test_snippets_too_long_to_read_are_kept_beside_the_record(

@@ -25,7 +25,8 @@ GRACE = 2.0
 CHUNK = 1 << 16
 DEAF = "the backend closed a descriptor of the suite"
 
-_FRAME = re.compile(r'(?<=File ")/[^"\n]*(?=")')
+# Of the first line the beginning may be cut off.
+_FRAME = re.compile(r'(?:(?<=")/|\A)[^"\n]*(?=", line \d)')
 _PACKAGE = re.compile(r".*(?:/site-packages/|/lib/python3\.\d+/|/(?=gaugeblock_))|.*/")
 
 

@@ -39,7 +39,18 @@ def _value(text: str) -> Any:
     try:
         return ast.literal_eval(plain)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return float(plain) if plain in ("nan", "inf", "-inf") else text
+        return _unwritten(plain, text)
+
+
+def _unwritten(plain: str, text: str) -> Any:
+    """Return the number that ``plain`` stands for, though it is no literal, as NaN and infinities are none; else
+    ``text``."""
+    if plain in ("nan", "inf", "-inf"):
+        return float(plain)
+    try:
+        return complex(plain) if plain.rstrip(")").endswith("j") else text
+    except ValueError:
+        return text
 
 
 def _same(first: Any, second: Any) -> bool:
