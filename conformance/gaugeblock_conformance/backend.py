@@ -233,12 +233,12 @@ class TellsWhatRan(Protocol):
 class FinishesLater(Protocol):
     """Optional, for backends that return before the result is there; None where they do not.
 
-    The suite calls it after every operator, so that an error is told of the call that made it, and benchmarks wait by
-    it.
+    The suite calls it after every operator, so that an error is blamed on the call that caused it, and so do
+    benchmarks.
     """
 
     finish: Callable[[Any], object] | None
-    """Waits until what a call gave has been computed, and raises its error."""
+    """Wait until the result of a call has been computed; raise its error if it failed."""
 
 
 NUMPY_NAMES = (

@@ -397,7 +397,7 @@ class Conversation:
         return wrapped
 
     def _not_a_tensor(self, operator: str, result: Any, names: Sequence[str]) -> ConformanceError:
-        """Return the failure of an operator that gave something else than the tensor of its schema."""
+        """Return the failure of an operator whose result is not the tensor that its schema promises."""
         got, wanted = type(result).__name__, self._purity.types[0].__name__
         message = f"{operator} gave an object of type {got}, not a tensor ({wanted})"
         lines = [f"got = type({names[0]}).__name__", f"assert got == {wanted!r}, got"]
@@ -475,7 +475,7 @@ class Conversation:
         return self.failure(message, "no exception", kind, [], cause=causes.of_exception(what, error))
 
     def raised_by_backend(self, error: Exception) -> ConformanceError | None:
-        """Return the failure that tells which use of the backend raised ``error``; None if it came from elsewhere."""
+        """Return the failure that names the use of the backend that raised ``error``; None if no use did."""
         use = use_that_raised(error)
         return None if use is None else self.unexpected(use, error)
 

@@ -175,7 +175,7 @@ class Dialect:
 class AdapterDialect(Dialect):
     """Snippets that go through the adapter of a backend: ``setup`` is the source line that makes ``backend``.
 
-    A call that gave nothing is waited for where the backend ``finishes`` later.
+    If the backend ``finishes`` later, a call without a named result is waited for.
     """
 
     def __init__(self, setup: str = "", finishes: bool = False) -> None:

@@ -211,7 +211,7 @@ def _overridden(backend: Any) -> bool:
 
 
 def _setup(name: BackendName) -> str:
-    """The source line that makes the backend."""
+    """Return the source line that makes the backend."""
     arguments = "" if name.device is None else repr(name.device)
     if name.module.endswith(".py"):
         path = str(Path(name.module).resolve())

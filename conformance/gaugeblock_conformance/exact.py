@@ -93,7 +93,7 @@ Observer = TypeVar("Observer", bound=Callable[[Any, Any], Any])
 
 
 def use_that_raised(error: Exception) -> str | None:
-    """Return the observer, builder or operator of a backend that raised ``error``; None if it came from elsewhere."""
+    """Return the name of the observer, builder or operator that raised ``error``; None if the backend did not."""
     use: str | None = vars(error).get(_USE)
     return use
 
@@ -103,7 +103,7 @@ def _note_use(error: Exception, use: str) -> None:
 
 
 def _noted(observer: Observer) -> Observer:
-    """Return ``observer``, whose name is noted in what it raises."""
+    """Return ``observer``; its name is noted in the exceptions that it raises."""
 
     @functools.wraps(observer)
     def use(self: ExactBackend, tensor: Any) -> Any:
@@ -119,7 +119,7 @@ def _noted(observer: Observer) -> Observer:
 class ExactBackend:
     """A wrapper whose observers return exact types; all other attributes are those of the backend.
 
-    Operators are over when the backend's ``finish``, if it has one, has returned.
+    If the backend has ``finish``, ``call`` waits for the result by it.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -131,7 +131,7 @@ class ExactBackend:
         return getattr(self.inner, name)
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
-        """Run one operator to its end."""
+        """Run one operator, and wait for its result."""
         try:
             result = self.inner.call(operator, *args, **kwargs)
             if self._finish is not None and operator in operators.load():

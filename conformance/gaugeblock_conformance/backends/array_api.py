@@ -42,7 +42,7 @@ class Refusal(RuntimeError, ValueError, TypeError, IndexError, OverflowError):
         return cls(f"{type(error).__name__}: {error}")
 
 
-# What is asked of a namespace: our name, the function and its arguments.
+# The functions of the inspection API: key in ``said``, name, arguments.
 _INSPECTED: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("dtypes", "dtypes", {"kind": None}),
     ("defaults", "default_dtypes", {}),
@@ -110,7 +110,7 @@ class ArrayApiBackend:
         info = self.namespace.__array_namespace_info__()
         said: dict[str, Mapping[str, Any]] = {}
         for name, function, options in _INSPECTED:
-            # A library may have the inspection API in part, or with other arguments.
+            # Some libraries have only a part of the inspection API, or give it other arguments.
             try:
                 said[name] = getattr(info, function)(**options)
             except (AttributeError, TypeError, NotImplementedError):
@@ -282,7 +282,7 @@ class NamespaceBackend(ArrayApiBackend):
 
     @cached_property
     def _array(self) -> type:
-        """The class of arrays that the namespace makes of numbers."""
+        """Return the class of the arrays that ``asarray`` makes of numbers."""
         return type(self.namespace.asarray([1.0]))
 
     def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -297,8 +297,8 @@ class NamespaceBackend(ArrayApiBackend):
         return result
 
     def finished(self, result: Any) -> Any:
-        """Return what a call gave as arrays of the namespace: expressions not yet computed, and NumPy's arrays, are
-        made such by ``asarray``."""
+        """Return what a call gave as arrays of the namespace: expressions not yet computed and NumPy's arrays are
+        converted by ``asarray``."""
         if isinstance(result, tuple | list):
             items = [self.finished(item) for item in result]
             return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)

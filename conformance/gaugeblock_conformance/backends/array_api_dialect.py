@@ -38,7 +38,7 @@ class ArrayApiDialect(Dialect):
         self._table = table
         self._spelled = spelled
         self.deferred: set[str] = set()
-        """Operators that gave something to be computed: their calls are written as the argument of ``asarray``."""
+        """Operators whose results are computed later: their calls are written inside ``asarray``."""
 
     def with_table(self, table: Mapping[str, Expression]) -> ArrayApiDialect:
         """Return the same dialect with the expressions of another table."""

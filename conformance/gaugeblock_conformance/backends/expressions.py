@@ -236,7 +236,7 @@ class _Filled(ast.NodeTransformer):
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        """An argument that is None is left out of an ``or``, and what follows one that is true."""
+        """Fold an ``or`` whose first value is a constant."""
         self.generic_visit(node)
         match node:
             case ast.BoolOp(op=ast.Or(), values=[ast.Constant(value), other]):

@@ -292,7 +292,7 @@ PROBES: Mapping[str, Probe] = {
     "autograd.anomaly": _anomaly,
 }
 """Capability -> its probe."""
-# Those of which no action calls what PyTorch keeps to itself.
+# Probes that call no private API of PyTorch.
 _OF_STYLE = tuple(
     """views views.base views.dtype strides.out memory_format inplace out version resize promote bitwise index.adv
     index.set reduce sort matmul rng numpy serialize meta""".split()

@@ -103,6 +103,9 @@ class TemplateBackend:
     # Optional: def support(self, operator) -> "native" for a kernel of your own, "fallback" where other operators or
     # another library do the work, None where you cannot tell: the verdicts of `gaugeblock support` and of reports.
 
+    # Optional: def finish(self, result) -> None, if calls return before the result is there: waits for it, so that an
+    # error is blamed on the call that caused it.
+
     # A backend that lists neither capability "strided" nor "storage" needs none of the methods from here on.
 
     # Needed by "strided", with storage_id below: strides and offset count elements, not bytes.

@@ -80,8 +80,8 @@ def _threads() -> int:
 def _run(folder: str) -> None:
     """Run the snippet as Python runs a script: as the main module, its folder first in the path of imports.
 
-    The process ends after the functions registered with atexit: to clear a library's modules would take longer than
-    the snippet.
+    The process ends once the functions registered with atexit have run: clearing a library's modules would take longer
+    than the snippet.
     """
     status = 0
     sys.argv = [SCRIPT]

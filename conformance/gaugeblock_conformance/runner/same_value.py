@@ -43,8 +43,7 @@ def _value(text: str) -> Any:
 
 
 def _unwritten(plain: str, text: str) -> Any:
-    """Return the number that ``plain`` stands for, though it is no literal, as NaN and infinities are none; else
-    ``text``."""
+    """Return the number that ``plain`` spells although it is no literal, such as ``(nan+1j)``; else ``text``."""
     if plain in ("nan", "inf", "-inf"):
         return float(plain)
     try:

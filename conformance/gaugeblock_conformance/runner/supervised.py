@@ -23,7 +23,8 @@ PROGRAM = Path(__file__).with_name("supervisor.py")
 MARK = "GAUGEBLOCK_RUN"
 """Environment variable that identifies the command and its descendants if their supervisor is killed."""
 IDLE = {"OMP_WAIT_POLICY": "passive"}
-"""Variables that, unless the user sets them, keep OpenMP's idle threads from spinning: workers share the processors."""
+"""Environment variables that stop idle OpenMP threads from spinning, since workers share the processors. The user's own
+values take precedence."""
 LONGEST = 8 << 20
 """Bytes of output after which the output file is emptied."""
 TAIL = 1 << 16
