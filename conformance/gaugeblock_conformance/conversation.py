@@ -264,6 +264,10 @@ class Conversation:
     def steps(self) -> list[Step]:
         return self._steps
 
+    def last_operator(self) -> str:
+        """Return the operator that the running example called last; empty if it called none."""
+        return next((step.operator for step in reversed(self._steps) if isinstance(step, Call)), "")
+
     def drawn(self) -> dict[str, str]:
         """The running example's inputs, as text."""
         texts = {name: repr(value) for name, value in self._drawn.items()}

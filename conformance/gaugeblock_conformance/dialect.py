@@ -59,7 +59,7 @@ class Dialect:
     def create(self, target: str, source: TensorCase | Array) -> list[str]:
         """Lines that bind ``target`` to the tensor."""
         if not isinstance(source, TensorCase):
-            if 0 in source.shape[:-1]:
+            if 0 in source.shape:
                 # Nested lists cannot say what follows a dim of size 0.
                 return [f"{target} = {self.shaped('[]', dtype_name(source.dtype), source.shape)}"]
             return [f"{target} = {self.tensor(array_literal(source), dtype_name(source.dtype))}"]

@@ -59,7 +59,11 @@ def _search(s: Session, body: Body, count: int, strategies: dict[str, SearchStra
 
     def run(values: dict[str, Any]) -> None:
         nonlocal tried
-        s.run_example(body, values)
+        try:
+            s.run_example(body, values)
+        except ConformanceError as error:
+            error.again = lambda other: other.run_example(body, values)
+            raise
         tried += 1
         if tried == hopeless and s.outcome.examples == before:
             raise GivenUp

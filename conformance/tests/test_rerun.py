@@ -103,6 +103,24 @@ def test_a_value_that_is_right_when_called_again_is_told_so() -> None:
     )
 
 
+class UnwrittenProducts(Unwritten):
+    """The products of empty tensors are never written."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        result = NumpyBackend.call(self, operator, *args, **kwargs)
+        if operator != "prod" or args[0].size:
+            return result
+        return np.asarray(result + int(self.error())).astype(result.dtype)
+
+
+def test_a_requirement_that_goes_over_no_operators_tells_it_too() -> None:
+    row = run_requirement(UnwrittenProducts(), "dtypes/integer-arithmetic-wraps", QUICK, 0)
+    assert row["failure"] is not None
+    assert row["failure"]["operator"] is None
+    assert row["failure"]["message"].endswith("; it differs from run to run")
+    assert "assert len(seen) == 1" in (row["failure"]["snippet"] or "")
+
+
 def test_any_wrong_value_of_a_snippet_shows_one_that_differs() -> None:
     assert agrees("3.5", "differs from run to run: 1.0, then 2.0", "wrong value")
     assert not agrees("3.5", "1.0", "wrong value")

@@ -50,6 +50,9 @@ class ArrayApiDialect(Dialect):
         return f"{self.alias}.asarray({data}, dtype={self.dtype(dtype)})"
 
     def shaped(self, data: str, dtype: str, sizes: tuple[int, ...]) -> str:
+        if 0 in sizes:
+            # A library may make another array of empty lists than of an array of NumPy's, which the adapter gives it.
+            return f"{self.alias}.asarray(np.zeros({sizes!r}, dtype={dtype!r}), dtype={self.dtype(dtype)}, copy=True)"
         made = self.tensor(data, dtype)
         return made if len(sizes) == 1 else f"{self.alias}.reshape({made}, {sizes!r})"
 

@@ -181,7 +181,8 @@ def _run_case(
     except OtherOperators:
         reason = ELSEWHERE
     except ConformanceError as error:
-        whole[None] = session.misbuilt(error) or error
+        error.again = error.again or case.function
+        whole[None] = session.misbuilt(error) or told(backend, session, session.last_operator(), error)
     except MemoryError as error:
         failure = new_failure("crashed", f"out of memory: {one_line(error)}", test=case.name)
     except Exception as error:
