@@ -38,6 +38,14 @@ def not_repeatable(s: Conversation, operator: str, result: Handle, first: Array,
     raise s.failure(message, str(first), str(second), lines, wanted, cause=f"{operator} not repeatable")
 
 
+def not_a_tensor(s: Conversation, operator: str, result: Any, tensor: type, name: str) -> NoReturn:
+    """The result, called ``name`` in the snippet, is not the tensor that the operator's schema promises."""
+    got, wanted = type(result).__name__, tensor.__name__
+    message = f"{operator} gave an object of type {got}, not a tensor ({wanted})"
+    lines = [f"got = type({name}).__name__", f"assert got == {wanted!r}, got"]
+    raise s.failure(message, wanted, got, lines, {name}, cause=f"operators give {got}, not {wanted}")
+
+
 def wrong_cell(s: Conversation, root: Root, cell: int, want: Any, got: Any, message: str, cause: str) -> NoReturn:
     """A storage element changed that no call may have written."""
     name = next((n for n, r in s.created() if r is root), "x1")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
-from . import as_ran, causes
+from . import accusation, as_ran, causes
 from .aliasing import gives_one_tensor, writes_first
 from .assertion import looks_at_nothing, unbound
 from .backend import Array, Backend, MissingCapability, Unsupported, numpy_dtype
@@ -24,7 +24,7 @@ from .own_rules import OwnRules
 from .problem import first_line
 from .purity import Purity, Root
 from .reach import Dims, dims_of
-from .trace import Call, Create, Name, Step, names_in, render
+from .trace import Call, Create, Name, Step, made_by, names_in, render
 from .traced import TracedBackend
 
 T = TypeVar("T")
@@ -305,12 +305,14 @@ class Conversation:
 
     def _maker(self, x: Handle) -> tuple[str, int]:
         """The operator that gave ``x``, empty if the suite made it, and the place of ``x`` among its results."""
-        step = self._made_by(x)
-        return ("", 0) if step is None else (step.operator, step.targets.index(x.name))
+        step = made_by(self._steps, x.name)
+        if step is None:
+            return "", 0
+        return step.operator, step.targets.index(x.name) if x.name in step.targets else 0
 
     def _operands(self, x: Handle) -> list[Array]:
         """The operands of the call that gave ``x``: numbers, and tensors as they were built."""
-        step = self._made_by(x)
+        step = made_by(self._steps, x.name)
         if step is None:
             return []
         built = {s.target: s.source for s in self._steps if isinstance(s, Create)}
@@ -320,11 +322,8 @@ class Conversation:
 
     def _dims(self, x: Handle) -> Dims:
         """The dims that the call names which gave ``x``."""
-        step = self._made_by(x)
+        step = made_by(self._steps, x.name)
         return None if step is None else dims_of(step.operator, step.args, step.kwargs)
-
-    def _made_by(self, x: Handle) -> Call | None:
-        return next((s for s in reversed(self._steps) if isinstance(s, Call) and x.name in s.targets), None)
 
     def failure(
         self, message: str, expected: str, got: str, lines: list[str] | NoReproducer, wanted: Collection[str] = (),
@@ -393,19 +392,12 @@ class Conversation:
             if type(wrapped) is not Handle and gives_one_tensor(operator):
                 self.outcome.operators.add(operator)
                 step.targets = step.targets or (self._fresh("r"),)
-                raise self._not_a_tensor(operator, result, step.targets)
+                accusation.not_a_tensor(self, operator, result, self._purity.types[0], step.targets[0])
         self.outcome.operators.add(operator)
         if not self._inside:
             self.outcome.examples += 1
         self._purity.check_call(self, operator, args, kwargs, wrapped, raw)
         return wrapped
-
-    def _not_a_tensor(self, operator: str, result: Any, names: Sequence[str]) -> ConformanceError:
-        """Return the failure of an operator whose result is not the tensor that its schema promises."""
-        got, wanted = type(result).__name__, self._purity.types[0].__name__
-        message = f"{operator} gave an object of type {got}, not a tensor ({wanted})"
-        lines = [f"got = type({names[0]}).__name__", f"assert got == {wanted!r}, got"]
-        return self.failure(message, wanted, got, lines, names, cause=f"operators give {got}, not {wanted}")
 
     def _wrap(self, value: Any, names: list[str]) -> Any:
         if isinstance(value, list | tuple) and self._holds_tensors(value):

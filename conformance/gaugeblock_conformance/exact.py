@@ -6,17 +6,14 @@ through the methods of the base class, and only that value is compared.
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 from gaugeblock_spec import operators
 
 from .backend import Array, Backend
-
-_USE = "_gaugeblock_use"
 
 
 class WrongAnswer(TypeError):
@@ -89,33 +86,6 @@ def exact_identity(value: Any) -> Any:
     return value
 
 
-Observer = TypeVar("Observer", bound=Callable[[Any, Any], Any])
-
-
-def use_that_raised(error: Exception) -> str | None:
-    """Return the name of the observer, builder or operator that raised ``error``; None if the backend did not."""
-    use: str | None = vars(error).get(_USE)
-    return use
-
-
-def _note_use(error: Exception, use: str) -> None:
-    vars(error)[_USE] = use
-
-
-def _noted(observer: Observer) -> Observer:
-    """Return ``observer``; its name is noted in the exceptions that it raises."""
-
-    @functools.wraps(observer)
-    def use(self: ExactBackend, tensor: Any) -> Any:
-        try:
-            return observer(self, tensor)
-        except Exception as error:
-            _note_use(error, observer.__name__)
-            raise
-
-    return cast("Observer", use)
-
-
 class ExactBackend:
     """A wrapper whose observers return exact types; all other attributes are those of the backend.
 
@@ -132,61 +102,55 @@ class ExactBackend:
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
         """Run one operator, and wait for its result."""
-        try:
-            result = self.inner.call(operator, *args, **kwargs)
-            if self._finish is not None and operator in operators.load():
-                self._finish(result)
-            return result
-        except Exception as error:
-            _note_use(error, operator)
-            raise
+        result = self.inner.call(operator, *args, **kwargs)
+        if self._finish is not None and operator in operators.load():
+            self._finish(result)
+        return result
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Any:
         """Return a new tensor with the array's values."""
-        try:
-            return self.inner.from_numpy(array, requires_grad) if requires_grad else self.inner.from_numpy(array)
-        except Exception as error:
-            _note_use(error, "from_numpy")
-            raise
+        return self.inner.from_numpy(array, requires_grad) if requires_grad else self.inner.from_numpy(array)
 
-    @_noted
     def to_numpy(self, tensor: Any) -> Array:
         """Return the logical values."""
         return exact_array(self.inner.to_numpy(tensor))
 
-    @_noted
     def shape(self, tensor: Any) -> Sequence[int]:
         return exact_ints("shape", self.inner.shape(tensor))
 
-    @_noted
     def strides(self, tensor: Any) -> Sequence[int]:
         """Return the strides in elements."""
         return exact_ints("strides", self.inner.strides(tensor))
 
-    @_noted
     def storage_offset(self, tensor: Any) -> int:
         return exact_int("storage_offset", self.inner.storage_offset(tensor))
 
-    @_noted
     def dtype(self, tensor: Any) -> str:
         return exact_text("dtype", self.inner.dtype(tensor))
 
-    @_noted
     def storage_id(self, tensor: Any) -> Any:
         return exact_identity(self.inner.storage_id(tensor))
 
-    @_noted
     def storage_nbytes(self, tensor: Any) -> int:
         return exact_int("storage_nbytes", self.inner.storage_nbytes(tensor))
 
-    @_noted
     def data_ptr(self, tensor: Any) -> int:
         return exact_int("data_ptr", self.inner.data_ptr(tensor))
 
-    @_noted
     def version_of(self, tensor: Any) -> int:
         """Return the in-place version counter (capability ``version``)."""
         return exact_int("version_of", self.inner.version_of(tensor))  # type: ignore[attr-defined]
+
+
+def use_that_raised(error: Exception) -> str | None:
+    """Return the name of the observer, builder or operator that raised ``error``; None if the backend did not."""
+    trace = error.__traceback__
+    while trace is not None:
+        names = trace.tb_frame.f_locals
+        if isinstance(names.get("self"), ExactBackend):
+            return str(names.get("operator", trace.tb_frame.f_code.co_name))
+        trace = trace.tb_next
+    return None
 
 
 def exact(backend: Backend) -> Backend:

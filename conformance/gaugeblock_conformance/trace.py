@@ -5,10 +5,11 @@ Recording is cheap (a tuple per step); text is made by the backend's dialect onl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .aliasing import changes_metadata
 from .backend import Array, Ran
 from .backend_allocator import STATEFUL as ALLOCATOR_STATEFUL
 from .backend_autograd import STATEFUL as AUTOGRAD_STATEFUL
@@ -70,6 +71,17 @@ class Call:
 
 
 Step = Create | Call
+
+
+def made_by(steps: Sequence[Step], name: str) -> Call | None:
+    """Return the call that gave ``name`` its value: the one whose result it is, or the last one that wrote to that
+    result. None if the suite made it."""
+    calls = [step for step in steps if isinstance(step, Call) and not step.refused]
+    maker = next((k for k, step in enumerate(calls) if name in step.targets), None)
+    if maker is None:
+        return None
+    writers = [step for step in calls[maker:] if name in step.mutates and not changes_metadata(step.operator)]
+    return (writers or [calls[maker]])[-1]
 
 
 def names_in(value: Any) -> Iterator[str]:

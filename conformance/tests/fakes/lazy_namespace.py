@@ -16,7 +16,7 @@ class int32:
 
 
 class Array(np.ndarray):
-    """What ``asarray`` gives."""
+    """The class of all arrays of this namespace."""
 
 
 class Deferred:
