@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from typing import Any
 
 import pytest
 from gaugeblock_conformance import command, discovery
 from gaugeblock_conformance import requirement as registry
 from gaugeblock_conformance.budget import QUICK, STANDARD, Budget
+from gaugeblock_conformance.commands.backend_template import TemplateBackend
 from gaugeblock_conformance.operators import plan as plans
 from gaugeblock_conformance.operators.calls import OperatorCall, call_on, forms_of
 from gaugeblock_conformance.operators.conditions import Condition, judged, met, possible, unmet
@@ -18,6 +20,7 @@ from gaugeblock_conformance.operators.sweep import sweep
 from gaugeblock_conformance.operators.tally import Tally, tally
 from gaugeblock_conformance.operators.wishes import CODE_LENGTH, LEFT_OUT, MIXED, SHAPES, Wish, read
 from gaugeblock_conformance.oracles.pointwise import operators_with_oracle
+from gaugeblock_conformance.runner.execute import Scope, run_requirement
 from gaugeblock_conformance.session import ConformanceError, Session
 from gaugeblock_conformance.strategies.code import Digits
 from gaugeblock_conformance.strategies.tensors import CLASSES, lay_as, layout_of
@@ -188,3 +191,23 @@ def test_wrong_questions_for_coverage(
 ) -> None:
     assert command.main(["requirements", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+class _WrongMatrices(TemplateBackend):
+    """Shows strides, builds no views, and negates no matrix."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        result = super().call(operator, *args, **kwargs)
+        return args[0] if operator == "neg" and args[0].ndim == 2 else result
+
+
+def test_where_no_views_are_built_contiguous_operands_are_judged() -> None:
+    backend = _WrongMatrices()
+    assert "strided" in backend.capabilities
+    assert "as_strided" not in backend.capabilities
+    row = run_requirement(backend, POINTWISE, QUICK, 0, scope=Scope(only=("neg",)))
+    assert row["failure"] is not None
+    assert (row["status"], row["failure"]["operator"]) == ("failed", "neg")
+    right = run_requirement(TemplateBackend(), POINTWISE, QUICK, 0, scope=Scope(only=("neg",)))
+    assert right["failure"] is None
+    assert right["examples"] >= 10

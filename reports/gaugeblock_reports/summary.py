@@ -181,9 +181,9 @@ def _verdict(record: Record) -> str:
         parts = [f"{must} MUST broken"] if must else []
         parts += [f"{xpassed} unexpectedly held"] if xpassed else []
         return f"not conforming: {', '.join(parts)}"
-    if all(row["status"] == "skipped" for row in rows):
+    if rows and all(row["status"] == "skipped" for row in rows):
         return f"not conforming: nothing was checked, all {len(rows)} skipped"
-    if not broken and _refused_all(rows):
+    if not rows or (not broken and _refused_all(rows)):
         return "not conforming: nothing was judged, none of the operators asked for is offered"
     held = sum(row["status"] in HELD and row["level"] == "MUST" for row in rows)
     partly = sum(row["status"] == "partial" and row["level"] == "MUST" for row in rows)

@@ -170,6 +170,8 @@ def test_what_skipped_requirements_want(run: dict[str, Any]) -> None:
 def test_a_run_that_checked_nothing_does_not_conform(run: dict[str, Any]) -> None:
     run["requirements"] = [row("views/a", "skipped", reason="missing capability views")]
     assert summary.verdict(run) == "not conforming: nothing was checked, all 1 skipped"
+    run["requirements"] = []
+    assert summary.verdict(run) == "not conforming: nothing was judged, none of the operators asked for is offered"
 
 
 def test_a_group_is_headed_by_the_requirement_named_after_the_operator(run: dict[str, Any]) -> None:
