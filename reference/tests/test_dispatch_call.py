@@ -10,7 +10,7 @@ import gaugeblock as gb
 import pytest
 from gaugeblock.dispatch import REGISTRY, call, key_guard, redispatch
 from gaugeblock.dispatch.keys import AFTER_AUTOGRAD_MASK, FUNCTIONALITY_BIT
-from gaugeblock.dispatch.state import FAST_GLOBALS, STATE
+from gaugeblock.dispatch.state import SPECIAL, STATE
 
 PYTHON = FUNCTIONALITY_BIT["Python"]
 
@@ -38,9 +38,9 @@ def test_a_kernel_above_runs_first_and_redispatches(negate: list[str]) -> None:
 
 def test_fast_paths_are_back_after_an_override_is_removed() -> None:
     remove = REGISTRY.register("neg", "AutogradCPU", lambda self: self)
-    assert FAST_GLOBALS["SPECIAL"] is True
+    assert SPECIAL
     remove()
-    assert FAST_GLOBALS["SPECIAL"] is False
+    assert not SPECIAL
     assert gb.neg(gb.tensor([1.0])).tolist() == [-1.0]
 
 
@@ -57,7 +57,7 @@ def test_included_and_excluded_keys_are_per_thread_and_restored() -> None:
 
     with pytest.raises(KeyError):
         look_and_fail()
-    assert not STATE.include & PYTHON and FAST_GLOBALS["SPECIAL"] is False
+    assert not STATE.include & PYTHON and not SPECIAL
 
 
 def test_an_included_key_reaches_its_fallback() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gaugeblock as gb
 import pytest
 from gaugeblock.core.observe import OBSERVATION
-from gaugeblock.dispatch.state import FAST_GLOBALS, STATE
+from gaugeblock.dispatch.state import SPECIAL, STATE
 
 A, B = gb.ones(3, 4), gb.ones(4)
 
@@ -62,7 +62,7 @@ def test_nothing_stays_behind() -> None:
         gb.explain(lambda: A + A + 1 / 0)
     gb.explain(lambda: A * A)
     assert A.geometry.plans is plans
-    assert STATE.trace is None and OBSERVATION.watcher is None and FAST_GLOBALS["SPECIAL"] is False
+    assert STATE.trace is None and OBSERVATION.watcher is None and not SPECIAL
 
 
 def test_what_cannot_be_explained() -> None:

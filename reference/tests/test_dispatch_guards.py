@@ -19,7 +19,7 @@ from gaugeblock.dispatch import (
     tls_exclude_set,
     tls_include_set,
 )
-from gaugeblock.dispatch.state import FAST_GLOBALS, STATE
+from gaugeblock.dispatch.state import SPECIAL, STATE
 from gaugeblock.library import _scoped_library
 
 
@@ -107,7 +107,7 @@ def test_guards_restore_on_every_way_out_and_may_be_entered_twice() -> None:
     with pytest.raises(KeyError), guard:
         raise KeyError
     assert (tls_include_set(), tls_exclude_set()) == before
-    assert STATE.overrides == 2 and FAST_GLOBALS["SPECIAL"] is False
+    assert STATE.overrides == 2 and not SPECIAL
     with pytest.raises(ValueError, match="alias"):
         ExcludeDispatchKeyGuard("Autograd")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.dispatch.state import FAST_GLOBALS, STATE
+from gaugeblock.dispatch.state import SPECIAL, STATE
 from gaugeblock.library import _scoped_library
 
 X = gb.tensor([1.0, 2.0])
@@ -60,7 +60,7 @@ def test_the_mode_ends_and_belongs_to_its_thread() -> None:
     with pytest.raises(KeyError), gb.inference_mode():
         raise KeyError
     assert found == [False, True] and not gb.is_inference_mode_enabled()
-    assert (STATE.include, STATE.exclude) == before and FAST_GLOBALS["SPECIAL"] is False
+    assert (STATE.include, STATE.exclude) == before and not SPECIAL
 
 
 def test_as_a_decorator() -> None:

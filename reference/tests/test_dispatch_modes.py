@@ -8,7 +8,7 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.dispatch.state import FAST_GLOBALS, STATE
+from gaugeblock.dispatch.state import SPECIAL, STATE
 from gaugeblock.utils._python_dispatch import (
     TorchDispatchMode,
     _disable_current_modes,
@@ -143,11 +143,11 @@ def test_everything_is_back_after_an_exception() -> None:
     with pytest.raises(KeyError, match=r"aten\.exp\.default"), Failing():
         X.exp()
     assert (STATE.include, STATE.exclude, STATE.modes) == (*before, ())
-    assert FAST_GLOBALS["SPECIAL"] is False
+    assert not SPECIAL
     with Log() as mode, pytest.raises(RuntimeError):
         gb.add(gb.ones(2), gb.ones(3))
     assert mode.log == ["aten.ones.default", "aten.ones.default", "aten.add.Tensor"]
-    assert STATE.modes == () and FAST_GLOBALS["SPECIAL"] is False
+    assert STATE.modes == () and not SPECIAL
 
 
 def test_not_implemented_is_a_type_error() -> None:
@@ -210,4 +210,4 @@ def test_modes_of_many_threads_do_not_meet() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert wrong == [] and STATE.modes == () and FAST_GLOBALS["SPECIAL"] is False
+    assert wrong == [] and STATE.modes == () and not SPECIAL

@@ -8,7 +8,7 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.dispatch.state import FAST_GLOBALS, STATE
+from gaugeblock.dispatch.state import SPECIAL, STATE
 from gaugeblock.overrides import (
     BaseTorchFunctionMode,
     DisableTorchFunction,
@@ -223,7 +223,7 @@ def test_function_modes_nest_end_and_belong_to_their_thread() -> None:
             gb.sin(X)
     gb.cos(X)
     assert outer.functions == inner.functions == [gb.add]
-    assert STATE.function_modes == () and FAST_GLOBALS["SPECIAL"] is False
+    assert STATE.function_modes == () and not SPECIAL
     assert type(gb.Tensor.__dict__["size"]).__name__ == "function"
 
 
@@ -262,7 +262,7 @@ def test_modes_of_many_threads_do_not_meet() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert wrong == [] and STATE.function_modes == () and FAST_GLOBALS["SPECIAL"] is False
+    assert wrong == [] and STATE.function_modes == () and not SPECIAL
     assert type(gb.Tensor.__dict__["size"]).__name__ == "function"
 
 

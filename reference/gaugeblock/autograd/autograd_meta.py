@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import type_error
-from ..dispatch.state import FAST_GLOBALS, STATE
+from ..dispatch.state import STATE, WATCHING
 from ..memory.storage import new_object
 from ..tensor.changing import change_geometry
 from ..tensor.geometry import as_watched, unwatched, watched_twin
@@ -125,7 +125,7 @@ def watch(tensor: Tensor) -> AutogradMeta:
     meta: AutogradMeta | None = tensor.autograd
     geometry = tensor.geometry
     if meta is None:
-        FAST_GLOBALS["WATCHING"] = True
+        WATCHING.append(None)
         meta = tensor.autograd = new_meta(handle(tensor), None, 0)
         if tensor.base is not None:
             meta.view = view_state(tensor)

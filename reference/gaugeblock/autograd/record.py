@@ -20,7 +20,7 @@ from ..dispatch.dispatcher import call, redispatch, run_entry
 from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, runtime_key
 from ..dispatch.operator import Operator, Registration, Resolved
 from ..dispatch.registry import REGISTRY
-from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, FAST_GLOBALS, STATE
+from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, OVERRIDING, SPECIAL, STATE
 from ..dispatch.watching import any_watched
 from ..memory.storage import new_object
 from ..operators.rows import rows
@@ -81,7 +81,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         "ANOMALY": ANOMALY, "AutogradMeta": AutogradMeta, "below": below, "call": call,
         "check_inplace": check_inplace, "complex_class": complex_class, "contiguous_format": contiguous_format,
         "COUNTER": COUNTER, "DEFAULT": DEFAULT, "DEFAULT_INCLUDE": DEFAULT_INCLUDE, "DUAL": DUAL,
-        "FAST_GLOBALS": FAST_GLOBALS, "INFERENCE": INFERENCE, "KEPT": ~DEFAULT_EXCLUDE, "kind": kind,
+        "SPECIAL": SPECIAL, "OVERRIDING": OVERRIDING, "INFERENCE": INFERENCE, "KEPT": ~DEFAULT_EXCLUDE, "kind": kind,
         "MAKER": maker_of(real), "new": new_object,
         "note_origin": note_origin, "number_operand": number_operand, "operator": operator, "outside": outside,
         "PACKING": PACKING, "plain_list": plain_list, "plain_of": plain_of, "quick": function, "Real": real,
@@ -117,7 +117,8 @@ def quickly_passing(operator: Operator, kind: str) -> Callable[..., Any]:
         return passing(operator)
     names = {
         "below": below, "call": call, "contiguous_format": contiguous_format, "DUAL": DUAL,
-        "FAST_GLOBALS": FAST_GLOBALS, "operator": operator, "plain_of": plain_of, "quick": function, "Tensor": Tensor,
+        "SPECIAL": SPECIAL, "OVERRIDING": OVERRIDING, "operator": operator, "plain_of": plain_of, "quick": function,
+        "Tensor": Tensor,
     }  # fmt: skip
     passes: Callable[..., Any] = compiled(
         f"recorder of {operator.name}", passing_source(schema, quick), names, "record"

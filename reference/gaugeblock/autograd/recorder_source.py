@@ -117,7 +117,7 @@ def _given(schema: Schema) -> str:
 
 FOUND = """\
 found = None
-if p_{self}.__class__ is Tensor and p_{self}.counter is not INFERENCE and not FAST_GLOBALS["SPECIAL"]:
+if p_{self}.__class__ is Tensor and p_{self}.counter is not INFERENCE and not SPECIAL:
     found = operator.resolved.get(((p_{self}.geometry.keys or 0) | DEFAULT_INCLUDE) & KEPT)
 """
 """The kernel of a view of one tensor, without the dispatcher's call; None when that has more to do."""

@@ -8,7 +8,7 @@ from ..core.warn import warn
 from ..dispatch.dispatcher import call
 from ..dispatch.overrides import NOT_WRAPPED
 from ..dispatch.registry import REGISTRY
-from ..dispatch.state import FAST_GLOBALS
+from ..dispatch.state import SPECIAL
 from ..operators.fresh_fill import fill_ones
 from ..tensor.changing import change_geometry
 from ..tensor.geometry import unwatched
@@ -120,7 +120,7 @@ DETACH = REGISTRY.find("detach_")
 
 def detach_(self: Tensor) -> Tensor:
     """Forget the recorded history, in place. RuntimeError for a view."""
-    return call(DETACH, self) if FAST_GLOBALS["SPECIAL"] else forget_history(self)
+    return call(DETACH, self) if SPECIAL else forget_history(self)
 
 
 def forget_history(self: Tensor) -> Tensor:

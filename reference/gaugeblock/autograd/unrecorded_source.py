@@ -74,7 +74,7 @@ def _around(schema: Schema, function: Any) -> tuple[str | None, Any]:
     options = [*left_out, *schema.keyword_only]
     shown = [a for a in schema.positional if a not in left_out]
     given = ", ".join(f"p_{a.name}" if is_tensor(a) else a.name for a in shown)
-    plain = "not FAST_GLOBALS['OVERRIDING']"
+    plain = "not OVERRIDING"
     if [a.name for a in options] in (["alpha"], ["value"]):
         [option] = options
         factor = f"quick({given}, {option.name}={option.name})"

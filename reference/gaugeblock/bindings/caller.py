@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import Argument, parse
 
-from ..dispatch.dispatcher import call, plain_kernel
+from ..dispatch.dispatcher import call
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY, Operator
-from ..dispatch.state import FAST_GLOBALS
+from ..dispatch.state import OVERRIDING
 from ..operators.arguments import check_out_dtype
 from ..operators.tensor_data import tensor
 from ..tensor.getters import set_requires_grad
@@ -104,6 +105,14 @@ class Signature:
         return f"({', '.join(parts)})"
 
 
+class Bound(NamedTuple):
+    """An operator with the arguments that it is called with, positional and by keyword."""
+
+    operator: Operator
+    values: Sequence[Any]
+    options: dict[str, Any]
+
+
 class Mismatch(Exception):
     """Why an overload does not take the arguments."""
 
@@ -141,29 +150,43 @@ class Caller:
         return self._signatures
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if kwargs and kwargs.get("out", self) is None:
-            del kwargs["out"]
-        if FAST_GLOBALS["OVERRIDING"]:
-            found = intercept(self.public, args, kwargs)
-            if found is not NOT_OVERRIDDEN:
-                return found
+        return self.explaining(self._run, args, kwargs)
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        found = self.bind(args, kwargs)
+        return call(found.operator, *found.values, **found.options) if isinstance(found, Bound) else found
+
+    def explaining(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any) -> Any:
+        """Return the result of ``run(args, kwargs, *rest)``; what it raises names this operator."""
         try:
-            key = key_of(args, kwargs)
-            recipe = self._recipes.get(key)
-            if recipe is not None:
-                if recipe.gathered is not None:
-                    args = (*args[: recipe.gathered], args[recipe.gathered :])
-                if recipe.tail is not None:
-                    return call(recipe.operator, *args, *recipe.tail)
-                values, options = recipe.values(args, kwargs), recipe.keywords(args, kwargs)
-                if values is not None and options is not None:
-                    return call(recipe.operator, *values, **options)
-            return self._resolve(key, args, kwargs)
+            return run(args, kwargs, *rest)
         except (*NAMED, OverflowError) as error:
             if is_wide(args) or is_wide(kwargs.values()):
                 self._refuse_wide(args, kwargs)
             self._name_in(error)
             raise
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound | Any:
+        """Return the operator that takes the arguments, and these as it takes them.
+
+        Return the result if the call was overridden, or is not one call of an operator.
+        """
+        if kwargs and kwargs.get("out", self) is None:
+            del kwargs["out"]
+        if OVERRIDING:
+            found = intercept(self.public, args, kwargs)
+            if found is not NOT_OVERRIDDEN:
+                return found
+        key = key_of(args, kwargs)
+        recipe = self._recipes.get(key)
+        if recipe is not None:
+            given = args if recipe.gathered is None else (*args[: recipe.gathered], args[recipe.gathered :])
+            if recipe.tail is not None:
+                return Bound(recipe.operator, (*given, *recipe.tail), {})
+            values, options = recipe.values(given, kwargs), recipe.keywords(given, kwargs)
+            if values is not None and options is not None:
+                return Bound(recipe.operator, values, options)
+        return self._resolve(key, args, kwargs)
 
     def _refuse_wide(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raise what the conversion of the arguments does, which a remembered call skips."""
@@ -185,19 +208,8 @@ class Caller:
             if self.name.strip("_") not in message and not NAMING.search(message):
                 error.args = (f"{self.name}(): {message}",)
 
-    def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any], dict[str, Any]] | None:
-        """The kernel, values and options of a call that ran before; None unless they follow from its types alone."""
-        recipe = self._recipes.get(key_of(args, kwargs))
-        if recipe is None or recipe.gathered is not None:
-            return None
-        values, options = recipe.values(args, kwargs), recipe.keywords(args, kwargs)
-        if values is None or options is None:
-            return None
-        kernel = plain_kernel(recipe.operator, values, options)
-        return None if kernel is None else (kernel, values, options)
-
     def _resolve(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not FAST_GLOBALS["OVERRIDING"]:
+        if not OVERRIDING:
             found = intercept(self.public, args, kwargs)
             if found is not NOT_OVERRIDDEN:
                 return found
@@ -222,7 +234,7 @@ class Caller:
             if out is not None:
                 writing = self._writing(signature)
                 if writing is not None:
-                    return self._call_out(writing, values, options, out)
+                    return self._bind_out(writing, values, options, out)
                 if self.name in WRITING_PARTS:
                     return write_parts(self.name, call(signature.operator, *values, **options), out)
                 reasons.append("got an unexpected keyword argument 'out'")
@@ -232,7 +244,7 @@ class Caller:
             if exact and not numbers and len(self._recipes) < LIMIT:
                 names = {keyword: self._name(signature, keyword) for keyword in kwargs}
                 self._recipes[key] = recipe_for(signature, spread, kwargs, names, gathered)
-            return call(signature.operator, *values, **options)
+            return Bound(signature.operator, values, options)
         older = modern(self.name, args, kwargs, is_method=self.is_method)
         if older is not None:
             return self(older.pop("self"), **older, **({} if out is None else {"out": out}))
@@ -262,7 +274,7 @@ class Caller:
                 return other
         return None
 
-    def _call_out(self, signature: Signature, values: list[Any], options: dict[str, Any], out: Any) -> Any:
+    def _bind_out(self, signature: Signature, values: list[Any], options: dict[str, Any], out: Any) -> Bound:
         count = len(signature.out_names)
         several = isinstance(out, (tuple, list))
         given = out if several else (out,)
@@ -274,7 +286,7 @@ class Caller:
             check_out_dtype(options.get("dtype"), given[0])
             options = {name: value for name, value in options.items() if name not in TENSOR_OPTIONS}
         assert signature.out_operator is not None
-        return call(signature.out_operator, *values, out=given[0] if count == 1 else tuple(given), **options)
+        return Bound(signature.out_operator, values, {"out": given[0] if count == 1 else tuple(given), **options})
 
     def _match(
         self, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -10,9 +10,10 @@ from ..core.device import Device
 from ..core.dtype import DEFAULTS, DType, bool_, float64, int64
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
+from ..kernels.bound_call import UNSET
 from ..tensor.tensor import Tensor
 
-NO: Any = object()
+NO = UNSET
 INTEGRAL = 1
 """The kind of the integer dtypes."""
 LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1

@@ -6,8 +6,7 @@ Each is converted to a keyword call of the current form. The warning is given on
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..core.warn import warn
@@ -47,28 +46,3 @@ def _warn(form: str) -> None:
     if not _warned():
         _warned().append(None)
         warn(f"This overload is deprecated: {form}; give the tensors by position and the numbers by keyword")
-
-
-def accepting(function: str, name: str, text: str, caller: Callable[..., Any]) -> tuple[str, dict[str, Any]]:
-    """Return the source of the binding `name`, changed to pass deprecated forms to `caller`, and the names it uses."""
-    head, _, body = text.partition("\n")
-    parts = re.sub(r"^def \w+\(|\):$", "", head).split(", ")
-    if function.removesuffix("_") not in FORMS or parts[0].startswith("*"):
-        return text, {}
-    count = next((place for place, part in enumerate(parts) if part.startswith("*")), len(parts))
-    values, options = parts[:count], [part for part in parts[count:] if part != "*"]
-    first = ", ".join(part.partition("=")[0] for part in values)
-    named = [part.partition("=")[0] for part in options]
-    passed = ", ".join(one if one.startswith("**") else f"{one}={one}" for one in named)
-    taken = (
-        f"{head.partition('(')[0]}({', '.join([*values, '*more_values', *options])}):\n"
-        f"    if more_values:\n"
-        f"        return deprecated_form(deprecated_{name}, ({first}, *more_values), dict({passed}))\n{body}"
-    )
-    return taken, {"deprecated_form": given, f"deprecated_{name}": caller}
-
-
-def given(caller: Callable[..., Any], values: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call `caller` with more positional values than its form has; options at their default are left out."""
-    plain = {"alpha": 1, "value": 1, "out": None}
-    return caller(*values, **{name: value for name, value in options.items() if value is not plain.get(name, values)})

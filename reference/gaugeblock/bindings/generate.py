@@ -7,43 +7,38 @@ from typing import Any
 
 from ..core.device import cpu
 from ..dispatch.overrides import NOT_OVERRIDDEN, foreign, intercept
-from ..dispatch.state import FAST_GLOBALS, STATE
+from ..dispatch.state import OVERRIDING, SPECIAL, SPECIAL_VIEWS, STATE, WATCHING
 from ..dispatch.watching import any_watched
-from ..memory.storage import Storage, new_object
-from ..tensor.tensor import Tensor, new_like
-from ..tensor.versions import bump_version
-from .converters import NO
+from ..kernels.bound_call import UNSET
+from ..memory.storage import new_object
+from ..tensor.tensor import Tensor
 
-FAST_GLOBALS.update(
-    Tensor=Tensor,
-    Storage=Storage,
-    new=new_object,
-    new_like=new_like,
-    bump_version=bump_version,
-    cpu=cpu,
-    ONE=1,
-    UNSET=NO,
-    intercept=intercept,
-    NOT_OVERRIDDEN=NOT_OVERRIDDEN,
-    foreign=foreign,
-    any_watched=any_watched,
-    STATE=STATE,
-)
+COMMON: dict[str, Any] = {
+    "Tensor": Tensor, "SPECIAL": SPECIAL, "SPECIAL_VIEWS": SPECIAL_VIEWS, "OVERRIDING": OVERRIDING,
+    "WATCHING": WATCHING, "STATE": STATE, "UNSET": UNSET, "new": new_object, "cpu": cpu, "intercept": intercept,
+    "NOT_OVERRIDDEN": NOT_OVERRIDDEN, "foreign": foreign, "any_watched": any_watched,
+}  # fmt: skip
+"""What every generated function may use."""
 SOURCES: dict[str, str] = {}
 """Source text by the label it was compiled under, such as "Tensor.add"."""
 
 
 def compile_function(label: str, function: str, source: str, document: str, **names: Any) -> Any:
-    """The function called `function` in `source`; `names` are added to the shared globals."""
-    FAST_GLOBALS.update(names)
+    """Return the function called `function` in `source`; its globals are the common ones and `names`."""
     filename = f"<gaugeblock binding {label}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     SOURCES[label] = source
-    space: dict[str, Any] = {}
-    exec(compile(source, filename, "exec"), FAST_GLOBALS, space)
+    space = COMMON | names
+    exec(compile(source, filename, "exec"), space)
     made = space[function]
     made.__doc__ = document
     made.__module__ = "gaugeblock"
     made.__qualname__ = label
     made.__name__ = label.rpartition(".")[2]
     return made
+
+
+def indent(text: str, levels: int) -> str:
+    """Return `text` moved right by `levels` steps of four."""
+    margin = "    " * levels
+    return "".join(margin + line if line.strip() else line for line in text.splitlines(keepends=True))

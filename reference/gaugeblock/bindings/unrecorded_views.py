@@ -17,8 +17,8 @@ from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.versions import mark_unrecorded
 from ..tensor.view_table import VIEWS
+from .direct import CHOICE
 from .generate import compile_function
-from .source import CHOICE
 
 COMPOSITES = frozenset(
     "atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod einsum linalg_diagonal meshgrid".split()
@@ -50,18 +50,17 @@ def marking(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def special_view(
-    name: str, label: str, function: str, text: str, document: str, direct: Callable[..., Any]
+    name: str, label: str, function: str, text: str, document: str, names: dict[str, Any]
 ) -> Callable[..., Any]:
-    """What the view binding `text`, with names for `name`, calls while views are special: itself, as it is when they
-    are not, marking what it or `direct` makes."""
+    """Return what the view binding `text`, with globals `names`, calls while views are special: itself, as it is when
+    they are not, marking what it or its implementation makes."""
     ordinary = text.replace(CHOICE.format(name=name), f"slow_{name}").replace("SPECIAL_VIEWS", "SPECIAL")
+    label = f"{label} while nothing is recorded"
     if _MADE not in ordinary:
-        return marking(compile_function(f"{label} while nothing is recorded", function, ordinary, document))
-    marked = ordinary.replace(_MADE, _MARKED).replace(f"direct_{name}", f"marking_{name}")
-    names = {f"marking_{name}": marking(direct)}
-    made: Callable[..., Any] = compile_function(
-        f"{label} while nothing is recorded", function, marked, document, **names
-    )
+        return marking(compile_function(label, function, ordinary, document, **names))
+    marked = ordinary.replace(_MADE, _MARKED)
+    names = names | {f"direct_{name}": marking(names[f"direct_{name}"])}
+    made: Callable[..., Any] = compile_function(label, function, marked, document, **names)
     return made
 
 

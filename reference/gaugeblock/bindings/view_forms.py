@@ -9,8 +9,9 @@ from typing import Any
 from ..tensor.metadata import detach
 from ..tensor.views import expand, t, transpose
 from .caller import Caller
+from .direct import CHOICE
 from .dispatched import through
-from .source import CHOICE, indent
+from .generate import indent
 
 VIEW = """\
 view = new(Tensor)

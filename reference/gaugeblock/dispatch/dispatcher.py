@@ -12,7 +12,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE
 from .keys import AUTOGRAD_MASK, BACKEND_BIT, FUNCTIONALITY_BIT, runtime_key
 from .registry import AMBIGUOUS, FALLTHROUGH, REGISTRY, Kernel, Operator, Registration, Resolved
-from .state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, FAST_GLOBALS, STATE
+from .state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, SPECIAL, STATE, WATCHING
 from .watching import DEEPEST
 
 DENSE = FUNCTIONALITY_BIT["Dense"] | FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
@@ -88,7 +88,7 @@ def key_set(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
     if mask == 0:
         device = kwargs.get("device")
         mask = DEVICE_KEYS["cpu" if device is None else getattr(device, "type", str(device).split(":")[0])]
-    if FAST_GLOBALS["SPECIAL"]:
+    if SPECIAL:
         return (mask | STATE.include) & ~STATE.exclude
     return (mask | DEFAULT_INCLUDE) & ~DEFAULT_EXCLUDE
 
@@ -97,38 +97,30 @@ def call(operator: Operator, *args: Any, **kwargs: Any) -> Any:
     """Run an operator on checked arguments; NotImplementedError when no kernel exists for the resolved key."""
     mask = key_set(args, kwargs)
     found = operator.resolved.get(mask)
-    if found is None or not found.plain or FAST_GLOBALS["SPECIAL"]:
+    if found is None or not found.plain or SPECIAL:
         return redispatch(operator, mask, *args, **kwargs)
     return found.entry.function(*args, **kwargs)  # type: ignore[misc]
 
 
 def call_on(operator: Operator, tensor: Tensor, *args: Any) -> Any:
     """`call` with no other tensor than the first argument: its key set is at hand."""
-    if tensor.__class__ is Tensor and tensor.counter is not INFERENCE and not FAST_GLOBALS["SPECIAL"]:
+    if tensor.__class__ is Tensor and tensor.counter is not INFERENCE and not SPECIAL:
         found = operator.resolved.get(((tensor.geometry.keys or 0) | DEFAULT_INCLUDE) & ~DEFAULT_EXCLUDE)
         if found is not None and found.plain:
             return found.entry.function(tensor, *args)  # type: ignore[misc]
     return call(operator, tensor, *args)
 
 
-def watched_recorder(operator: Operator, keys: int | None) -> Kernel | None:
-    """What records a call of tensors with these keys, one of them watched; None when more than that is to be done."""
-    if keys is None or FAST_GLOBALS["SPECIAL"] or FAST_GLOBALS["OVERRIDING"]:
-        return None
-    found = operator.resolved.get((keys | DEFAULT_INCLUDE) & ~DEFAULT_EXCLUDE)
-    return None if found is None else found.entry.function
-
-
 def plain_kernel(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Kernel | None:
-    """The kernel that `call` runs on these arguments; None when it takes more than them."""
-    found = operator.resolved.get(key_set(tuple(args), kwargs))
-    return found.entry.function if found is not None and found.plain else None
+    """Return the kernel that `call` runs on these arguments; None when it takes more than them."""
+    found = REGISTRY.resolve(operator, key_set(tuple(args), kwargs))
+    return found.entry.function if found.plain else None
 
 
 def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
     """Run the kernel of the highest key in `mask`, whatever the tensors carry."""
     found = REGISTRY.resolve(operator, mask)
-    if FAST_GLOBALS["WATCHING"] and not found.mask & (AUTOGRAD_MASK | WATCHED_KEY):
+    if WATCHING and not found.mask & (AUTOGRAD_MASK | WATCHED_KEY):
         found = REGISTRY.watchers.guarded(operator, found, args, kwargs)
     if STATE.trace is not None:
         result = STATE.trace(operator, mask, found, args, kwargs)

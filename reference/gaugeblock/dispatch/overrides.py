@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..tensor.changing import ChangingTensor, UnbackedTensor
 from ..tensor.tensor import Tensor
 from .guards import DisableTorchFunctionSubclass
-from .state import FAST_GLOBALS, STATE
+from .state import OVERRIDING, STATE
 
 PLAIN: set[type] = {
     Tensor, UnbackedTensor, ChangingTensor, int, float, bool, complex, str, bytes, type(None), tuple, list, dict, slice,
@@ -157,10 +157,10 @@ def overridable(public: Callable[..., Any]) -> Callable[..., Any]:
 
     A call whose first argument is plain is tried at once; what it does not take may still be one that overrides.
     """
-    plain, switches = PLAIN, FAST_GLOBALS
+    plain = PLAIN
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if args and args[0].__class__ in plain and not switches["OVERRIDING"]:
+        if args and args[0].__class__ in plain and not OVERRIDING:
             try:
                 return public(*args, **kwargs)
             except (TypeError, AttributeError):

@@ -1,12 +1,13 @@
 """Per-thread included and excluded keys, and one flag that fast paths test.
 
-`FAST_GLOBALS` is the globals dictionary of every generated binding; ``SPECIAL`` in it is true while any thread has
-changed its include or exclude set or entered a mode. So a binding learns in one global load that nothing is active.
-The tensor floor reads the same from ``hooks.special`` and ``hooks.special_views``.
-``SPECIAL_VIEWS`` has a member for each reason of SPECIAL, and one for each thread that records nothing: so it is true
-while views are to be marked, and entering and leaving need no lock.
-``OVERRIDING`` is true while some thread is in a function mode, and for good once there is a subclass of Tensor.
-``WATCHING`` is true for good once a tensor has required a gradient.
+Each switch is a list that is true while it has members, one for each reason, so that a binding learns with one test
+that nothing is active:
+
+- ``SPECIAL``: some thread has changed its include or exclude set or entered a mode, or a kernel for CPU tensors was
+  replaced;
+- ``SPECIAL_VIEWS``: the same, or some thread records nothing, so that the views it takes are marked;
+- ``OVERRIDING``: some thread is in a function mode, or a subclass of Tensor exists;
+- ``WATCHING``: a tensor has required a gradient.
 """
 
 from __future__ import annotations
@@ -23,15 +24,12 @@ from .keys import AUTOCAST_MASK, FUNCTIONALITY_BIT
 
 DEFAULT_INCLUDE = FUNCTIONALITY_BIT["BackendSelect"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
 DEFAULT_EXCLUDE = AUTOCAST_MASK
+SPECIAL: list[None] = hooks.special
 SPECIAL_VIEWS: list[None] = hooks.special_views
-FAST_GLOBALS: dict[str, object] = {
-    "SPECIAL": False, "SPECIAL_VIEWS": SPECIAL_VIEWS, "OVERRIDING": False, "WATCHING": False,
-}  # fmt: skip
-
+OVERRIDING: list[None] = []
+WATCHING: list[None] = []
 
 _COUNTERS = fork_safe(threading.RLock())
-_reasons = 0
-_overriding = 0
 _watching = 0
 MODE_LISTENERS: list[Callable[[bool], None]] = []
 """Called with True when the first function mode of any thread begins and with False after the last."""
@@ -63,36 +61,24 @@ STATE = carried(DispatchState())
 
 def enter_special() -> None:
     """Count one more reason to leave the fast paths; pair with `leave_special`."""
-    global _reasons
-    with _COUNTERS:
-        _reasons += 1
-        FAST_GLOBALS["SPECIAL"] = hooks.special = True
-        SPECIAL_VIEWS.append(None)
+    SPECIAL.append(None)
+    SPECIAL_VIEWS.append(None)
 
 
 def leave_special() -> None:
     """Take back one `enter_special`."""
-    global _reasons
-    with _COUNTERS:
-        _reasons -= 1
-        FAST_GLOBALS["SPECIAL"] = hooks.special = _reasons > 0
-        SPECIAL_VIEWS.pop()
+    SPECIAL.pop()
+    SPECIAL_VIEWS.pop()
 
 
 def enter_overrides() -> None:
     """Count one more reason to look for ``__torch_function__`` in every call; pair with `leave_overrides`."""
-    global _overriding
-    with _COUNTERS:
-        _overriding += 1
-        FAST_GLOBALS["OVERRIDING"] = True
+    OVERRIDING.append(None)
 
 
 def leave_overrides() -> None:
     """Take back one `enter_overrides`."""
-    global _overriding
-    with _COUNTERS:
-        _overriding -= 1
-        FAST_GLOBALS["OVERRIDING"] = _overriding > 0
+    OVERRIDING.pop()
 
 
 def enter_function_mode() -> None:

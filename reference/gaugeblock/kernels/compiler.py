@@ -177,9 +177,10 @@ def compiler() -> Compiler:
     if not _COMPILERS:
         with _FIRST:
             if not _COMPILERS:
-                from .storage_finaliser import install
+                from . import bound_call, storage_finaliser
 
                 made = Compiler()
-                install(made)
+                storage_finaliser.install(made)
+                bound_call.install(made)
                 _COMPILERS.append(made)
     return _COMPILERS[0]

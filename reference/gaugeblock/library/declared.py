@@ -17,16 +17,16 @@ from gaugeblock_spec.operators import OperatorTableError, operator_from_row, par
 from gaugeblock_spec.schema import Argument, Schema, parse
 
 from ..bindings.caller import Caller
+from ..bindings.direct import general
 from ..bindings.generate import compile_function
 from ..bindings.groups import Group, Overload
-from ..bindings.source import general
 from ..core.errors import type_error
 from ..dispatch.registry import REGISTRY
 from ..operators.formulas import FORMULAS
 from ..operators.formulas.table import Formula
+from ..operators.pointwise import Functional, InPlace, Into
 from ..operators.pointwise_call import Call
 from ..operators.pointwise_rule import PointwiseRule
-from ..operators.pointwise_run import run_functional, run_into
 from ..operators.rows import Row
 from ..tensor.tensor import Tensor
 from .derivative import MissingDerivative
@@ -60,9 +60,9 @@ class DeclaredOperator:
         self._removers.append(partial(_forget_formula, self.name))
         build = _builder(self.name, arguments, set(numbers), check)
         for text, run in (
-            (row.schema, _functional(rule, build)),
-            (row.inplace, _inplace(rule, build)),
-            (row.out, _into(rule, build)),
+            (row.schema, Functional(row.name, rule, build)),
+            (row.inplace, InPlace(row.inplace_name or "", rule, build)),
+            (row.out, Into(row.out_name or "", rule, build)),
         ):
             if text is not None:
                 self._define(f"{namespace}::{text}", run)
@@ -156,27 +156,6 @@ def _builder(
         return Call(formula, operands, tuple(given[a.name] for a in arguments if a.name in numbers))
 
     return build
-
-
-def _functional(rule: PointwiseRule, build: Callable[..., Call]) -> Callable[..., Tensor]:
-    def run(*args: Any, **kwargs: Any) -> Tensor:
-        return run_functional(rule, build(*args, **kwargs))
-
-    return run
-
-
-def _inplace(rule: PointwiseRule, build: Callable[..., Call]) -> Callable[..., Tensor]:
-    def run(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return run_into(rule, build(self, *args, **kwargs), self, inplace=True)
-
-    return run
-
-
-def _into(rule: PointwiseRule, build: Callable[..., Call]) -> Callable[..., Tensor]:
-    def run(*args: Any, out: Tensor, **kwargs: Any) -> Tensor:
-        return run_into(rule, build(*args, **kwargs), out, inplace=False)
-
-    return run
 
 
 def declare(

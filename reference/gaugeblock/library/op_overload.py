@@ -11,7 +11,7 @@ from ..dispatch.keys import check_key
 from ..dispatch.modes import PUBLISHER, public
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.registry import IMPLIED_NAMESPACE, REGISTRY, Operator
-from ..dispatch.state import FAST_GLOBALS
+from ..dispatch.state import OVERRIDING
 from .bind import bind
 from .call_kernel import adapted
 from .function_schema import FunctionSchema
@@ -30,7 +30,7 @@ class OpOverload:
         self.__module__ = f"gaugeblock.ops.{namespace}"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if FAST_GLOBALS["OVERRIDING"] or any(value.__class__ not in PLAIN for value in args):
+        if OVERRIDING or any(value.__class__ not in PLAIN for value in args):
             found = intercept(self, args, kwargs)
             if found is not NOT_OVERRIDDEN:
                 return found

@@ -25,7 +25,7 @@ def selu(self: Tensor) -> Call:
 def celu(self: Tensor, alpha: Number = 1.0) -> Call:
     if alpha == 0:
         raise RuntimeError("celu(): ZeroDivisionError: alpha cannot be 0 for CELU; argument 'alpha' is 0")
-    return Call("elu", (self,), (alpha, 1.0, 1.0 / alpha))
+    return Call("elu", (self,), (alpha, 1.0, 1.0 / alpha), valued=True)
 
 
 def leaky_relu(self: Tensor, negative_slope: Number = 0.01) -> Call:
@@ -54,7 +54,7 @@ def softplus(self: Tensor, beta: Number = 1, threshold: Number = 20) -> Call:
 def softshrink(self: Tensor, lambd: Number = 0.5) -> Call:
     if not isinstance(lambd, complex) and lambd < 0:
         raise RuntimeError(f"softshrink(): lambda must be greater or equal to 0, but found to be {lambd}.")
-    return Call("softshrink", (self,), (lambd,))
+    return Call("softshrink", (self,), (lambd,), valued=True)
 
 
 def hardshrink(self: Tensor, lambd: Number = 0.5) -> Call:

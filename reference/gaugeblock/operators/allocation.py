@@ -17,7 +17,7 @@ from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
-from ..dispatch.state import FAST_GLOBALS
+from ..dispatch.state import SPECIAL
 from ..tensor.geometry import Geometry, geometry_of, known_geometry
 from ..tensor.strides import channels_last_strides
 from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor, new_like
@@ -98,7 +98,7 @@ def pinned(fresh: Tensor) -> Tensor:
 
 def is_builtin(device: Device) -> bool:
     """Whether the engine itself makes tensors on the device, and no override or mode wants to see it."""
-    return (device is cpu or device is meta) and not FAST_GLOBALS["SPECIAL"]
+    return (device is cpu or device is meta) and not SPECIAL
 
 
 def allocated(geometry: Geometry) -> Tensor:

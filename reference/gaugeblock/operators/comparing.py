@@ -15,12 +15,13 @@ from ..tensor.getters import is_complex, is_floating_point, is_signed
 from ..tensor.scalars import item, to_bool
 from ..tensor.tensor import Tensor
 from .arrays import check_same_device, values, widened
-from .prepared import noted
+from .plan import Planned, plannable
 from .registration import kernel
 
 
 @kernel("equal", "CPU")
-def equal(self: Tensor, other: Tensor) -> bool:
+@plannable
+def equal(self: Tensor, other: Tensor) -> bool | Planned[bool]:
     """Whether sizes and, after promotion, all values are the same; NaN equals nothing. Raises RuntimeError."""
     check_same_device("equal", self, other)
     left, right = self.geometry, other.geometry
@@ -28,12 +29,12 @@ def equal(self: Tensor, other: Tensor) -> bool:
         return False
     if left.dtype is right.dtype:
         same = bool((values(self) == values(other)).all())
-        return noted("equal", same, _equal_runner(left, right)) if 0 < left.numel <= FEW else same
+        return Planned(same, _equal_call(left, right)) if 0 < left.numel <= FEW else same
     wide = promote_types(left.dtype, right.dtype).numpy
     return bool(np.array_equal(values(self).astype(wide), values(other).astype(wide)))
 
 
-def _equal_runner(left: Geometry, right: Geometry) -> Callable[[Tensor, Tensor], bool]:
+def _equal_call(left: Geometry, right: Geometry) -> Callable[[Tensor, Tensor], bool]:
     def run(self: Tensor, other: Tensor) -> bool:
         same = kept_array(left, self.pointer) == kept_array(right, other.pointer)
         return b"\0" not in same.tobytes()

@@ -11,7 +11,7 @@ from ..core.errors import type_error
 from ..dispatch.dispatcher import call
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY
-from ..dispatch.state import FAST_GLOBALS
+from ..dispatch.state import OVERRIDING, SPECIAL
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .gathering import nonzero as places_of
@@ -63,7 +63,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         return call(NONZERO_OUT, input, out=out)
     if not as_tuple:
         geometry = input.geometry
-        if input.__class__ is Tensor and geometry.device is cpu and not (FAST_GLOBALS["SPECIAL"] or geometry.watched):
+        if input.__class__ is Tensor and geometry.device is cpu and not (SPECIAL or geometry.watched):
             return places_of(input)
         return call(NONZERO, input)
     found = call(NONZERO, input if input.geometry.ndim else call(UNSQUEEZE, input, 0))
@@ -97,7 +97,7 @@ def norm(
         return nuclear_norm(input, dim, keepdim, chosen)
     order = norm_order("norm", p)
     geometry = input.geometry
-    if FAST_GLOBALS["SPECIAL"] or input.__class__ is not Tensor or geometry.watched or geometry.device is not cpu:
+    if SPECIAL or input.__class__ is not Tensor or geometry.watched or geometry.device is not cpu:
         result: Tensor = call(VECTOR_NORM, input, order, dim, keepdim, dtype=chosen)
         return result
     return vector_norm("norm", input, order, dim, keepdim, chosen)
@@ -116,7 +116,7 @@ def norm_method(
 
 def matrix_product(self: Tensor, other: Any) -> Any:
     """``self @ other``. Raises TypeError unless both are tensors, RuntimeError as matmul."""
-    if self.__class__ is not Tensor or other.__class__ is not Tensor or FAST_GLOBALS["OVERRIDING"]:
+    if self.__class__ is not Tensor or other.__class__ is not Tensor or OVERRIDING:
         found = intercept(Tensor.matmul, (self, other), {})  # type: ignore[attr-defined]
         if found is not NOT_OVERRIDDEN:
             return found

@@ -10,7 +10,7 @@ from ..core.errors import type_error
 from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
-from ..dispatch.state import FAST_GLOBALS
+from ..dispatch.state import SPECIAL
 from ..tensor.geometry import geometry_of, remember
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, new_like
@@ -139,7 +139,7 @@ def with_dtype(self: Tensor, dtype: DType) -> Tensor:
         return self
     key = ("to", dtype)
     ready = geometry.plans.get(key)
-    if ready is not None and not FAST_GLOBALS["SPECIAL"]:
+    if ready is not None and not SPECIAL:
         target, builtin, tail = ready
         made = new_like(target)
         builtin(made.pointer, self.pointer, *tail)

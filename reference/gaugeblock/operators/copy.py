@@ -12,6 +12,7 @@ from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
+from ..kernels.bound_call import bound
 from ..memory.devices import read_device, write_device
 from ..memory.elements import read_bytes, write_bytes
 from ..memory.storage import allocate_storage
@@ -23,7 +24,7 @@ from ..tensor.versions import bump_version
 from .element_loop import element_launch
 from .extents import extent_of
 from .launch import Launch
-from .prepared import noted
+from .plan import Planned, plannable
 from .registration import kernel
 
 BUILTIN = (cpu, meta)
@@ -102,7 +103,8 @@ def copying(destination: Geometry, source: Geometry) -> Launch | None:
 
 
 @kernel("copy_")
-def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+@plannable
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor | Planned[Tensor]:
     """Write `src`, broadcast and converted to self's dtype, into self; RuntimeError when it does not broadcast."""
     if not isinstance(src, Tensor):
         return fill_number(self, src)
@@ -123,11 +125,11 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     copy_values(self, src, non_blocking)
     launch = geometry.plans.get(("copy", source))
     if launch is not None and not (source.dtype.is_complex and not geometry.dtype.is_complex):
-        noted("copy_", self, _runner(launch))
+        return Planned(self, _call(launch))
     return self
 
 
-def _runner(launch: Launch) -> Callable[[Tensor, Tensor], Tensor]:
+def _call(launch: Launch) -> Callable[[Tensor, Tensor], Tensor]:
     """What copies between tensors of the same geometries, which fit."""
     builtin, tail = launch.call()
 
@@ -163,13 +165,16 @@ def format_strides(geometry: Geometry, memory_format: MemoryFormat | None) -> tu
 
 
 @kernel("clone")
-def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+@plannable
+def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Planned[Tensor]:
     """A fresh tensor with the same values; the layout is kept unless a memory format is given."""
     geometry = self.geometry
     strides = format_strides(geometry, memory_format)
-    result = new_like(geometry_of(geometry.sizes, strides, geometry.dtype, geometry.device))
+    made = geometry_of(geometry.sizes, strides, geometry.dtype, geometry.device)
+    result = new_like(made)
     copy_values(result, self)
-    return result
+    launch = made.plans.get(("copy", geometry))
+    return Planned(result, None if launch is None else bound(launch.builtin(), (made,), launch.call()[1]))
 
 
 def fill_number(self: Tensor, value: Any) -> Tensor:

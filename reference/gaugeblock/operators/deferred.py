@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from .plan import Plannable, Planned, planned_by
 from .registration import answering, kernel
 
 
@@ -19,18 +20,27 @@ def register_deferred(package: str, modules: Mapping[str, str], *keys: str) -> N
             kernel(name, *keys)(Deferred(f".{package}.{module}", name.replace(".", "_")))
 
 
-class Deferred:
+class Deferred(Plannable[..., Any]):
     """A function of a module that is loaded when it is first called."""
-
-    __slots__ = ("__name__", "_loaded", "_module")
 
     def __init__(self, module: str, function: str) -> None:
         self.__name__ = function
         self._module = module
         self._loaded: Callable[..., Any] | None = None
 
+    def _function(self) -> Callable[..., Any]:
+        if self._loaded is None:
+            self._loaded = answering(getattr(import_module(self._module, __package__), self.__name__))
+        return self._loaded
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        function = self._loaded
-        if function is None:
-            function = self._loaded = answering(getattr(import_module(self._module, __package__), self.__name__))
-        return function(*args, **kwargs)
+        return (self._loaded or self._function())(*args, **kwargs)
+
+    def planned(self, *args: Any, **kwargs: Any) -> Planned[Any]:
+        """Return the result, and the call behind it if the function plans."""
+        function = self._function()
+        return planned_by(function, args, kwargs)
+
+    def wrapped(self, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Plannable[..., Any]:
+        """Return the kernel that plans and runs in a wrapper."""
+        return Plannable(wrapper(self.planned))

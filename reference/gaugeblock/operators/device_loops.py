@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..core.device import Device
+from ..dispatch.registry import Operator
+from ..kernels.bound_call import Fresh, Into
 from ..tensor.geometry import Geometry
+from ..tensor.tensor import Tensor
 from .launch import Launch
+from .plan import Plannable
 
 
 class DeviceLoops(Protocol):
@@ -26,3 +30,33 @@ class DeviceLoops(Protocol):
 
 DEVICE_LOOPS: dict[str, DeviceLoops] = {}
 """Device type -> its loops."""
+
+
+def device_call(
+    operator: Operator, values: Sequence[Any], options: Mapping[str, Any], given: Sequence[Any]
+) -> Fresh | Into | None:
+    """Return the call of a pointwise operator on tensors of one device; None where it has no loop for just `given`.
+
+    The CPU's kernel plans for tensors of the CPU at the same addresses.
+    """
+    tensors = [one for one in values if isinstance(one, Tensor)]
+    if not tensors:
+        return None
+    device = tensors[0].geometry.device
+    loops, kernel = DEVICE_LOOPS.get(device.type), operator.active("CPU")
+    if loops is None or kernel is None or not isinstance(kernel.function, Plannable) or kernel.function.loop is None:
+        return None
+    plain = all(one.geometry.device is device and not one.geometry.lazy and one.geometry.numel for one in tensors)
+    if not plain or options:
+        return None
+    host = loops.on_host(tuple(values))
+    loop = kernel.function.loop(*host)
+    if loop is None or len(loop.operands) != len(given):
+        return None
+    place = {id(one): values[k] for k, one in enumerate(host)}
+    if any(place.get(id(operand)) is not one for operand, one in zip(loop.operands, given, strict=True)):
+        return None
+    run = loops.entry(operator.name, loop.launch, tuple(values))
+    if operator.name.partition(".")[0].endswith("_"):
+        return Into(run, (loop.launch.count,), loop.limited, True)
+    return Fresh(run, (loops.geometry(loop.result, device),), (loop.launch.count,), loop.limited)

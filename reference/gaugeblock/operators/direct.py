@@ -7,10 +7,9 @@ from typing import Any
 
 from ..tensor.view_table import METADATA, VIEWS
 from .conversion import METHODS
-from .copy import clone
 from .fill import fill_, zero_
 
-DIRECT: dict[str, Callable[..., Any]] = {**METHODS, "clone": clone, "fill_": fill_, "zero_": zero_}
+DIRECT: dict[str, Callable[..., Any]] = {**METHODS, "fill_": fill_, "zero_": zero_}
 """Public name -> the one function behind all its overloads."""
 
 

@@ -10,8 +10,8 @@ from ..iteration.types import UPSTREAM_NAMES
 from ..kernels import folds
 from ..tensor.tensor import Tensor
 from .named_results import result_type
-from .prepared import renoted
-from .reduce_call import Dims, check_not_empty, reduce, reduce_pair, reduced_dims
+from .plan import Planned, plannable
+from .reduce_call import Dims, check_not_empty, reduce_one, reduce_pair, reduced_dims
 from .registration import kernel
 
 
@@ -21,14 +21,14 @@ def _check_ordered(operator: str, self: Tensor) -> None:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
 
 
-def _extreme(name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool) -> Tensor:
+def _extreme(name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool) -> Planned[Tensor]:
     own = self.geometry.dtype
-    return reduce(name, folds.extreme_fold(own, largest), self, dims, keepdim, own, (own,))[0]
+    return reduce_one(name, folds.extreme_fold(own, largest), self, dims, keepdim, own, own)
 
 
 def _positions(
     name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool, choose: Callable[[Tensor, Tensor], Any]
-) -> Any:
+) -> Planned[Any]:
     own = self.geometry.dtype
     fold = folds.position_fold(own, largest)
     return reduce_pair(name, fold, self, dims, keepdim, own, (own, int64), choose)
@@ -42,7 +42,8 @@ def _register(largest: bool) -> None:
     word = "max" if largest else "min"
 
     @kernel(f"a{word}")
-    def over_dims(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
+    @plannable
+    def over_dims(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Planned[Tensor]:
         operator = f"a{word}"
         _check_ordered(operator, self)
         dims = reduced_dims(operator, dim, self.geometry.ndim)
@@ -50,14 +51,16 @@ def _register(largest: bool) -> None:
         return _extreme(operator, self, dims, keepdim, largest)
 
     @kernel(word)
-    def of_all(self: Tensor) -> Tensor:
+    @plannable
+    def of_all(self: Tensor) -> Planned[Tensor]:
         _check_ordered(word, self)
         dims = tuple(range(self.geometry.ndim))
         check_not_empty(word, self.geometry, dims, full=True)
-        return renoted(word, _extreme(f"a{word}", self, dims, False, largest))
+        return _extreme(f"a{word}", self, dims, False, largest)
 
     @kernel(f"{word}.dim")
-    def along(self: Tensor, dim: int, keepdim: bool = False) -> Any:
+    @plannable
+    def along(self: Tensor, dim: int, keepdim: bool = False) -> Planned[Any]:
         if self.geometry.dtype.is_complex:
             raise RuntimeError(f"{word}(): does not support complex input")
         dims = reduced_dims(word, dim, self.geometry.ndim)
@@ -65,15 +68,15 @@ def _register(largest: bool) -> None:
         return _positions(word, self, dims, keepdim, largest, result_type(f"{word}.dim"))
 
     @kernel(f"arg{word}")
-    def position(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    @plannable
+    def position(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Planned[Tensor]:
         operator = f"arg{word}"
         kind = self.geometry.dtype.category
         if kind in ("bool", "complex"):
             raise RuntimeError(f"{operator}(): does not support {kind} input")
         dims = reduced_dims(operator, dim, self.geometry.ndim)
         check_not_empty(operator, self.geometry, dims, full=dim is None, error=IndexError)
-        result: Tensor = _positions(operator, self, dims, keepdim, largest, _second)
-        return result
+        return _positions(operator, self, dims, keepdim, largest, _second)
 
 
 _register(True)
@@ -86,5 +89,5 @@ def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> A
     _check_ordered("aminmax", self)
     dims = reduced_dims("aminmax", dim, self.geometry.ndim)
     check_not_empty("aminmax", self.geometry, dims, full=dim is None)
-    extremes = [_extreme(name, self, dims, keepdim, name == "amax") for name in ("amin", "amax")]
+    extremes = [_extreme(name, self, dims, keepdim, name == "amax").result for name in ("amin", "amax")]
     return result_type("aminmax")(*extremes)

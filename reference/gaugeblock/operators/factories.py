@@ -17,7 +17,7 @@ from ..core.layout import Layout
 from ..dispatch.dispatcher import call
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY
-from ..dispatch.state import FAST_GLOBALS
+from ..dispatch.state import OVERRIDING, SPECIAL
 from ..tensor.geometry import contiguous_geometry, only_ints
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor, new_like
@@ -36,7 +36,7 @@ SCALAR_TENSOR = REGISTRY.find("scalar_tensor")
 
 def plain(device: AnyDevice) -> bool:
     """Whether a factory call for this device needs no dispatcher."""
-    return (device is None or device is cpu or device == "cpu") and not FAST_GLOBALS["SPECIAL"]
+    return (device is None or device is cpu or device == "cpu") and not SPECIAL
 
 
 def tensor_options(
@@ -96,8 +96,8 @@ def _sized(name: str, operator_name: str, fill: Fill, summary: str) -> Callable[
     general.__doc__ = summary
 
     def factory(*sizes: Any, dtype: DType | None = None, device: AnyDevice = None, **options: Any) -> Tensor:
-        if options or FAST_GLOBALS["SPECIAL"] or not (device is None or device is cpu or device == "cpu"):
-            if FAST_GLOBALS["OVERRIDING"]:
+        if options or SPECIAL or not (device is None or device is cpu or device == "cpu"):
+            if OVERRIDING:
                 given = options | ({} if dtype is None else {"dtype": dtype})
                 found = intercept(factory, sizes, given | ({} if device is None else {"device": device}))
                 if found is not NOT_OVERRIDDEN:

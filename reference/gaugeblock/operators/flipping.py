@@ -26,12 +26,13 @@ from .element_loop import formula_kernel
 from .fresh_fill import fill_zeros
 from .launch import Launch
 from .many_dims import along, has_many_dims
-from .prepared import noted
+from .plan import Planned, plannable
 from .registration import kernel
 
 
 @kernel("roll")
-def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+@plannable
+def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor | Planned[Tensor]:
     """Each dim of `dims` shifted cyclically towards higher indices; without `dims` the flattened elements.
 
     Raises RuntimeError unless there are as many shifts as dims, IndexError for a dim out of range.
@@ -51,7 +52,7 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     if target is not None:
         _roll_into(target, values(self), shifts, places)
         if len(shifts) == 1 and (not dims or geometry.ndim == 1) and geometry.contiguous and not geometry.lazy:
-            return noted("roll", result, _turning(geometry, shifts[0])) if geometry.numel else result
+            return Planned(result, _turning(geometry, shifts[0])) if geometry.numel else result
     return result
 
 
@@ -94,7 +95,8 @@ def _roll_into(target: Array, array: Array, shifts: tuple[int, ...], dims: tuple
 
 
 @kernel("flip")
-def flip(self: Tensor, dims: Sequence[int]) -> Tensor:
+@plannable
+def flip(self: Tensor, dims: Sequence[int]) -> Tensor | Planned[Tensor]:
     """A copy with the order along `dims` reversed, in strides like the input's.
 
     Raises RuntimeError for a repeated dim, IndexError for one out of range.
@@ -112,7 +114,7 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor:
         else:
             runner = _reversing(geometry, result.geometry, places)
             runner(self, result)
-            return noted("flip", result, runner)
+            return Planned(result, runner)
     return result
 
 
@@ -173,7 +175,7 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return flip(self, (first, second)) if k % 4 else clone(self, memory_format=contiguous_format)
 
 
-def _triangle(operator: str, self: Tensor, diagonal: int, keep: Any) -> Tensor:
+def _triangle(operator: str, self: Tensor, diagonal: int, keep: Any) -> Tensor | Planned[Tensor]:
     geometry = self.geometry
     if geometry.ndim < 2:
         raise RuntimeError(f"{operator}: input tensor must have at least 2 dimensions")
@@ -192,7 +194,7 @@ def _triangle(operator: str, self: Tensor, diagonal: int, keep: Any) -> Tensor:
     kept = keep(np.arange(columns) - np.arange(rows)[:, None], diagonal)
     target[...] = np.where(kept, values(self), _zero(target))
     if geometry.numel <= FEW and not geometry.lazy:
-        return noted(operator, result, _triangle_runner(geometry, result.geometry, kept))
+        return Planned(result, _triangle_call(geometry, result.geometry, kept))
     return result
 
 
@@ -200,7 +202,7 @@ LONG_ROWS = 128
 """Elements of a row from which rows are copied one by one."""
 
 
-def _triangle_runner(geometry: Geometry, out: Geometry, kept: Array) -> Callable[[Tensor], Tensor]:
+def _triangle_call(geometry: Geometry, out: Geometry, kept: Array) -> Callable[[Tensor], Tensor]:
     zeros = bytes(out.nbytes)
 
     def run(self: Tensor) -> Tensor:
@@ -217,13 +219,15 @@ def _zero(array: Array) -> Array:
 
 
 @kernel("tril")
-def tril(self: Tensor, diagonal: int = 0) -> Tensor:
+@plannable
+def tril(self: Tensor, diagonal: int = 0) -> Tensor | Planned[Tensor]:
     """The elements on and below a diagonal of the last two dims, zero elsewhere. Raises RuntimeError below 2-D."""
     return _triangle("tril", self, diagonal, np.less_equal)
 
 
 @kernel("triu")
-def triu(self: Tensor, diagonal: int = 0) -> Tensor:
+@plannable
+def triu(self: Tensor, diagonal: int = 0) -> Tensor | Planned[Tensor]:
     """The elements on and above a diagonal of the last two dims, zero elsewhere. Raises RuntimeError below 2-D."""
     return _triangle("triu", self, diagonal, np.greater_equal)
 

@@ -22,7 +22,7 @@ from .arrays import Array, computed, true_places, values
 from .invoke import invoke
 from .many_dims import has_many_dims
 from .picking import Picking, picking
-from .prepared import noted
+from .plan import Planned, plannable
 from .registration import kernel
 
 INDEX_DTYPES = (int32, int64)
@@ -43,7 +43,8 @@ def index_values(index: Tensor) -> Array:
 
 
 @kernel("index_select")
-def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
+@plannable
+def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor | Planned[Tensor]:
     """The parts of `self` at the int32 or int64 vector `index` along `dim`.
 
     Raises IndexError out of [0, size) and for an index with more than one dim, RuntimeError for another dtype.
@@ -78,7 +79,7 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
         if not steps.run(result, source, index):
             _check_selected(geometry, place, index)
         if source is self:
-            return noted("index_select", result, _picker(index_select, result.geometry, steps, dim))
+            return Planned(result, _picker(index_select, result.geometry, steps, dim))
     elif geometry.device is cpu:
         _check_selected(geometry, place, index)
     return result
@@ -133,7 +134,10 @@ def gather_places(operator: str, self: Tensor, place: int, index: Tensor) -> Arr
 
 
 @kernel("gather")
-def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+@plannable
+def gather(
+    self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False
+) -> Tensor | Planned[Tensor]:
     """``out[i][j] = self[index[i][j]][j]`` (for dim 0); the result has the sizes of `index`.
 
     Raises RuntimeError for an index out of [0, size), other numbers of dims, sizes above those of `self` outside `dim`.
@@ -163,7 +167,7 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
             gather_places("gather", self, place, index)
         if source is self:
             remember(plans, key, (result.geometry, steps))
-            return noted("gather", result, _picker(gather, result.geometry, steps, dim))
+            return Planned(result, _picker(gather, result.geometry, steps, dim))
     return result
 
 

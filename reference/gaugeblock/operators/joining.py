@@ -19,7 +19,7 @@ from ..tensor.views import unsqueeze
 from .arrays import check_same_device
 from .copy import copying
 from .launch import Launch
-from .prepared import noted, renoted
+from .plan import Planned, plannable
 from .registration import kernel
 
 Ints = tuple[int, ...]
@@ -28,7 +28,8 @@ FEW = 4096
 
 
 @kernel("cat")
-def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+@plannable
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
     """The tensors one after another along `dim`, in their promoted dtype; 1-D tensors without elements are skipped.
 
     Raises ValueError for an empty list, RuntimeError for 0-dim tensors and for sizes that differ outside `dim`.
@@ -37,7 +38,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         raise ValueError("cat(): expected a non-empty list of Tensors")
     geometry = tensors[0].geometry
     if dim == 0 and geometry.numel > FEW and geometry.contiguous and geometry.ndim and _all_like(geometry, tensors):
-        return noted("cat", _cat_blocks(tensors, geometry), lambda parts: _cat_blocks(parts, geometry))
+        return Planned(_cat_blocks(tensors, geometry), lambda parts: _cat_blocks(parts, geometry))
     key = ("cat", dim, *[tensor.geometry for tensor in tensors])
     plan: _Joining | None = geometry.plans.get(key)
     if plan is None:
@@ -46,7 +47,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     for tensor, (offset, launch) in zip(tensors, plan.parts, strict=True):
         if launch is not None:
             launch.run([result.pointer + offset, tensor.pointer])
-    return noted("cat", result, plan.runner()) if all(launch is not None for _, launch in plan.parts) else result
+    return Planned(result, plan.call()) if all(launch is not None for _, launch in plan.parts) else result
 
 
 class _Joining(NamedTuple):
@@ -55,7 +56,7 @@ class _Joining(NamedTuple):
     geometry: Geometry
     parts: tuple[tuple[int, Launch | None], ...]
 
-    def runner(self) -> Callable[[Sequence[Tensor]], Tensor]:
+    def call(self) -> Callable[[Sequence[Tensor]], Tensor]:
         """What joins tensors of the same geometries, all of which are copied."""
         geometry = self.geometry
         copies = [(offset, *launch.call()) for offset, launch in self.parts if launch is not None]
@@ -146,7 +147,8 @@ def _strides(tensors: Sequence[Tensor], sizes: Ints) -> Ints:
 
 
 @kernel("stack")
-def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+@plannable
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
     """Tensors of equal sizes along a new dim. Raises RuntimeError for an empty list or sizes that differ."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -158,7 +160,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(sizes)} at entry 0 and "
                 f"{list(tensor.geometry.sizes)} at entry {position}"
             )
-    return renoted("stack", cat([unsqueeze(tensor, place) for tensor in tensors], place))
+    return cat.planned([unsqueeze(tensor, place) for tensor in tensors], place)
 
 
 def at_least(tensor: Tensor, ndim: int) -> Tensor:

@@ -14,7 +14,7 @@ from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import call
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, taken
 from ..dispatch.registry import REGISTRY
-from ..dispatch.state import FAST_GLOBALS
+from ..dispatch.state import OVERRIDING, SPECIAL
 from ..tensor.geometry import contiguous_geometry
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor, new_like
@@ -47,7 +47,7 @@ def _like(name: str, fill: Fill, summary: str) -> Callable[..., Tensor]:
             if result is not None:
                 fill(result)
                 return set_requires_grad(result, True) if requires_grad else result
-        if input.__class__ is not Tensor or FAST_GLOBALS["OVERRIDING"]:
+        if input.__class__ is not Tensor or OVERRIDING:
             found = _asked(factory, (input,), dtype, layout, device, requires_grad, pin_memory, memory_format)
             if found is not NOT_OVERRIDDEN:
                 return found  # type: ignore[no-any-return]
@@ -71,7 +71,7 @@ def _asked(public: Any, args: tuple[Any, ...], *options: Any) -> Any:
 
 def copy_of_kind(input: Any) -> Tensor | None:
     """A fresh tensor of the geometry of a dense tensor on the CPU; None when the dispatcher has to be asked."""
-    if input.__class__ is not Tensor or FAST_GLOBALS["SPECIAL"]:
+    if input.__class__ is not Tensor or SPECIAL:
         return None
     geometry = input.geometry
     plain = geometry.dense and geometry.device is cpu and not geometry.lazy and not geometry.watched
@@ -112,7 +112,7 @@ def full_like(
     memory_format: MemoryFormat | None = preserve_format,
 ) -> Tensor:
     """One value with the sizes, dtype and stride order of `input`. RuntimeError when the value does not fit."""
-    if input.__class__ is not Tensor or fill_value.__class__ not in PLAIN or FAST_GLOBALS["OVERRIDING"]:
+    if input.__class__ is not Tensor or fill_value.__class__ not in PLAIN or OVERRIDING:
         given = (dtype, layout, device, requires_grad, pin_memory, memory_format)
         found = _asked(full_like, (input, fill_value), *given)
         if found is not NOT_OVERRIDDEN:
@@ -148,7 +148,7 @@ def _new_sized(name: str, fill: Fill) -> Callable[..., Tensor]:
 
     def method(self: Tensor, *sizes: Any, **options: Any) -> Tensor:
         geometry = self.geometry
-        if options or FAST_GLOBALS["SPECIAL"] or geometry.device is not cpu or self.__class__ is not Tensor:
+        if options or SPECIAL or geometry.device is not cpu or self.__class__ is not Tensor:
             return general(self, *sizes, **options)
         result = new_like(contiguous_geometry(sizes_argument(name, sizes), geometry.dtype))
         fill(result)

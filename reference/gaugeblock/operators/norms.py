@@ -16,7 +16,8 @@ from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .arrays import filled, values
 from .invoke import apply
-from .reduce_call import check_few_dims, reduce, reduced_dims, reduced_sizes
+from .plan import Planned, plannable
+from .reduce_call import check_few_dims, reduce, reduce_one, reduced_dims, reduced_sizes
 from .registration import kernel, write_out
 
 Dim = int | Sequence[int] | None
@@ -144,14 +145,16 @@ def linalg_vector_norm(
 
 
 @kernel("logsumexp")
-def logsumexp(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+@plannable
+def logsumexp(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor | Planned[Tensor]:
     """log(sum(exp(self))) over dims, stable; -inf over no elements; ints are converted to the default float dtype."""
     own = self.geometry.dtype
     compute = own if own.kind >= 2 else DEFAULTS.dtype
     dims = reduced_dims("logsumexp", dim, self.geometry.ndim)
     if compute.is_complex and self.geometry.device.type == "cpu":
         return _complex_logsumexp(self, dims, keepdim)
-    return reduce("logsumexp", folds.exponentials_fold(compute, True), self, dims, keepdim, compute, (compute,))[0]
+    found = reduce_one("logsumexp", folds.exponentials_fold(compute, True), self, dims, keepdim, compute, compute)
+    return found if own.kind >= 2 else found.result
 
 
 def _complex_logsumexp(self: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:

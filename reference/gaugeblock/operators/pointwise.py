@@ -8,9 +8,10 @@ from typing import Any
 from ..dispatch.registry import REGISTRY
 from ..tensor.tensor import Tensor
 from .array_functions import WITHOUT_FORMULA
-from .pointwise_call import call_builder
+from .plan import Plannable, Planned
+from .pointwise_call import Call, call_builder
 from .pointwise_rule import PointwiseRule
-from .pointwise_run import run_functional, run_into
+from .pointwise_run import Loop, loop_of, planned_functional, planned_into, run_functional, run_into
 from .rows import Row, rows
 
 RULES: dict[str, PointwiseRule] = {}
@@ -20,41 +21,60 @@ RULES: dict[str, PointwiseRule] = {}
 def register_row(row: Row) -> None:
     """Register the functional, in-place and out= kernels of one row."""
     rule = RULES[row.name] = PointwiseRule(row)
-    for name, make in ((row.name, functional), (row.inplace_name, inplace), (row.out_name, into)):
+    build = call_builder(row.name)
+    for name, form in ((row.name, Functional), (row.inplace_name, InPlace), (row.out_name, Into)):
         if name is not None:
-            function = make(rule)
-            function.__qualname__ = name
-            REGISTRY.put(name, ("CPU", "Meta"), function)
+            REGISTRY.put(name, ("CPU", "Meta"), form(name, rule, build))
 
 
-def functional(rule: PointwiseRule) -> Callable[..., Tensor]:
+class Form(Plannable[..., Tensor]):
+    """A kernel of a pointwise operator; `build` makes a call of the operator's arguments."""
+
+    def __init__(self, name: str, rule: PointwiseRule, build: Callable[..., Call]) -> None:
+        self.__qualname__ = self.__name__ = name
+        self.rule = rule
+        self.build = build
+
+
+class Functional(Form):
     """The form with a new result."""
-    build = call_builder(rule.name)
 
-    def run(*args: Any, **kwargs: Any) -> Tensor:
-        return run_functional(rule, build(*args, **kwargs))
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
+        return run_functional(self.rule, self.build(*args, **kwargs))
 
-    return run
+    def planned(self, *args: Any, **kwargs: Any) -> Planned[Tensor]:
+        """Return the result together with the call behind it."""
+        return planned_functional(self.rule, self.build(*args, **kwargs))
+
+    def loop(self, *args: Any, **kwargs: Any) -> Loop | None:
+        """Return the loop of a call without running it."""
+        return loop_of(self.rule, self.build(*args, **kwargs), None, inplace=False)
 
 
-def inplace(rule: PointwiseRule) -> Callable[..., Tensor]:
+class InPlace(Form):
     """The form that writes into its first argument."""
-    build = call_builder(rule.name)
 
-    def run(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return run_into(rule, build(self, *args, **kwargs), self, inplace=True)
+    def __call__(self, first: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return run_into(self.rule, self.build(first, *args, **kwargs), first, inplace=True)
 
-    return run
+    def planned(self, first: Tensor, *args: Any, **kwargs: Any) -> Planned[Tensor]:
+        """Return the first argument, written, together with the call that writes."""
+        return planned_into(self.rule, self.build(first, *args, **kwargs), first, inplace=True)
+
+    def loop(self, first: Tensor, *args: Any, **kwargs: Any) -> Loop | None:
+        """Return the loop of a call without running it."""
+        return loop_of(self.rule, self.build(first, *args, **kwargs), first, inplace=True)
 
 
-def into(rule: PointwiseRule) -> Callable[..., Tensor]:
+class Into(Form):
     """The form that writes into `out`."""
-    build = call_builder(rule.name)
 
-    def run(*args: Any, out: Tensor, **kwargs: Any) -> Tensor:
-        return run_into(rule, build(*args, **kwargs), out, inplace=False)
+    def __call__(self, *args: Any, out: Tensor, **kwargs: Any) -> Tensor:
+        return run_into(self.rule, self.build(*args, **kwargs), out, inplace=False)
 
-    return run
+    def planned(self, *args: Any, out: Tensor, **kwargs: Any) -> Planned[Tensor]:
+        """Return `out`, written, together with the call that writes."""
+        return planned_into(self.rule, self.build(*args, **kwargs), out, inplace=False)
 
 
 def register_pointwise() -> None:

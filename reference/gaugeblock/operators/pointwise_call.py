@@ -20,7 +20,7 @@ class Call(NamedTuple):
     `operands` (tensors and numbers) broadcast and promote; `extras` are numbers converted to the computation dtype
     that do not promote; `condition` is read as bool before the operands; `weights` are numbers that promote only.
     An extra that the computation dtype cannot hold is an error; with `fit` so is a number among the operands, which
-    wraps otherwise.
+    wraps otherwise. With `valued` the call follows from the values of numbers: some are refused, or lead to others.
     """
 
     formula: str
@@ -29,6 +29,7 @@ class Call(NamedTuple):
     condition: Tensor | None = None
     weights: tuple[Number, ...] = ()
     fit: bool = False
+    valued: bool = False
 
 
 def check_alpha(operator: str, alpha: Number, common: DType) -> None:
@@ -164,11 +165,11 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8,
         raise RuntimeError(f"isclose(): rtol and atol must be greater than or equal to zero, got {rtol} and {atol}")
     if rtol == atol == 0 and self.dtype.kind < 2:
         return Call("eq", (self, other))
-    return Call("isclose.equal_nan" if equal_nan else "isclose", (self, other), (rtol, atol))
+    return Call("isclose.equal_nan" if equal_nan else "isclose", (self, other), (rtol, atol), valued=True)
 
 
 def logit(self: Tensor, eps: float | None = None) -> Call:
-    return Call("logit", (self,)) if eps is None or eps < 0 else Call("logit.eps", (self,), (eps,))
+    return Call("logit", (self,)) if eps is None or eps < 0 else Call("logit.eps", (self,), (eps,), valued=True)
 
 
 def pow(self: Any, exponent: Any) -> Call:
@@ -178,7 +179,7 @@ def pow(self: Any, exponent: Any) -> Call:
             f"is {self.dtype.name}"
         )
     if exponent.__class__ in (int, float) and exponent == 2 and (exponent.__class__ is int or self.dtype.kind == 2):
-        return Call("square", (self,), weights=(2,))
+        return Call("pow.square", (self, exponent))
     return Call("pow", (self, exponent), fit=not isinstance(exponent, Tensor))
 
 
@@ -195,7 +196,8 @@ def nan_to_num(
     limits = finfo(dtype)
     given = (0.0 if nan is None else nan, limits.max if posinf is None else posinf)
     replacements = (*given, limits.min if neginf is None else neginf)
-    return Call("nan_to_num", (self,), tuple([_held(number, limits.max, limits.eps) for number in replacements]))
+    held = tuple([_held(number, limits.max, limits.eps) for number in replacements])
+    return Call("nan_to_num", (self,), held, valued=True)
 
 
 def _held(number: float, largest: float, eps: float) -> float:

@@ -12,7 +12,7 @@ from ..tensor.strides import preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
 from .pointwise_call import Call
 
-NUMBERS_ABSTAIN = frozenset({"clamp", "clamp_min", "clamp_max", "pow"})
+NUMBERS_ABSTAIN = frozenset({"clamp", "clamp_min", "clamp_max", "pow", "pow.square"})
 """Formulas whose numbers are options: only the tensors determine whether the operands have the same layout."""
 LIKE_SELF = frozenset({"hardtanh", "nan_to_num"})
 """Formulas whose result has the layout of a clone of self."""

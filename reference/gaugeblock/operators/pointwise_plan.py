@@ -23,7 +23,7 @@ from .launch import NO_ELEMENTS, Launch
 from .number_limits import stored_number
 from .pointwise_call import Call, check_alpha
 from .pointwise_layout import NUMBERS_ABSTAIN, given_layout
-from .pointwise_rule import PointwiseRule
+from .pointwise_rule import FLOAT_RULES, PointwiseRule
 
 HALF = (float16, bfloat16)
 TAKES_ALPHA = frozenset(
@@ -93,7 +93,8 @@ def fitted(rule: PointwiseRule, call: Call, common: DType) -> Call:
 
 
 def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Plan:
-    config = rule.config._replace(check_mem_overlap=True, resize_outputs=not inplace)
+    config = FLOAT_RULES if call.formula == "div" else rule.config
+    config = config._replace(check_mem_overlap=True, resize_outputs=not inplace)
     conditions = () if call.condition is None else (call.condition,)
     iterator = TensorIterator((out,), (*conditions, *call.operands, *call.weights), config)
     for index in range(len(conditions)):

@@ -2,152 +2,113 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.resize import resize_output
+from ..kernels.bound_call import Fresh, Into
+from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version
 from .extents import extent_of
-from .number_limits import LARGEST_HALF
+from .launch import Launch
+from .plan import Planned
 from .pointwise_call import Call
 from .pointwise_plan import Plan, arguments, fitted, plan_call, tensors_of
 from .pointwise_rule import PointwiseRule
-from .prepared import Ordered, noted
 
 
 def run_functional(rule: PointwiseRule, call: Call) -> Tensor:
-    """A new tensor."""
+    """Return a new tensor."""
     plan = plan_call(rule, call, None, inplace=False)
-    given = call
     if call.extras or call.fit:
         call = fitted(rule, call, plan.common)
     result = new_like(plan.geometry)
     if plan.launch is not None:
         plan.launch.run([result.pointer, *arguments(call)])
-        noted(rule.base, result, PointwiseNote(plan, given))
     return result
 
 
-class PointwiseNote(NamedTuple):
-    """What a runner can be made of, if the binding wants one."""
-
-    plan: Plan
-    call: Call
-
-    def ordered(self) -> Ordered | None:
-        """The runner; None where more has to be looked at than geometries and kinds."""
-        return runner_for(self.plan, self.call)
-
-    def into(self) -> Ordered | None:
-        """The runner whose first argument is out=; it gives None too when out= shares the memory of another."""
-        ordered = runner_for(self.plan, self.call)
-        if ordered is None or self.plan.launch is None:
-            return None
-        builtin, tail = self.plan.launch.call()
-
-        def run_one(out: Tensor, self: Tensor) -> Tensor | None:
-            if self.storage_impl is out.storage_impl:
-                return None
-            bump_version(out)
-            builtin(out.pointer, self.pointer, *tail)
-            return out
-
-        def run_two(out: Tensor, self: Tensor, other: Tensor) -> Tensor | None:
-            storage = out.storage_impl
-            if self.storage_impl is storage or other.storage_impl is storage:
-                return None
-            bump_version(out)
-            builtin(out.pointer, self.pointer, other.pointer, *tail)
-            return out
-
-        def run(out: Tensor, *given: Any) -> Tensor | None:
-            values, storage = [], out.storage_impl
-            for one in given:
-                if one.__class__ is Tensor:
-                    if one.storage_impl is storage:
-                        return None
-                    values.append(one.pointer)
-                elif -LARGEST_HALF <= one <= LARGEST_HALF:
-                    values.append(one)
-                else:
-                    return None
-            bump_version(out)
-            builtin(out.pointer, *values, *tail)
-            return out
-
-        if all(isinstance(one, Tensor) for one in ordered.operands) and len(ordered.operands) < 3:
-            return Ordered(ordered.operands, run_one if len(ordered.operands) == 1 else run_two)
-        return Ordered(ordered.operands, run)
+def planned_functional(rule: PointwiseRule, call: Call) -> Planned[Tensor]:
+    """Return a new tensor and its call."""
+    result = run_functional(rule, call)
+    loop = loop_of(rule, call, None, inplace=False)
+    if loop is None:
+        return Planned(result, None)
+    return Planned(result, loop.fresh().native(), loop.operands, loop.generic)
 
 
-    def within(self) -> Ordered | None:
-        """The runner that writes into its first argument; it gives None too when another shares that one's memory."""
-        ordered = runner_for(self.plan, self.call)
-        if ordered is None or self.plan.launch is None:
-            return None
-        builtin, tail = self.plan.launch.call()
-
-        def run(self: Tensor, *given: Any) -> Tensor | None:
-            values, storage = [self.pointer], self.storage_impl
-            for one in given:
-                if one.__class__ is Tensor:
-                    if one.storage_impl is storage and one is not self:
-                        return None
-                    values.append(one.pointer)
-                elif one is not None:
-                    if not -LARGEST_HALF <= one <= LARGEST_HALF:
-                        return None
-                    values.append(one)
-            bump_version(self)
-            builtin(self.pointer, *values, *tail)
-            return self
-
-        return Ordered(ordered.operands, run)
+def planned_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> Planned[Tensor]:
+    """Return `out`, written, and the call that writes."""
+    loop = loop_of(rule, call, out, inplace=inplace)
+    run_into(rule, call, out, inplace=inplace)
+    if loop is None:
+        return Planned(out, None)
+    return Planned(out, loop.into(read=inplace).native(), loop.operands, loop.generic)
 
 
-def runner_for(plan: Plan, call: Call) -> Ordered | None:
-    """What runs calls on operands of the same geometries and kinds; None where more has to be looked at.
+class Loop:
+    """The loop of a call, if metas and classes of numbers decide it: what is launched, the meta of the result, the
+    operands in order, and whether numbers are limited to what fits every floating dtype."""
 
-    The runner itself gives None for a number that may not fit the dtype.
-    """
-    launch = plan.launch
-    condition = () if call.condition is None else (call.condition,)
-    operands = (*condition, *call.operands, *call.extras)
-    tensors = [one for one in call.operands if isinstance(one, Tensor)]
-    numbers = len(operands) - len(tensors) - len(condition)
-    if launch is None or plan.through_copy or call.weights or not tensors:
+    __slots__ = ("launch", "limited", "operands", "result")
+
+    def __init__(self, launch: Launch, result: Geometry, operands: tuple[Any, ...], limited: bool) -> None:
+        self.launch = launch
+        self.result = result
+        self.operands = operands
+        self.limited = limited
+
+    @property
+    def generic(self) -> bool:
+        """Whether it runs over one contiguous run of elements."""
+        return self.launch.contiguous
+
+    def fresh(self) -> Fresh:
+        """Return the call that writes into a new tensor."""
+        kernel, tail = self.launch.call()
+        return Fresh(kernel, (self.result,), tail, self.limited)
+
+    def into(self, *, read: bool) -> Into:
+        """Return the call that writes into its first argument."""
+        kernel, tail = self.launch.call()
+        return Into(kernel, tail, self.limited, read)
+
+
+def loop_of(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Loop | None:
+    """Return the loop of a call, without running it."""
+    plan = plan_call(rule, call, out, inplace=inplace)
+    apart = inplace and (call.condition is not None or call.operands[0] is not out)
+    if plan.launch is None or plan.resize or apart or not _is_decided(plan, call):
         return None
-    if numbers and (plan.common.kind != 2 or all(one.geometry.dtype.kind < 2 for one in tensors)):
-        return None
-    builtin, tail = launch.call()
-    geometry = plan.geometry
+    operands = _operands(call) if out is None or inplace else (out, *_operands(call))
+    return Loop(plan.launch, plan.geometry, operands, _is_limited(call))
 
-    def run_tensors(*given: Any) -> Tensor:
-        result = new_like(geometry)
-        builtin(result.pointer, *[one.pointer for one in given if one is not None], *tail)
-        return result
 
-    def run_mixed(*given: Any) -> Tensor | None:
-        values = []
-        for one in given:
-            if one.__class__ is Tensor:
-                values.append(one.pointer)
-            elif one is not None:
-                if not -LARGEST_HALF <= one <= LARGEST_HALF:
-                    return None
-                values.append(one)
-        result = new_like(geometry)
-        builtin(result.pointer, *values, *tail)
-        return result
+def _operands(call: Call) -> tuple[Any, ...]:
+    return (*(() if call.condition is None else (call.condition,)), *call.operands, *call.extras)
 
-    return Ordered(operands, run_mixed if numbers else run_tensors)
+
+def _is_limited(call: Call) -> bool:
+    """Return whether each number must fit the dtype that is computed in."""
+    numbers = any(not isinstance(one, Tensor) for one in call.operands)
+    return bool(call.extras) or (call.fit and numbers)
+
+
+def _is_decided(plan: Plan, call: Call) -> bool:
+    """Return whether metas and classes of numbers decide all that the plan does: not the default dtype, and not the
+    values of numbers, but that they fit floating dtypes."""
+    tensors = [one.geometry for one in _operands(call) if isinstance(one, Tensor)]
+    if plan.through_copy or call.weights or call.valued or any(one.lazy or one.watched for one in tensors):
+        return False
+    if plan.common.kind >= 2 and all(one.dtype.kind < 2 for one in tensors):
+        return False
+    return plan.common.kind == 2 or not _is_limited(call)
 
 
 def run_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> Tensor:
-    """`out`, written and its version raised by one; left alone when any check fails."""
+    """Return `out`, written and its version raised by one; it is left alone when any check fails."""
     plan = plan_call(rule, call, out, inplace=inplace)
-    given = call
     if call.extras or call.fit:
         call = fitted(rule, call, plan.common)
     check_against_inputs(out, call)
@@ -161,8 +122,6 @@ def run_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> 
         values = arguments(call)
     if plan.launch is not None:
         plan.launch.run([out.pointer, *values])
-        if not plan.resize:
-            noted(rule.base + "_" if inplace else rule.base, out, PointwiseNote(plan, given))
     return out
 
 

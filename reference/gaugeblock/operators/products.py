@@ -20,33 +20,36 @@ from ..iteration.types import UPSTREAM_NAMES
 from ..kernels.accessor import INT32_MAX
 from ..kernels.blas import gemm, lay
 from ..kernels.blocked_product import MOST_INNER, blocked_product
+from ..kernels.bound_call import Fresh, bound, native
 from ..kernels.parallel import get_num_threads
 from ..tensor.array_view import FEW, array_of, kept_array
-from ..tensor.geometry import Geometry, geometry_of
+from ..tensor.geometry import Geometry, contiguous_geometry, geometry_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.views import expand
 from .arrays import Array, check_same_device, values, widened
 from .element_loop import element_launch
 from .many_dims import MOST_DIMS
-from .prepared import noted, renoted
+from .plan import Planned, plannable
 from .registration import kernel
 
 HALF = (float16, bfloat16)
 GEMM = (float32, float64)
 
 
-def product(self: Tensor, other: Tensor, sizes: tuple[int, ...], operator: str = "") -> Tensor:
-    """NumPy's matmul of two tensors of one dtype, whose result has `sizes` and is that of `operator`."""
+@plannable
+def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Planned[Tensor]:
+    """NumPy's matmul of two tensors of one dtype, whose result has `sizes`."""
     dtype = self.geometry.dtype
-    result = empty_tensor(sizes, dtype, self.geometry.device)
+    made = contiguous_geometry(sizes, dtype, self.geometry.device)
     if self.geometry.device is not cpu:
-        return result
-    geometries = (self.geometry, other.geometry, result.geometry)
+        return new_like(made)
+    geometries = (self.geometry, other.geometry, made)
     multiply = _matrix_runner(*geometries) or _runner(*geometries)
     if multiply is not None:
         with np.errstate(all="ignore"):
-            return noted(operator, multiply(self, other), multiply)
+            return Planned(multiply(self, other), native(multiply))
+    result = new_like(made)
     target = array_of(result)
     work = 2.0 * target.size * self.geometry.sizes[-1]
     with np.errstate(all="ignore"):
@@ -80,13 +83,7 @@ def _matrix_runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[
             return result
 
         return run_long
-
-    def run(self: Tensor, other: Tensor) -> Tensor:
-        result = new_like(out)
-        multiply(result.pointer, self.pointer, other.pointer, *tail)
-        return result
-
-    return run
+    return Fresh(multiply, (out,), tail).__call__
 
 
 Call = tuple[Callable[..., None], tuple[int, ...]]
@@ -229,11 +226,12 @@ def _as_matrix(sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @kernel("mm")
-def mm(self: Tensor, mat2: Tensor) -> Tensor:
+@plannable
+def mm(self: Tensor, mat2: Tensor) -> Tensor | Planned[Tensor]:
     """[n, k] times [k, m]. Raises RuntimeError unless both are matrices of one dtype that fit."""
     sizes = check_matrices(self, mat2, ("self", "mat2"))
     check_dtypes("mm", self, mat2)
-    return product(self, mat2, sizes, "mm")
+    return product.planned(self, mat2, sizes)
 
 
 def check_batches(batch1: Tensor, batch2: Tensor) -> tuple[int, int, int]:
@@ -251,11 +249,12 @@ def check_batches(batch1: Tensor, batch2: Tensor) -> tuple[int, int, int]:
 
 
 @kernel("bmm")
-def bmm(self: Tensor, mat2: Tensor) -> Tensor:
+@plannable
+def bmm(self: Tensor, mat2: Tensor) -> Tensor | Planned[Tensor]:
     """[b, n, k] times [b, k, m]. Raises RuntimeError unless both are 3-D of one dtype that fit."""
     sizes = check_batches(self, mat2)
     check_dtypes("bmm", self, mat2)
-    return product(self, mat2, sizes, "bmm")
+    return product.planned(self, mat2, sizes)
 
 
 def _check_vectors(operator: str, self: Tensor, other: Tensor) -> None:
@@ -277,11 +276,12 @@ def _check_vectors(operator: str, self: Tensor, other: Tensor) -> None:
 
 
 @kernel("dot")
-def dot(self: Tensor, tensor: Tensor) -> Tensor:
+@plannable
+def dot(self: Tensor, tensor: Tensor) -> Tensor | Planned[Tensor]:
     """The sum of products of two vectors, nothing conjugated. Raises RuntimeError unless sizes and dtypes agree."""
     _check_vectors("dot", self, tensor)
     check_dtypes("dot", self, tensor)
-    return product(self, tensor, (), "dot")
+    return product.planned(self, tensor, ())
 
 
 @kernel("vdot")
@@ -290,7 +290,7 @@ def vdot(self: Tensor, other: Tensor) -> Tensor:
     _check_vectors("vdot", self, other)
     dtype = check_dtypes("vdot", self, other)
     if not dtype.is_complex or self.geometry.device is not cpu:
-        return product(self, other, (), "vdot")
+        return product(self, other, ())
     result = empty_tensor((), dtype)
     with np.errstate(all="ignore"):
         array_of(result)[...] = np.vdot(values(self), values(other))
@@ -298,11 +298,12 @@ def vdot(self: Tensor, other: Tensor) -> Tensor:
 
 
 @kernel("mv")
-def mv(self: Tensor, vec: Tensor) -> Tensor:
+@plannable
+def mv(self: Tensor, vec: Tensor) -> Tensor | Planned[Tensor]:
     """[n, k] times [k]. Raises RuntimeError unless sizes and dtypes fit."""
     rows = check_matrix_vector(self, vec)
     check_dtypes("mv", self, vec)
-    return product(self, vec, (rows,), "mv")
+    return product.planned(self, vec, (rows,))
 
 
 def check_matrix_vector(matrix: Tensor, vector: Tensor) -> int:
@@ -319,7 +320,8 @@ def check_matrix_vector(matrix: Tensor, vector: Tensor) -> int:
 
 
 @kernel("matmul")
-def matmul(self: Tensor, other: Tensor) -> Tensor:
+@plannable
+def matmul(self: Tensor, other: Tensor) -> Tensor | Planned[Tensor]:
     """dot, mv, mm or bmm by the numbers of dims; leading dims broadcast, vectors get a dim that is dropped again.
 
     Raises RuntimeError for 0-dim operands, dtypes that differ and sizes that do not fit.
@@ -330,16 +332,16 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
             f"both arguments to matmul need to be at least 1D, but they are {len(left)}D and {len(right)}D"
         )
     if len(left) == 1 and len(right) == 1:
-        return renoted("matmul", dot(self, other))
+        return dot.planned(self, other)
     if len(left) == 2 and len(right) == 1:
-        return renoted("matmul", mv(self, other))
+        return mv.planned(self, other)
     check_dtypes("matmul", self, other)
     if left[-1] != (right[-2] if len(right) > 1 else right[0]):
         raise _cannot_multiply(self, other)
     batch = broadcast_shapes((left[:-2], right[:-2]))
     if len(batch) > MOST_DIMS:
         return _batched(self, other, batch)
-    return product(self, other, batch + left[-2:-1] + (right[-1:] if len(right) > 1 else ()), "matmul")
+    return product.planned(self, other, batch + left[-2:-1] + (right[-1:] if len(right) > 1 else ()))
 
 
 def _batched(self: Tensor, other: Tensor, batch: tuple[int, ...]) -> Tensor:
@@ -354,11 +356,12 @@ def _batched(self: Tensor, other: Tensor, batch: tuple[int, ...]) -> Tensor:
     sizes = (prod(batch), left.geometry.sizes[1], right.geometry.sizes[2])
     rows = sizes[1:2] if self.geometry.ndim > 1 else ()
     columns = sizes[2:] if other.geometry.ndim > 1 else ()
-    return reshape(product(left, right, sizes, "bmm"), batch + rows + columns)
+    return reshape(product(left, right, sizes), batch + rows + columns)
 
 
 @kernel("outer")
-def outer(self: Tensor, vec2: Tensor) -> Tensor:
+@plannable
+def outer(self: Tensor, vec2: Tensor) -> Tensor | Planned[Tensor]:
     """All products of two vectors, in their promoted dtype. Raises RuntimeError unless both are 1-D."""
     for tensor, name in ((self, "self"), (vec2, "vec2")):
         if tensor.geometry.ndim != 1:
@@ -376,7 +379,7 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
     return _outer(result, self, vec2)
 
 
-def _outer(result: Tensor, self: Tensor, vec2: Tensor) -> Tensor:
+def _outer(result: Tensor, self: Tensor, vec2: Tensor) -> Planned[Tensor]:
     """The pointwise product of a column and a row, written into `result`."""
     left, right, out = self.geometry, vec2.geometry, result.geometry
     column = geometry_of((left.numel, 1), (*left.strides, 1), left.dtype)
@@ -385,13 +388,8 @@ def _outer(result: Tensor, self: Tensor, vec2: Tensor) -> Tensor:
     assert launch is not None
     builtin, tail = launch.call()
 
-    def run(self: Tensor, vec2: Tensor) -> Tensor:
-        made = new_like(out)
-        builtin(made.pointer, self.pointer, vec2.pointer, *tail)
-        return made
-
     builtin(result.pointer, self.pointer, vec2.pointer, *tail)
-    return noted("outer", result, run)
+    return Planned(result, bound(builtin, (out,), tail))
 
 
 @kernel("inner")

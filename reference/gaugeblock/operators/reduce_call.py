@@ -12,12 +12,13 @@ from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import check_ints, wrap_dim
 from ..core.observe import observed
+from ..kernels.bound_call import Fresh
 from ..kernels.fold import Fold
 from ..kernels.reduction import reduction_kernel
 from ..kernels.splitting import FEW, TURNED
 from ..tensor.geometry import Geometry, contiguous_geometry, remember
 from ..tensor.tensor import Tensor, new_like
-from .prepared import noted
+from .plan import Planned
 
 Dims = tuple[int, ...]
 MOST_DIMS = 64
@@ -72,6 +73,18 @@ def reduced_sizes(sizes: Dims, dims: Dims, keepdim: bool) -> Dims:
     return tuple(size for d, size in enumerate(sizes) if d not in dims)
 
 
+def plan_reduction(
+    name: str, fold: Fold, geometry: Geometry, dims: Dims, keepdim: bool, compute: DType, results: tuple[DType, ...]
+) -> ReducePlan:
+    """Return the plan of a fold over `dims` (ascending, checked), from the cache of the geometry if it is there."""
+    key = (fold, dims, keepdim, compute, results)
+    plan: ReducePlan | None = geometry.plans.get(key)
+    if plan is None:
+        plan = _plan(name, fold, geometry, dims, keepdim, compute, results)
+        remember(geometry.plans, key, plan)
+    return plan
+
+
 def reduce(
     name: str,
     fold: Fold,
@@ -82,19 +95,28 @@ def reduce(
     results: tuple[DType, ...],
     numbers: tuple[float, ...] = (),
 ) -> tuple[Tensor, ...]:
-    """The results of a fold over `dims` (ascending, checked) in fresh tensors."""
-    geometry = self.geometry
-    key = (fold, dims, keepdim, compute, results)
-    plan: ReducePlan | None = geometry.plans.get(key)
-    if plan is None:
-        plan = _plan(name, fold, geometry, dims, keepdim, compute, results)
-        remember(geometry.plans, key, plan)
+    """Return the results of a fold over `dims` (ascending, checked) in fresh tensors."""
+    plan = plan_reduction(name, fold, self.geometry, dims, keepdim, compute, results)
     made = tuple([new_like(output) for output in plan.outputs])
     if plan.reduce is not None:
         plan.reduce(*[output.pointer for output in made], self.pointer, *numbers, *plan.tail)
-        if len(made) == 1:
-            noted(name, made[0], (plan.reduce, plan.outputs[0], (*numbers, *plan.tail)))
     return made
+
+
+def reduce_one(
+    name: str,
+    fold: Fold,
+    self: Tensor,
+    dims: Dims,
+    keepdim: bool,
+    compute: DType,
+    result: DType,
+    numbers: tuple[float, ...] = (),
+) -> Planned[Tensor]:
+    """Return the only result of a fold, and its call."""
+    plan = plan_reduction(name, fold, self.geometry, dims, keepdim, compute, (result,))
+    call = Fresh(plan.reduce, plan.outputs, (*numbers, *plan.tail))
+    return Planned(call(self), call.native(), (self,))
 
 
 def reduce_pair(
@@ -106,21 +128,12 @@ def reduce_pair(
     compute: DType,
     results: tuple[DType, DType],
     choose: Callable[[Tensor, Tensor], Any],
-) -> Any:
-    """What `choose` makes of the two results of a fold over `dims`."""
-    result = choose(*reduce(name, fold, self, dims, keepdim, compute, results))
-    plan: ReducePlan = self.geometry.plans[fold, dims, keepdim, compute, results]
-    builtin, tail = plan.reduce, plan.tail
-    if builtin is not None:
-        first, second = plan.outputs
-
-        def run(self: Tensor) -> Any:
-            one, two = new_like(first), new_like(second)
-            builtin(one.pointer, two.pointer, self.pointer, *tail)
-            return choose(one, two)
-
-        noted(name, result, run)
-    return result
+) -> Planned[Any]:
+    """Return what `choose` makes of the two results of a fold over `dims`, and the call that does the same."""
+    plan = plan_reduction(name, fold, self.geometry, dims, keepdim, compute, results)
+    call = Fresh(plan.reduce, plan.outputs, plan.tail)
+    both = call.native()
+    return Planned(choose(*call(self)), lambda self: choose(*both(self)), (self,))
 
 
 def _plan(

@@ -9,12 +9,13 @@ from ..core.dtype import DType, bool_, int64, uint8
 from ..core.warn import warn
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels import folds
+from ..kernels.bound_call import Fresh
 from ..kernels.fold import Fold
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .number_limits import check_number, real_number
-from .prepared import forget
-from .reduce_call import Dims, check_few_dims, reduce, reduced_dims
+from .plan import Planned, plannable
+from .reduce_call import Dims, check_few_dims, plan_reduction, reduce_one, reduced_dims
 from .registration import kernel
 
 Dim = int | Sequence[int] | None
@@ -28,25 +29,30 @@ def _accumulated(operator: str, self: Tensor, dtype: DType | None) -> DType:
     return int64 if own.kind < 2 else own
 
 
-def _total(name: str, build: Any, self: Tensor, dims: Dims, keepdim: bool, dtype: DType | None) -> Tensor:
+def _total(name: str, build: Any, self: Tensor, dims: Dims, keepdim: bool, dtype: DType | None) -> Planned[Tensor]:
     compute = _accumulated(name, self, dtype)
-    return reduce(name, build(compute), self, dims, keepdim, compute, (compute,))[0]
+    return reduce_one(name, build(compute), self, dims, keepdim, compute, compute)
 
 
 @kernel("sum")
-def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+@plannable
+def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Sum of all elements; bool and ints in int64; `dtype` converts the elements first."""
     return _total("sum", folds.sum_fold, self, tuple(range(self.geometry.ndim)), False, dtype)
 
 
 @kernel("sum.dim_IntList")
-def sum_dims(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+@plannable
+def sum_dims(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Sum over dims (None or none given: all). Raises IndexError, RuntimeError for wrong dims."""
     return _total("sum", folds.sum_fold, self, reduced_dims("sum", dim, self.geometry.ndim), keepdim, dtype)
 
 
 @kernel("nansum")
-def nansum(self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+@plannable
+def nansum(
+    self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor | Planned[Tensor]:
     """Sum with NaN counted as 0. Raises RuntimeError for complex."""
     dims = reduced_dims("nansum", dim, self.geometry.ndim)
     if self.geometry.dtype.is_complex:
@@ -55,13 +61,15 @@ def nansum(self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DType
 
 
 @kernel("prod")
-def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+@plannable
+def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Product of all elements; bool and ints in int64."""
     return _total("prod", folds.prod_fold, self, tuple(range(self.geometry.ndim)), False, dtype)
 
 
 @kernel("prod.dim_int")
-def prod_dim(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+@plannable
+def prod_dim(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Product over one dim. Raises IndexError."""
     return _total("prod", folds.prod_fold, self, reduced_dims("prod", dim, self.geometry.ndim), keepdim, dtype)
 
@@ -78,26 +86,31 @@ def _inexact(operator: str, self: Tensor, dtype: DType | None) -> DType:
     return found
 
 
-def _mean(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Tensor:
+def _mean(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Planned[Tensor]:
     compute = _inexact("mean", self, dtype)
     dims = reduced_dims("mean", dim, self.geometry.ndim)
-    return reduce("mean", folds.mean_fold(compute), self, dims, keepdim, compute, (compute,))[0]
+    return reduce_one("mean", folds.mean_fold(compute), self, dims, keepdim, compute, compute)
 
 
 @kernel("mean")
-def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+@plannable
+def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Mean of all elements. Raises RuntimeError for bool and ints without a floating `dtype`."""
     return _mean(self, None, False, dtype)
 
 
 @kernel("mean.dim")
-def mean_dims(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+@plannable
+def mean_dims(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Mean over dims. Raises RuntimeError for bool and ints without a floating `dtype`, IndexError for wrong dims."""
     return _mean(self, dim, keepdim, dtype)
 
 
 @kernel("nanmean")
-def nanmean(self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+@plannable
+def nanmean(
+    self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor | Planned[Tensor]:
     """Mean of the elements that are not NaN. Raises RuntimeError for bool, ints and complex."""
     if self.geometry.dtype.kind < 2:
         raise RuntimeError(
@@ -108,57 +121,64 @@ def nanmean(self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DTyp
     if self.geometry.dtype.is_complex:
         raise RuntimeError("nanmean(): nansum on CPU does not support complex inputs")
     dims = reduced_dims("nanmean", dim, self.geometry.ndim)
-    return reduce("nanmean", folds.nanmean_fold(compute), self, dims, keepdim, compute, (compute,))[0]
+    return reduce_one("nanmean", folds.nanmean_fold(compute), self, dims, keepdim, compute, compute)
 
 
-def _truth(name: str, self: Tensor, dims: Dims, keepdim: bool) -> Tensor:
+def _truth(name: str, self: Tensor, dims: Dims, keepdim: bool) -> Planned[Tensor]:
     check_few_dims(name, self.geometry.ndim)
     own = self.geometry.dtype
     result = uint8 if own is uint8 else bool_
-    return reduce(name, folds.truth_fold(name == "all"), self, dims, keepdim, own, (result,))[0]
+    return reduce_one(name, folds.truth_fold(name == "all"), self, dims, keepdim, own, result)
 
 
 @kernel("any")
-def any_all(self: Tensor) -> Tensor:
+@plannable
+def any_all(self: Tensor) -> Tensor | Planned[Tensor]:
     """Whether any element is nonzero; uint8 for uint8."""
     return _truth("any", self, tuple(range(self.geometry.ndim)), False)
 
 
 @kernel("any.dim")
-def any_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+@plannable
+def any_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor | Planned[Tensor]:
     """any along one dim. Raises IndexError."""
     return _truth("any", self, reduced_dims("any", dim, self.geometry.ndim), keepdim)
 
 
 @kernel("any.dims")
-def any_dims(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor:
+@plannable
+def any_dims(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor | Planned[Tensor]:
     """any over dims; an empty list reduces none. Raises IndexError, RuntimeError for wrong dims."""
     return _truth("any", self, reduced_dims("any", dim, self.geometry.ndim, empty_is_all=False), keepdim)
 
 
 @kernel("all")
-def all_all(self: Tensor) -> Tensor:
+@plannable
+def all_all(self: Tensor) -> Tensor | Planned[Tensor]:
     """Whether all elements are nonzero; uint8 for uint8."""
     return _truth("all", self, tuple(range(self.geometry.ndim)), False)
 
 
 @kernel("all.dim")
-def all_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+@plannable
+def all_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor | Planned[Tensor]:
     """all along one dim. Raises IndexError."""
     return _truth("all", self, reduced_dims("all", dim, self.geometry.ndim), keepdim)
 
 
 @kernel("all.dims")
-def all_dims(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor:
+@plannable
+def all_dims(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor | Planned[Tensor]:
     """all over dims; an empty list reduces none. Raises IndexError, RuntimeError for wrong dims."""
     return _truth("all", self, reduced_dims("all", dim, self.geometry.ndim, empty_is_all=False), keepdim)
 
 
 @kernel("count_nonzero.dim_IntList")
-def count_nonzero_dims(self: Tensor, dim: Dim) -> Tensor:
+@plannable
+def count_nonzero_dims(self: Tensor, dim: Dim) -> Tensor | Planned[Tensor]:
     """How many elements are nonzero, over dims. Raises IndexError, RuntimeError for wrong dims."""
     dims = reduced_dims("count_nonzero", dim, self.geometry.ndim)
-    return reduce("count_nonzero", folds.count_fold(False), self, dims, False, self.geometry.dtype, (int64,))[0]
+    return reduce_one("count_nonzero", folds.count_fold(False), self, dims, False, self.geometry.dtype, int64)
 
 
 @kernel("count_nonzero")
@@ -167,7 +187,7 @@ def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor:
     return count_nonzero_dims(self, dim)
 
 
-def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: float | None) -> tuple[Tensor, ...]:
+def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: float | None) -> Planned[Any]:
     """Variance (var, var_mean) or standard deviation (std, std_mean), and the mean for the latter forms.
 
     Raises RuntimeError for bool and ints; warns when the degrees of freedom are not positive.
@@ -189,37 +209,46 @@ def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: flo
         )
     fold: Fold = folds.variance_fold(own, base == "std", bool(mean))
     results = (own.to_real(), own) if mean else (own.to_real(),)
-    found = reduce(operator, fold, self, dims, keepdim, own, results, (removed,))
-    if too_few:
-        forget()  # the next call warns too
-    return found
+    plan = plan_reduction(operator, fold, self.geometry, dims, keepdim, own, results)
+    call = Fresh(plan.reduce, plan.outputs, (removed, *plan.tail))
+    return Planned(call(self), None if too_few else call.native(), (self,))  # each call with too few warns
 
 
 def _register_spread(base: str) -> None:
     @kernel(base)
-    def unbiased_all(self: Tensor, unbiased: bool = True) -> Tensor:
-        return spread(base, self, None, False, float(unbiased))[0]
+    @plannable
+    def unbiased_all(self: Tensor, unbiased: bool = True) -> Planned[Tensor]:
+        return spread(base, self, None, False, float(unbiased))
 
     @kernel(f"{base}.dim")
-    def unbiased_dims(self: Tensor, dim: Dim, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-        return spread(base, self, dim, keepdim, float(unbiased))[0]
+    @plannable
+    def unbiased_dims(self: Tensor, dim: Dim, unbiased: bool = True, keepdim: bool = False) -> Planned[Tensor]:
+        return spread(base, self, dim, keepdim, float(unbiased))
 
     @kernel(f"{base}.correction")
-    def corrected(self: Tensor, dim: Dim = None, *, correction: float | None = None, keepdim: bool = False) -> Tensor:
-        return spread(base, self, dim, keepdim, correction)[0]
+    @plannable
+    def corrected(
+        self: Tensor, dim: Dim = None, *, correction: float | None = None, keepdim: bool = False
+    ) -> Planned[Tensor]:
+        return spread(base, self, dim, keepdim, correction)
 
     @kernel(f"{base}_mean")
-    def unbiased_all_with_mean(self: Tensor, unbiased: bool = True) -> tuple[Tensor, ...]:
+    @plannable
+    def unbiased_all_with_mean(self: Tensor, unbiased: bool = True) -> Planned[tuple[Tensor, ...]]:
         return spread(f"{base}_mean", self, None, False, float(unbiased))
 
     @kernel(f"{base}_mean.dim")
-    def unbiased_with_mean(self: Tensor, dim: Dim, unbiased: bool = True, keepdim: bool = False) -> tuple[Tensor, ...]:
+    @plannable
+    def unbiased_with_mean(
+        self: Tensor, dim: Dim, unbiased: bool = True, keepdim: bool = False
+    ) -> Planned[tuple[Tensor, ...]]:
         return spread(f"{base}_mean", self, dim, keepdim, float(unbiased))
 
     @kernel(f"{base}_mean.correction")
+    @plannable
     def with_mean(
         self: Tensor, dim: Dim = None, *, correction: float | None = None, keepdim: bool = False
-    ) -> tuple[Tensor, ...]:
+    ) -> Planned[tuple[Tensor, ...]]:
         return spread(f"{base}_mean", self, dim, keepdim, correction)
 
 

@@ -34,6 +34,7 @@ from ..tensor.geometry import contiguous_geometry, geometry_of
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .extents import extent_of
+from .plan import Plannable, Planned, planned_by, written
 from .rows import Row, rows
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -99,7 +100,10 @@ def _for_key(name: str, key: str, function: Callable[..., Any]) -> Callable[...,
     is among them."""
     if key == "CPU":
         return answering(function)
-    return function if key != "Meta" or name in ACROSS_DEVICES else _on_one_device(name, function)
+    if key != "Meta" or name in ACROSS_DEVICES:
+        return function
+    guard = functools.partial(_on_one_device, name)
+    return function.wrapped(guard) if isinstance(function, Plannable) else guard(function)
 
 
 def answering(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,6 +113,12 @@ def answering(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     if "np" not in getattr(inspect.unwrap(function), "__globals__", ()):
         return function
+    if isinstance(function, Plannable):
+        return function.wrapped(_answering)
+    return _answering(function)
+
+
+def _answering(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -168,32 +178,34 @@ def derived_inplace(row: Row, function: Callable[..., Any]) -> Callable[..., Any
     return inplace
 
 
-def derived_out(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The out= form: the functional result, or tuple of results, written into the given tensors."""
+def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
+    """Return the out= form: the functional result, or tuple of results, written into the given tensors."""
 
     @functools.wraps(function)
-    def into(*args: Any, out: Any, **kwargs: Any) -> Any:
+    def into(*given: Any, out: Any, **options: Any) -> Any:
         outs = out if isinstance(out, (tuple, list)) else (out,)
         for tensor in outs:
             if not isinstance(tensor, Tensor):
                 type_error(row.base, "out", tensor, "Tensor")
-        args, kwargs = computed_in_out(row, args, kwargs, outs[0])
+        args, kwargs = computed_in_out(row, given, options, outs[0])
         for tensor in outs:
             check_out_overlap(tensor, inputs_of(args, kwargs), shared=row.base not in NO_SHARED_OUT)
-        results = function(*args, **kwargs)
+        results, call, operands, _ = planned_by(function, args, kwargs)
         parts = results if isinstance(results, tuple) else (results,)
         for tensor, result in zip(outs, parts, strict=True):
             check_out_dtype(row, result.geometry.dtype, tensor.geometry.dtype)
         if row.base in JOINS and parts[0].geometry.dtype is not outs[0].geometry.dtype:
             parts = (_joined_in(outs[0].geometry.dtype, function, *args, **kwargs),)
+        same = args is given and len(outs) == 1 and parts[0].geometry is outs[0].geometry
         for tensor, result in zip(outs, parts, strict=True):
             write_out(tensor, result, as_made=row.family == "linalg")
         if not isinstance(results, tuple):
-            return out
+            writing = written(call, out.geometry) if same and call is not None else None
+            return Planned(out, writing, None if operands is None else (out, *operands))
         named = getattr(type(results), "_make", tuple)
         return named(outs)
 
-    return into
+    return Plannable(into)
 
 
 def _joined_in(dtype: DType, function: Callable[..., Any], tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:

@@ -18,14 +18,15 @@ from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.views import expand
 from .arrays import Array, values, widened
 from .element_loop import element_launch
-from .prepared import noted
+from .plan import Planned, plannable
 from .products import HALF, check_batches, check_dtypes, check_matrices, check_matrix_vector
 from .registration import kernel
 
 
+@plannable
 def scaled(
     operator: str, self: Tensor, left: Tensor, right: Tensor, sizes: tuple[int, ...], beta: Number, alpha: Number
-) -> Tensor:
+) -> Tensor | Planned[Tensor]:
     dtype = check_dtypes(operator, left, right)
     if self.geometry.dtype is not dtype:
         raise RuntimeError(
@@ -38,7 +39,7 @@ def scaled(
         return result
     with np.errstate(all="ignore"):
         work = result.geometry.numel * left.geometry.sizes[-1]
-        # As _runner does it: dot and matmul round differently for operands of strides that BLAS does not take.
+        # As _call does it: dot and matmul round differently for operands of strides that BLAS does not take.
         product = np.dot if left.geometry.ndim == 2 and not dtype.is_complex else np.matmul
         total: Array = away(work, product, widened(values(left), dtype), widened(values(right), dtype))
         if alpha != 1:
@@ -47,11 +48,12 @@ def scaled(
             term = widened(values(addend), dtype)
             total = total + (term if beta == 1 else term * _factor(beta, dtype, total))
         array_of(result)[...] = total
-    runner = _runner(addend.geometry, left.geometry, right.geometry, result.geometry)
-    return result if beta != 1 or alpha != 1 or runner is None else noted(operator, result, runner)
+    if beta != 1 or alpha != 1:
+        return result
+    return Planned(result, _call(addend.geometry, left.geometry, right.geometry, result.geometry), (self, left, right))
 
 
-def _runner(
+def _call(
     addend: Geometry, left: Geometry, right: Geometry, out: Geometry
 ) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
     """Return a function that adds a tensor to the product of two small matrices, or of a matrix and a vector.
@@ -84,22 +86,27 @@ def _factor(number: Number, dtype: DType, like: Array) -> Any:
 
 
 @kernel("addmm")
-def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+@plannable
+def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor | Planned[Tensor]:
     """``beta * self + alpha * mat1 @ mat2``; `self` broadcasts, and is ignored, NaN included, when beta is 0.
 
     Raises RuntimeError unless sizes and dtypes fit.
     """
     sizes = check_matrices(mat1, mat2, ("mat1", "mat2"))
-    return scaled("addmm", self, mat1, mat2, sizes, beta, alpha)
+    return scaled.planned("addmm", self, mat1, mat2, sizes, beta, alpha)
 
 
 @kernel("addmv")
-def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+@plannable
+def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor | Planned[Tensor]:
     """``beta * self + alpha * mat @ vec``, as addmm."""
-    return scaled("addmv", self, mat, vec, (check_matrix_vector(mat, vec),), beta, alpha)
+    return scaled.planned("addmv", self, mat, vec, (check_matrix_vector(mat, vec),), beta, alpha)
 
 
 @kernel("baddbmm")
-def baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+@plannable
+def baddbmm(
+    self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor | Planned[Tensor]:
     """``beta * self + alpha * batch1 @ batch2`` per batch, as addmm."""
-    return scaled("baddbmm", self, batch1, batch2, check_batches(batch1, batch2), beta, alpha)
+    return scaled.planned("baddbmm", self, batch1, batch2, check_batches(batch1, batch2), beta, alpha)

@@ -13,15 +13,16 @@ from ..core.dtype import DType, bool_, int64
 from ..core.errors import wrap_dim
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels import scans
+from ..kernels.bound_call import Fresh
 from ..kernels.fold import Phase
 from ..kernels.scan import ScanKernel, scan_kernel
 from ..tensor.geometry import Geometry, geometry_of, remember
 from ..tensor.strides import default_strides
-from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .arrays import Array, from_array, outline, values
-from .named_results import pair
-from .prepared import noted
+from .named_results import result_type
+from .plan import Planned, plannable
 from .reduce_call import coalesced
 from .registration import kernel
 
@@ -29,21 +30,23 @@ Dim = tuple[int, ...]
 """A size, and the strides of all operands in bytes."""
 
 
-def scan(name: str, phase: Phase, self: Tensor, dim: int, compute: DType, results: tuple[DType, ...]) -> list[Tensor]:
-    """The finished state after each element along `dim` (checked), in fresh row-major tensors."""
-    geometry = self.geometry
+def plan_scan(
+    name: str, phase: Phase, geometry: Geometry, dim: int, compute: DType, results: tuple[DType, ...]
+) -> tuple[list[Geometry], Callable[..., None] | None, tuple[int, ...]]:
+    """Return the metas of the results, the kernel (None without data), and its arguments behind the addresses."""
     key = (phase, dim, compute, results)
     plan = geometry.plans.get(key)
     if plan is None:
-        plan = _plan(name, phase, geometry, dim, compute, results)
-        remember(geometry.plans, key, plan)
-    outputs, call, tail = plan
-    made = [new_like(output) for output in outputs]
-    if call is not None:
-        call(*[output.pointer for output in made], self.pointer, *tail)
-        if len(made) == 1:
-            noted(name, made[0], (call, outputs[0], tail))
-    return made
+        plan = remember(geometry.plans, key, _plan(name, phase, geometry, dim, compute, results))
+    found: tuple[list[Geometry], Callable[..., None] | None, tuple[int, ...]] = plan
+    return found
+
+
+def scan_one(name: str, phase: Phase, self: Tensor, dim: int, compute: DType, result: DType) -> Planned[Tensor]:
+    """Return the only result of a scan, and its call."""
+    outputs, run, tail = plan_scan(name, phase, self.geometry, dim, compute, (result,))
+    call = Fresh(run, tuple(outputs), tail)
+    return Planned(call(self), call.native(), (self,))
 
 
 def _plan(
@@ -92,50 +95,58 @@ def _abreast(
     return call, ()
 
 
-def _running(name: str, build: Any, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+def _running(name: str, build: Any, self: Tensor, dim: int, dtype: DType | None) -> Planned[Tensor]:
     place = wrap_dim(name, dim, self.geometry.ndim)
     own = self.geometry.dtype
     compute = dtype_argument(name, dtype) or (int64 if own.kind < 2 else own)
     if compute is bool_:
         raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
-    return scan(name, build(compute), self, place, compute, (compute,))[0]
+    return scan_one(name, build(compute), self, place, compute, compute)
 
 
 @kernel("cumsum")
-def cumsum(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+@plannable
+def cumsum(self: Tensor, dim: int, *, dtype: DType | None = None) -> Planned[Tensor]:
     """Running sum along a dim; bool and ints in int64. Raises IndexError."""
     return _running("cumsum", scans.running_sum, self, dim, dtype)
 
 
 @kernel("cumprod")
-def cumprod(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+@plannable
+def cumprod(self: Tensor, dim: int, *, dtype: DType | None = None) -> Planned[Tensor]:
     """Running product along a dim; bool and ints in int64. Raises IndexError."""
     return _running("cumprod", scans.running_product, self, dim, dtype)
 
 
-def _extreme(name: str, self: Tensor, dim: int) -> Any:
+def _extreme(name: str, self: Tensor, dim: int) -> Planned[Any]:
     place = wrap_dim(name, dim, self.geometry.ndim)
     own = self.geometry.dtype
     if own.is_complex:
         raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
-    found, index = scan(name, scans.running_extreme(own, name == "cummax"), self, place, own, (own, int64))
-    return pair(name, found, index)
+    phase = scans.running_extreme(own, name == "cummax")
+    outputs, run, tail = plan_scan(name, phase, self.geometry, place, own, (own, int64))
+    call, made = Fresh(run, tuple(outputs), tail), result_type(name)
+    both = call.native()
+    return Planned(made(*call(self)), lambda self: made(*both(self)), (self,))
 
 
 @kernel("cummax")
-def cummax(self: Tensor, dim: int) -> Any:
+@plannable
+def cummax(self: Tensor, dim: int) -> Planned[Any]:
     """Largest element so far along a dim and the index of its last occurrence; NaN stays. Raises IndexError."""
     return _extreme("cummax", self, dim)
 
 
 @kernel("cummin")
-def cummin(self: Tensor, dim: int) -> Any:
+@plannable
+def cummin(self: Tensor, dim: int) -> Planned[Any]:
     """Smallest element so far along a dim and the index of its last occurrence; NaN stays. Raises IndexError."""
     return _extreme("cummin", self, dim)
 
 
 @kernel("logcumsumexp")
-def logcumsumexp(self: Tensor, dim: int) -> Tensor:
+@plannable
+def logcumsumexp(self: Tensor, dim: int) -> Tensor | Planned[Tensor]:
     """log of the running sum of exp along a dim. Raises NotImplementedError for bool and ints, IndexError."""
     place = wrap_dim("logcumsumexp", dim, self.geometry.ndim)
     own = self.geometry.dtype
@@ -143,7 +154,7 @@ def logcumsumexp(self: Tensor, dim: int) -> Tensor:
         raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
     if own.is_complex:
         return _complex_logcumsumexp(self, place)
-    return scan("logcumsumexp", scans.running_exponentials(own), self, place, own, (own,))[0]
+    return scan_one("logcumsumexp", scans.running_exponentials(own), self, place, own, own)
 
 
 def _log_of_two(a: Array, b: Array) -> Array:

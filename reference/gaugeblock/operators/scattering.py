@@ -26,7 +26,7 @@ from .extents import check_no_overlap, warn_of_internal_overlap
 from .gathering import check_index_dtype, check_within, gather_dim, gather_places, index_values
 from .many_dims import has_many_dims, without_dims
 from .number_limits import check_fits
-from .prepared import LATEST
+from .plan import Plannable, Planned
 from .registration import F, derived_out, kernel
 from .rows import rows
 
@@ -40,12 +40,13 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
     layout = None if name.startswith(KEEPING) else contiguous_format
 
     def register(function: F) -> F:
-        def functional(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        def written(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             result = function(clone(self, memory_format=layout), *args, **kwargs)
             result.storage_impl.version = 0
-            return _noted(name.partition(".")[0], result, self, args) if LATEST.wanted else result
+            return result if kwargs else _planned(name.partition(".")[0], result, self, args)
 
-        functional.__name__, functional.__doc__ = name.partition(".")[0], function.__doc__
+        written.__name__, written.__doc__ = name.partition(".")[0], function.__doc__
+        functional = Plannable(written)
         kernel(inplace, derive=False)(function)
         kernel(name, derive=False)(functional)
         row = rows()[name]
@@ -56,13 +57,13 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
     return register
 
 
-def _noted(operator: str, result: Tensor, self: Tensor, args: tuple[Any, ...]) -> Tensor:
-    from .placement.placing import noted_placing
+def _planned(operator: str, result: Tensor, self: Tensor, args: tuple[Any, ...]) -> Tensor | Planned[Tensor]:
+    from .placement.placing import planned_placing
 
     if operator not in ("scatter", "scatter_add") or len(args) != 3 or not args[1].geometry.numel:
         return result
     dim = gather_dim(operator, self, args[0], args[1])
-    return noted_placing(operator, result, self, dim, *args[1:], add=operator == "scatter_add")
+    return planned_placing(operator, result, self, dim, *args[1:], add=operator == "scatter_add")
 
 
 def writable(self: Tensor) -> Array:

@@ -10,6 +10,7 @@ from ..core.device import cpu
 from ..core.dtype import DType, float64
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels import folds, row_maps
+from ..kernels.bound_call import bound
 from ..kernels.fold import Fold
 from ..kernels.row_map import row_map_kernel
 from ..tensor.geometry import Geometry, geometry_of, remember
@@ -21,18 +22,19 @@ from .copy import copy_values
 from .element_loop import element_launch
 from .launch import Launch
 from .many_dims import MOST_DIMS, along
-from .prepared import noted
+from .plan import Planned, plannable
 from .reduce_call import reduce, reduced_dims
 from .registration import kernel
 from .row_launch import RowLaunch, row_launch
 
 
-def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> Tensor | Planned[Tensor]:
     chosen = dtype_argument(operator, dtype)
     source = self if chosen is None else converted(self, chosen)
     geometry = source.geometry
     if geometry.ndim > MOST_DIMS:
-        return cast("Tensor", along(operator, source, dim, partial(_normalised, operator, dim=1, dtype=None)))
+        function = softmax if operator == "softmax" else log_softmax
+        return cast("Tensor", along(operator, source, dim, partial(function, dim=1)))
     plan = geometry.plans.get((operator, dim))
     if plan is None:
         plan = remember(geometry.plans, (operator, dim), _plan(operator, geometry, dim))
@@ -44,7 +46,7 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
             read = result.pointer
         plan.rows.run([result.pointer, read])
         if not plan.copied and source is self:
-            noted(operator, result, (plan.rows.builtin(), plan.geometry, plan.rows.tail))
+            return Planned(result, bound(plan.rows.builtin(), (plan.geometry,), plan.rows.tail), (self,))
     elif plan.fold is not None:
         own = geometry.dtype
         largest, total = reduce(operator, plan.fold, source, plan.dims, True, own, (own, float64))
@@ -90,12 +92,14 @@ def _plan(operator: str, geometry: Geometry, dim: int) -> _Plan:
 
 
 @kernel("softmax.int")
-def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+@plannable
+def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """exp(self) / sum(exp(self)) along a dim, stable. Raises NotImplementedError for other than floats, IndexError."""
     return _normalised("softmax", self, dim, dtype)
 
 
 @kernel("log_softmax.int")
-def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+@plannable
+def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Logarithm of softmax. Raises NotImplementedError for other than floats, IndexError."""
     return _normalised("log_softmax", self, dim, dtype)

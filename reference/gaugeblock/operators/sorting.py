@@ -21,7 +21,7 @@ from .gathering import resolved
 from .many_dims import along, has_many_dims
 from .named_results import pair, result_type
 from .picking import Picking, picking
-from .prepared import forget, noted
+from .plan import Planned, plannable
 from .registration import kernel
 
 T = TypeVar("T")
@@ -96,17 +96,18 @@ def _chosen(geometry: Geometry, sizes: tuple[int, ...], strides: tuple[int, ...]
     return known
 
 
-def _found(operator: str, self: Tensor, dim: int, sizes: tuple[int, ...], find: Finder) -> Any:
+def _found(operator: str, self: Tensor, dim: int, sizes: tuple[int, ...], find: Finder) -> Planned[Any]:
     """Fresh row-major values and int64 indices of `sizes`, which agree with those of `self` outside `dim`."""
     made = result_type(operator)
     geometry = self.geometry
     if geometry.device is not cpu or 0 in sizes:
-        return made(*[new_like(contiguous_geometry(sizes, k, geometry.device)) for k in (geometry.dtype, int64)])
+        empty = [new_like(contiguous_geometry(sizes, k, geometry.device)) for k in (geometry.dtype, int64)]
+        return Planned(made(*empty), None)
     source = resolved(self)
     plan = _chosen(source.geometry, sizes, default_strides(sizes), dim)
     result = made(*plan.fill(source, find(values(source).reshape(geometry.sizes or (1,))).reshape(sizes)))
     if source is not self or geometry.numel > FEW or not geometry.ndim:
-        return result
+        return Planned(result, None)
 
     def run(self: Tensor) -> Any:
         found = find(kept_array(geometry, self.pointer))
@@ -115,7 +116,7 @@ def _found(operator: str, self: Tensor, dim: int, sizes: tuple[int, ...], find: 
         plan.steps.run(values, self, indices)
         return made(values, indices)
 
-    return noted(operator, result, run)
+    return Planned(result, run)
 
 
 def _sorted(operator: str, self: Tensor, dim: int, descending: bool, stable: bool = True) -> tuple[Tensor, Tensor]:
@@ -131,8 +132,8 @@ def _sorted(operator: str, self: Tensor, dim: int, descending: bool, stable: boo
     return plan.fill(source, found.reshape(geometry.sizes))
 
 
-def _noted(operator: str, self: Tensor, result: T, dim: int, descending: bool, choose: Callable[..., T]) -> T:
-    """`result`, which ``choose(values, indices)`` made, with a runner where the tensor is small."""
+def _planned(self: Tensor, result: T, dim: int, descending: bool, choose: Callable[..., T]) -> T | Planned[T]:
+    """Return `result`, which ``choose(values, indices)`` made, with its call where the tensor is small."""
     geometry = self.geometry
     place = dim % max(geometry.ndim, 1)
     strides = preserve_format_strides(geometry.sizes, geometry.strides)
@@ -147,7 +148,7 @@ def _noted(operator: str, self: Tensor, result: T, dim: int, descending: bool, c
         plan.steps.run(values, self, indices)
         return choose(values, indices)
 
-    return noted(operator, result, run)
+    return Planned(result, run)
 
 
 def _second(values: Tensor, indices: Tensor) -> Tensor:
@@ -155,7 +156,8 @@ def _second(values: Tensor, indices: Tensor) -> Tensor:
 
 
 @kernel("sort")
-def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Any:
+@plannable
+def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Any | Planned[Any]:
     """Values and int64 indices in order along `dim`; equal keys of long rows come in any order.
 
     Raises IndexError for a dim out of range, RuntimeError for complex values.
@@ -163,7 +165,7 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Any:
     if has_many_dims(self.geometry):
         return along("sort", self, dim, lambda three: sort(three, 1, descending))
     made = result_type("sort")
-    return _noted("sort", self, made(*_sorted("sort", self, dim, descending, False)), dim, descending, made)
+    return _planned(self, made(*_sorted("sort", self, dim, descending, False)), dim, descending, made)
 
 
 @kernel("sort.stable")
@@ -175,11 +177,12 @@ def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending:
 
 
 @kernel("argsort")
-def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+@plannable
+def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor | Planned[Tensor]:
     """The indices of sort."""
     if has_many_dims(self.geometry):
         return along("argsort", self, dim, lambda three: argsort(three, 1, descending))  # type: ignore[no-any-return]
-    return _noted("argsort", self, _sorted("argsort", self, dim, descending, False)[1], dim, descending, _second)
+    return _planned(self, _sorted("argsort", self, dim, descending, False)[1], dim, descending, _second)
 
 
 @kernel("argsort.stable")
@@ -206,6 +209,7 @@ def check_not_bool(operator: str, dtype: DType) -> None:
 
 
 @kernel("topk")
+@plannable
 def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The `k` largest (or smallest) values along `dim`, in order, and their indices.
 
@@ -262,8 +266,7 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     sizes = self.geometry.sizes
     one = (*sizes[:place], 1, *sizes[place + 1 :]) if sizes else ()
     part = (slice(None),) * place + (slice(k - 1, k),)
-    found = _found("kthvalue", self, place, one, lambda array: order_along(array, place, False)[part])
-    forget()
+    found = _found("kthvalue", self, place, one, lambda array: order_along(array, place, False)[part]).result
     if not keepdim and sizes:
         kept = (*sizes[:place], *sizes[place + 1 :])
         for tensor in found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..dispatch.state import FAST_GLOBALS
+from ..dispatch.state import SPECIAL
 from ..tensor import reshaping, views
 from ..tensor.tensor import Tensor
 from .invoke import apply
@@ -12,7 +12,7 @@ from .invoke import apply
 
 def _unseen(tensor: Tensor) -> bool:
     """Whether nobody would notice that a view is made without the dispatcher."""
-    return tensor.__class__ is Tensor and not tensor.geometry.watched and not FAST_GLOBALS["SPECIAL"]
+    return tensor.__class__ is Tensor and not tensor.geometry.watched and not SPECIAL
 
 
 def diagonal(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:

@@ -24,10 +24,10 @@ class Geometry:
     """Sizes, strides (in elements), dtype and device of a tensor, with what follows from them.
 
     Two equal geometries are usually one object, so ``is`` may serve as a quick hint; it never proves a difference.
-    `pool` is the free list for a block of a dense tensor (None when there is none), `plans` a bounded cache
-    for whoever works on tensors of this geometry, `keys` the dispatch keys. `views` caches the geometries of views, by
-    the tuple of sizes for expand, the length for a slice of dim 0, "row" for one of its parts, and otherwise by a
-    tuple that starts with the operator's name.
+    `pool` is the free list for a block of a dense tensor (None when there is none), `calls` the call cache, `plans` a
+    bounded cache for whoever works on tensors of this geometry, `keys` the dispatch keys. `views` caches the
+    geometries of views, by the tuple of sizes for expand, the length for a slice of dim 0, "row" for one of its parts,
+    and otherwise by a tuple that starts with the operator's name.
     `arrays` holds NumPy's views of a few addresses, kept for small tensors, whose blocks come again.
     `lazy` is 0, or the bits CONJUGATE and NEGATIVE when the elements in memory stand for their conjugate or negative.
     A tensor that autograd watches has the `watched_twin` of its geometry, equal in every field but for its own empty
@@ -50,6 +50,7 @@ class Geometry:
         "_strides",
         "_watched",
         "arrays",
+        "calls",
         "keys",
         "plans",
         "transposed",
@@ -84,6 +85,7 @@ class Geometry:
     keys: int | None
     pool: list[int] | None
     _pool: list[int] | None
+    calls: dict[Any, Any]
     plans: dict[Any, Any]
     views: dict[Any, Any]
     transposed: Geometry | None
@@ -157,6 +159,7 @@ def _build(key: Key) -> Geometry:
     self._pool = host_allocator.pools[small_class(self.nbytes)] if pooled else None
     if device is cpu and not self.nbytes:
         self._pool = NO_BLOCKS
+    self.calls = {}
     self.plans = {}
     self.views = {}
     self.transposed = None
@@ -182,7 +185,7 @@ def watched_twin(geometry: Geometry) -> Geometry:
             setattr(twin, f"_{name}", getattr(geometry, name))
         twin.keys = None
         twin._pool = None
-        twin.plans, twin.views, twin.arrays, twin.transposed = {}, {}, {}, None
+        twin.calls, twin.plans, twin.views, twin.arrays, twin.transposed = {}, {}, {}, {}, None
         twin.twin = geometry
         twin._watched = True
         geometry.twin = twin

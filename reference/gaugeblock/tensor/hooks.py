@@ -24,8 +24,8 @@ def no_advanced_indexing(tensor: Tensor, index: Any, *value: Any) -> Any:
 class Hooks:
     """`copy_into(destination, source)` copies equal sizes, resolving lazy sources; `advanced_getitem(tensor, index)`
     and `advanced_setitem(tensor, index, value)` serve every index that is not basic; `assign(view, value)` is the
-    copy_ or fill_ behind basic assignment. While `special` is true a mode, an override or a guard may want to see the
-    call: methods that otherwise go straight to the work then call `dispatched[name]`, their form through the
+    copy_ or fill_ behind basic assignment. While `special` has members a mode, an override or a guard may want to see
+    the call: methods that otherwise go straight to the work then call `dispatched[name]`, their form through the
     dispatcher. While `special_views` has members, views go through `taken(tensor, views)`,
     which marks them, and `special_getitem`."""
 
@@ -38,7 +38,7 @@ class Hooks:
     advanced_getitem: Callable[[Tensor, Any], Tensor]
     advanced_setitem: Callable[[Tensor, Any, Any], object]
     assign: Callable[[Tensor, Any], object]
-    special: bool
+    special: list[None]
     special_views: list[None]
     dispatched: dict[str, Callable[..., Any]]
     special_getitem: Callable[[Tensor, Any], Tensor]
@@ -57,6 +57,6 @@ hooks.copy_into = copy_with_numpy
 hooks.advanced_getitem = no_advanced_indexing
 hooks.advanced_setitem = no_advanced_indexing
 hooks.assign = assign_with_numpy
-hooks.special = False
+hooks.special = []
 hooks.special_views = []
 hooks.dispatched = {}

@@ -11,7 +11,6 @@ from ...core.dtype import get_default_dtype, set_default_dtype
 from ...dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE
 from ...operators.generator import REPLACING, Generator
 from ...operators.launch import Launch
-from ...operators.prepared import LATEST
 from ..devices.drivers import runtime
 from ..streams.current_stream import current_handle
 
@@ -27,10 +26,8 @@ PLAIN: dict[str, Any] = {
 
 @contextmanager
 def plain_state(generator: Generator | None = None) -> Iterator[None]:
-    """A block in which this thread is in no mode, records nothing, and tells bindings nothing of what it runs;
-    `generator` is its default generator."""
+    """A block in which this thread is in no mode and records nothing; `generator` is its default generator."""
     state, before, generator_before = STATE.__dict__, dict(STATE.__dict__), REPLACING.generator
-    wanted, LATEST.wanted = LATEST.wanted, False
     state.update(PLAIN)
     REPLACING.generator = generator
     try:
@@ -39,7 +36,6 @@ def plain_state(generator: Generator | None = None) -> Iterator[None]:
         state.clear()
         state.update(before)
         REPLACING.generator = generator_before
-        LATEST.wanted = wanted
 
 
 class DeferredError(RuntimeError):

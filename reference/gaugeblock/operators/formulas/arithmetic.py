@@ -126,6 +126,11 @@ def reciprocal(self: Value) -> Value:
     return elementary.divide(elementary.one_like(self), self)
 
 
+def square_of(self: Value, exponent: Value) -> Value:
+    """The power of 2, which is the exponent."""
+    return square(self)
+
+
 def square(self: Value) -> Value:
     """self * self."""
     return self * self
@@ -172,6 +177,7 @@ FORMULAS = table(
         Formula("remainder", remainder, 2),
         Formula("fmod", fmod, 2),
         Formula("pow", power, 2),
+        Formula("pow.square", square_of, 2),
         Formula("float_power", power, 2, compute="float"),
         Formula("neg", neg, 1),
         Formula("abs", absolute, 1, result="real"),

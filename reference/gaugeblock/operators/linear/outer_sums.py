@@ -13,7 +13,7 @@ from ...tensor.views import diagonal, expand
 from ..arrays import check_same_device, outline, outline_between, values, widened
 from ..invoke import apply
 from ..number_limits import check_fits
-from ..prepared import renoted
+from ..plan import Planned, plannable
 from ..products import check_batches
 from ..reductions import sum_all
 from ..scaled_products import scaled
@@ -63,7 +63,8 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: N
     return result
 
 
-def trace(self: Tensor) -> Tensor:
+@plannable
+def trace(self: Tensor) -> Tensor | Planned[Tensor]:
     """The sum of the diagonal of a matrix, int64 for ints. Raises RuntimeError below or above two dims."""
     geometry = self.geometry
     if geometry.ndim != 2:
@@ -71,7 +72,8 @@ def trace(self: Tensor) -> Tensor:
     if geometry.dtype is bool_:
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
     if not geometry.lazy:
-        return renoted("trace", sum_all(diagonal(self)))
+        total = sum_all.planned(diagonal(self))
+        return Planned(total.result, total.call)
     result, target = outline((), geometry.dtype, geometry.device)
     if target is not None:
         store(target, np.diagonal(values(self)).sum())

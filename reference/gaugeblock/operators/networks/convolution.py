@@ -19,7 +19,7 @@ from ...tensor.strides import suggested_format
 from ...tensor.tensor import Tensor, new_like
 from ..arrays import Array, values, widened
 from ..copy import format_strides
-from ..prepared import noted
+from ..plan import Planned, plannable
 from .calls import apply
 from .columns import BLOCK, column_blocks
 from .convolution_checks import Convolution, Options, planned
@@ -32,6 +32,7 @@ MOST_OF_A_VOLUME = 20480
 """Elements of a small volume, the last dim aside; results of larger ones may be channels last."""
 
 
+@plannable
 def convolution(
     input: Tensor,
     weight: Tensor,
@@ -42,7 +43,7 @@ def convolution(
     transposed: bool,
     output_padding: Sequence[int],
     groups: int,
-) -> Tensor:
+) -> Tensor | Planned[Tensor]:
     """Cross-correlation of [batch, channels, spatial...] with [out channels, channels / groups, kernel...].
 
     `transposed` takes [channels, out channels / groups, kernel...] and adds up the spread windows instead. Half
@@ -56,7 +57,7 @@ def convolution(
         ready = remember(input.geometry.plans, key, _ready(input, weight, bias, options))
     plan, small = ready.plan, ready.small
     if small is not None:
-        return noted("convolution", small(input, weight, bias), small)
+        return Planned(small(input, weight, bias), small)
     result = new_like(ready.result)
     sizes = result.geometry.sizes
     if result.geometry.device is not cpu or not result.geometry.numel:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.warn import warn_once
 from ...tensor.tensor import Tensor
-from ..prepared import LATEST, noted
+from ..plan import Planned, plannable, planned
 from .calls import apply
 from .windows import repeated
 
@@ -46,6 +46,7 @@ def _in_batch(name: str, dims: int, input: Tensor, run: Callable[[Tensor], Tenso
 def _convolve(dims: int) -> Callable[..., Tensor]:
     name = f"conv{dims}d"
 
+    @plannable
     def conv(
         input: Tensor,
         weight: Tensor,
@@ -54,15 +55,15 @@ def _convolve(dims: int) -> Callable[..., Tensor]:
         padding: Ints = (0,),
         dilation: Ints = (1,),
         groups: int = 1,
-    ) -> Tensor:
+    ) -> Tensor | Planned[Tensor]:
+        if input.geometry.ndim == dims + 2 and not input.geometry.dtype.is_complex:
+            options = (stride, padding, dilation, False, (0,) * dims, groups)
+            return planned("convolution", input, weight, bias, *options)
+
         def run(batch: Tensor) -> Tensor:
             return convolved(batch, weight, bias, stride, padding, dilation, False, (0,) * dims, groups)
 
-        result = _in_batch(name, dims, input, run)
-        note = LATEST.note
-        if note is None or note[:2] != ("convolution", id(result)):
-            return result
-        return noted(name, result, note[2])
+        return _in_batch(name, dims, input, run)
 
     conv.__name__ = conv.__qualname__ = name
     return conv

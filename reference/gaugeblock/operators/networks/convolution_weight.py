@@ -10,7 +10,7 @@ import numpy as np
 from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import float32, float64
-from ...dispatch.state import FAST_GLOBALS
+from ...dispatch.state import SPECIAL
 from ...dispatch.watching import any_watched
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
@@ -40,7 +40,7 @@ def weight_gradient(
         one.__class__ is Tensor and one.geometry.device is cpu and not one.geometry.lazy and one.geometry.dtype is dtype
         for one in (small, wide)
     )
-    if not plain or dtype not in (float32, float64) or FAST_GLOBALS["SPECIAL"] or any_watched((small, wide), {}):
+    if not plain or dtype not in (float32, float64) or SPECIAL or any_watched((small, wide), {}):
         return None
     result = empty_tensor(tuple(sizes), dtype, cpu)
     target = array_of(result)

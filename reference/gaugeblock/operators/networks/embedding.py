@@ -17,7 +17,7 @@ from ...tensor.versions import bump_version
 from ..arrays import Array, check_same_device, overwrite, values, widened
 from ..element_value import host
 from ..picking import Picking, picking
-from ..prepared import noted
+from ..plan import Planned, plannable
 from .calls import apply, check_dtype
 
 SUM, MEAN, MAX = range(3)
@@ -31,9 +31,10 @@ def _check_indices(operator: str, name: str, tensor: Tensor) -> None:
         )
 
 
+@plannable
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
-) -> Tensor:
+) -> Tensor | Planned[Tensor]:
     """The rows of `weight` that `indices` name; the other arguments matter for gradients only.
 
     Raises RuntimeError unless weight is a matrix and indices are int32 or int64, IndexError for no such row.
@@ -47,7 +48,7 @@ def embedding(
     if device is cpu:
         steps = _picking(result.geometry, weight.geometry, indices.geometry)
         if steps is not None and steps.run(result, weight, indices):
-            return noted("embedding", result, _picker(steps, result.geometry))
+            return Planned(result, _picker(steps, result.geometry))
         places = values(indices)
         _check_range("embedding", places, rows)
         if result.geometry.numel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from ...core.dtype import DType, float32, float64
 from ...iteration.types import UPSTREAM_NAMES
@@ -10,9 +11,10 @@ from ...kernels import folds, row_normalizations
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import check_same_device
 from ..conversion import converted
+from ..plan import Planned, plannable
 from ..reduce_call import reduce
 from .calls import apply_for_many
-from .row_normalizing import normalized_rows
+from .row_normalizing import normalized_rows, normalizing_call
 
 Sizes = Sequence[int]
 
@@ -74,7 +76,7 @@ def native_layer_norm(
     weighted, biased = weight is not None, bias is not None
     found = normalized_rows(
         "layer_norm",
-        lambda: row_normalizations.layer_norm(geometry.dtype, weighted, biased),
+        partial(row_normalizations.layer_norm, geometry.dtype, weighted, biased),
         input,
         count,
         (weight, bias),
@@ -92,6 +94,7 @@ def native_layer_norm(
     return result, converted(mean, kept), converted(deviation, kept)
 
 
+@plannable
 def layer_norm(
     input: Tensor,
     normalized_shape: Sizes,
@@ -99,6 +102,10 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
     cudnn_enable: bool = True,
-) -> Tensor:
+) -> Tensor | Planned[Tensor]:
     """native_layer_norm without the statistics."""
-    return apply_for_many("native_layer_norm", input, normalized_shape, weight, bias, eps)[0]
+    result = apply_for_many("native_layer_norm", input, normalized_shape, weight, bias, eps)[0]
+    own, weighted, biased = input.geometry.dtype, weight is not None, bias is not None
+    count = len(normalized_shape)
+    program = partial(row_normalizations.layer_norm, own, weighted, biased)
+    return Planned(result, normalizing_call("layer_norm", program, input, count, (weight, bias), eps))

@@ -8,11 +8,12 @@ from ...core.dtype import bfloat16, float16
 from ...tensor.geometry import Geometry
 from ...tensor.tensor import Tensor
 from ..element_loop import element_launch
-from ..prepared import LATEST, noted
+from ..plan import Planned, plannable, planned
 from .calls import apply
 
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+@plannable
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor | Planned[Tensor]:
     """input @ weight.T + bias. Raises RuntimeError for sizes and dtypes that do not fit."""
     if not input.geometry.ndim or not weight.geometry.ndim:
         raise RuntimeError(
@@ -21,27 +22,21 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         )
     turned = apply("t", weight)
     if bias is None:
-        result = apply("matmul", input, turned)
-        note = LATEST.note
-        if note is None or note[:2] != ("matmul", id(result)):
-            return result
-        return noted("linear", result, _without_bias(note[2]))
+        product = planned("matmul", input, turned)
+        return Planned(product.result, None if product.call is None else _without_bias(product.call))
     if input.geometry.ndim == 2 and weight.geometry.ndim == 2 and input.geometry.dtype in (float16, bfloat16):
         return apply("addmm", bias, input, turned)
-    result = apply("matmul", input, turned)
-    note = LATEST.note
+    result, multiply, *_ = planned("matmul", input, turned)
     addend = apply("expand", bias, result.geometry.sizes)
-    runner = None
-    if note is not None and note[:2] == ("matmul", id(result)):
-        runner = _with_bias(note[2], result.geometry, addend.geometry)
+    call = None if multiply is None else _with_bias(multiply, result.geometry, addend.geometry)
     apply("add_.Tensor", result, addend)
-    return result if runner is None else noted("linear", result, runner)
+    return Planned(result, call)
 
 
 def _with_bias(
     multiply: Callable[[Tensor, Tensor], Tensor], out: Geometry, addend: Geometry
-) -> Callable[..., Tensor] | None:
-    """The product's runner, and the addition of the bias to what it makes."""
+) -> Callable[..., Tensor | None] | None:
+    """Return the product's call with the addition of the bias to its result."""
     if addend.lazy or addend.dtype is not out.dtype:
         return None
     launch = element_launch("add", out, [out, addend], out.dtype)
@@ -49,8 +44,10 @@ def _with_bias(
         return None
     add, tail = launch.call()
 
-    def run(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def run(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor | None:
         result = multiply(input, weight)
+        if result is None:
+            return None
         add(result.pointer, result.pointer, bias.pointer, *tail)
         return result
 
@@ -58,7 +55,7 @@ def _with_bias(
 
 
 def _without_bias(multiply: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
-    """The product's runner, which takes the weight for its transpose: only where it begins is asked."""
+    """Return the product's call, which takes the weight for its transpose: both begin at the same address."""
     return lambda input, weight, bias: multiply(input, weight)
 
 

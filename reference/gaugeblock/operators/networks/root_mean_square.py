@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...core.dtype import float32, float64
 from ...core.limits import finfo
 from ...iteration.types import UPSTREAM_NAMES
 from ...kernels import folds, row_normalizations
 from ...tensor.tensor import Tensor, empty_tensor
+from ..plan import Planned, plannable
 from ..reduce_call import reduce
 from .calls import apply, apply_for_many
 from .layer_normalization import Sizes, normalized_dims
-from .row_normalizing import normalized_rows
+from .row_normalizing import normalized_rows, normalizing_call
 
 
 def _fused_rms_norm(
@@ -33,7 +36,7 @@ def _fused_rms_norm(
     small = finfo(wide).eps if eps is None else eps
     weighted = weight is not None
     found = normalized_rows(
-        "rms_norm", lambda: row_normalizations.rms_norm(own, weighted), input, count, (weight,), (wide,), small
+        "rms_norm", partial(row_normalizations.rms_norm, own, weighted), input, count, (weight,), (wide,), small
     )
     if found is not None:
         return found[0], found[1]
@@ -52,8 +55,15 @@ def _complex(
     return result if weight is None else apply("mul.Tensor", result, weight), inverse
 
 
+@plannable
 def rms_norm(
     input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None, eps: float | None = None
-) -> Tensor:
+) -> Tensor | Planned[Tensor]:
     """The first result of _fused_rms_norm. Raises as it does."""
-    return apply_for_many("_fused_rms_norm", input, normalized_shape, weight, eps)[0]
+    result = apply_for_many("_fused_rms_norm", input, normalized_shape, weight, eps)[0]
+    own = input.geometry.dtype
+    if own.is_complex:
+        return result
+    small = finfo(float64 if own is float64 else float32).eps if eps is None else eps
+    program = partial(row_normalizations.rms_norm, own, weight is not None)
+    return Planned(result, normalizing_call("rms_norm", program, input, len(normalized_shape), (weight,), small))

@@ -15,7 +15,6 @@ from ...kernels.row_map import RowProgram, row_map_kernel
 from ...tensor.geometry import Geometry, contiguous_geometry, remember
 from ...tensor.reshaping import contiguous
 from ...tensor.tensor import Tensor, new_like
-from ..prepared import LATEST, noted
 from ..row_launch import RowLaunch, row_launch
 
 
@@ -54,13 +53,31 @@ def normalized_rows(
         beside: list[Any] = [p if p.geometry.contiguous else contiguous(p) for p in given]
         addresses = [result.pointer, *[part.pointer for part in rest], source.pointer, *[p.pointer for p in beside]]
         plan.launch.run(addresses, (eps,))
-        if LATEST.wanted:
-            make = partial(_launch, name, program, geometry, count, given, ())
-            noted(name, result, _runner(make, plan.result, eps, rows=geometry.contiguous))
     return (result, *rest)
 
 
-def _runner(make: Callable[[], RowLaunch], geometry: Geometry, usual: float, *, rows: bool) -> Callable[..., Tensor]:
+def normalizing_call(
+    name: str,
+    program: Callable[[], RowProgram],
+    input: Tensor,
+    count: int,
+    parameters: tuple[Tensor | None, ...],
+    eps: float,
+) -> Callable[..., Tensor] | None:
+    """Return what makes the first result of `normalized_rows` from tensors with the same metas and another eps.
+
+    Return None where the rows are empty, and for other devices.
+    """
+    geometry = input.geometry
+    if geometry.device is not cpu or not geometry.numel:
+        return None
+    given = [parameter for parameter in parameters if parameter is not None]
+    make = partial(_launch, name, program, geometry, count, given, ())
+    result = contiguous_geometry(geometry.sizes, geometry.dtype)
+    return _call(make, result, eps, rows=geometry.contiguous)
+
+
+def _call(make: Callable[[], RowLaunch], geometry: Geometry, usual: float, *, rows: bool) -> Callable[..., Tensor]:
     """The launch that drops what is found, made when first needed, for further tensors of these geometries.
 
     `rows` says whether the input's rows lie one after the other.
@@ -77,7 +94,7 @@ def _runner(make: Callable[[], RowLaunch], geometry: Geometry, usual: float, *, 
         source = input if rows else contiguous(input)
         beside = [p if p.geometry.contiguous else contiguous(p) for p in parameters if p is not None]
         addresses = [p.pointer for p in beside]
-        strided(result.pointer, source.pointer, *addresses, usual if eps is None else eps, *tail)
+        strided(result.pointer, source.pointer, *addresses, eps if isinstance(eps, (int, float)) else usual, *tail)
         return result
 
     return run

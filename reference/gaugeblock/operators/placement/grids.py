@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ...core.warn import warn_once
-from ...dispatch.state import FAST_GLOBALS
+from ...dispatch.state import SPECIAL
 from ...tensor.reshaping import view
 from ...tensor.tensor import Tensor
 from ...tensor.views import expand
@@ -96,6 +96,6 @@ def public_meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
 
 def _plain(tensors: Sequence[Tensor]) -> bool:
     """Whether nobody watches the call, so that views may be made without the dispatcher."""
-    if FAST_GLOBALS["SPECIAL"]:
+    if SPECIAL:
         return False
     return all(one.__class__ is Tensor and not one.geometry.watched for one in tensors)

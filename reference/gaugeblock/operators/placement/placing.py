@@ -17,7 +17,7 @@ from ...tensor.geometry import Geometry, remember
 from ...tensor.tensor import Tensor, new_like
 from ..arrays import number_as
 from ..number_limits import check_fits
-from ..prepared import noted
+from ..plan import Planned
 
 Ints = tuple[int, ...]
 
@@ -84,10 +84,10 @@ def place(operator: str, steps: Placing, target: Tensor, index: Tensor, source: 
     return steps.run(target.pointer, element.ctypes.data, index.pointer)
 
 
-def noted_placing(
+def planned_placing(
     operator: str, result: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool
-) -> Tensor:
-    """`result`, with a runner noted where a compiled loop wrote it into a copy of a contiguous `self`."""
+) -> Tensor | Planned[Tensor]:
+    """Return `result`, with its call where a compiled loop wrote it into a copy of a contiguous `self`."""
     geometry = self.geometry
     if not geometry.contiguous or geometry.device is not cpu or geometry is not result.geometry:
         return result
@@ -103,4 +103,4 @@ def noted_placing(
         memmove(made.pointer, self.pointer, nbytes)
         return made if place(operator, steps, made, index, source) else None
 
-    return noted(operator, result, run)
+    return Planned(result, run, (self, index, source))

@@ -1,0 +1,263 @@
+"""The call cache: the operator, the metas and the plain arguments of a call lead straight to what it runs.
+
+An entry is a callable of the call's tensors and numbers, in the order of the binding's parameters: a bound call of a
+compiled kernel (kernels/bound_call.py), another call that a kernel has planned (operators/plan.py), or the kernel that
+the dispatcher found. It returns None if values have to be looked at again; False stands for no entry. Entries lie in
+the meta of the first tensor. The general path makes them: it resolves the overload, asks the dispatcher for the kernel,
+lets it plan and keeps the call.
+
+With the environment variable ``GAUGEBLOCK_CALL_CACHE=0`` nothing is kept: every call takes the general path.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from operator import is_
+from typing import Any, Protocol
+
+from ..core.device import cpu
+from ..core.dtype import DType
+from ..dispatch.dispatcher import call, plain_kernel
+from ..dispatch.state import SPECIAL, WATCHING
+from ..dispatch.watching import any_watched
+from ..kernels.bound_call import Fresh, Into, form_of
+from ..operators.device_loops import DEVICE_LOOPS, device_call
+from ..operators.plan import Plannable, Planned
+from ..tensor.geometry import Geometry, contiguous_geometry, remember
+from ..tensor.strides import default_strides
+from ..tensor.tensor import Tensor
+from .caller import Bound
+from .converters import NO as UNSET
+from .parameters import OTHER, Parameter
+
+ENABLED = os.environ.get("GAUGEBLOCK_CALL_CACHE") != "0"
+
+
+class Request:
+    """A call as the cache sees it: the meta that holds its entry, its key there, and the values for the entry."""
+
+    __slots__ = ("key", "meta", "values")
+
+    def __init__(self, meta: Geometry, key: tuple[Any, ...], values: tuple[Any, ...]) -> None:
+        self.meta = meta
+        self.key = key
+        self.values = values
+
+    @property
+    def metas(self) -> list[Geometry]:
+        """The metas of its tensors, those in lists included."""
+        found = []
+        for value in self.values:
+            for one in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(one, Tensor):
+                    found.append(one.geometry)
+        return found
+
+    def is_kept(self) -> bool:
+        """Return whether the cache distinguishes it from every other call, and looks at plain tensors alone."""
+        return OTHER not in self.key and not any(meta.lazy for meta in self.metas)
+
+
+class Resolver(Protocol):
+    """What resolves the calls of a binding: a `Caller`."""
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound | Any: ...
+
+    def explaining(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any) -> Any: ...
+
+
+GENERIC: dict[tuple[Any, ...], Generic] = {}
+"""Key with the dtypes of metas in their places -> the call over one contiguous run that serves every size."""
+
+
+class Filler:
+    """The general path of one binding, which fills the cache."""
+
+    __slots__ = ("caller", "parameters")
+
+    def __init__(self, caller: Resolver, parameters: Sequence[Parameter]) -> None:
+        self.caller = caller
+        self.parameters = parameters
+
+    def run(self, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of a call that has no entry, and keep one if there may be one."""
+        calls, key = request.meta.calls, request.key
+        if not ENABLED or SPECIAL or key in calls or not request.is_kept():
+            return self.caller(*args, **kwargs)
+        watched = WATCHING and any_watched(request.values, {})
+        reused = None if watched else self._reused(request)
+        if reused is not None:
+            result = reused(*request.values)
+            return self.caller(*args, **kwargs) if result is None else result
+        return self.caller.explaining(self._filled, args, kwargs, request, watched)
+
+    def _filled(self, args: tuple[Any, ...], kwargs: dict[str, Any], request: Request, watched: bool) -> Any:
+        found = self.caller.bind(args, kwargs)
+        if not isinstance(found, Bound):
+            return found
+        operator, values, options = found
+        kernel = None if watched and "out" in options else plain_kernel(operator, values, options)
+        calls = request.meta.calls
+        if not watched and request.meta.device.type in DEVICE_LOOPS:
+            result = call(operator, *values, **options)
+            given = [value for value in request.values if value is not UNSET and value is not None]
+            form = device_call(operator, values, options, given)
+            if form is not None:
+                remember(calls, request.key, form.native())
+                return result
+            if kernel is not None and result is not None and "out" not in options:
+                remember(calls, request.key, self._kernel_call(kernel, request, values, options) or False)
+            return result
+        if kernel is None:
+            return call(operator, *values, **options)
+        if isinstance(kernel, Plannable) and not watched:
+            planned = kernel.planned(*values, **options)
+            entry = self._planned(request, planned)
+            if entry is not None:
+                if "out" not in options or options["out"].geometry is request.key[-1]:
+                    remember(calls, request.key, entry)
+                self._keep_generic(request, entry, planned)
+                return planned.result
+            result = planned.result
+        else:
+            result = kernel(*values, **options)
+        if result is not None and "out" not in options:
+            remember(calls, request.key, self._kernel_call(kernel, request, values, options) or False)
+        return result
+
+    def _planned(self, request: Request, planned: Planned[Any]) -> Callable[..., Any] | None:
+        """Return the entry that a plan makes; None where it was not made for just the values of the request."""
+        if planned.call is None or planned.operands is None:
+            return planned.call
+        places = [place for place, value in enumerate(request.values) if value is not UNSET and value is not None]
+        given = [request.values[place] for place in places]
+        if len(given) > len(planned.operands) or not all(map(is_, given, planned.operands)):
+            return None
+        form = form_of(planned.call)
+        if form is None:
+            whole = len(given) == len(planned.operands)
+            return _of_places(planned.call, places, len(request.values)) if whole else None
+        defaults = planned.operands[len(given) :]
+        if any(isinstance(value, Tensor) for value in defaults):
+            return None
+        return form._replace(tail=(*defaults, *form.tail)).native() if defaults else planned.call
+
+    def _kernel_call(
+        self, kernel: Callable[..., Any], request: Request, values: Sequence[Any], options: dict[str, Any]
+    ) -> Callable[..., Any] | None:
+        """Return the kernel as a function of the request's values, the rest as it is; None if it got other values."""
+        passed = [place for place, parameter in enumerate(self.parameters) if parameter.value() is not None]
+        filled, named = list(values), dict(options)
+        slots: list[int | str | None] = []
+        for place, value in zip(passed, request.values, strict=True):
+            name = self.parameters[place].name
+            if value is UNSET or (value is None and self.parameters[place].default == "None"):
+                slots.append(None)
+            elif name in named and _is_same(value, named[name]):
+                slots.append(name)
+                named[name] = None
+            elif place < len(filled) and _is_same(value, filled[place]):
+                slots.append(place)
+                filled[place] = None
+            else:
+                return None
+        if slots == list(range(len(slots))) and not named:
+            rest = tuple(filled[len(slots) :])
+            if not rest:
+                return kernel
+            if len(slots) == 1:
+                return lambda one: kernel(one, *rest)
+            return lambda *some: kernel(*some, *rest)
+
+        def run(*some: Any) -> Any:
+            given, keywords = list(filled), dict(named)
+            for slot, value in zip(slots, some, strict=True):
+                if isinstance(slot, int):
+                    given[slot] = value
+                elif slot is not None:
+                    keywords[slot] = value
+            return kernel(*given, **keywords)
+
+        return run
+
+    def _keep_generic(self, request: Request, entry: Callable[..., Any], planned: Planned[Any]) -> None:
+        """Keep the kernel of a call over one contiguous run for calls on other sizes."""
+        form = form_of(entry)
+        if planned.generic and form is not None and _is_row_major(request.metas):
+            if isinstance(form, Into):
+                GENERIC[_without_sizes(request)] = Generic(form, None)
+                return
+            [result] = form.results
+            if result is contiguous_geometry(request.meta.sizes, result.dtype):
+                GENERIC[_without_sizes(request)] = Generic(form, result.dtype)
+
+    def _reused(self, request: Request) -> Callable[..., Any] | None:
+        """Return the entry made of the kernel that served the same dtypes and other sizes; None if there was none."""
+        if not _is_row_major(request.metas):
+            return None
+        generic = GENERIC.get(_without_sizes(request))
+        if generic is None:
+            return None
+        entry = generic.of(request.meta)
+        remember(request.meta.calls, request.key, entry)
+        return entry
+
+
+def _of_places(call: Callable[..., Any], places: list[int], count: int) -> Callable[..., Any]:
+    """Return `call` as a function of `count` values, of which it takes those at some places."""
+    if len(places) == count:
+        return call
+    match places:
+        case [0]:
+            return lambda first, *rest: call(first)
+        case [0, 1]:
+            return lambda first, second, *rest: call(first, second)
+        case [0, 1, 2]:
+            return lambda first, second, third, *rest: call(first, second, third)
+    return lambda *values: call(*[values[place] for place in places])
+
+
+class Generic:
+    """A bound call over one contiguous run, whose kernel serves every size, and the dtype of a new result."""
+
+    __slots__ = ("form", "result")
+
+    def __init__(self, form: Fresh | Into, result: DType | None) -> None:
+        self.form = form
+        self.result = result
+
+    def of(self, meta: Geometry) -> Callable[..., Any]:
+        """Return the call for tensors of these sizes."""
+        tail = (*self.form.tail[:-1], meta.numel)
+        if isinstance(self.form, Into):
+            return self.form._replace(tail=tail).native()
+        assert self.result is not None
+        return self.form._replace(results=(contiguous_geometry(meta.sizes, self.result),), tail=tail).native()
+
+
+def _without_sizes(request: Request) -> tuple[Any, ...]:
+    """Return the key with the dtypes of metas in their places."""
+    return (request.meta.dtype, *[one.dtype if isinstance(one, Geometry) else one for one in request.key])
+
+
+def _is_row_major(metas: Sequence[Geometry]) -> bool:
+    """Return whether all have the same sizes, elements on the CPU, and the strides of a new tensor.
+
+    Other strides of dims of size 1 change the strides of the result.
+    """
+    first = metas[0]
+    if first.strides != default_strides(first.sizes) or not first.numel or first.device is not cpu:
+        return False
+    return all(
+        meta.sizes == first.sizes and meta.strides == first.strides and meta.device is cpu for meta in metas[1:]
+    )
+
+
+def _is_same(value: Any, passed: Any) -> bool:
+    """Return whether the general path passes a value on as it is given: tensors by identity, lists by their items."""
+    if value.__class__ in (list, tuple):
+        return len(value) == len(passed) and all(map(is_, value, passed))
+    return value is passed

@@ -1,0 +1,151 @@
+"""The parameters of a binding, merged from the schemas of its overloads, and their parts in keys of the call cache."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from keyword import iskeyword
+from typing import Any, NamedTuple
+
+from gaugeblock_spec.schema import Argument, parse
+
+from ..core.device import Device
+from ..core.dtype import DType
+from ..core.layout import Layout
+from ..core.memory_format import MemoryFormat
+from ..tensor.geometry import only_ints
+from ..tensor.tensor import Tensor
+from .groups import Group, by_keyword
+
+OTHER: Any = object()
+"""Stands in a key for a value that the cache does not distinguish: a call with such a key is never kept."""
+TRUE, FALSE = object(), object()
+"""Stand in a key for bools where ints may stand too, which are equal to them."""
+BY_VALUE = frozenset({int, str, type(None), DType, Device, Layout, MemoryFormat, object})
+KINDS = {
+    "Tensor": "tensor", "Scalar": "number", "float": "number", "int": "int", "SymInt": "int", "bool": "bool",
+    "str": "str", "ScalarType": "object", "Layout": "object", "Device": "object", "MemoryFormat": "object",
+}  # fmt: skip
+"""Type of the schema -> kind. Lists of ints are "ints", lists of tensors "tensors", everything else "other"."""
+SIZES_FIRST = re.compile(r"^\w+(\.\w+)?\(Tensor(\([^)]*\))? self, (SymInt|int)\[\d*\] \w+(, \*|\))")
+INT_FIRST = re.compile(r"^\w+(\.\w+)?\(Tensor(\([^)]*\))? self, (SymInt|int) \w+(, \*|\))")
+
+
+class Parameter(NamedTuple):
+    """Name, kinds of value, source of the default, whether it is given by keyword only (`either` way, depending on the
+    overload), whether ints may come singly."""
+
+    name: str
+    kinds: frozenset[str]
+    default: str
+    keyword: bool = False
+    spread: bool = False
+    either: bool = False
+
+    @property
+    def by_class(self) -> bool:
+        """Whether tensors and numbers alone are given for it: the key has the meta or class, the call the value."""
+        return self.kinds <= {"tensor", "number"}
+
+    def part(self) -> str:
+        """Source of its part in the key."""
+        name = self.name
+        if self.spread:
+            listed = f"{name}[0] if len({name}) == 1 and {name}[0].__class__ is not int else {name}"
+            return f"plain({listed}) if {name} else OTHER"
+        if self.kinds == {"number"}:
+            return f"{name}.__class__"
+        if self.by_class:
+            return f"{name}.geometry if {name}.__class__ is Tensor else {name}.__class__"
+        if "tensors" in self.kinds:
+            return f"metas({name})"
+        if "tensor" in self.kinds:
+            return f"{name}.geometry if {name}.__class__ is Tensor else plain({name})"
+        if self.kinds == {"bool"}:
+            return f"{name} if {name}.__class__ is bool or {name} is UNSET else OTHER"
+        if self.kinds <= {"int", "ints"}:
+            return f"{name} if {name}.__class__ is int or {name} is UNSET else plain({name})"
+        return f"{name} if {name} is UNSET else plain({name})"
+
+    def value(self) -> str | None:
+        """Source of what the cached call is given for it; None if it is in the key by value."""
+        if self.by_class or "tensors" in self.kinds:
+            return self.name
+        return f"{self.name} if {self.name}.__class__ is Tensor else UNSET" if "tensor" in self.kinds else None
+
+
+def plain(value: Any) -> Any:
+    """Return the part in a key of an argument that is neither tensor nor number."""
+    kind = value.__class__
+    if kind in BY_VALUE:
+        return value
+    if kind is bool:
+        return TRUE if value else FALSE
+    if isinstance(value, (tuple, list)) and only_ints(value):
+        return tuple(value)
+    return OTHER
+
+
+def metas(tensors: Any) -> Any:
+    """Return the part in a key of a list of tensors."""
+    if tensors.__class__ is list or tensors.__class__ is tuple:
+        return tuple([one.geometry if one.__class__ is Tensor else OTHER for one in tensors])
+    return OTHER
+
+
+def parameters_of(group: Group, *, spread: bool) -> list[Parameter] | None:
+    """Return the parameters of a public name, in order; None unless each overload begins with a tensor or tensors,
+    or if a name is a keyword of Python.
+
+    With `spread` ints may be given singly for a first argument that is a list of ints.
+    """
+    forms = []
+    for overload in group.overloads:
+        schema = parse(overload.schema)
+        keyword = [a for a in schema.arguments if by_keyword(overload.row, a)]
+        forms.append(([a for a in schema.arguments if a not in keyword], keyword))
+    if not all(positional and kind_of(positional[0]) in ("tensor", "tensors") for positional, _ in forms):
+        return None
+    longest = max((positional for positional, _ in forms), key=len)
+    found = []
+    for place, argument in enumerate(longest):
+        here = [positional[place] if place < len(positional) else None for positional, _ in forms]
+        found.append(_merged(here, keyword=False)._replace(name=argument.name))
+    names = dict.fromkeys(a.name for _, keyword in forms for a in keyword if a.name not in {p.name for p in found})
+    by_name = {a.name for _, keyword in forms for a in keyword}
+    found = [p._replace(either=p.name in by_name) for p in found]
+    for name in names:
+        here = [next((a for a in keyword if a.name == name), None) for _, keyword in forms]
+        found.append(_merged(here, keyword=True))
+    if len({p.name for p in found}) < len(found) or any(map(iskeyword, (p.name for p in found))):
+        return None
+    if spread and len(found) > 1:
+        found[1] = found[1]._replace(spread=True)
+        found[2:] = [p._replace(keyword=True) for p in found[2:]]
+    return found
+
+
+def _merged(arguments: Iterable[Argument | None], *, keyword: bool) -> Parameter:
+    """Return the parameter for what the overloads have in one place; None stands for an overload without it."""
+    given = [a for a in arguments if a is not None]
+    optional = len(given) == len(list(arguments)) and all(a.default == "None" for a in given)
+    kinds = frozenset(map(kind_of, given))
+    default = "None" if optional and kinds <= {"tensor", "number"} else "UNSET"
+    return Parameter(given[0].name, kinds, default, keyword)
+
+
+def kind_of(argument: Argument) -> str:
+    """Return the kind of value that an argument takes."""
+    if argument.is_list:
+        return {"Tensor": "tensors", "int": "ints", "SymInt": "ints"}.get(argument.base_type, "other")
+    return KINDS.get(argument.base_type, "other")
+
+
+def takes_spread(group: Group) -> bool:
+    """Return whether a method takes its first argument, a list of ints, also one by one.
+
+    It does not where one int alone is another overload.
+    """
+    if any(INT_FIRST.match(overload.schema) for overload in group.overloads):
+        return False
+    return any(SIZES_FIRST.match(overload.schema) for overload in group.overloads)

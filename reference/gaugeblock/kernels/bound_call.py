@@ -1,0 +1,187 @@
+"""Bound calls: a kernel with everything that follows from the metas of its arguments, as one builtin in machine code.
+
+    call = bound(kernel, (result_meta,), tail)
+    result = call(self, other)
+
+``call`` allocates the results, passes the addresses of results and tensors, the numbers and the tail to the kernel, and
+returns the results: `Fresh` below, in machine code. ``bound_into`` is the same for a call that writes into its first
+argument: `Into`. Both return None, before anything has changed, for a call that the general path has to decide.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..core.device import cpu
+from ..memory.host_allocator import NO_BLOCKS
+from ..memory.storage import Storage
+from ..tensor.geometry import Geometry
+from ..tensor.tensor import Tensor, new_like
+from ..tensor.versions import bump_version
+from .bound_call_code import ITEMS, LARGEST_NUMBER, LIST_ITEMS, SIZE, TYPE, text
+
+
+class Unset:
+    """The default of parameters that have none."""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Any = Unset()
+
+
+class Fresh(NamedTuple):
+    """A kernel that writes its results into new tensors. `limited` numbers must fit every floating dtype."""
+
+    kernel: Callable[..., None] | None
+    results: tuple[Geometry, ...]
+    tail: tuple[Any, ...]
+    limited: bool = False
+
+    def __call__(self, *values: Any) -> Any:
+        """Return the result, or a tuple of several."""
+        if self.limited and not all(map(fits, values)):
+            return None
+        made = tuple(map(new_like, self.results))
+        if self.kernel is not None:
+            self.kernel(*addresses(made), *addresses(values), *self.tail)
+        return made[0] if len(made) == 1 else made
+
+    def native(self) -> Callable[..., Any]:
+        """Return the call in machine code, if the compiler has loaded it."""
+        return _builtin(_Methods.fresh, self) if Native.fresh else self.__call__
+
+
+class Into(NamedTuple):
+    """A kernel that writes into the first argument, which is `read` too if the call is in place."""
+
+    kernel: Callable[..., None] | None
+    tail: tuple[Any, ...]
+    limited: bool = False
+    read: bool = False
+
+    def __call__(self, out: Tensor, *values: Any) -> Tensor | None:
+        """Return `out`, written; None where it shares its storage with another argument."""
+        if self.limited and not all(map(fits, values)):
+            return None
+        for value in values:
+            shared = isinstance(value, Tensor) and value.storage_impl is out.storage_impl
+            if shared and not (self.read and value is out):
+                return None
+        bump_version(out)
+        if self.kernel is not None:
+            self.kernel(out.pointer, *([out.pointer] if self.read else []), *addresses(values), *self.tail)
+        return out
+
+    def native(self) -> Callable[..., Any]:
+        """Return the call in machine code, if the compiler has loaded it."""
+        return _builtin(_Methods.into, self) if Native.into else self.__call__
+
+
+def fits(value: Any) -> bool:
+    """Return whether an argument is no number, or a real one that every floating dtype can hold."""
+    return value is None or value is UNSET or isinstance(value, Tensor) or -LARGEST_NUMBER <= value <= LARGEST_NUMBER
+
+
+def addresses(values: Sequence[Any]) -> list[Any]:
+    """Return the values with the address of each tensor in its place, without those that are None or UNSET."""
+    given = [value for value in values if value is not None and value is not UNSET]
+    return [value.pointer if isinstance(value, Tensor) else value for value in given]
+
+
+class Native:
+    """The addresses of the machine code; 0 until the compiler has loaded it."""
+
+    fresh = 0
+    into = 0
+
+
+_KEPT: list[object] = []
+"""What machine code refers to by address."""
+_make = ctypes.pythonapi.PyCFunction_NewEx
+_make.restype, _make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+
+
+class _Method(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("method", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class _Methods:
+    """CPython's descriptions of the two builtins."""
+
+    fresh: _Method
+    into: _Method
+
+
+def _builtin(method: _Method, call: Fresh | Into) -> Callable[..., Any]:
+    made: Callable[..., Any] = _make(ctypes.addressof(method), call, None)
+    return made
+
+
+def bound(
+    kernel: Callable[..., None] | None, results: Sequence[Geometry], tail: tuple[int, ...], *, limited: bool = False
+) -> Callable[..., Any]:
+    """Return the call of a kernel that writes into new tensors with the metas `results`."""
+    return Fresh(kernel, tuple(results), tail, limited).native()
+
+
+def bound_into(
+    kernel: Callable[..., None] | None, tail: tuple[int, ...], *, limited: bool = False, read: bool = False
+) -> Callable[..., Any]:
+    """Return the call of a kernel that writes into the first argument."""
+    return Into(kernel, tail, limited, read).native()
+
+
+def native(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a bound call in machine code, if the compiler has loaded it; any other callable as it is."""
+    form = form_of(call)
+    return call if form is None else form.native()
+
+
+def form_of(call: Any) -> Fresh | Into | None:
+    """Return what a bound call was made of; None for any other callable."""
+    form = getattr(call, "__self__", call)
+    return form if isinstance(form, (Fresh, Into)) else None
+
+
+def install(compiler: Any) -> None:
+    """Compile the code and let `bound` use it, if objects lie in memory as it expects."""
+    if not _layout_is_known():
+        return
+    values = (Tensor, Storage, cpu, 0, 1, NO_BLOCKS, new_like, bump_version, UNSET)
+    set_objects, fresh, into = compiler.load_all(text(), ("_set", "_fresh", "_into"))
+    table = (ctypes.c_void_p * len(values))(*map(id, values))
+    ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(set_objects)(ctypes.addressof(table))
+    _Methods.fresh = _Method(b"fresh", fresh, METH_FASTCALL, None)
+    _Methods.into = _Method(b"into", into, METH_FASTCALL, None)
+    _KEPT.extend(values)
+    Native.fresh, Native.into = fresh, into
+
+
+METH_FASTCALL = 0x80
+
+
+def _layout_is_known() -> bool:
+    """Return whether a probe list and tuple lie in memory as CPython's do with a global interpreter lock."""
+    import sysconfig
+
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return False
+    probe: list[object] = [Tensor, Storage]
+    word = ctypes.c_size_t.from_address
+    pair = (Tensor, Storage)
+    items = word(id(probe) + LIST_ITEMS).value
+    return (
+        word(id(probe) + SIZE).value == 2 == word(id(pair) + SIZE).value
+        and word(id(probe) + TYPE).value == id(list)
+        and [word(items).value, word(items + 8).value] == [id(Tensor), id(Storage)]
+        and [word(id(pair) + ITEMS).value, word(id(pair) + ITEMS + 8).value] == [id(Tensor), id(Storage)]
+    )

@@ -1,0 +1,356 @@
+"""The machine code of bound calls, as LLVM IR: what `Fresh` and `Into` do in Python (see bound_call)."""
+
+from __future__ import annotations
+
+from ..core.sealed import member_of
+from ..memory.storage import Storage
+from ..tensor.geometry import Geometry
+from ..tensor.tensor import Tensor
+from .code import NAME, Code
+
+LARGEST_NUMBER = 65504
+"""The largest number of float16: what does not exceed it fits every floating dtype."""
+OBJECTS = ("Tensor", "Storage", "cpu", "zero", "one", "no_blocks", "new_like", "bump_version", "unset")
+"""Python objects that the code refers to, in the order of @objects."""
+FRESH, INTO = ("kernel", "results", "tail", "limited"), ("kernel", "tail", "limited", "read")
+"""The members of the two kinds of calls, in order."""
+SIZE, ITEMS, TYPE, LIST_ITEMS = 16, 24, 8, 24
+"""Offsets in CPython's objects: length of a tuple or list, items of a tuple, type, a list's pointer to its items."""
+
+
+
+
+def _offset(cls: type, slot: str) -> int:
+    return int(member_of(cls.__dict__[slot]).offset)
+
+
+class _Writer(Code):
+    """Instructions on Python objects."""
+
+    def object(self, name: str) -> str:
+        """One of OBJECTS."""
+        return self.load("ptr", self.register(f"getelementptr ptr, ptr @objects, i64 {OBJECTS.index(name)}"))
+
+    def member(self, owner: str, offset: int) -> str:
+        """What lies at an offset in an object."""
+        return self.load("ptr", self.move(owner, offset))
+
+    def put(self, owner: str, offset: int, value: str) -> None:
+        """Store a new reference in a slot that is still empty."""
+        self.line(f"call void @Py_IncRef(ptr {value})")
+        self.store("ptr", value, self.move(owner, offset))
+
+    def same(self, one: str, other: str) -> str:
+        return self.register(f"icmp eq ptr {one}, {other}")
+
+    def leave(self, condition: str, value: str) -> None:
+        """Return `value` if the condition holds."""
+        out, on = self.label(), self.label()
+        self.line(f"br i1 {condition}, label %{out}, label %{on}")
+        self.begin(out)
+        self.line(f"ret ptr {value}")
+        self.begin(on)
+
+    def decline(self, condition: str) -> None:
+        """Return None if the condition holds."""
+        out, on = self.label(), self.label()
+        self.line(f"br i1 {condition}, label %{out}, label %{on}")
+        self.begin(out)
+        self.line(f"call void @Py_IncRef(ptr {NONE})")
+        self.line(f"ret ptr {NONE}")
+        self.begin(on)
+
+
+NONE = "@_Py_NoneStruct"
+_DECLARATIONS = f"""@objects = internal global [{len(OBJECTS)} x ptr] zeroinitializer
+@_Py_NoneStruct = external global i8
+@_Py_TrueStruct = external global i8
+@_Py_FalseStruct = external global i8
+@PyList_Type = external global i8
+@PyFloat_Type = external global i8
+@PyLong_Type = external global i8
+@PyBool_Type = external global i8
+@PyComplex_Type = external global i8
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare i32 @PyList_Append(ptr, ptr)
+declare double @PyFloat_AsDouble(ptr)
+declare double @llvm.fabs.f64(double)
+declare ptr @PyErr_Occurred()
+declare void @PyErr_Clear()
+declare ptr @PyNumber_Add(ptr, ptr)
+declare ptr @PyTuple_New(i64)
+declare ptr @PyType_GenericAlloc(ptr, i64)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
+define void @{NAME}_set(ptr %table) {{
+  call void @llvm.memcpy.p0.p0.i64(ptr @objects, ptr %table, i64 {8 * len(OBJECTS)}, i1 false)
+  ret void
+}}
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"""
+
+
+def text() -> str:
+    """Return the IR of the two builtins and of `new_like`."""
+    return "\n".join([_new_like(), _gather(), _drop(), _ran(), _count_write(), _fresh(), _into(), _DECLARATIONS])
+
+
+def _new_like() -> str:
+    """@new_like(meta): a new tensor with a block from the meta's free list; Python makes it where that is empty."""
+    code = _Writer()
+    pool = code.member("%meta", _offset(Geometry, "_pool"))
+    pointer = code.register("alloca ptr")
+    nothing = code.same(pool, code.object("no_blocks"))
+    listed = code.same(code.load("ptr", code.move(pool, TYPE)), "@PyList_Type")
+    either = code.register(f"or i1 {nothing}, {listed}")
+    look, python, pop, zero, found = (code.label() for _ in range(5))
+    code.line(f"br i1 {either}, label %{look}, label %{python}")
+    code.begin(python)
+    made = f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {code.object('new_like')}, ptr %meta, ptr null)"
+    code.line(f"ret ptr {code.register(made)}")
+    code.begin(look)
+    size = code.load("i64", code.move(pool, SIZE))
+    some = code.register(f"icmp sgt i64 {size}, 0")
+    code.line(f"br i1 {some}, label %{pop}, label %{zero}")
+    code.begin(pop)
+    last = code.register(f"sub i64 {size}, 1")
+    code.store("i64", last, code.move(pool, SIZE))
+    code.store("ptr", code.load("ptr", code.slot(code.member(pool, LIST_ITEMS), last)), pointer)
+    code.line(f"br label %{found}")
+    code.begin(zero)
+    code.line(f"call void @Py_IncRef(ptr {code.object('zero')})")
+    code.store("ptr", code.object("zero"), pointer)
+    code.line(f"br i1 {nothing}, label %{found}, label %{python}")
+    code.begin(found)
+    address = code.load("ptr", pointer)
+    storage = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('Storage')}, i64 0)")
+    missing = code.same(storage, "null")
+    with code.when(missing):
+        code.line(f"call i32 @PyList_Append(ptr {pool}, ptr {address})")
+        code.line(f"call void @Py_DecRef(ptr {address})")
+    code.leave(missing, "null")
+    code.store("ptr", address, code.move(storage, _offset(Storage, "_pointer")))
+    values = {
+        "pool": pool, "_nbytes": code.member("%meta", _offset(Geometry, "_nbytes")), "device": code.object("cpu"),
+        "resizable": "@_Py_TrueStruct", "version": code.object("zero"), "allocator": NONE, "deleter": NONE,
+        "owner": NONE,
+    }  # fmt: skip
+    for slot, value in values.items():
+        code.put(storage, _offset(Storage, slot), value)
+    tensor = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('Tensor')}, i64 0)")
+    missing = code.same(tensor, "null")
+    with code.when(missing):
+        code.line(f"call void @Py_DecRef(ptr {storage})")
+    code.leave(missing, "null")
+    code.store("ptr", storage, code.move(tensor, _offset(Tensor, "_storage_impl")))
+    values = {
+        "_geometry": "%meta", "_offset": code.object("zero"), "_pointer": address, "base": NONE, "counter": NONE,
+        "autograd": NONE, "requires_grad_flag": "@_Py_FalseStruct",
+    }  # fmt: skip
+    for slot, value in values.items():
+        code.put(tensor, _offset(Tensor, slot), value)
+    return code.function("define internal ptr @new_like(ptr %meta)", f"  ret ptr {tensor}")
+
+
+def _gather() -> str:
+    """@gather(given, args, nargs): store new references to the addresses of tensors and to numbers, return how many.
+
+    Return -1 for an argument of any other class, such as a tensor that another thread is changing: its call sees the
+    old metadata by way of Python. None and UNSET are left out. No other thread runs until all addresses are read.
+    """
+    code = _Writer()
+    count = code.register("alloca i64")
+    code.store("i64", 0, count)
+    with code.loop(0, "%nargs") as i:
+        value = code.load("ptr", code.slot("%args", i))
+        type = code.load("ptr", code.move(value, TYPE))
+        keep, number, skip, refuse, on = (code.label() for _ in range(5))
+        tensor = code.same(type, code.object("Tensor"))
+        read = code.label()
+        code.line(f"br i1 {tensor}, label %{read}, label %{number}")
+        code.begin(read)
+        address = code.member(value, _offset(Tensor, "_pointer"))
+        code.line(f"br label %{keep}")
+        code.begin(number)
+        known = code.same(type, "@PyFloat_Type")
+        for other in ("@PyLong_Type", "@PyBool_Type", "@PyComplex_Type"):
+            known = code.register(f"or i1 {known}, {code.same(type, other)}")
+        unknown = code.label()
+        code.line(f"br i1 {known}, label %{keep}, label %{unknown}")
+        code.begin(unknown)
+        missing = code.register(f"or i1 {code.same(value, NONE)}, {code.same(value, code.object('unset'))}")
+        code.line(f"br i1 {missing}, label %{skip}, label %{refuse}")
+        code.begin(refuse)
+        code.line(f"call void @drop(ptr %given, i64 {code.load('i64', count)})")
+        code.line("ret i64 -1")
+        code.begin(keep)
+        found = code.register(f"phi ptr [{address}, %{read}], [{value}, %{number}]")
+        at = code.load("i64", count)
+        code.line(f"call void @Py_IncRef(ptr {found})")
+        code.store("ptr", found, code.slot("%given", at))
+        code.store("i64", code.register(f"add i64 {at}, 1"), count)
+        code.line(f"br label %{skip}")
+        code.begin(skip)
+        code.line(f"br label %{on}")
+        code.begin(on)
+    total = code.load("i64", count)
+    return code.function("define internal i64 @gather(ptr %given, ptr %args, i64 %nargs)", f"  ret i64 {total}")
+
+
+def _drop() -> str:
+    """@drop(given, count): give references up."""
+    code = _Writer()
+    with code.loop(0, "%count") as i:
+        code.line(f"call void @Py_DecRef(ptr {code.load('ptr', code.slot('%given', i))})")
+    return code.function("define internal void @drop(ptr %given, i64 %count)", "  ret void")
+
+
+def _ran() -> str:
+    """@ran(kernel, given, count, tail): the kernel called with `count` values and the tail behind them, for which there
+    is space; false if it raised."""
+    code = _Writer()
+    idle, busy = code.label(), code.label()
+    code.line(f"br i1 {code.same('%kernel', NONE)}, label %{idle}, label %{busy}")
+    code.begin(idle)
+    code.line("ret i1 true")
+    code.begin(busy)
+    size = code.load("i64", code.move("%tail", SIZE))
+    with code.loop(0, size) as i:
+        value = code.load("ptr", code.slot(code.move("%tail", ITEMS), i))
+        code.store("ptr", value, code.slot("%given", code.register(f"add i64 %count, {i}")))
+    whole = code.register(f"add i64 %count, {size}")
+    result = code.register(f"call ptr @PyObject_Vectorcall(ptr %kernel, ptr %given, i64 {whole}, ptr null)")
+    good = code.register(f"icmp ne ptr {result}, null")
+    with code.when(good):
+        code.line(f"call void @Py_DecRef(ptr {result})")
+    return code.function("define internal i1 @ran(ptr %kernel, ptr %given, i64 %count, ptr %tail)", f"  ret i1 {good}")
+
+
+def _check_numbers(code: _Writer, limited: str, first: int) -> None:
+    """Decline the call if numbers are `limited` and one among the arguments from the `first` on does not fit."""
+    with code.when(code.same(limited, "@_Py_TrueStruct")), code.loop(first, "%nargs") as i:
+        value = code.load("ptr", code.slot("%args", i))
+        type = code.load("ptr", code.move(value, TYPE))
+        number = code.register(f"or i1 {code.same(type, '@PyFloat_Type')}, {code.same(type, '@PyLong_Type')}")
+        with code.when(number):
+            real = code.register(f"call double @PyFloat_AsDouble(ptr {value})")
+            size = code.register(f"call double @llvm.fabs.f64(double {real})")
+            large = code.register(f"fcmp ugt double {size}, {float(LARGEST_NUMBER)}")
+            error = code.register("call ptr @PyErr_Occurred()")
+            failed = code.register(f"icmp ne ptr {error}, null")
+            with code.when(failed):
+                code.line("call void @PyErr_Clear()")
+            code.decline(code.register(f"or i1 {large}, {failed}"))
+
+
+def _fresh() -> str:
+    """@NAME_fresh(self, args, nargs): what `Fresh` does."""
+    code = _Writer()
+    kernel, results, tail, limited = (code.member("%self", ITEMS + 8 * FRESH.index(name)) for name in FRESH)
+    _check_numbers(code, limited, 0)
+    many = code.load("i64", code.move(results, SIZE))
+    space = _sum(code, code.load("i64", code.move(tail, SIZE)), many, "%nargs")
+    made = code.register(f"alloca ptr, i64 {many}")
+    given = code.register(f"alloca ptr, i64 {space}")
+    values = code.slot(given, many)
+    found = code.register(f"call i64 @gather(ptr {values}, ptr %args, i64 %nargs)")
+    code.decline(code.register(f"icmp slt i64 {found}, 0"))
+    count, good = code.register("alloca i64"), code.register("alloca i1")
+    code.store("i64", 0, count)
+    code.store("i1", "true", good, 1)
+    with code.loop(0, many) as i, code.when(code.load("i1", good, 1)):
+        meta = code.load("ptr", code.slot(code.move(results, ITEMS), i))
+        tensor = code.register(f"call ptr @new_like(ptr {meta})")
+        code.store("i1", code.register(f"icmp ne ptr {tensor}, null"), good, 1)
+        with code.when(code.load("i1", good, 1)):
+            code.store("ptr", tensor, code.slot(made, i))
+            code.store("ptr", code.member(tensor, _offset(Tensor, "_pointer")), code.slot(given, i))
+            code.store("i64", code.register(f"add i64 {i}, 1"), count)
+    with code.when(code.load("i1", good, 1)):
+        whole = code.register(f"add i64 {many}, {found}")
+        ran = code.register(f"call i1 @ran(ptr {kernel}, ptr {given}, i64 {whole}, ptr {tail})")
+        code.store("i1", ran, good, 1)
+    code.line(f"call void @drop(ptr {values}, i64 {found})")
+    with code.when(code.load("i1", good, 1)):
+        code.leave(code.register(f"icmp eq i64 {many}, 1"), code.load("ptr", made))
+        together = code.register(f"call ptr @PyTuple_New(i64 {many})")
+        code.store("i1", code.register(f"icmp ne ptr {together}, null"), good, 1)
+        with code.when(code.load("i1", good, 1)):
+            with code.loop(0, many) as i:
+                code.store("ptr", code.load("ptr", code.slot(made, i)), code.slot(code.move(together, ITEMS), i))
+            code.leave("true", together)
+    code.line(f"call void @drop(ptr {made}, i64 {code.load('i64', count)})")
+    return code.function(f"define ptr @{NAME}_fresh(ptr %self, ptr %args, i64 %nargs)", "  ret ptr null")
+
+
+def _into() -> str:
+    """@NAME_into(self, args, nargs): what `Into` does."""
+    code = _Writer()
+    kernel, tail, limited, read = (code.member("%self", ITEMS + 8 * INTO.index(name)) for name in INTO)
+    _check_numbers(code, limited, 1)
+    out = code.load("ptr", "%args")
+    code.decline(code.register(f"icmp ne ptr {code.load('ptr', code.move(out, TYPE))}, {code.object('Tensor')}"))
+    storage = code.member(out, _offset(Tensor, "_storage_impl"))
+    inplace = code.same(read, "@_Py_TrueStruct")
+    with code.loop(1, "%nargs") as i:
+        value = code.load("ptr", code.slot("%args", i))
+        tensor = code.same(code.load("ptr", code.move(value, TYPE)), code.object("Tensor"))
+        with code.when(tensor):
+            shared = code.same(code.member(value, _offset(Tensor, "_storage_impl")), storage)
+            itself = code.register(f"and i1 {inplace}, {code.same(value, out)}")
+            code.decline(code.register(f"and i1 {shared}, {code.register(f'xor i1 {itself}, true')}"))
+    most = _sum(code, code.load("i64", code.move(tail, SIZE)), "1", "%nargs")
+    given = code.register(f"alloca ptr, i64 {most}")
+    twice = code.register(f"zext i1 {inplace} to i64")
+    values = code.slot(given, twice)
+    found = code.register(f"call i64 @gather(ptr {values}, ptr %args, i64 %nargs)")
+    code.decline(code.register(f"icmp slt i64 {found}, 0"))
+    code.store("ptr", code.load("ptr", values), given)
+    good = code.register("alloca i1")
+    code.store("i1", code.register(f"call i1 @count_write(ptr {out}, ptr {storage})"), good, 1)
+    with code.when(code.load("i1", good, 1)):
+        whole = code.register(f"add i64 {twice}, {found}")
+        ran = code.register(f"call i1 @ran(ptr {kernel}, ptr {given}, i64 {whole}, ptr {tail})")
+        code.store("i1", ran, good, 1)
+    code.line(f"call void @drop(ptr {values}, i64 {found})")
+    with code.when(code.load("i1", good, 1)):
+        code.line(f"call void @Py_IncRef(ptr {out})")
+    result = code.register(f"select i1 {code.load('i1', good, 1)}, ptr {out}, ptr null")
+    return code.function(f"define ptr @{NAME}_into(ptr %self, ptr %args, i64 %nargs)", f"  ret ptr {result}")
+
+
+def _sum(code: Code, first: str, second: str, third: str) -> str:
+    return code.register(f"add i64 {first}, {code.register(f'add i64 {second}, {third}')}")
+
+
+def _count_write() -> str:
+    """@count_write(out, storage): count one write; Python does it for a tensor or storage with a counter of its own.
+
+    False if that raised.
+    """
+    code = _Writer()
+    own = code.register(f"icmp ne ptr {code.member('%out', _offset(Tensor, 'counter'))}, {NONE}")
+    plain = code.same(code.load("ptr", code.move("%storage", TYPE)), code.object("Storage"))
+    special = code.register(f"or i1 {own}, {code.register(f'xor i1 {plain}, true')}")
+    python, here, release = code.label(), code.label(), code.label()
+    code.line(f"br i1 {special}, label %{python}, label %{here}")
+    code.begin(python)
+    bump = code.object("bump_version")
+    result = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {bump}, ptr %out, ptr null)")
+    code.line(f"br label %{release}")
+    code.begin(here)
+    slot = code.move("%storage", _offset(Storage, "version"))
+    before = code.load("ptr", slot)
+    after = code.register(f"call ptr @PyNumber_Add(ptr {before}, ptr {code.object('one')})")
+    counted = code.register(f"icmp ne ptr {after}, null")
+    old = code.register(f"select i1 {counted}, ptr {before}, ptr null")
+    with code.when(counted):
+        code.store("ptr", after, slot)
+    last = code.block
+    code.line(f"br label %{release}")
+    code.begin(release)
+    gone = code.register(f"phi ptr [{result}, %{python}], [{old}, %{last}]")
+    good = code.register(f"icmp ne ptr {gone}, null")
+    with code.when(good):
+        code.line(f"call void @Py_DecRef(ptr {gone})")
+    return code.function("define internal i1 @count_write(ptr %out, ptr %storage)", f"  ret i1 {good}")

@@ -1,0 +1,138 @@
+"""Kernels in two steps: one that plans, by the metas and plain arguments of a call, and one that runs.
+
+A *plannable* kernel returns its result together with the call that makes such a result from other tensors and numbers:
+
+    @kernel("outer")
+    @plannable
+    def outer(self, vec2):
+        ...
+        return Planned(call(self, vec2), call)
+
+The call takes the tensors and numbers of the operator in the order of its schema, and skips every check that metas and
+plain arguments decide. It returns None where the values of a number or tensor have to be looked at again. Whoever calls
+`outer` gets the result; a binding keeps the call as well (see call_cache).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
+
+from ..core.device import cpu
+from ..dispatch.dispatcher import call, plain_kernel
+from ..dispatch.registry import REGISTRY
+from ..dispatch.state import SPECIAL
+from ..kernels.bound_call import Fresh, bound_into, form_of
+from ..memory.pages import memmove
+from ..tensor.geometry import Geometry
+from ..tensor.tensor import Tensor
+from ..tensor.versions import bump_version
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Planned(NamedTuple, Generic[R]):
+    """A result, and what makes it from other tensors with the same metas; None where nothing does.
+
+    `operands` are the tensors and numbers that the call was planned for, in the order in which it takes them. None
+    stands for all of the operator's. A `generic` call runs over one contiguous run of elements, its number last: with
+    another number it serves row-major tensors of other sizes.
+    """
+
+    result: R
+    call: Callable[..., Any] | None
+    operands: tuple[Any, ...] | None = None
+    generic: bool = False
+
+
+class Plannable(Generic[P, R]):
+    """A kernel that may return a `Planned`; called as a function it returns the result."""
+
+    __name__: str
+    __qualname__: str
+    loop: Callable[..., Any] | None = None
+    """Returns the loop of a call without running it, for other devices; see device_loops."""
+
+    def __init__(self, function: Callable[P, R | Planned[R]]) -> None:
+        self.__wrapped__ = function
+        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        found = self.__wrapped__(*args, **kwargs)
+        return found.result if isinstance(found, Planned) else found
+
+    def planned(self, *args: P.args, **kwargs: P.kwargs) -> Planned[R]:
+        """Return the result together with the call behind it."""
+        found = self.__wrapped__(*args, **kwargs)
+        return found if isinstance(found, Planned) else Planned(found, None)
+
+    def wrapped(self, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Plannable[P, R]:
+        """Return the kernel that plans and runs in a wrapper."""
+        return Plannable(wrapper(self.__wrapped__))
+
+
+@overload
+def plannable(function: Callable[P, Planned[R]]) -> Plannable[P, R]: ...
+
+
+@overload
+def plannable(function: Callable[P, R | Planned[R]]) -> Plannable[P, R]: ...
+
+
+def plannable(function: Callable[P, Any]) -> Plannable[P, Any]:
+    """Make a function that may return a `Planned` a kernel."""
+    return Plannable(function)
+
+
+def planned(name: str, *args: Any) -> Planned[Any]:
+    """Run the operator `name` through the dispatcher; the call is None unless its kernel is a plannable one."""
+    operator = REGISTRY.find(name)
+    kernel = None if SPECIAL else plain_kernel(operator, args, {})
+    return kernel.planned(*args) if isinstance(kernel, Plannable) else Planned(call(operator, *args), None)
+
+
+def planned_by(kernel: Callable[..., R], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Planned[R]:
+    """Run a kernel; the call is None unless it is a plannable one."""
+    return kernel.planned(*args, **kwargs) if isinstance(kernel, Plannable) else Planned(kernel(*args, **kwargs), None)
+
+
+SMALL_BYTES = 16384
+"""A copy of this size costs less than what the general path does beside the operator's work."""
+
+
+def written(call: Callable[..., Any], meta: Geometry) -> Callable[..., Tensor | None] | None:
+    """Return the call that writes its result into a tensor with just that meta, given first: a compiled kernel writes
+    it there, any other result is copied if it is small. It returns None where out= shares memory with an argument."""
+    form = form_of(call)
+    if isinstance(form, Fresh) and form.results == (meta,):
+        return bound_into(form.kernel, form.tail, limited=form.limited)
+    if not (0 < meta.nbytes <= SMALL_BYTES and meta.contiguous and meta.device is cpu) or meta.lazy or meta.watched:
+        return None
+    nbytes = meta.nbytes
+
+    def write(out: Tensor, *values: Any) -> Tensor | None:
+        if shares(out, values):
+            return None
+        result = call(*values)
+        if result is None or result.geometry is not meta:
+            return None
+        bump_version(out)
+        memmove(out.pointer, result.pointer, nbytes)
+        return out
+
+    return write
+
+
+def shares(out: Tensor, values: Sequence[Any]) -> bool:
+    """Return whether a tensor among the values, those in lists included, is on the storage of `out`."""
+    storage = out.storage_impl
+    for value in values:
+        kind = value.__class__
+        if kind is Tensor:
+            if value.storage_impl is storage:
+                return True
+        elif (kind is list or kind is tuple) and shares(out, value):
+            return True
+    return False
