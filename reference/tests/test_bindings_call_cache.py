@@ -369,3 +369,18 @@ def test_out_that_has_no_call_of_its_own() -> None:
         x = gb.tensor([0.5, -1.5], dtype=gb.bfloat16)
         assert gb.conj_physical(x, out=x) is x and x.tolist() == [0.5, -1.5]
         assert gb.fft.ifft(gb.tensor([2.0]), out=gb.empty(1, dtype=gb.complex64)).tolist() == [2 + 0j]
+
+
+def test_lists_of_ints_are_read_when_the_call_is_made() -> None:
+    x = gb.arange(6.0).view(2, 3)
+    calls: list[Callable[[list[int]], gb.Tensor]] = [
+        x.flip, x.sum, x.amax, x.std, lambda dims: gb.roll(x, [1], dims),
+        lambda dims: gb.linalg.vector_norm(x, 2, dims),
+    ]  # fmt: skip
+    for call_ in calls:
+        x.geometry.calls.clear()
+        expected, dims = call_([0]).tolist(), [0]
+        x.geometry.calls.clear()
+        call_(dims)
+        dims[0] = 1
+        assert call_([0]).tolist() == expected

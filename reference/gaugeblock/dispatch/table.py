@@ -94,7 +94,7 @@ def origin(function: Callable[..., Any] | None) -> str:
     innermost: Any = getattr(function, "kernel", function)
     while hasattr(innermost, "__wrapped__"):
         innermost = innermost.__wrapped__
-    code = getattr(innermost, "__code__", None)
+    code = getattr(innermost, "__code__", None) or getattr(type(innermost).__call__, "__code__", None)
     return "" if code is None else f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
 
 

@@ -57,7 +57,7 @@ class Plannable(Generic[P, R]):
     def __init__(self, function: Callable[P, R | Planned[R]]) -> None:
         self.__wrapped__ = function
         self.__name__, self.__qualname__ = function.__name__, function.__qualname__
-        self.__doc__ = function.__doc__
+        self.__module__, self.__doc__ = function.__module__, function.__doc__
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         found = self.__wrapped__(*args, **kwargs)
