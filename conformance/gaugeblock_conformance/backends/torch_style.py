@@ -231,7 +231,9 @@ class TorchStyleBackend:
             self.ran.append((operator, args, kwargs))
         function = self._functions.get(operator)
         if function is None:
-            function = self._functions[operator] = self._resolve(operator)
+            function = self._resolve(operator)
+            if ":" not in operator:  # the function of a declared operator is another one once it is declared again
+                self._functions[operator] = function
         if kwargs:
             kwargs = {k: self._argument(v) for k, v in kwargs.items()}
         try:
