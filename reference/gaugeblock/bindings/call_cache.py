@@ -60,7 +60,7 @@ class Request:
 
 
 class Resolver(Protocol):
-    """What resolves the calls of a binding: a `Caller`."""
+    """Resolves the overload of a call: a `Caller`, or the one operator behind a reflected operator."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 CHOICE = "(special_{name} if SPECIAL_VIEWS else slow_{name})"
-"""What a binding calls that does not make the view itself."""
+"""The function that a view binding calls when it cannot make the view itself."""
 
 
 def general(name: str, function: str) -> str:

@@ -18,7 +18,7 @@ COMMON: dict[str, Any] = {
     "WATCHING": WATCHING, "STATE": STATE, "UNSET": UNSET, "new": new_object, "cpu": cpu, "intercept": intercept,
     "NOT_OVERRIDDEN": NOT_OVERRIDDEN, "foreign": foreign, "any_watched": any_watched,
 }  # fmt: skip
-"""What every generated function may use."""
+"""Globals of every generated function."""
 SOURCES: dict[str, str] = {}
 """Source text by the label it was compiled under, such as "Tensor.add"."""
 

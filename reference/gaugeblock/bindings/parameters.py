@@ -44,7 +44,7 @@ class Parameter(NamedTuple):
 
     @property
     def by_class(self) -> bool:
-        """Whether tensors and numbers alone are given for it: the key has the meta or class, the call the value."""
+        """Return whether it takes only tensors and numbers. The key then holds the geometry or class, not the value."""
         return self.kinds <= {"tensor", "number"}
 
     def part(self) -> str:

@@ -42,7 +42,7 @@ def reversed_operator(dunder: str, row: str, document: str) -> Any:
 
 
 class _Reversed:
-    """What fills the cache in place of a `Caller`: one operator, with the number first."""
+    """A `Resolver` with a single operator, whose first argument is the number."""
 
     def __init__(self, row: str) -> None:
         self._operator = REGISTRY.find(row)

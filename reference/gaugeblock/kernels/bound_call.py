@@ -21,6 +21,7 @@ from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version
 from .bound_call_code import ITEMS, LARGEST_NUMBER, LIST_ITEMS, SIZE, TYPE, text
+from .entry import METH_FASTCALL, MethodDef
 
 
 class Unset:
@@ -100,28 +101,19 @@ class Native:
 
 
 _KEPT: list[object] = []
-"""What machine code refers to by address."""
+"""Objects whose addresses are stored in machine code, kept alive."""
 _make = ctypes.pythonapi.PyCFunction_NewEx
 _make.restype, _make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-
-
-class _Method(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("method", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
 
 
 class _Methods:
     """CPython's descriptions of the two builtins."""
 
-    fresh: _Method
-    into: _Method
+    fresh: MethodDef
+    into: MethodDef
 
 
-def _builtin(method: _Method, call: Fresh | Into) -> Callable[..., Any]:
+def _builtin(method: MethodDef, call: Fresh | Into) -> Callable[..., Any]:
     made: Callable[..., Any] = _make(ctypes.addressof(method), call, None)
     return made
 
@@ -160,13 +152,10 @@ def install(compiler: Any) -> None:
     set_objects, fresh, into = compiler.load_all(text(), ("_set", "_fresh", "_into"))
     table = (ctypes.c_void_p * len(values))(*map(id, values))
     ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(set_objects)(ctypes.addressof(table))
-    _Methods.fresh = _Method(b"fresh", fresh, METH_FASTCALL, None)
-    _Methods.into = _Method(b"into", into, METH_FASTCALL, None)
+    _Methods.fresh = MethodDef(b"fresh", fresh, METH_FASTCALL, None)
+    _Methods.into = MethodDef(b"into", into, METH_FASTCALL, None)
     _KEPT.extend(values)
     Native.fresh, Native.into = fresh, into
-
-
-METH_FASTCALL = 0x80
 
 
 def _layout_is_known() -> bool:

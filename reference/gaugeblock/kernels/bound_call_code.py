@@ -32,7 +32,7 @@ class _Writer(Code):
         return self.load("ptr", self.register(f"getelementptr ptr, ptr @objects, i64 {OBJECTS.index(name)}"))
 
     def member(self, owner: str, offset: int) -> str:
-        """What lies at an offset in an object."""
+        """Load the word at an offset in an object."""
         return self.load("ptr", self.move(owner, offset))
 
     def put(self, owner: str, offset: int, value: str) -> None:
@@ -266,11 +266,7 @@ def _fresh() -> str:
             code.store("ptr", tensor, code.slot(made, i))
             code.store("ptr", code.member(tensor, _offset(Tensor, "_pointer")), code.slot(given, i))
             code.store("i64", code.register(f"add i64 {i}, 1"), count)
-    with code.when(code.load("i1", good, 1)):
-        whole = code.register(f"add i64 {many}, {found}")
-        ran = code.register(f"call i1 @ran(ptr {kernel}, ptr {given}, i64 {whole}, ptr {tail})")
-        code.store("i1", ran, good, 1)
-    code.line(f"call void @drop(ptr {values}, i64 {found})")
+    _run_kernel(code, good, kernel, given, many, found, tail)
     with code.when(code.load("i1", good, 1)):
         code.leave(code.register(f"icmp eq i64 {many}, 1"), code.load("ptr", made))
         together = code.register(f"call ptr @PyTuple_New(i64 {many})")
@@ -308,15 +304,20 @@ def _into() -> str:
     code.store("ptr", code.load("ptr", values), given)
     good = code.register("alloca i1")
     code.store("i1", code.register(f"call i1 @count_write(ptr {out}, ptr {storage})"), good, 1)
-    with code.when(code.load("i1", good, 1)):
-        whole = code.register(f"add i64 {twice}, {found}")
-        ran = code.register(f"call i1 @ran(ptr {kernel}, ptr {given}, i64 {whole}, ptr {tail})")
-        code.store("i1", ran, good, 1)
-    code.line(f"call void @drop(ptr {values}, i64 {found})")
+    _run_kernel(code, good, kernel, given, twice, found, tail)
     with code.when(code.load("i1", good, 1)):
         code.line(f"call void @Py_IncRef(ptr {out})")
     result = code.register(f"select i1 {code.load('i1', good, 1)}, ptr {out}, ptr null")
     return code.function(f"define ptr @{NAME}_into(ptr %self, ptr %args, i64 %nargs)", f"  ret ptr {result}")
+
+
+def _run_kernel(code: _Writer, good: str, kernel: str, given: str, before: str, found: str, tail: str) -> None:
+    """Run the kernel while the flag at `good` is set, and give up the `found` references behind the first ones."""
+    with code.when(code.load("i1", good, 1)):
+        whole = code.register(f"add i64 {before}, {found}")
+        ran = code.register(f"call i1 @ran(ptr {kernel}, ptr {given}, i64 {whole}, ptr {tail})")
+        code.store("i1", ran, good, 1)
+    code.line(f"call void @drop(ptr {code.slot(given, before)}, i64 {found})")
 
 
 def _sum(code: Code, first: str, second: str, third: str) -> str:

@@ -17,22 +17,13 @@ from ..core.fork_safety import fork_safe
 from . import common
 from .code import NAME, PLAIN
 from .digest import digest
+from .entry import METH_FASTCALL, MethodDef
 from .llvm import llvm
 from .parallel import attach
 from .pool import pool_of
 from .runtime import EXTENDED
 
-METH_FASTCALL = 0x80
 Builtin = Callable[..., None]
-
-
-class _MethodDef(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("method", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
 
 
 class Compiler:
@@ -123,7 +114,7 @@ class Compiler:
 
         Its self is a bytes object holding the descriptor's 64-bit ints.
         """
-        method = _MethodDef(name.encode(), address, METH_FASTCALL, None)
+        method = MethodDef(name.encode(), address, METH_FASTCALL, None)
         self._kept.append(method)
         data = array.array("q", descriptor).tobytes()
         builtin: Builtin = self._new(ctypes.addressof(method), data, None)

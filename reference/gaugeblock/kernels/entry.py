@@ -5,9 +5,24 @@ Pieces used by every kernel family: argument count check, reading of ints, error
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 
 GIL_GRAIN = 32768
+METH_FASTCALL, METH_NOARGS = 0x80, 0x4
+
+
+class MethodDef(ctypes.Structure):
+    """CPython's PyMethodDef: name, address, calling convention and docstring of a builtin."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("method", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
 
 _READERS = {
     "n": ("i64", "PyLong_AsLongLong"),

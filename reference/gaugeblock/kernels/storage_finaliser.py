@@ -12,8 +12,8 @@ from typing import Any
 from ..core.sealed import member_of
 from ..memory.storage import Finalisers, Storage, apply_mode, release
 from .code import NAME
+from .entry import METH_NOARGS, MethodDef
 
-METH_NOARGS = 4
 _SLOTS = ("pool", "pointer", "allocator", "deleter")
 
 
@@ -105,15 +105,6 @@ def _slot(name: str) -> Any:
     return Storage.__dict__["_pointer" if name == "pointer" else name]
 
 
-class _Method(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("method", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
 _KEPT: list[object] = []
 
 
@@ -125,7 +116,7 @@ def install(compiler: Any) -> None:
     make.restype, make.argtypes = ctypes.py_object, (ctypes.py_object, ctypes.c_void_p)
     made = []
     for address in (direct, managed):
-        method = _Method(b"__del__", address, METH_NOARGS, None)
+        method = MethodDef(b"__del__", address, METH_NOARGS, None)
         made.append(make(Storage, ctypes.addressof(method)))
         _KEPT.append(method)
     _KEPT.append(release)

@@ -104,18 +104,11 @@ def reduce(
 
 
 def reduce_one(
-    name: str,
-    fold: Fold,
-    self: Tensor,
-    dims: Dims,
-    keepdim: bool,
-    compute: DType,
-    result: DType,
-    numbers: tuple[float, ...] = (),
+    name: str, fold: Fold, self: Tensor, dims: Dims, keepdim: bool, compute: DType, result: DType
 ) -> Planned[Tensor]:
     """Return the only result of a fold, and its call."""
     plan = plan_reduction(name, fold, self.geometry, dims, keepdim, compute, (result,))
-    call = Fresh(plan.reduce, plan.outputs, (*numbers, *plan.tail))
+    call = Fresh(plan.reduce, plan.outputs, plan.tail)
     return Planned(call(self), call.native(), (self,))
 
 
