@@ -17,7 +17,7 @@ import pytest
 from gaugeblock.bindings.call_cache import ENABLED
 from gaugeblock.bindings.parameters import OTHER, plain
 from gaugeblock.dispatch import REGISTRY, call, key_guard
-from gaugeblock.kernels.bound_call import UNSET, Fresh, Into, form_of
+from gaugeblock.kernels.bound_call import UNSET, Fresh, Into, View, form_of
 from gaugeblock.nn.lookup import operator as nn_operator
 from gaugeblock.operators.public import FUNCTIONS
 from gaugeblock.operators.rows import rows
@@ -384,3 +384,78 @@ def test_lists_of_ints_are_read_when_the_call_is_made() -> None:
         call_(dims)
         dims[0] = 1
         assert call_([0]).tolist() == expected
+
+
+CACHED = pytest.mark.skipif(not ENABLED, reason="the call cache is switched off")
+SAME_PLACE = {
+    "x.t()": (3, 2), "x.transpose(0, 1)": (3, 2), "x.transpose(-1, -2)": (3, 2), "x.permute(1, 0)": (3, 2),
+    "x.expand(4, 2, 3)": (4, 2, 3), "x.expand((4, 2, -1))": (4, 2, 3), "x.unsqueeze(1)": (2, 1, 3),
+    "x.reshape(3, 2)": (3, 2), "x.reshape(-1)": (6,), "x.flatten()": (6,), "x.movedim(0, 1)": (3, 2),
+    "gb.swapaxes(x, 0, 1)": (3, 2), "x.expand_as(gb.ones(4, 2, 3))": (4, 2, 3),
+}  # fmt: skip
+
+
+@CACHED
+@pytest.mark.parametrize("call", SAME_PLACE)
+def test_views_at_the_same_place_are_bound_to_their_meta(call: str) -> None:
+    base = gb.arange(8.0)
+    x = base[2:].view(2, 3)
+    for _ in range(3):
+        view = eval(call, {"gb": gb, "x": x})
+        assert view.shape == SAME_PLACE[call] and view.storage_offset() == 2 and view._base is base
+        assert view.data_ptr() == x.data_ptr() and not view.requires_grad
+        assert sorted({*view.contiguous().view(-1).tolist()}) == [2, 3, 4, 5, 6, 7]
+    forms = [getattr(entry, "__self__", None) for entry in entries(x, call.partition("(")[0].partition(".")[2])]
+    assert View(view.geometry) in forms
+    view.zero_()
+    assert base.tolist() == [0, 1, 0, 0, 0, 0, 0, 0] and x._version == view._version == base._version == 1
+
+
+@CACHED
+def test_one_entry_serves_all_places_of_a_view() -> None:
+    x = gb.arange(20.0).reshape(4, 5)
+    for start in range(3):
+        assert x.narrow(0, start, 2).tolist() == x[start : start + 2].tolist()
+        assert x.select(1, start).tolist() == [row[start] for row in x.tolist()]
+        assert x.diagonal(start).tolist() == [x.tolist()[k][k + start] for k in range(min(4, 5 - start))]
+    assert [len(entries(x, name)) for name in ("narrow", "select", "diagonal")] == [1, 1, 1]
+    for wrong in (lambda: x.narrow(0, 3, 2), lambda: x.select(1, 5), lambda: x.diagonal(0, 1, 1)):
+        with pytest.raises((IndexError, RuntimeError)):
+            wrong()
+    with pytest.raises(TypeError):
+        x.narrow(0, 1.5, 2)
+
+
+def test_a_view_says_where_it_was_taken_from_once_it_is_kept() -> None:
+    x = gb.zeros(2, 3)
+    marked = []
+    for _ in range(3):
+        with gb.no_grad():
+            marked += [x.t(), x.narrow(0, 0, 1), gb.transpose(x, 0, 1), x[0]]
+        assert x.t().add_(gb.ones(3, 2, requires_grad=True)).requires_grad
+        x = gb.zeros(2, 3)
+    for view in marked:
+        with pytest.raises(RuntimeError, match="no_grad mode"):
+            view.mul_(gb.ones(1, requires_grad=True))
+
+
+def test_a_view_of_a_tensor_that_requires_grad_is_recorded() -> None:
+    w, x = gb.ones(2, 3, requires_grad=True), gb.ones(2, 3)
+    for _ in range(3):
+        assert x.t().grad_fn is None and x.detach().grad_fn is None
+        assert w.t().grad_fn is not None and w.narrow(0, 0, 1).grad_fn is not None
+        alone = w.detach()
+        assert alone.grad_fn is None and not alone.requires_grad and alone._base is None
+        assert w[0].detach()._base is None
+        assert w.split(1)[0].detach().add_(gb.ones(1, 3, requires_grad=True)).requires_grad
+        assert x.expand_as(gb.ones(4, 2, 3, requires_grad=True)).grad_fn is None
+
+
+@CACHED
+@pytest.mark.parametrize("call", ["x.sum()", "x.sum(0)", "x.mean()", "x.amax()", "x.amax((0, 1))", "x.std()"])
+def test_reductions_are_kept_with_and_without_dims(call: str) -> None:
+    x = gb.arange(6.0).reshape(2, 3)
+    for _ in range(2):
+        eval(call, {"x": x})
+    kept = entries(x, call.partition("(")[0].partition(".")[2])
+    assert kept and all(kept)

@@ -8,7 +8,7 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.dispatch.state import SPECIAL_VIEWS
+from gaugeblock.dispatch.state import UNRECORDED
 
 MAKERS: dict[str, Callable[[Any], Any]] = {
     "t": lambda x: x.t(), "T": lambda x: x.T, "mT": lambda x: x.mT, "H": lambda x: x.H, "slice": lambda x: x[1:3],
@@ -69,20 +69,20 @@ def test_the_view_cannot_follow_a_write_to_its_base() -> None:
 def test_views_are_special_only_while_a_user_records_nothing() -> None:
     def forget() -> None:
         gb.set_grad_enabled(False)
-        assert SPECIAL_VIEWS
+        assert UNRECORDED
 
     x = gb.ones(3, requires_grad=True)
     (x * 2).sum().backward()
-    assert not SPECIAL_VIEWS
+    assert not UNRECORDED
     thread = threading.Thread(target=forget)
     thread.start()
     thread.join()
-    assert not SPECIAL_VIEWS
+    assert not UNRECORDED
     gb.set_grad_enabled(False)
     with gb.enable_grad(), gb.no_grad():
-        assert SPECIAL_VIEWS
+        assert UNRECORDED
     gb.set_grad_enabled(True)
-    assert not SPECIAL_VIEWS
+    assert not UNRECORDED
     with pytest.raises(ZeroDivisionError), gb.no_grad():
         raise ZeroDivisionError
-    assert not SPECIAL_VIEWS
+    assert not UNRECORDED

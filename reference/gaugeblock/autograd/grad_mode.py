@@ -9,18 +9,18 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..core.errors import type_error
-from ..dispatch.state import SPECIAL_VIEWS, STATE
+from ..dispatch.state import STATE, UNRECORDED
 from ..memory.storage import new_object
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Unrecorded:
-    """Held by a thread whose user wished that nothing is recorded; views are special until guards and thread let go."""
+    """Held by a thread whose user wished that nothing is recorded; views are marked until guards and thread let go."""
 
     __slots__ = ()
 
-    def __del__(self, leave: Callable[[], None] = SPECIAL_VIEWS.pop) -> None:
+    def __del__(self, leave: Callable[[], None] = UNRECORDED.pop) -> None:
         leave()
 
 
@@ -32,7 +32,7 @@ def _entered(mode: bool) -> tuple[bool, object]:
     if mode:
         STATE.unrecorded = None
     elif held is None:
-        SPECIAL_VIEWS.append(None)
+        UNRECORDED.append(None)
         STATE.unrecorded = new_object(_Unrecorded)
     return before
 

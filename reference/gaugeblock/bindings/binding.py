@@ -18,19 +18,23 @@ A binding looks for its call in the call cache, and leaves it to the general pat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
+from ..dispatch.state import UNRECORDED
 from ..kernels.bound_call import UNSET, Unset
+from ..tensor.geometry import only_ints
 from ..tensor.tensor import Tensor
+from ..tensor.view_table import ViewFunction
 from .call_cache import Filler, Request
-from .caller import Caller
+from .caller import RENAMED, Caller
 from .converters import NO, number
 from .deprecated_forms import FORMS
 from .generate import compile_function, indent
 from .groups import Group
 from .parameters import OTHER, Parameter, metas, plain
+from .unrecorded_views import marked_views, taken
 
 Names = Mapping[str, Any]
 VALUE_MATTERS = frozenset({"pow", "pow_"})
@@ -38,25 +42,34 @@ VALUE_MATTERS = frozenset({"pow", "pow_"})
 
 
 class Binding:
-    """The parts of a generated function: the name of its entries, its parameters, and its general path."""
+    """The parts of a generated function: the name of its entries, its parameters, and its general path.
 
-    def __init__(self, group: Group, parameters: Sequence[Parameter], caller: Caller, *, marked: bool = False) -> None:
+    Results of one that is `marked` may be views, which are marked while a thread records nothing. `view` is given for
+    operators on metadata alone.
+    """
+
+    def __init__(
+        self, group: Group, parameters: Sequence[Parameter], caller: Caller, *,
+        marked: bool = False, view: ViewFunction | None = None,
+    ) -> None:  # fmt: skip
         self.name = group.name
         self.parameters = tuple(parameters)
         self.caller = caller
-        self.filler = Filler(caller, parameters)
+        self.filler = Filler(caller, parameters, view)
+        self.marked = marked
         self.writes = not caller.is_method and any(overload.out is not None for overload in group.overloads)
-        self.switch = "SPECIAL_VIEWS" if marked else "SPECIAL"
         self.deprecated = self.name.removesuffix("_") in FORMS
         first = (caller.is_method and "self") or "input"
         self.first = first if parameters[0].name in ("self", "input") else parameters[0].name
         names = {p.name for p in parameters}
-        self.renamed = not caller.is_method or not names.isdisjoint(("dim", "keepdim")) or len(group.overloads) > 2
+        renamed = self.name in RENAMED or not names.isdisjoint(("dim", "keepdim"))
+        self.renamed = not caller.is_method or renamed or len(group.overloads) > 2
         self._request = compile_function(f"key of {self.name}", "request", self._request_source(), "", **self._names())
 
     def _names(self) -> dict[str, Any]:
         return {
             "OTHER": OTHER, "plain": plain, "metas": metas, "Request": Request, "squaring": squaring, "Unset": Unset,
+            "only_ints": only_ints, "taken": taken, "marked_views": marked_views,
         }  # fmt: skip
 
     def _parts(self) -> list[str]:
@@ -86,8 +99,16 @@ class Binding:
             f"if call:\n"
             f"    result = call({given})\n"
             f"    if result is not None:\n"
-            f"        return result\n"
+            f"        return {self._returned()}\n"
         )
+
+    def _returned(self) -> str:
+        """Source of what a call returns that has an entry."""
+        if not self.marked:
+            return "result"
+        given = ", ".join([self.first, *(p.name for p in self.parameters[1:])])
+        marked = f"taken({self.first}, result)" if self.filler.view else f"marked_views(({given},), result)"
+        return f"{marked} if UNRECORDED else result"
 
     def _request_source(self) -> str:
         """Source of the function that gives the cache's view of a call; None if its first argument is no tensor."""
@@ -126,7 +147,7 @@ class Binding:
         given = ", ".join([self.first, *(p.name for p in self.parameters[1:])])
         out = "out" if self.writes else "UNSET"
         more = "more" if self.deprecated else "()"
-        tests = [f"{self.first}.__class__ is Tensor", f"not {self.switch}"]
+        tests = [f"{self.first}.__class__ is Tensor", "not SPECIAL"]
         if self.renamed:
             signature.append("**names")
             tests.append("not names")
@@ -149,20 +170,20 @@ class Binding:
         names = "names" if self.renamed else "{}"
         return text + f"    return general(({given},), {more}, {out}, {names})\n"
 
-    def function(self, label: str, function: str, document: str, general: Callable[..., Any] | None = None) -> Any:
-        """Return the generated function; `general` takes the place of the general path."""
-        names = self._names() | {"general": general or self.general}
+    def function(self, label: str, function: str, document: str) -> Any:
+        """Return the generated function."""
+        names = self._names() | {"general": self.general}
         return compile_function(label, function, self.source(function), document, **names)
 
     def general(self, values: tuple[Any, ...], more: tuple[Any, ...], out: Any, names: dict[str, Any]) -> Any:
         """Run a call without an entry: `values` of parameters, `more` of a deprecated form, `names` of no parameter."""
         args, kwargs = self.arguments(values, out, names)
-        if more or names:
-            return self.caller(*args, *more, **kwargs)
-        request = self._request(*values, out)
+        request = None if more or names else self._request(*values, out)
         if request is None:
-            return self.caller(*args, **kwargs)
-        return self.filler.run(request, args, kwargs)
+            result = self.caller(*args, *more, **kwargs)
+        else:
+            result = self.filler.run(request, args, kwargs)
+        return marked_views((*args, *kwargs.values()), result) if self.marked and UNRECORDED else result
 
     def arguments(self, values: tuple[Any, ...], out: Any, names: Names) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments as they were given, positional ones as far as there is no gap."""

@@ -10,16 +10,16 @@ from gaugeblock_spec.schema import parse
 
 from ..core.dtype import DType
 from ..dispatch.dispatcher import call_on
-from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
+from ..dispatch.overrides import NOT_OVERRIDDEN, foreign, intercept
 from ..dispatch.registry import REGISTRY
-from ..dispatch.state import SPECIAL
+from ..dispatch.state import OVERRIDING, SPECIAL, WATCHING
+from ..dispatch.watching import any_watched
 from ..memory.untyped import UntypedStorage
 from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.conversion import to_dispatched
-from ..operators.direct import DIRECT
 from ..tensor.metadata import set_
-from ..tensor.view_table import METADATA, VIEWS
-from . import copies, direct, random_forms, view_forms
+from ..tensor.view_table import view_functions
+from . import copies, direct, random_forms
 from .binding import Binding
 from .caller import Caller
 from .dunders import REVERSED_ROWS
@@ -27,7 +27,7 @@ from .generate import compile_function
 from .groups import Group
 from .parameters import parameters_of, takes_spread
 from .reversed_operator import reversed_operator
-from .unrecorded_views import MARKED, marking, special_view
+from .unrecorded_views import MARKED, marking
 
 
 @functools.cache
@@ -57,49 +57,29 @@ def _make(group: Group, caller: Caller, *, label: str, self: str, suffix: str) -
     own_form = OWN_FORMS.get(function)
     if own_form is not None:
         text, names = own_form(name, self, caller)
-        names |= _marked(name, label, function, text, group, names)
         return compile_function(label, function, text, document(group), **names)
-    implementation = DIRECT.get(function)
-    if implementation is not None:
-        return _direct(group, caller, implementation, label=label, self=self, name=name)
-    parameters = parameters_of(group, spread=suffix == "method" and takes_spread(group))
-    if parameters is None:
+    if function in CONVERSIONS:
+        return _conversion(group, caller, label=label, self=self, name=name)
+    view = VIEW_FUNCTIONS.get(function)
+    spread = suffix == "method" and takes_spread(group)
+    parameters = parameters_of(group, spread=spread, given=view is not None and not view.at_same_place)
+    if parameters is None or function in GENERAL:
         text = direct.general(name, function)
-        run = marking(caller) if function in MARKED else caller
+        run = marking(caller) if function in MARKED else GENERAL[function](caller) if function in GENERAL else caller
         return compile_function(label, function, text, document(group), **{f"slow_{name}": run})
-    binding = Binding(group, parameters, caller, marked=function in MARKED)
-    general = marking(binding.general) if function in MARKED else None
-    return binding.function(label, function, document(group), general)
+    binding = Binding(group, parameters, caller, marked=function in MARKED, view=view)
+    return binding.function(label, function, document(group))
 
 
-def _direct(
-    group: Group, caller: Caller, implementation: Callable[..., Any], *, label: str, self: str, name: str
-) -> Any:
-    """Return a binding that calls one implementation."""
+def _conversion(group: Group, caller: Caller, *, label: str, self: str, name: str) -> Any:
+    """Return the binding of a conversion."""
     function = group.name
-    text = direct.direct(
-        name,
-        function,
-        self,
-        spread=self == "self" and takes_spread(group),
-        checks=function in CONVERSIONS,
-        several=_takes_several(group),
-        copies=function not in IN_VIEW_TABLES,
-        marks=function in MARKED,
-    )
-    general = GENERAL[function](caller) if function in GENERAL else caller
-    names = {f"slow_{name}": general, f"public_{name}": caller, f"direct_{name}": implementation}
-    names |= _marked(name, label, function, text, group, names)
-    return compile_function(label, function, text, document(group), **names)
-
-
-def _marked(
-    name: str, label: str, function: str, text: str, group: Group, names: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the name that the binding of a view needs for when views are special."""
-    if function not in MARKED:
-        return {}
-    return {f"special_{name}": special_view(name, label, function, text, document(group), names)}
+    names = {
+        f"slow_{name}": GENERAL[function](caller) if function in GENERAL else caller, f"public_{name}": caller,
+        f"direct_{name}": CONVERSIONS[function], "OVERRIDING": OVERRIDING, "foreign": foreign, "WATCHING": WATCHING,
+        "any_watched": any_watched,
+    }  # fmt: skip
+    return compile_function(label, function, direct.conversion(name, function, self), document(group), **names)
 
 
 def make_dunder(dunder: str, group: Group) -> Any:
@@ -150,24 +130,14 @@ def slow_set(caller: Caller) -> Callable[..., Any]:
 
 
 TO_DTYPE = REGISTRY.find("to.dtype")
-OWN_FORMS = {**copies.BINDINGS, **view_forms.FORMS, **random_forms.FORMS}
+OWN_FORMS = {**copies.BINDINGS, **random_forms.FORMS}
 """Public names with a form of their own."""
 GENERAL: dict[str, Callable[[Caller], Callable[..., Any]]] = {
     "to": slow_to, "set_": slow_set,
 }  # fmt: skip
 """General paths of names with more forms than the table has schemas."""
-IN_VIEW_TABLES = frozenset(name.partition(".")[0] for name in (*VIEWS, *METADATA))
+VIEW_FUNCTIONS = view_functions()
 """Operators on metadata alone, which are the same on every device."""
-
-
-def _takes_several(group: Group) -> bool:
-    """Return whether a call may have more than one tensor."""
-    arguments = (parse(overload.schema).arguments for overload in group.overloads)
-    return any(
-        sum(argument.base_type == "Tensor" for argument in one) > 1
-        or any(argument.base_type == "Tensor" and argument.is_list for argument in one)
-        for one in arguments
-    )
 
 
 def document(group: Group) -> str:

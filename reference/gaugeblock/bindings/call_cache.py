@@ -21,14 +21,17 @@ from ..core.dtype import DType
 from ..dispatch.dispatcher import call, plain_kernel
 from ..dispatch.state import SPECIAL, WATCHING
 from ..dispatch.watching import any_watched
-from ..kernels.bound_call import Fresh, Into, form_of
+from ..kernels.bound_call import Fresh, Into, View, form_of
 from ..operators.device_loops import DEVICE_LOOPS, device_call
 from ..operators.plan import Plannable, Planned
 from ..tensor.geometry import Geometry, contiguous_geometry, remember
+from ..tensor.metadata import detach
 from ..tensor.strides import default_strides
 from ..tensor.tensor import Tensor
+from ..tensor.view_table import ViewFunction
 from .caller import Bound
 from .converters import NO as UNSET
+from .generate import adapter
 from .parameters import OTHER, Parameter
 
 ENABLED = os.environ.get("GAUGEBLOCK_CALL_CACHE") != "0"
@@ -54,9 +57,9 @@ class Request:
                     found.append(one.geometry)
         return found
 
-    def is_kept(self) -> bool:
-        """Return whether the cache distinguishes it from every other call, and looks at plain tensors alone."""
-        return OTHER not in self.key and not any(meta.lazy for meta in self.metas)
+    def is_lazy(self) -> bool:
+        """Return whether a tensor stands for the conjugates or negatives of its elements: such calls are dispatched."""
+        return any(meta.lazy for meta in self.metas)
 
 
 class Resolver(Protocol):
@@ -74,25 +77,58 @@ GENERIC: dict[tuple[Any, ...], Generic] = {}
 
 
 class Filler:
-    """The general path of one binding, which fills the cache."""
+    """The general path of one binding, which fills the cache.
 
-    __slots__ = ("caller", "parameters")
+    `view` is given for operators on metadata alone, which need no dispatch on plain tensors.
+    """
 
-    def __init__(self, caller: Resolver, parameters: Sequence[Parameter]) -> None:
+    __slots__ = ("caller", "parameters", "view")
+
+    def __init__(
+        self, caller: Resolver, parameters: Sequence[Parameter], view: ViewFunction | None = None
+    ) -> None:
         self.caller = caller
         self.parameters = parameters
+        self.view = view
 
     def run(self, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call that has no entry, and keep one if there may be one."""
-        calls, key = request.meta.calls, request.key
-        if not ENABLED or SPECIAL or key in calls or not request.is_kept():
+        if SPECIAL or OTHER in request.key:
             return self.caller(*args, **kwargs)
         watched = WATCHING and any_watched(request.values, {})
+        if self.view is not None and (not watched or self.view.function is detach):
+            result = self._viewed(self.view, request, args, kwargs)
+            if result is not None:
+                return result
+        if not ENABLED or request.key in request.meta.calls or request.is_lazy():
+            return self.caller(*args, **kwargs)
         reused = None if watched else self._reused(request)
         if reused is not None:
             result = reused(*request.values)
             return self.caller(*args, **kwargs) if result is None else result
         return self.caller.explaining(self._filled, args, kwargs, request, watched)
+
+    def _viewed(
+        self, view: ViewFunction, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Return the result of an operator on metadata; None for arguments that its function does not take, of which
+        the general path says what the schemas allow."""
+        place = next((place for place, parameter in enumerate(self.parameters) if parameter.spread), None)
+        if place is not None and (len(args) > place + 1 or (len(args) > place and args[place].__class__ is int)):
+            args = (*args[:place], args[place:])
+        self_ = request.values[0]
+        try:
+            result = view.function(self_, *args[1:], **kwargs)
+        except (TypeError, AttributeError):
+            return None
+        if ENABLED:
+            entry: Callable[..., Any] | None
+            if view.at_same_place and result is not self_ and result.storage_impl is self_.storage_impl:
+                entry = View(result.geometry, detached=result.base is None).native()
+            else:
+                entry = self._kernel_call(view.function, request, (self_, *args[1:]), kwargs)
+            remember(request.meta.calls, request.key, entry or False)
+        return result
 
     def _filled(self, args: tuple[Any, ...], kwargs: dict[str, Any], request: Request, watched: bool) -> Any:
         found = self.caller.bind(args, kwargs)
@@ -164,24 +200,10 @@ class Filler:
                 filled[place] = None
             else:
                 return None
-        if slots == list(range(len(slots))) and not named:
-            rest = tuple(filled[len(slots) :])
-            if not rest:
-                return kernel
-            if len(slots) == 1:
-                return lambda one: kernel(one, *rest)
-            return lambda *some: kernel(*some, *rest)
-
-        def run(*some: Any) -> Any:
-            given, keywords = list(filled), dict(named)
-            for slot, value in zip(slots, some, strict=True):
-                if isinstance(slot, int):
-                    given[slot] = value
-                elif slot is not None:
-                    keywords[slot] = value
-            return kernel(*given, **keywords)
-
-        return run
+        if slots == list(range(len(filled))) and not named:
+            return kernel
+        made: Callable[..., Any] = adapter(tuple(slots), len(filled), tuple(named))(kernel, *filled, *named.values())
+        return made
 
     def _keep_generic(self, request: Request, entry: Callable[..., Any], planned: Planned[Any]) -> None:
         """Keep the kernel of a call over one contiguous run for calls on other sizes."""

@@ -42,11 +42,6 @@ def item(self: Tensor) -> Any:
     return call_on(LOCAL_SCALAR, self)
 
 
-def expand(self: Tensor, *size: Any, implicit: bool = False) -> Any:
-    """expand with the sizes one by one or as one sequence."""
-    return call_on(EXPAND, self, tuple(sizes_from("expand", "size", size)))
-
-
 def view(self: Tensor, *size: Any, dtype: DType | None = None) -> Any:
     """view with the sizes one by one or as one sequence, or with a dtype."""
     if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
@@ -99,13 +94,13 @@ def converting(dtype: DType) -> Method:
     return convert
 
 
-EXPAND, VIEW, VIEW_DTYPE = (REGISTRY.find(name) for name in ("expand", "view", "view.dtype"))
+VIEW, VIEW_DTYPE = (REGISTRY.find(name) for name in ("view", "view.dtype"))
 RESIZE, UNBIND, TO_DTYPE = (REGISTRY.find(name) for name in ("resize_", "unbind.int", "to.dtype"))
 PERMUTE, TRANSPOSE, CONJ = (REGISTRY.find(name) for name in ("permute", "transpose.int", "conj"))
 
 METHODS: dict[str, Method] = {
-    "__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate, "item": item, "expand": expand, "view": view,
-    "resize_": resize_, "t": through("t"), "transpose": through("transpose.int"), "detach": through("detach"),
+    "__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate, "item": item, "view": view,
+    "resize_": resize_,
     **{name: converting(BY_NAME[dtype]) for name, dtype in METHOD_DTYPES.items()},
 }  # fmt: skip
 PROPERTIES: dict[str, Method] = {

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
+from collections.abc import Callable
 from typing import Any
 
 from ..core.device import cpu
-from ..dispatch.overrides import NOT_OVERRIDDEN, foreign, intercept
-from ..dispatch.state import OVERRIDING, SPECIAL, SPECIAL_VIEWS, STATE, WATCHING
-from ..dispatch.watching import any_watched
+from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
+from ..dispatch.state import SPECIAL, UNRECORDED
 from ..kernels.bound_call import UNSET
-from ..memory.storage import new_object
 from ..tensor.tensor import Tensor
 
 COMMON: dict[str, Any] = {
-    "Tensor": Tensor, "SPECIAL": SPECIAL, "SPECIAL_VIEWS": SPECIAL_VIEWS, "OVERRIDING": OVERRIDING,
-    "WATCHING": WATCHING, "STATE": STATE, "UNSET": UNSET, "new": new_object, "cpu": cpu, "intercept": intercept,
-    "NOT_OVERRIDDEN": NOT_OVERRIDDEN, "foreign": foreign, "any_watched": any_watched,
+    "Tensor": Tensor, "SPECIAL": SPECIAL, "UNRECORDED": UNRECORDED, "UNSET": UNSET, "cpu": cpu, "intercept": intercept,
+    "NOT_OVERRIDDEN": NOT_OVERRIDDEN,
 }  # fmt: skip
 """Globals of every generated function."""
 SOURCES: dict[str, str] = {}
@@ -35,6 +34,23 @@ def compile_function(label: str, function: str, source: str, document: str, **na
     made.__module__ = "gaugeblock"
     made.__qualname__ = label
     made.__name__ = label.rpartition(".")[2]
+    return made
+
+
+@functools.cache
+def adapter(slots: tuple[int | str | None, ...], places: int, names: tuple[str, ...]) -> Callable[..., Any]:
+    """Return a function of a kernel, of values for `places` places and of values for `names`. What that returns calls
+    the kernel with other values in some `slots`, which are places, names, or None for a value that is left out.
+    """
+    given = {slot: f"value{k}" for k, slot in enumerate(slots) if slot is not None}
+    passed = [given.get(place, f"place{place}") for place in range(places)]
+    passed += [f"{name}={given.get(name, f'name_{name}')}" for name in names]
+    held = ", ".join(["kernel", *(f"place{k}" for k in range(places)), *(f"name_{name}" for name in names)])
+    values = ", ".join(f"value{k}" for k in range(len(slots)))
+    space: dict[str, Any] = {}
+    source = f"def adapt({held}):\n    return lambda {values}: kernel({', '.join(passed)})\n"
+    exec(compile(source, "<gaugeblock binding adapter>", "exec"), space)
+    made: Callable[..., Any] = space["adapt"]
     return made
 
 

@@ -33,7 +33,7 @@ INT_FIRST = re.compile(r"^\w+(\.\w+)?\(Tensor(\([^)]*\))? self, (SymInt|int) \w+
 
 class Parameter(NamedTuple):
     """Name, kinds of value, source of the default, whether it is given by keyword only (`either` way, depending on the
-    overload), whether ints may come singly."""
+    overload), whether ints may come singly (`spread`), whether entries are `given` its ints."""
 
     name: str
     kinds: frozenset[str]
@@ -41,19 +41,20 @@ class Parameter(NamedTuple):
     keyword: bool = False
     spread: bool = False
     either: bool = False
+    given: bool = False
 
     @property
     def by_class(self) -> bool:
-        """Return whether it takes only tensors and numbers. The key then holds the geometry or class, not the value."""
-        return self.kinds <= {"tensor", "number"}
+        """Return whether the key holds the geometry of a tensor or the class of a number, not the value."""
+        return self.kinds <= {"tensor", "number"} or (self.given and self.kinds <= {"tensor", "int", "ints"})
 
     def part(self) -> str:
         """Source of its part in the key."""
         name = self.name
         if self.spread:
-            listed = f"{name}[0] if len({name}) == 1 and {name}[0].__class__ is not int else {name}"
-            return f"plain({listed}) if {name} else OTHER"
-        if self.kinds == {"number"}:
+            ints = f"{name} if {name} and only_ints({name})"
+            return f"{ints} else plain({name}[0]) if len({name}) == 1 else OTHER"
+        if self.by_class and "tensor" not in self.kinds:
             return f"{name}.__class__"
         if self.by_class:
             return f"{name}.geometry if {name}.__class__ is Tensor else {name}.__class__"
@@ -63,6 +64,9 @@ class Parameter(NamedTuple):
             return f"{name}.geometry if {name}.__class__ is Tensor else plain({name})"
         if self.kinds == {"bool"}:
             return f"{name} if {name}.__class__ is bool or {name} is UNSET else OTHER"
+        if self.kinds == {"ints"}:
+            listed = f"{name}.__class__ is tuple and only_ints({name})"
+            return f"{name} if {name} is UNSET or ({listed}) else plain({name})"
         if self.kinds <= {"int", "ints"}:
             return f"{name} if {name}.__class__ is int or {name} is UNSET else plain({name})"
         return f"{name} if {name} is UNSET else plain({name})"
@@ -77,6 +81,8 @@ class Parameter(NamedTuple):
 def plain(value: Any) -> Any:
     """Return the part in a key of an argument that is neither tensor nor number."""
     kind = value.__class__
+    if kind is tuple:
+        return value if only_ints(value) else OTHER
     if kind in BY_VALUE:
         return value
     if kind is bool:
@@ -93,11 +99,12 @@ def metas(tensors: Any) -> Any:
     return OTHER
 
 
-def parameters_of(group: Group, *, spread: bool) -> list[Parameter] | None:
+def parameters_of(group: Group, *, spread: bool, given: bool = False) -> list[Parameter] | None:
     """Return the parameters of a public name, in order; None unless each overload begins with a tensor or tensors,
     or if a name is a keyword of Python.
 
-    With `spread` ints may be given singly for a first argument that is a list of ints.
+    With `spread` ints may be given singly for a first argument that is a list of ints. With `given` one entry of the
+    call cache serves all ints and lists of ints.
     """
     forms = []
     for overload in group.overloads:
@@ -122,7 +129,7 @@ def parameters_of(group: Group, *, spread: bool) -> list[Parameter] | None:
     if spread and len(found) > 1:
         found[1] = found[1]._replace(spread=True)
         found[2:] = [p._replace(keyword=True) for p in found[2:]]
-    return found
+    return [p._replace(given=given) for p in found]
 
 
 def _merged(arguments: Iterable[Argument | None], *, keyword: bool) -> Parameter:

@@ -5,7 +5,7 @@ that nothing is active:
 
 - ``SPECIAL``: some thread has changed its include or exclude set or entered a mode, or a kernel for CPU tensors was
   replaced;
-- ``SPECIAL_VIEWS``: the same, or some thread records nothing, so that the views it takes are marked;
+- ``UNRECORDED``: some thread records nothing, so that the views it takes are marked;
 - ``OVERRIDING``: some thread is in a function mode, or a subclass of Tensor exists;
 - ``WATCHING``: a tensor has required a gradient.
 """
@@ -19,13 +19,12 @@ from typing import Any
 
 from ..core.away import carried
 from ..core.fork_safety import fork_safe
-from ..tensor.hooks import hooks
+from ..tensor.hooks import SPECIAL as SPECIAL
+from ..tensor.hooks import UNRECORDED as UNRECORDED
 from .keys import AUTOCAST_MASK, FUNCTIONALITY_BIT
 
 DEFAULT_INCLUDE = FUNCTIONALITY_BIT["BackendSelect"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
 DEFAULT_EXCLUDE = AUTOCAST_MASK
-SPECIAL: list[None] = hooks.special
-SPECIAL_VIEWS: list[None] = hooks.special_views
 OVERRIDING: list[None] = []
 WATCHING: list[None] = []
 
@@ -62,13 +61,11 @@ STATE = carried(DispatchState())
 def enter_special() -> None:
     """Count one more reason to leave the fast paths; pair with `leave_special`."""
     SPECIAL.append(None)
-    SPECIAL_VIEWS.append(None)
 
 
 def leave_special() -> None:
     """Take back one `enter_special`."""
     SPECIAL.pop()
-    SPECIAL_VIEWS.pop()
 
 
 def enter_overrides() -> None:

@@ -5,7 +5,8 @@
 
 ``call`` allocates the results, passes the addresses of results and tensors, the numbers and the tail to the kernel, and
 returns the results: `Fresh` below, in machine code. ``bound_into`` is the same for a call that writes into its first
-argument: `Into`. Both return None, before anything has changed, for a call that the general path has to decide.
+argument: `Into`. A `View` returns a view of its first argument. All return None, before anything has changed, for a
+call that the general path has to decide.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ..core.device import cpu
 from ..memory.host_allocator import NO_BLOCKS
 from ..memory.storage import Storage
 from ..tensor.geometry import Geometry
+from ..tensor.make_view import view_at_same_place
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version
 from .bound_call_code import ITEMS, LARGEST_NUMBER, LIST_ITEMS, SIZE, TYPE, text
@@ -82,6 +84,26 @@ class Into(NamedTuple):
         return _builtin(_Methods.into, self) if Native.into else self.__call__
 
 
+class View(NamedTuple):
+    """A view with another meta that begins at the same element; one that is `detached` is not reported as a view."""
+
+    meta: Geometry
+    detached: bool = False
+
+    def __call__(self, base: Tensor, *others: Any) -> Tensor | None:
+        """Return the view of `base`, on which alone it depends; None for a detached one of a tensor with a counter."""
+        if self.detached and base.counter is not None:
+            return None
+        view = view_at_same_place(base, self.meta)
+        if self.detached:
+            view.base = None
+        return view
+
+    def native(self) -> Callable[..., Any]:
+        """Return the call in machine code, if the compiler has loaded it."""
+        return _builtin(_Methods.view, self) if Native.view else self.__call__
+
+
 def fits(value: Any) -> bool:
     """Return whether an argument is no number, or a real one that every floating dtype can hold."""
     return value is None or value is UNSET or isinstance(value, Tensor) or -LARGEST_NUMBER <= value <= LARGEST_NUMBER
@@ -98,6 +120,7 @@ class Native:
 
     fresh = 0
     into = 0
+    view = 0
 
 
 _KEPT: list[object] = []
@@ -107,13 +130,14 @@ _make.restype, _make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_ob
 
 
 class _Methods:
-    """CPython's descriptions of the two builtins."""
+    """CPython's descriptions of the builtins."""
 
     fresh: MethodDef
     into: MethodDef
+    view: MethodDef
 
 
-def _builtin(method: MethodDef, call: Fresh | Into) -> Callable[..., Any]:
+def _builtin(method: MethodDef, call: Fresh | Into | View) -> Callable[..., Any]:
     made: Callable[..., Any] = _make(ctypes.addressof(method), call, None)
     return made
 
@@ -149,13 +173,14 @@ def install(compiler: Any) -> None:
     if not _layout_is_known():
         return
     values = (Tensor, Storage, cpu, 0, 1, NO_BLOCKS, new_like, bump_version, UNSET)
-    set_objects, fresh, into = compiler.load_all(text(), ("_set", "_fresh", "_into"))
+    set_objects, fresh, into, view = compiler.load_all(text(), ("_set", "_fresh", "_into", "_view"))
     table = (ctypes.c_void_p * len(values))(*map(id, values))
     ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(set_objects)(ctypes.addressof(table))
     _Methods.fresh = MethodDef(b"fresh", fresh, METH_FASTCALL, None)
     _Methods.into = MethodDef(b"into", into, METH_FASTCALL, None)
+    _Methods.view = MethodDef(b"view", view, METH_FASTCALL, None)
     _KEPT.extend(values)
-    Native.fresh, Native.into = fresh, into
+    Native.fresh, Native.into, Native.view = fresh, into, view
 
 
 def _layout_is_known() -> bool:

@@ -1,4 +1,4 @@
-"""The machine code of bound calls, as LLVM IR: what `Fresh` and `Into` do in Python (see bound_call)."""
+"""The machine code of bound calls, as LLVM IR: what `Fresh`, `Into` and `View` do in Python (see bound_call)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ LARGEST_NUMBER = 65504
 OBJECTS = ("Tensor", "Storage", "cpu", "zero", "one", "no_blocks", "new_like", "bump_version", "unset")
 """Python objects that the code refers to, in the order of @objects."""
 FRESH, INTO = ("kernel", "results", "tail", "limited"), ("kernel", "tail", "limited", "read")
-"""The members of the two kinds of calls, in order."""
+VIEW = ("meta", "detached")
+"""The members of the kinds of calls, in order."""
 SIZE, ITEMS, TYPE, LIST_ITEMS = 16, 24, 8, 24
 """Offsets in CPython's objects: length of a tuple or list, items of a tuple, type, a list's pointer to its items."""
 
@@ -91,8 +92,9 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"""
 
 
 def text() -> str:
-    """Return the IR of the two builtins and of `new_like`."""
-    return "\n".join([_new_like(), _gather(), _drop(), _ran(), _count_write(), _fresh(), _into(), _DECLARATIONS])
+    """Return the IR of the builtins and of what they share."""
+    shared = [_new_like(), _gather(), _drop(), _ran(), _count_write()]
+    return "\n".join([*shared, _fresh(), _into(), _view(), _DECLARATIONS])
 
 
 def _new_like() -> str:
@@ -309,6 +311,39 @@ def _into() -> str:
         code.line(f"call void @Py_IncRef(ptr {out})")
     result = code.register(f"select i1 {code.load('i1', good, 1)}, ptr {out}, ptr null")
     return code.function(f"define ptr @{NAME}_into(ptr %self, ptr %args, i64 %nargs)", f"  ret ptr {result}")
+
+
+def _view() -> str:
+    """@NAME_view(self, args, nargs): what `View` does."""
+    code = _Writer()
+    root = code.register("alloca ptr")
+    meta, detached = (code.member("%self", ITEMS + 8 * VIEW.index(name)) for name in VIEW)
+    view = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('Tensor')}, i64 0)")
+    code.leave(code.same(view, "null"), "null")
+    tensor = code.load("ptr", "%args")
+    alone = code.same(detached, "@_Py_TrueStruct")
+    counted = code.register(f"icmp ne ptr {code.member(tensor, _offset(Tensor, 'counter'))}, {NONE}")
+    foreign = code.register(f"icmp ne ptr {code.load('ptr', code.move(tensor, TYPE))}, {code.object('Tensor')}")
+    refused = code.register(f"or i1 {foreign}, {code.register(f'and i1 {alone}, {counted}')}")
+    with code.when(refused):
+        code.line(f"call void @Py_DecRef(ptr {view})")
+    code.decline(refused)
+    code.put(view, _offset(Tensor, "_geometry"), meta)
+    for slot in ("_storage_impl", "_offset", "_pointer", "counter"):
+        code.put(view, _offset(Tensor, slot), code.member(tensor, _offset(Tensor, slot)))
+    code.store("ptr", code.member(tensor, _offset(Tensor, "base")), root)
+    first = code.same(code.load("ptr", root), NONE)
+    with code.when(code.register(f"and i1 {first}, {code.register(f'xor i1 {alone}, true')}")):
+        code.store("ptr", tensor, root)
+        viewed = code.move(tensor, _offset(Tensor, "viewed"))
+        with code.when(code.same(code.load("ptr", viewed), "null")):
+            code.put(tensor, _offset(Tensor, "viewed"), "@_Py_TrueStruct")
+    with code.when(alone):
+        code.store("ptr", NONE, root)
+    code.put(view, _offset(Tensor, "base"), code.load("ptr", root))
+    code.put(view, _offset(Tensor, "autograd"), NONE)
+    code.put(view, _offset(Tensor, "requires_grad_flag"), "@_Py_FalseStruct")
+    return code.function(f"define ptr @{NAME}_view(ptr %self, ptr %args, i64 %nargs)", f"  ret ptr {view}")
 
 
 def _run_kernel(code: _Writer, good: str, kernel: str, given: str, before: str, found: str, tail: str) -> None:

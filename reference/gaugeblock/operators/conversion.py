@@ -227,7 +227,7 @@ def conversion_method(name: str, dtype_name: str) -> Any:
     dtype = BY_NAME[dtype_name]
 
     def convert(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
-        if hooks.special or self.geometry.watched:
+        if SPECIAL or self.geometry.watched:
             return hooks.dispatched[name](self, memory_format)  # type: ignore[no-any-return]
         if memory_format is preserve_format:
             return with_dtype(self, dtype)
@@ -239,7 +239,7 @@ def conversion_method(name: str, dtype_name: str) -> Any:
 
 def to_cpu(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
     """`self` in host memory; self itself when it is there."""
-    if hooks.special or self.geometry.watched or self.geometry.device is not cpu:
+    if SPECIAL or self.geometry.watched or self.geometry.device is not cpu:
         return to_dispatched(self, cpu)
     return converted(self, None, cpu, False, memory_format)
 

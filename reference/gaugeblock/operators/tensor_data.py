@@ -20,7 +20,7 @@ from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, taken
 from ..memory.elements import pack_elements, store_bytes
 from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.getters import set_requires_grad
-from ..tensor.hooks import hooks
+from ..tensor.hooks import SPECIAL, hooks
 from ..tensor.scalars import item
 from ..tensor.splitting import unbind
 from ..tensor.tensor import Tensor, empty_tensor
@@ -50,7 +50,7 @@ def tensor(
     tensors and NumPy scalars bring their own. Raises ValueError for ragged sequences and ints beyond 64 bits,
     RuntimeError for a number that the dtype cannot hold, TypeError for complex data and a real dtype.
     """
-    if hooks.special or data.__class__ not in PLAIN:
+    if SPECIAL or data.__class__ not in PLAIN:
         options = {"dtype": dtype, "device": device, "requires_grad": requires_grad, "pin_memory": pin_memory}
         found = taken(tensor, (data,), options)
         if found is not NOT_OVERRIDDEN:
@@ -60,7 +60,7 @@ def tensor(
     if dtype is None and device is None and not requires_grad and not pin_memory:
         result = _simple(data)
         if result is not None:
-            return hooks.dispatched["made"](result) if hooks.special else result
+            return hooks.dispatched["made"](result) if SPECIAL else result
     place = as_device(device)
     values, kind = values_of(data, dtype_argument("tensor", dtype))
 
@@ -71,7 +71,7 @@ def tensor(
         return made
 
     result = pinned(on_device(place, make)) if pin_memory else on_device(place, make)
-    if hooks.special:
+    if SPECIAL:
         result = hooks.dispatched["made"](result)
     return set_requires_grad(result, True) if requires_grad else result
 

@@ -10,7 +10,7 @@ from ..core.dtype import DType
 from . import getters, scalars
 from .basic_indexing import getitem, setitem
 from .changing import change_metadata, metadata_of
-from .hooks import hooks
+from .hooks import SPECIAL, UNRECORDED, hooks, taken
 from .make_view import view_at_same_place
 from .metadata import resize_
 from .printing import formatted, to_text
@@ -35,25 +35,25 @@ def sizes_from(operator: str, argument: str, sizes: tuple[Any, ...]) -> Any:
 
 def view_method(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
     """view with the sizes one by one or as one sequence, or with a dtype."""
-    if hooks.special or self.geometry.watched:
+    if SPECIAL or self.geometry.watched:
         return hooks.dispatched["view"](self, *size, dtype=dtype)  # type: ignore[no-any-return]
     if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
         result = view_dtype(self, size[0] if dtype is None else dtype)
     else:
         result = view(self, sizes_from("view", "size", size))
-    return hooks.taken(self, result) if hooks.special_views else result
+    return taken(self, result)  # type: ignore[no-any-return]
 
 
 def resize_method(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """resize_ with the sizes one by one or as one sequence."""
-    if hooks.special or self.geometry.watched:
+    if SPECIAL or self.geometry.watched:
         return hooks.dispatched["resize_"](self, *size, memory_format=memory_format)  # type: ignore[no-any-return]
     return resize_(self, sizes_from("resize_", "size", size), memory_format)
 
 
 def reversed_dims(self: Tensor) -> Tensor:
     """``x.T``: all dims in reverse order."""
-    if hooks.special_views or self.geometry.watched:
+    if SPECIAL or UNRECORDED or self.geometry.watched:
         return _other(self, "T", numpy_t)
     geometry = self.geometry
     if geometry.ndim == 2 and geometry.transposed is not None:
@@ -63,14 +63,14 @@ def reversed_dims(self: Tensor) -> Tensor:
 
 def _other(self: Tensor, name: str, function: Callable[[Tensor], Tensor]) -> Tensor:
     """A view property where the tensor is watched, a mode is active or views are marked."""
-    if hooks.special or self.geometry.watched:
+    if SPECIAL or self.geometry.watched:
         return hooks.dispatched[name](self)  # type: ignore[no-any-return]
-    return hooks.taken(self, function(self))  # type: ignore[no-any-return]
+    return taken(self, function(self))  # type: ignore[no-any-return]
 
 
 def _dispatchable(name: str, function: Callable[[Tensor], Tensor]) -> property:
     def getter(self: Tensor) -> Tensor:
-        if hooks.special_views or self.geometry.watched:
+        if SPECIAL or UNRECORDED or self.geometry.watched:
             return _other(self, name, function)
         return function(self)
 

@@ -11,7 +11,7 @@ from ..core.device import cpu
 from ..core.dtype import uint8
 from ..memory.storage import new_object
 from .geometry import Geometry, geometry_of, remember
-from .hooks import hooks
+from .hooks import SPECIAL, UNRECORDED, hooks, taken
 from .make_view import make_view, regeometry
 from .scalars import item as item_of
 from .tensor import Tensor
@@ -28,8 +28,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
     Raises IndexError for an int out of range and for too many indices, ValueError for a slice step below 1.
     """
-    if hooks.special_views:
-        return hooks.special_getitem(self, index)
+    if SPECIAL:
+        return taken(self, hooks.dispatched["__getitem__"](self, index))  # type: ignore[no-any-return]
     kind = type(index)
     geometry = self.geometry
     if geometry.ndim:
@@ -46,7 +46,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             other = geometry.views.get(key)
             if other is None:
                 if geometry.watched:
-                    return hooks.dispatched["__getitem__"](self, index)  # type: ignore[no-any-return]
+                    return taken(self, hooks.dispatched["__getitem__"](self, index))  # type: ignore[no-any-return]
                 other = sliced(self, 0, start, length, step).geometry
                 remember(geometry.views, key, other)
             step = start * geometry.strides[0]
@@ -55,14 +55,14 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             size = geometry.sizes[0]
             if other is None:
                 if geometry.watched:
-                    return hooks.dispatched["__getitem__"](self, index)  # type: ignore[no-any-return]
+                    return taken(self, hooks.dispatched["__getitem__"](self, index))  # type: ignore[no-any-return]
                 other = regeometry(geometry, geometry.sizes[1:], geometry.strides[1:])
                 remember(geometry.views, "row", other)
             if not -size <= index < size:
                 raise _out_of_range(index, 0, size)
             step = (index + size if index < 0 else index) * geometry.strides[0]
         else:
-            return _general_getitem(self, index)
+            return taken(self, _general_getitem(self, index))  # type: ignore[no-any-return]
         view = new_object(Tensor)
         view._geometry = other
         view._storage_impl = self.storage_impl
@@ -76,8 +76,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         view.counter = self.counter
         view.autograd = None
         view.requires_grad_flag = False
-        return view
-    return _general_getitem(self, index)
+        return hooks.taken(self, view) if UNRECORDED else view
+    return taken(self, _general_getitem(self, index))  # type: ignore[no-any-return]
 
 
 def _out_of_range(index: int, dim: int, size: int) -> IndexError:
@@ -124,7 +124,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """
     geometry = self.geometry
     watched = geometry.watched or (value.__class__ is Tensor and value.geometry.watched)
-    if hooks.special or watched or geometry.device is not cpu:
+    if SPECIAL or watched or geometry.device is not cpu:
         hooks.dispatched["__setitem__"](self, index, value)
         return
     if _is_foreign(index, value):

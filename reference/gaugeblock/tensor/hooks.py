@@ -21,27 +21,28 @@ def no_advanced_indexing(tensor: Tensor, index: Any, *value: Any) -> Any:
     raise NotImplementedError(f"advanced indexing with {index!r} is not available")
 
 
+SPECIAL: list[None] = []
+"""Has members while a mode, an override or a guard may want to see every call."""
+UNRECORDED: list[None] = []
+"""Has members while a thread records nothing, so that views taken by it are marked."""
+
+
 class Hooks:
     """`copy_into(destination, source)` copies equal sizes, resolving lazy sources; `advanced_getitem(tensor, index)`
     and `advanced_setitem(tensor, index, value)` serve every index that is not basic; `assign(view, value)` is the
-    copy_ or fill_ behind basic assignment. While `special` has members a mode, an override or a guard may want to see
-    the call: methods that otherwise go straight to the work then call `dispatched[name]`, their form through the
-    dispatcher. While `special_views` has members, views go through `taken(tensor, views)`,
-    which marks them, and `special_getitem`."""
+    copy_ or fill_ behind basic assignment. Methods that usually go straight to the work call `dispatched[name]`, their
+    form through the dispatcher, while `SPECIAL` has members. While `UNRECORDED` has members, new views go through
+    `taken(tensor, views)`, which marks them."""
 
     __slots__ = (
-        "advanced_getitem", "advanced_setitem", "assign", "copy_into", "dispatched", "special", "special_getitem",
-        "special_views", "taken",
+        "advanced_getitem", "advanced_setitem", "assign", "copy_into", "dispatched", "taken",
     )  # fmt: skip
 
     copy_into: Callable[[Tensor, Tensor], object]
     advanced_getitem: Callable[[Tensor, Any], Tensor]
     advanced_setitem: Callable[[Tensor, Any, Any], object]
     assign: Callable[[Tensor, Any], object]
-    special: list[None]
-    special_views: list[None]
     dispatched: dict[str, Callable[..., Any]]
-    special_getitem: Callable[[Tensor, Any], Tensor]
     taken: Callable[[Tensor, Any], Any]
 
 
@@ -52,11 +53,14 @@ def assign_with_numpy(view: Tensor, value: Any) -> None:
     view.storage_impl.version += 1
 
 
+def taken(self: Tensor, views: Any) -> Any:
+    """Return a view or several of `self`, marked if they were taken while nothing is recorded."""
+    return hooks.taken(self, views) if UNRECORDED else views
+
+
 hooks = Hooks()
 hooks.copy_into = copy_with_numpy
 hooks.advanced_getitem = no_advanced_indexing
 hooks.advanced_setitem = no_advanced_indexing
 hooks.assign = assign_with_numpy
-hooks.special = []
-hooks.special_views = []
 hooks.dispatched = {}

@@ -13,7 +13,7 @@ from ..core.dtype import bfloat16
 from ..memory.elements import read_element
 from .array_view import array_of_lazy
 from .geometry import CONJUGATE
-from .hooks import hooks
+from .hooks import SPECIAL, hooks, taken
 from .reshaping import reshape
 from .splitting import unbind
 from .tensor import Tensor
@@ -26,7 +26,7 @@ NUMPY_DIMS = 64
 def item(self: Tensor) -> Any:
     """The only element as a bool, int, float or complex. Raises RuntimeError unless there is exactly one."""
     geometry = self.geometry
-    if hooks.special or self.__class__ is not Tensor or geometry.device is not cpu:
+    if SPECIAL or self.__class__ is not Tensor or geometry.device is not cpu:
         return hooks.dispatched["item"](self)
     if geometry.lazy or geometry.numel != 1:
         return element_of(self)
@@ -137,9 +137,9 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
     """Views of dim 0, in order. Raises TypeError for a 0-dim tensor."""
     if not self.geometry.ndim:
         raise TypeError("iteration over a 0-d tensor")
-    if hooks.special or self.geometry.watched:
+    if SPECIAL or self.geometry.watched:
         return hooks.dispatched["__iter__"](self)  # type: ignore[no-any-return]
-    return iter(hooks.taken(self, unbind(self)) if hooks.special_views else unbind(self))
+    return iter(taken(self, unbind(self)))
 
 
 def _here(self: Tensor) -> Tensor:

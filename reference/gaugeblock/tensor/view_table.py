@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import metadata, reinterpret, reshaping, splitting, views
 from .getters import set_requires_grad
@@ -93,3 +93,26 @@ METADATA: dict[str, Callable[..., Any]] = {
     "requires_grad_": set_requires_grad,
 }
 """In-place operators on metadata: schema name -> function with the schema's arguments."""
+
+AT_SAME_PLACE = frozenset(
+    "broadcast_to detach expand expand_as flatten moveaxis movedim numpy_T permute ravel reshape reshape_as squeeze "
+    "swapaxes swapdims t transpose unflatten unsqueeze view_as".split()
+)
+"""Names of views whose metadata and first element follow from the metadata of the tensor and the other arguments."""
+
+
+class ViewFunction(NamedTuple):
+    """The one function behind all overloads of an operator, and whether that is one of AT_SAME_PLACE."""
+
+    function: Callable[..., Any]
+    at_same_place: bool
+
+
+def view_functions() -> dict[str, ViewFunction]:
+    """Return the functions that implement all overloads of their name, by that name."""
+    behind: dict[str, set[Callable[..., Any]]] = {}
+    for table in (VIEWS, METADATA):
+        for name, function in table.items():
+            behind.setdefault(name.partition(".")[0], set()).add(function)
+    single = {name: functions.pop() for name, functions in behind.items() if len(functions) == 1}
+    return {name: ViewFunction(function, name in AT_SAME_PLACE) for name, function in single.items()}

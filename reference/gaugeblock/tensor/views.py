@@ -30,17 +30,12 @@ def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
     geometry = self.geometry
     if dim0.__class__ is not int or dim1.__class__ is not int:
         dim0, dim1 = check_int("transpose", "dim0", dim0), check_int("transpose", "dim1", dim1)
-    key = ("transpose", dim0, dim1)
-    other = geometry.views.get(key)
-    if other is None:
-        first = wrap_dim("transpose", dim0, geometry.ndim, "dim0")
-        second = wrap_dim("transpose", dim1, geometry.ndim, "dim1")
-        order = list(range(geometry.ndim))
-        if order:
-            order[first], order[second] = second, first
-        other = _permuted_geometry(geometry, tuple(order))
-        remember(geometry.views, key, other)
-    return view_at_same_place(self, other)
+    first = wrap_dim("transpose", dim0, geometry.ndim, "dim0")
+    second = wrap_dim("transpose", dim1, geometry.ndim, "dim1")
+    order = list(range(geometry.ndim))
+    if order:
+        order[first], order[second] = second, first
+    return view_at_same_place(self, _permuted_geometry(geometry, tuple(order)))
 
 
 def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
@@ -51,19 +46,13 @@ def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
 def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
     """Dim k of the result is dim ``dims[k]``. Raises RuntimeError unless `dims` names every dim once."""
     geometry = self.geometry
-    if dims.__class__ is not tuple or not only_ints(dims):
-        dims = check_ints("permute", "dims", dims)
-    key = ("permute", dims)
-    other = geometry.views.get(key)
-    if other is not None:
-        return view_at_same_place(self, other)
+    dims = check_ints("permute", "dims", dims)
     if len(dims) != geometry.ndim:
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {geometry.ndim} is not equal to len(dims) = {len(dims)}"
         )
-    other = _permuted_geometry(geometry, wrap_dims("permute", dims, geometry.ndim))
-    return view_at_same_place(self, remember(geometry.views, key, other))
+    return view_at_same_place(self, _permuted_geometry(geometry, wrap_dims("permute", dims, geometry.ndim)))
 
 
 def _permuted_geometry(geometry: Geometry, order: tuple[int, ...]) -> Geometry:
@@ -74,12 +63,8 @@ def movedim(self: Tensor, source: int | Sequence[int], destination: int | Sequen
     """The dims `source` moved to the places `destination`, the others in order. Raises RuntimeError, IndexError."""
     geometry = self.geometry
     sources, targets = check_ints("movedim", "source", source), check_ints("movedim", "destination", destination)
-    key = ("movedim", sources, targets)
-    other = geometry.views.get(key)
-    if other is None:
-        order = _moved_order(geometry.ndim, sources, targets)
-        other = remember(geometry.views, key, _permuted_geometry(geometry, order))
-    return view_at_same_place(self, other)
+    order = _moved_order(geometry.ndim, sources, targets)
+    return view_at_same_place(self, _permuted_geometry(geometry, order))
 
 
 def _moved_order(ndim: int, sources: tuple[int, ...], destinations: tuple[int, ...]) -> tuple[int, ...]:
@@ -182,20 +167,13 @@ def squeeze(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
 def squeezed_geometry(geometry: Geometry, dim: int | Sequence[int] | None) -> Geometry:
     """The geometry that squeeze gives."""
-    if dim is not None and dim.__class__ is not int:
-        dim = check_ints("squeeze", "dim", dim)
-    key = ("squeeze", dim)
-    known: Geometry | None = geometry.views.get(key)
-    if known is not None:
-        return known
     ndim = geometry.ndim
     if dim is None:
         dims: Sequence[int] = range(ndim)
     else:
         dims = wrap_dims("squeeze", check_ints("squeeze", "dim", dim), ndim, "dim")
     kept = tuple([place for place in range(ndim) if geometry.sizes[place] != 1 or place not in dims])
-    result: Geometry = remember(geometry.views, key, _permuted_geometry(geometry, kept))
-    return result
+    return _permuted_geometry(geometry, kept)
 
 
 def unsqueeze(self: Tensor, dim: int) -> Tensor:
@@ -207,16 +185,10 @@ def unsqueezed_geometry(geometry: Geometry, dim: int) -> Geometry:
     """The geometry that unsqueeze gives."""
     if dim.__class__ is not int:
         dim = check_int("unsqueeze", "dim", dim)
-    key = ("unsqueeze", dim)
-    known: Geometry | None = geometry.views.get(key)
-    if known is not None:
-        return known
     sizes, strides = geometry.sizes, geometry.strides
     place = wrap_dim("unsqueeze", dim, geometry.ndim + 1)
     stride = sizes[place] * strides[place] if place < geometry.ndim else 1
-    result = regeometry(geometry, (*sizes[:place], 1, *sizes[place:]), (*strides[:place], stride, *strides[place:]))
-    remember(geometry.views, key, result)
-    return result
+    return regeometry(geometry, (*sizes[:place], 1, *sizes[place:]), (*strides[:place], stride, *strides[place:]))
 
 
 def select(self: Tensor, dim: int, index: int) -> Tensor:
