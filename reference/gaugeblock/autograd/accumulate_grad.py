@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Sequence
 from sys import getrefcount
-from typing import Any
 
 from ..core.dtype import float32
 from ..core.fork_safety import fork_safe
 from ..dispatch.state import STATE
 from ..tensor.geometry import Geometry, unwatched
 from ..tensor.tensor import Tensor, empty_tensor
-from .autograd_meta import MAKERS, more_of, plain_of, requires_grad
+from .autograd_meta import more_of, plain_of, requires_grad
 from .node import FIRST, Node
 from .public import gb
-from .removable_handle import RemovableHandle
 
 LOCK = fork_safe(threading.RLock())
 """Held while a gradient is added, for several backward passes may share leaves."""
@@ -83,8 +82,15 @@ class DeadEnd(Node):
         return ()
 
 
-MAKERS.accumulator = AccumulateGrad
-MAKERS.dead_end = DeadEnd
+def accumulator_of(tensor: Tensor) -> Node:
+    """Return the node that adds to the gradient of a leaf: one, shared by all uses."""
+    meta = tensor.autograd
+    more = more_of(tensor) if meta is None or meta.more is None else meta.more
+    node: Node | None = None if more.accumulator is None else more.accumulator()
+    if node is None:
+        node = AccumulateGrad(tensor)
+        more.accumulator = weakref.ref(node)
+    return node
 
 
 def _references_of_one() -> tuple[int, int]:
@@ -119,17 +125,3 @@ def laid_out(grad: Tensor, wanted: Geometry) -> Tensor:
         made = gb.empty_strided(plain.geometry.sizes, strides, dtype=plain.geometry.dtype, device=plain.geometry.device)
     made.copy_(plain)  # type: ignore[attr-defined]
     return made
-
-
-def register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> RemovableHandle:
-    """Call ``hook(tensor)`` after a gradient was added to ``tensor.grad``. RuntimeError unless it is a leaf."""
-    from .autograd_meta import grad_fn_of
-
-    if not requires_grad(self):
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if grad_fn_of(self) is not None:
-        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    more = more_of(self)
-    if more.post_hooks is None:
-        more.post_hooks = {}
-    return RemovableHandle(more.post_hooks, hook)

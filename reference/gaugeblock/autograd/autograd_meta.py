@@ -8,11 +8,9 @@ that one too, so that no tensor is kept alive by the node that made it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import type_error
-from ..dispatch.state import STATE, WATCHING
+from ..dispatch.state import WATCHING
 from ..memory.storage import new_object
 from ..tensor.changing import change_geometry
 from ..tensor.geometry import as_watched, unwatched, watched_twin
@@ -182,103 +180,6 @@ def requires_grad(tensor: Tensor) -> bool:
         return True
     base = tensor.base
     return base is not None and base.autograd is not None and requires_grad(base)
-
-
-def grad_fn_of(tensor: Tensor) -> Node | None:
-    """The node that made the tensor; of a view whose base was written to since, one that reads it from there."""
-    meta: AutogradMeta | None = tensor.autograd
-    base = tensor.base
-    if meta is None:
-        return None
-    state = meta.view
-    if state is None or base is None or base.autograd is None:
-        return meta.grad_fn
-    if state.version != version(tensor):
-        from .view_history import refreshed
-
-        return refreshed(tensor, base)
-    return meta.grad_fn
-
-
-def edge_of(tensor: Tensor) -> Edge | None:
-    """Where the gradient of the tensor goes; None when nobody asks for it."""
-    meta: AutogradMeta = tensor.autograd
-    if meta is None:
-        return None
-    base = tensor.base
-    node = meta.grad_fn if base is None else grad_fn_of(tensor)
-    if node is not None:
-        return node, meta.output_nr
-    return (accumulator_of(tensor), 0) if tensor.requires_grad_flag else None
-
-
-def recorded_edge(tensor: Tensor) -> Edge | None:
-    """Return the edge that a call records for an argument.
-
-    It leads to a dead end for a view without history that requires a gradient only because its base does.
-    """
-    edge = edge_of(tensor)
-    if edge is None and tensor.base is not None and requires_grad(tensor.base):
-        return MAKERS.dead_end(tensor), 0
-    return edge
-
-
-class _Makers:
-    """Constructors of AccumulateGrad and dead-end nodes; their module fills them in."""
-
-    accumulator: Callable[[Tensor], Node]
-    dead_end: Callable[[Tensor], Node]
-
-
-MAKERS = _Makers()
-
-
-def accumulator_of(tensor: Tensor) -> Node:
-    """The node that adds to the gradient of a leaf: one, shared by all uses."""
-    meta = tensor.autograd
-    more = more_of(tensor) if meta is None or meta.more is None else meta.more
-    node = None if more.accumulator is None else more.accumulator()
-    if node is None:
-        node = MAKERS.accumulator(tensor)
-        more.accumulator = weakref.ref(node)
-    return node
-
-
-def set_requires_grad(tensor: Tensor, value: bool = True) -> Tensor:
-    """Ask for gradients, or stop it, and return the tensor.
-
-    RuntimeError unless floating or complex, and for a tensor that was computed from others when it is to stop.
-    """
-    if not isinstance(value, (bool, int)):
-        type_error("requires_grad_", "requires_grad", value, "bool")
-    if not value:
-        if tensor.autograd is None:
-            return tensor
-        if grad_fn_of(tensor) is not None:
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
-                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-            )
-        tensor.requires_grad_flag = False
-        if tensor.geometry.watched and tensor.base is None:
-            change_geometry(tensor, unwatched)
-        return tensor
-    dtype = tensor.geometry.dtype
-    if not (dtype.is_floating_point or dtype.is_complex):
-        raise RuntimeError(f"only Tensors of floating point and complex dtype can require gradients, got {dtype}")
-    if tensor.counter is INFERENCE and not STATE.inference:
-        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-    from . import record
-
-    record.begin()
-    meta = watch(tensor)
-    if meta.grad_fn is None and not tensor.requires_grad_flag:
-        tensor.requires_grad_flag = True
-        if tensor.base is None:
-            from .view_history import watch_views
-
-            watch_views(tensor, 2, version(tensor))
-    return tensor
 
 
 def version(tensor: Tensor) -> int:

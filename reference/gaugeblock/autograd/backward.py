@@ -10,10 +10,12 @@ from ..core.warn import warn_once
 from ..operators.fresh_fill import fill_ones
 from ..tensor.geometry import Geometry, unwatched
 from ..tensor.tensor import Tensor, new_like
-from .autograd_meta import Edge, edge_of, plain_of, requires_grad
+from .autograd_meta import Edge, plain_of, requires_grad
 from .engine import Targets, geometry_of_edge, run_backward
+from .hooks import retain_grad
 from .node import GradientEdge
 from .public import gb
+from .view_history import edge_of
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 Gradients = Tensor | Sequence[Tensor | None] | None
@@ -116,8 +118,6 @@ def backward(
     roots = _roots(outputs, grad_tensors)
     targets = None
     if inputs is not None:
-        from .hooks import retain_grad
-
         edges = []
         for place, one in enumerate(_tuple("backward", "inputs", inputs)):
             if isinstance(one, Tensor) and not requires_grad(one):

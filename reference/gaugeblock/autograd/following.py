@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..tensor.tensor import Tensor
-from .autograd_meta import Edge, edge_of, handle, plain_of, result_of
+from .autograd_meta import Edge, handle, plain_of, result_of
 from .node import Node
 from .public import gb
+from .view_history import edge_of
 
 
 class FollowingNode(Node):

@@ -18,6 +18,7 @@ from ..operators.rows import rows
 from ..tensor.geometry import CONJUGATE, NEGATIVE, unwatched
 from ..tensor.tensor import Tensor
 from .autograd_meta import more_of, requires_grad
+from .backward import grad
 from .below import below
 from .derivative_table import Derivative, derivatives
 from .expressions import expression, find_name
@@ -68,9 +69,6 @@ def tangent_of(value: Any) -> Tensor | None:
 def set_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
     """Make a tensor a dual number."""
     if tangent is not None:
-        from . import record
-
-        record.begin()
         tangent = _like_primal(tensor, tangent)
         more = more_of(tensor)
         more.tangent, more.epoch = tangent, DUAL.epoch
@@ -300,8 +298,6 @@ def _elementwise(operator: Operator, derivative: Derivative, given: dict[str, An
 
 def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = False) -> Sequence[Tensor | None]:
     """The tangents by differentiating the derivative with respect to the gradient that goes in."""
-    from .backward import grad
-
     recording = STATE.grad and _any_requires_grad(tuple(given.values()))
     inputs: list[Tensor] = []
     tangents: list[Tensor] = []

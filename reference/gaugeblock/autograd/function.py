@@ -9,7 +9,7 @@ from typing import Any
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
-from .autograd_meta import Edge, edge_of, handle, plain_of, recorded_edge, requires_grad, result_of, version
+from .autograd_meta import Edge, handle, plain_of, requires_grad, result_of, version
 from .forward_mode import DUAL, Pause
 from .function_tangents import set_function_tangents
 from .grad_mode import no_grad
@@ -17,7 +17,7 @@ from .node import COUNTER, Node
 from .public import gb
 from .saved_tensor import FREED, saved, with_history
 from .undifferentiable import NotImplementedNode
-from .view_history import FUNCTION, MULTIPLE, check_inplace, rebase, view_of
+from .view_history import FUNCTION, MULTIPLE, check_inplace, edge_of, rebase, recorded_edge, view_of
 from .wrapped_results import differentiable
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from ..tensor.tensor import Tensor
 from .accumulate_grad import AccumulateGrad
-from .autograd_meta import edge_of
 from .node import Node
+from .view_history import edge_of
 
 WIDTH, HEIGHT, GAP, LIFT = 190, 34, 22, 44
 """Of a box in the picture, between boxes of a row, and between rows, in pixels."""

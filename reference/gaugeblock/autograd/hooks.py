@@ -7,8 +7,10 @@ from typing import Any
 
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
-from .autograd_meta import accumulator_of, edge_of, grad_fn_of, more_of, requires_grad
+from .accumulate_grad import accumulator_of
+from .autograd_meta import more_of, requires_grad
 from .removable_handle import RemovableHandle
+from .view_history import edge_of, grad_fn_of
 
 
 def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
@@ -47,3 +49,15 @@ def retain_grad(self: Tensor) -> None:
         more.grad = (grad.clone() if not STATE.grad else grad) if held is None else held + grad  # type: ignore[operator,attr-defined]
 
     edge[0].hooked().retained[edge[1]] = keep
+
+
+def register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> RemovableHandle:
+    """Call ``hook(tensor)`` after a gradient was added to ``tensor.grad``. RuntimeError unless it is a leaf."""
+    if not requires_grad(self):
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if grad_fn_of(self) is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    more = more_of(self)
+    if more.post_hooks is None:
+        more.post_hooks = {}
+    return RemovableHandle(more.post_hooks, hook)

@@ -10,10 +10,10 @@ from weakref import WeakKeyDictionary
 from ..core.errors import type_error
 from ..core.fork_safety import fork_safe
 from ..tensor.tensor import Tensor
-from .autograd_meta import edge_of
 from .engine import Pass, current_pass
 from .hooks import register_hook
 from .node import GradientEdge
+from .view_history import edge_of
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

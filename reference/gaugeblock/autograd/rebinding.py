@@ -10,10 +10,10 @@ from ..dispatch.state import STATE
 from ..tensor.changing import change_geometry
 from ..tensor.geometry import unwatched
 from ..tensor.tensor import Tensor
-from .autograd_meta import plain_of, recorded_edge, refresh_plain, requires_grad, watch
+from .autograd_meta import plain_of, refresh_plain, requires_grad, watch
 from .below import below
 from .undifferentiable import NotImplementedNode
-from .view_history import check_inplace
+from .view_history import check_inplace, recorded_edge
 
 MESSAGE = "derivative for set_ is not implemented"
 

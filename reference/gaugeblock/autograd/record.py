@@ -36,6 +36,7 @@ from .forward_mode import DUAL, outside
 from .node import COUNTER, Node
 from .rebinding import rebinding
 from .recorder_source import passing_source, recorder_source
+from .registered_functions import registered_recorder
 from .saved_tensor import PACKING, saved
 from .special_recorders import (
     REFINED,
@@ -143,8 +144,6 @@ def recorder_of(operator: Operator) -> Callable[..., Any]:
     if name == "set_.source_Tensor":
         return rebinding(operator)
     if operator.derivative is not None:
-        from .registered_functions import registered_recorder
-
         return registered_recorder(operator)
     if found is None:
         return refusing(operator, kind) if _gives_numbers(operator) else quickly_passing(operator, kind)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.errors import type_error
 from ..core.warn import warn
 from ..dispatch.dispatcher import call
 from ..dispatch.overrides import NOT_WRAPPED
 from ..dispatch.registry import REGISTRY
-from ..dispatch.state import SPECIAL
+from ..dispatch.state import SPECIAL, STATE
 from ..operators.fresh_fill import fill_ones
 from ..tensor.changing import change_geometry
 from ..tensor.geometry import unwatched
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.versions import INFERENCE
 from . import hooks
-from .accumulate_grad import register_post_accumulate_grad_hook
-from .autograd_meta import grad_fn_of, more_of, requires_grad, set_requires_grad
+from .autograd_meta import more_of, requires_grad, version, watch
 from .backward import backward as run_from
 from .backward import warn_of_cycle
 from .engine import run_backward
+from .record import begin
+from .view_history import grad_fn_of, watch_views
 
 FLOATING = 2
 """The kind of the floating dtypes."""
@@ -26,6 +29,39 @@ NOT_A_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed; autograd.backward() does not fill "
     "it. Call .retain_grad() on the tensor to have it filled, or use .grad of the leaf that was meant."
 )
+
+
+def set_requires_grad(tensor: Tensor, value: bool = True) -> Tensor:
+    """Ask for gradients, or stop asking for them, and return the tensor.
+
+    RuntimeError unless floating or complex, and for a tensor that was computed from others when it is to stop.
+    """
+    if not isinstance(value, (bool, int)):
+        type_error("requires_grad_", "requires_grad", value, "bool")
+    if not value:
+        if tensor.autograd is None:
+            return tensor
+        if grad_fn_of(tensor) is not None:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        tensor.requires_grad_flag = False
+        if tensor.geometry.watched and tensor.base is None:
+            change_geometry(tensor, unwatched)
+        return tensor
+    dtype = tensor.geometry.dtype
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(f"only Tensors of floating point and complex dtype can require gradients, got {dtype}")
+    if tensor.counter is INFERENCE and not STATE.inference:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    begin()
+    meta = watch(tensor)
+    if meta.grad_fn is None and not tensor.requires_grad_flag:
+        tensor.requires_grad_flag = True
+        if tensor.base is None:
+            watch_views(tensor, 2, version(tensor))
+    return tensor
 
 
 def get_grad(self: Tensor) -> Tensor | None:
@@ -148,7 +184,7 @@ def shown_suffix(self: Tensor) -> str:
 
 METHODS = {
     "backward": backward, "detach_": detach_, "register_hook": hooks.register_hook, "retain_grad": hooks.retain_grad,
-    "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook, "requires_grad_": requires_grad_,
+    "register_post_accumulate_grad_hook": hooks.register_post_accumulate_grad_hook, "requires_grad_": requires_grad_,
 }  # fmt: skip
 PROPERTIES: dict[str, tuple[Any, Any]] = {
     "grad": (get_grad, set_grad), "grad_fn": (grad_fn_of, None), "is_leaf": (is_leaf, None),

@@ -8,11 +8,12 @@ from typing import Any
 from ..dispatch.operator import Operator
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
-from .autograd_meta import Edge, plain_of, recorded_edge, requires_grad, result_of
+from .autograd_meta import Edge, plain_of, requires_grad, result_of
 from .below import below
 from .derivative_table import camel
 from .forward_mode import DUAL, PAUSED, tangent_of
 from .node import Node
+from .view_history import recorded_edge
 from .wrapped_results import differentiable
 
 MISSING = "derivative for aten::{name} is not implemented"

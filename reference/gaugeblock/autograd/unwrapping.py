@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor.tensor import Tensor
-from .autograd_meta import accumulator_of, plain_of, recorded_edge, version
+from .accumulate_grad import accumulator_of
+from .autograd_meta import plain_of, version
 from .public import gb
+from .view_history import recorded_edge
 
 
 def unwrap(tensor: Any) -> tuple[Any, Any]:

@@ -10,20 +10,20 @@ from typing import Any
 from ..tensor.geometry import Geometry, unwatched
 from ..tensor.tensor import Tensor
 from ..tensor.versions import HOW_MADE, INFERENCE
+from .accumulate_grad import DeadEnd, accumulator_of, laid_out
 from .autograd_meta import (
+    AutogradMeta,
     Edge,
     ViewState,
-    edge_of,
-    grad_fn_of,
-    handle,
-    new_meta,
     requires_grad,
     result_of,
     version,
     view_state,
     watch,
 )
+from .gradient_shape import fitted
 from .node import Node
+from .saved_tensor import FREED
 from .view_window import Window
 
 DEFAULT, FUNCTION, MULTIPLE, NO_GRAD = "default", "function", "multiple", "no_grad"
@@ -45,6 +45,43 @@ SEVERAL = ("Split", "Chunk", "Unbind")
 def creation_by(maker: str) -> str:
     """How the views in the list that the operator of this name returns came to be."""
     return MULTIPLE if maker.startswith(SEVERAL) else DEFAULT
+
+
+def grad_fn_of(tensor: Tensor) -> Node | None:
+    """Return the node that made the tensor; of a view whose base was written to since, one that reads it from there."""
+    meta: AutogradMeta | None = tensor.autograd
+    base = tensor.base
+    if meta is None:
+        return None
+    state = meta.view
+    if state is None or base is None or base.autograd is None:
+        return meta.grad_fn
+    if state.version != version(tensor):
+        return refreshed(tensor, base)
+    return meta.grad_fn
+
+
+def edge_of(tensor: Tensor) -> Edge | None:
+    """Return where the gradient of the tensor goes; None when nobody asks for it."""
+    meta: AutogradMeta = tensor.autograd
+    if meta is None:
+        return None
+    base = tensor.base
+    node = meta.grad_fn if base is None else grad_fn_of(tensor)
+    if node is not None:
+        return node, meta.output_nr
+    return (accumulator_of(tensor), 0) if tensor.requires_grad_flag else None
+
+
+def recorded_edge(tensor: Tensor) -> Edge | None:
+    """Return the edge that a call records for an argument.
+
+    It leads to a dead end for a view without history that requires a gradient only because its base does.
+    """
+    edge = edge_of(tensor)
+    if edge is None and tensor.base is not None and requires_grad(tensor.base):
+        return DeadEnd(tensor), 0
+    return edge
 
 
 def view_of(base: Tensor, plain: Tensor, node: Node | None, nr: int, creation: str, maker: str) -> Tensor:
@@ -220,10 +257,6 @@ class CopySlices(Node):
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
         """The gradient of the base as it was, and those of the other inputs of the write. RuntimeError when freed."""
-        from .accumulate_grad import laid_out
-        from .gradient_shape import fitted
-        from .saved_tensor import FREED
-
         if self.released:
             raise RuntimeError(FREED)
         given: Any = grads[0]
@@ -244,8 +277,6 @@ class CopySlices(Node):
 
     def _anew(self, given: Any) -> Sequence[Tensor | None]:
         """The same without writing: what is recorded, or elements that are not simply those of the base."""
-        from .gradient_shape import fitted
-
         results = list(self.node.apply([self.window.read(given)]))
         own = results.pop(0) if self.node.writes_self else None
         if self.edges[0] is None:
@@ -259,9 +290,3 @@ class CopySlices(Node):
         """Let go of what the write saved."""
         self.released = True
         self.node.release()
-
-
-__all__ = [
-    "DEFAULT", "FUNCTION", "MULTIPLE", "NO_GRAD", "AsStridedBackward0", "CopySlices", "check_inplace", "creation_by",
-    "handle", "new_meta", "rebase", "refreshed", "view_of", "watch_views",
-]  # fmt: skip

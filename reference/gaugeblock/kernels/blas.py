@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib
 
 from ..core.dtype import DType, float32
 from .code import NAME
 from .compiler import Builtin, compiler
 from .entry import PYTHON_API, EntryWriter
+from .parallel import blas_library
 
 PLAIN, TRANSPOSED = 111, 112
 _ROW_MAJOR = 101
@@ -34,33 +34,9 @@ def gemm(dtype: DType) -> Builtin | None:
     return compiler().builtin("gemm", entry, [address])
 
 
-_THREADS = ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_", "scipy_openblas_set_num_threads",
-            "openblas_set_num_threads")  # fmt: skip
-
-
-@functools.cache
-def _library() -> ctypes.CDLL | None:
-    """NumPy's extension module, through which the symbols of its BLAS are found."""
-    try:
-        return ctypes.CDLL(importlib.import_module("numpy._core._multiarray_umath").__file__)
-    except (ImportError, OSError):
-        return None
-
-
-def set_threads(n: int) -> None:
-    """Let the BLAS use `n` threads; nothing happens where it has no function for that."""
-    library = _library()
-    for name in _THREADS:
-        function = getattr(library, name, None)
-        if function is not None:
-            function.argtypes, function.restype = [ctypes.c_int], None
-            function(n)
-            return
-
-
 def _find(letter: str) -> tuple[int, int] | None:
     """Address of the C function, and the width of its integers."""
-    library = _library()
+    library = blas_library()
     if library is None:
         return None
     for pattern, bits in _SYMBOLS:

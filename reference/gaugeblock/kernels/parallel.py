@@ -5,6 +5,9 @@ Compiled loops share themselves out to native threads (see pool), for which the 
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import importlib
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -17,6 +20,11 @@ if TYPE_CHECKING:
     from .pool import Pool
 
 GRAIN = 32768
+BLAS_SETTERS = (
+    "scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_", "scipy_openblas_set_num_threads",
+    "openblas_set_num_threads",
+)  # fmt: skip
+"""Names under which builds of OpenBLAS export what sets the number of its threads."""
 
 
 def _processors() -> int:
@@ -61,9 +69,27 @@ def set_num_threads(n: int) -> None:
     _THREADS.number = n
     if _THREADS.native is not None:
         _THREADS.native.set_threads(n)
-    from .blas import set_threads
+    _set_blas_threads(n)
 
-    set_threads(n)
+
+@functools.cache
+def blas_library() -> ctypes.CDLL | None:
+    """Return NumPy's extension module, through which the symbols of its BLAS are found; None if it cannot be opened."""
+    try:
+        return ctypes.CDLL(importlib.import_module("numpy._core._multiarray_umath").__file__)
+    except (ImportError, OSError):
+        return None
+
+
+def _set_blas_threads(n: int) -> None:
+    """Let NumPy's BLAS use `n` threads; nothing happens where it has no function for that."""
+    library = blas_library()
+    for name in BLAS_SETTERS:
+        function = getattr(library, name, None)
+        if function is not None:
+            function.argtypes, function.restype = [ctypes.c_int], None
+            function(n)
+            return
 
 
 def chunks(n: int, grain: int = GRAIN) -> list[tuple[int, int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ..core.device import cpu, meta
 from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
@@ -107,7 +106,8 @@ def copying(destination: Geometry, source: Geometry) -> Launch | None:
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor | Planned[Tensor]:
     """Write `src`, broadcast and converted to self's dtype, into self; RuntimeError when it does not broadcast."""
     if not isinstance(src, Tensor):
-        return fill_number(self, src)
+        result: Tensor = call(REGISTRY.find("fill_.Scalar"), self, src)
+        return result
     geometry, source = self.geometry, src.geometry
     if self is src:
         bump_version(self)
@@ -177,35 +177,4 @@ def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Planned
     return Planned(result, None if launch is None else bound(launch.builtin(), (made,), launch.call()[1]))
 
 
-def fill_number(self: Tensor, value: Any) -> Tensor:
-    """fill_ of a number, by the dispatcher where the memory is not the host's."""
-    from .fill import fill_scalar
-
-    if self.geometry.device in BUILTIN:
-        return fill_scalar(self, value)
-    result: Tensor = call(REGISTRY.find("fill_.Scalar"), self, value)
-    return result
-
-
-def assign(view: Tensor, value: object) -> None:
-    """What stands behind basic assignment: copy_ of a tensor, fill_ of a number."""
-    from .fill import number_from
-
-    if isinstance(value, Tensor):
-        if view.geometry.ndim < value.geometry.ndim:
-            value = _without_leading_ones(value, view.geometry.ndim)
-        copy_(view, value)
-    else:
-        fill_number(view, number_from("__setitem__", "value", value))
-
-
-def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
-    from ..tensor.views import squeeze
-
-    while value.geometry.ndim > ndim and value.geometry.sizes[0] == 1:
-        value = squeeze(value, 0)
-    return value
-
-
 hooks.copy_into = copy_values
-hooks.assign = assign

@@ -6,17 +6,20 @@ from operator import index
 from typing import Any
 
 from ..core.device import cpu
+from ..dispatch.dispatcher import call
+from ..dispatch.registry import REGISTRY
 from ..iteration.broadcast import broadcast_shapes
 from ..iteration.operand import Number
 from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels.operand import Immediate
 from ..tensor.geometry import geometry_of, remember
+from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.strides import default_strides
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version, check_written_in_inference
-from .copy import clone, copy_values
+from .copy import BUILTIN, clone, copy_, copy_values
 from .element_loop import element_launch
 from .extents import extent_of, warn_of_internal_overlap
 from .launch import Launch
@@ -172,3 +175,18 @@ def masked_fill(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
     result = new_like(geometry_of(sizes, default_strides(sizes), geometry.dtype, geometry.device))
     _masked_into(result, self, mask, _masked_value("masked_fill", self, value))
     return result
+
+
+def assign(view: Tensor, value: object) -> None:
+    """Write a tensor or a number into a view: basic assignment."""
+    if isinstance(value, Tensor):
+        copy_(view, value)
+        return
+    number = number_from("__setitem__", "value", value)
+    if view.geometry.device in BUILTIN:
+        fill_scalar(view, number)
+    else:
+        call(REGISTRY.find("fill_.Scalar"), view, number)
+
+
+hooks.assign = assign

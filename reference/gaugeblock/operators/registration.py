@@ -31,9 +31,11 @@ from ..iteration.overlap import (
 from ..iteration.resize import resize_output
 from ..iteration.types import UPSTREAM_NAMES, check_castable
 from ..tensor.geometry import contiguous_geometry, geometry_of
+from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .extents import extent_of
+from .invoke import invoke
 from .plan import Plannable, Planned, planned_by, written
 from .rows import Row, rows
 
@@ -210,9 +212,7 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
 
 def _joined_in(dtype: DType, function: Callable[..., Any], tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
     """Return the join of tensors converted to `dtype` first."""
-    from .conversion import converted
-
-    return function([converted(tensor, dtype) for tensor in tensors], *args, **kwargs)
+    return function([invoke("to.dtype", tensor, dtype) for tensor in tensors], *args, **kwargs)
 
 
 def computed_in_out(
@@ -240,9 +240,7 @@ def computed_in_out(
     if row.out_cast == "floating" and own.is_floating_point and wanted.is_complex:
         check_out_dtype(row, own, wanted)
     if row.out_cast == "floating" and own.to_real() is not wanted and own.kind >= 2 and wanted.is_floating_point:
-        from .conversion import converted
-
-        return (converted(given, wanted.to_complex() if own.is_complex else wanted), *args[1:]), kwargs
+        return (invoke("to.dtype", given, wanted.to_complex() if own.is_complex else wanted), *args[1:]), kwargs
     return args, kwargs
 
 
@@ -306,10 +304,8 @@ def write_out(out: Tensor, result: Tensor, *, as_made: bool = False) -> Tensor:
 
 
 def _store(out: Tensor, result: Tensor) -> Tensor:
-    from .copy import copy_values
-
     bump_version(out)
-    copy_values(out, result)
+    hooks.copy_into(out, result)
     return out
 
 
