@@ -71,7 +71,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def typing(session: nox.Session) -> None:
-    """mypy --strict over the five packages."""
+    """mypy --strict over all packages."""
     session.install("-e", ".[dev]")
     session.run("mypy")
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import gaugeblock as gb
-from gaugeblock.cuda.pictures.memory_picture import picture_of_replay, picture_of_snapshot
-from gaugeblock.cuda.replaying import report
-from gaugeblock.cuda.replaying.problem import SnapshotProblem
-from gaugeblock.cuda.replaying.trace_file import read
 from gaugeblock.kernels.cache_folder import CacheFolder
+from gaugeblock_tools.memory_viz.memory_picture import picture_of_replay, picture_of_snapshot
+from gaugeblock_tools.problem import SnapshotProblem
+from gaugeblock_tools.trace_replay import report
+from gaugeblock_tools.trace_replay.trace_file import read
 
 SECONDS = 30
 ADDRESSES = 4 << 30

@@ -75,7 +75,7 @@ def _take_turns(*crowds: _Crowd) -> None:
 
 def new_allocator(module: Any, total: int = DEVICE) -> Any:
     """An allocator on a simulated device of so many bytes, without contents."""
-    driver = importlib.import_module(f"{module.__name__}.cuda.driver.simulated.simulated_driver").SimulatedDriver
+    driver = importlib.import_module("gaugeblock_testing.cuda_simulator").SimulatedDriver
     allocator = importlib.import_module(f"{module.__name__}.cuda.allocator.caching_allocator").CachingAllocator
     return allocator(driver(total_memory=total, backed=False))
 

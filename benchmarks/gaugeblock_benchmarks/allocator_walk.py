@@ -45,9 +45,8 @@ class _Way:
 
     def __init__(self, module: Any, config: str) -> None:
         cuda = f"{module.__name__}.cuda"
-        self.driver = importlib.import_module(f"{cuda}.driver.simulated.simulated_driver").SimulatedDriver(
-            total_memory=TOTAL, backed=False
-        )
+        simulator = importlib.import_module("gaugeblock_testing.cuda_simulator")
+        self.driver = simulator.SimulatedDriver(total_memory=TOTAL, backed=False)
         caching = importlib.import_module(f"{cuda}.allocator.caching_allocator")
         self.allocator = caching.CachingAllocator(self.driver, 0, config)
         self.error = importlib.import_module(f"{cuda}.allocator.out_of_memory").OutOfMemoryError

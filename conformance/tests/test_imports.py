@@ -1,8 +1,11 @@
-"""Who may import whom among the five packages."""
+"""Who may import whom among the packages, and among the rooms of those of the engine."""
 
 from __future__ import annotations
 
 import ast
+import re
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,6 +14,8 @@ import pytest
 PACKAGES = {
     "gaugeblock_spec": set(),
     "gaugeblock": {"gaugeblock_spec"},
+    "gaugeblock_testing": {"gaugeblock"},
+    "gaugeblock_tools": {"gaugeblock", "gaugeblock_spec"},
     "gaugeblock_conformance": {"gaugeblock_spec"},
     "gaugeblock_benchmarks": {"gaugeblock_conformance"},
     "gaugeblock_reports": {"gaugeblock_spec"},
@@ -18,13 +23,24 @@ PACKAGES = {
 # Floors of the engine, lowest first: a room imports from those before it.
 FLOORS = (
     "core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "autograd", "cuda", "interop",
-    "bindings", "nn", "pictures",
+    "bindings", "nn",
 )  # fmt: skip
 # And of its room cuda, where a module beside the folders is a room of its own.
 CUDA_FLOORS = (
     "ptx", "driver", "streams", "allocator", "devices", "pinned", "random", "operators", "engine", "placing", "memory",
-    "graphs", "replaying", "pictures", "allocator_command", "__init__",
+    "graphs", "__init__",
 )  # fmt: skip
+# And of the packages beside the engine.
+TESTING_FLOORS = ("ptx_emulator", "cuda_simulator", "__init__")
+TOOLS_FLOORS = ("problem", "trace_replay", "memory_viz", "stride_diagrams", "commands", "__init__")
+LOADED = """
+import sys
+import gaugeblock
+print(*sorted({name.partition(".")[0] for name in sys.modules} & {"gaugeblock_testing", "gaugeblock_tools"}))
+gaugeblock.cuda.use_driver("simulated")
+(gaugeblock.ones(2, device="cuda") + 1).cpu()
+print(*sorted({name.partition(".")[0] for name in sys.modules} & {"gaugeblock_testing", "gaugeblock_tools"}))
+"""
 
 
 def sources(package: str) -> list[Path]:
@@ -71,9 +87,33 @@ def test_rooms_of_the_engine_import_downwards() -> None:
     assert upwards(Path(sources("gaugeblock")[0]).parent, FLOORS) == []
 
 
-def test_rooms_of_cuda_import_downwards_and_all_have_a_floor() -> None:
-    root = Path(sources("gaugeblock")[0]).parent / "cuda"
+@pytest.mark.parametrize(
+    ("package", "folder", "floors"),
+    [
+        ("gaugeblock", "cuda", CUDA_FLOORS),
+        ("gaugeblock_testing", "", TESTING_FLOORS),
+        ("gaugeblock_tools", "", TOOLS_FLOORS),
+    ],
+)
+def test_rooms_import_downwards_and_all_have_a_floor(package: str, folder: str, floors: tuple[str, ...]) -> None:
+    root = Path(sources(package)[0]).parent / folder
     rooms = {path.name for path in root.iterdir() if (path / "__init__.py").exists()}
     rooms |= {path.stem for path in root.glob("*.py")}
-    assert rooms == set(CUDA_FLOORS)
-    assert upwards(root, CUDA_FLOORS) == []
+    assert rooms == set(floors)
+    assert upwards(root, floors) == []
+
+
+def test_only_the_table_of_drivers_names_a_module_of_the_testing_package() -> None:
+    module = re.compile(r"gaugeblock_(testing|tools)(\.\w+)+")
+    naming = [
+        (path.name, node.value)
+        for path in sources("gaugeblock")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and module.fullmatch(node.value)
+    ]
+    assert naming == [("drivers.py", "gaugeblock_testing.cuda_simulator.simulated_driver")]
+
+
+def test_the_engine_loads_the_testing_package_when_asked_for_its_driver_and_the_tools_never() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.splitlines() == ["", "gaugeblock_testing"]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from gaugeblock.cuda.driver.cupy.cuda_library import FUNCTIONS, AccessDescription, AllocationProperties
 from gaugeblock.cuda.driver.protocol import DriverError, DriverOutOfMemory
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
+from gaugeblock_testing.cuda_simulator import SimulatedDriver
 
 STATUS = {"cudaErrorInvalidValue": 1, "cudaErrorMemoryAllocation": 2, "cudaErrorNotReady": 600}
 LOW_NAMES = {

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from gaugeblock.cuda.allocator_command import command
-from gaugeblock.cuda.replaying.problem import ConfigProblem, SnapshotProblem
-from gaugeblock.cuda.replaying.trace import Trace
-from gaugeblock.cuda.replaying.trace_file import write_trace
+from gaugeblock_tools.commands.allocator import command
+from gaugeblock_tools.problem import ConfigProblem, SnapshotProblem
+from gaugeblock_tools.trace_replay.trace import Trace
+from gaugeblock_tools.trace_replay.trace_file import write_trace
 
 DATA = Path(__file__).parent / "data" / "allocator"
 RING = str(DATA / "torch_ring_buffer.pickle")

@@ -10,13 +10,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gaugeblock.cuda.pictures.memory_picture import picture_of_replay, picture_of_snapshot
-from gaugeblock.cuda.replaying import report
-from gaugeblock.cuda.replaying.problem import SnapshotProblem
-from gaugeblock.cuda.replaying.snapshot import Snapshot
-from gaugeblock.cuda.replaying.snapshot_shape import checked
-from gaugeblock.cuda.replaying.trace import Trace
-from gaugeblock.cuda.replaying.trace_file import read
+from gaugeblock_tools.memory_viz.memory_picture import picture_of_replay, picture_of_snapshot
+from gaugeblock_tools.problem import SnapshotProblem
+from gaugeblock_tools.trace_replay import report
+from gaugeblock_tools.trace_replay.snapshot import Snapshot
+from gaugeblock_tools.trace_replay.snapshot_shape import checked
+from gaugeblock_tools.trace_replay.trace import Trace
+from gaugeblock_tools.trace_replay.trace_file import read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -8,14 +8,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from gaugeblock.cuda.pictures import memory_map, memory_over_time
-from gaugeblock.cuda.pictures.memory_picture import picture_of_replay, picture_of_snapshot
-from gaugeblock.cuda.replaying import workloads
-from gaugeblock.cuda.replaying.problem import ConfigProblem
-from gaugeblock.cuda.replaying.snapshot import Block, Frame, Segment, Snapshot
-from gaugeblock.cuda.replaying.stacks import program_part
-from gaugeblock.cuda.replaying.trace import Trace
-from gaugeblock.cuda.replaying.trace_file import read, read_trace
+from gaugeblock_tools.memory_viz import memory_map, memory_over_time
+from gaugeblock_tools.memory_viz.memory_picture import picture_of_replay, picture_of_snapshot
+from gaugeblock_tools.problem import ConfigProblem
+from gaugeblock_tools.trace_replay import workloads
+from gaugeblock_tools.trace_replay.snapshot import Block, Frame, Segment, Snapshot, program_part
+from gaugeblock_tools.trace_replay.trace import Trace
+from gaugeblock_tools.trace_replay.trace_file import read, read_trace
 
 DATA = Path(__file__).parent / "data" / "allocator"
 MIB = 1 << 20

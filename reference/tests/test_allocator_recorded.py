@@ -12,16 +12,15 @@ import gaugeblock as gb
 import pytest
 from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
 from gaugeblock.cuda.allocator.out_of_memory import OutOfMemoryError
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
-from gaugeblock.cuda.replaying.replay import replay
-from gaugeblock.cuda.replaying.replay_device import ReplayDevice
-from gaugeblock.cuda.replaying.snapshot import INACTIVE
-from gaugeblock.cuda.replaying.snapshot_shape import checked
-from gaugeblock.cuda.replaying.stacks import program_part
-from gaugeblock.cuda.replaying.trace import ALLOC, ATTEMPT, COMPLETED, FREE, RECORD_STREAM, Trace
-from gaugeblock.cuda.replaying.trace_file import read_trace
-from gaugeblock.cuda.replaying.trace_of_snapshot import trace_of
-from gaugeblock.cuda.replaying.workloads import fragments, several_streams, training_loop
+from gaugeblock_testing.cuda_simulator import SimulatedDriver
+from gaugeblock_tools.trace_replay.replay import replay
+from gaugeblock_tools.trace_replay.replay_device import ReplayDevice
+from gaugeblock_tools.trace_replay.snapshot import INACTIVE, program_part
+from gaugeblock_tools.trace_replay.snapshot_shape import checked
+from gaugeblock_tools.trace_replay.trace import ALLOC, ATTEMPT, COMPLETED, FREE, RECORD_STREAM, Trace
+from gaugeblock_tools.trace_replay.trace_file import read_trace
+from gaugeblock_tools.trace_replay.trace_of_snapshot import trace_of
+from gaugeblock_tools.trace_replay.workloads import fragments, several_streams, training_loop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -6,15 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
-from gaugeblock.cuda.replaying import report, workloads
-from gaugeblock.cuda.replaying.fragmentation import Fragmentation
-from gaugeblock.cuda.replaying.problem import ConfigProblem
-from gaugeblock.cuda.replaying.replay import replay, served
-from gaugeblock.cuda.replaying.smallest_device import smallest_device
-from gaugeblock.cuda.replaying.sweep import CONFIGURATIONS, Row, recommendation, sweep
-from gaugeblock.cuda.replaying.trace import Trace
-from gaugeblock.cuda.replaying.trace_file import read_trace
-from gaugeblock.cuda.replaying.units import parse_size, size_text
+from gaugeblock_tools.problem import ConfigProblem
+from gaugeblock_tools.trace_replay import report, workloads
+from gaugeblock_tools.trace_replay.fragmentation import Fragmentation
+from gaugeblock_tools.trace_replay.replay import replay, served
+from gaugeblock_tools.trace_replay.smallest_device import smallest_device
+from gaugeblock_tools.trace_replay.sweep import CONFIGURATIONS, Row, recommendation, sweep
+from gaugeblock_tools.trace_replay.trace import Trace
+from gaugeblock_tools.trace_replay.trace_file import read_trace
+from gaugeblock_tools.trace_replay.units import parse_size, size_text
 
 DATA = Path(__file__).parent / "data" / "allocator"
 MIB = 1 << 20

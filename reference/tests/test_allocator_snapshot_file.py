@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gaugeblock.cuda.replaying.pickle_reader import loads
-from gaugeblock.cuda.replaying.problem import SnapshotProblem
-from gaugeblock.cuda.replaying.snapshot import Block, Entry, Frame
-from gaugeblock.cuda.replaying.snapshot_file import read_snapshot, read_value
+from gaugeblock_tools.problem import SnapshotProblem
+from gaugeblock_tools.trace_replay.pickle_reader import loads
+from gaugeblock_tools.trace_replay.snapshot import Block, Entry, Frame
+from gaugeblock_tools.trace_replay.snapshot_file import read_snapshot, read_value
 from hypothesis import given
 from hypothesis import strategies as st
 

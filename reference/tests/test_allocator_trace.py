@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gaugeblock.cuda.replaying.problem import SnapshotProblem
-from gaugeblock.cuda.replaying.snapshot_shape import checked
-from gaugeblock.cuda.replaying.trace import KINDS, Trace
-from gaugeblock.cuda.replaying.trace_file import SCHEMA, read_trace, trace_from, write_trace
-from gaugeblock.cuda.replaying.trace_of_snapshot import trace_of
-from gaugeblock.cuda.replaying.workloads import WORKLOADS, training_loop
+from gaugeblock_tools.problem import SnapshotProblem
+from gaugeblock_tools.trace_replay.snapshot_shape import checked
+from gaugeblock_tools.trace_replay.trace import KINDS, Trace
+from gaugeblock_tools.trace_replay.trace_file import SCHEMA, read_trace, trace_from, write_trace
+from gaugeblock_tools.trace_replay.trace_of_snapshot import trace_of
+from gaugeblock_tools.trace_replay.workloads import WORKLOADS, training_loop
 
 DATA = Path(__file__).parent / "data" / "allocator"
 MADE = runpy.run_path(str(DATA / "make.py"))

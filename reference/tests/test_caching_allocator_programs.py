@@ -12,7 +12,7 @@ from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
 from gaugeblock.cuda.allocator.out_of_memory import OutOfMemoryError
 from gaugeblock.cuda.allocator.pool_checkpoint import PoolCheckpoint
 from gaugeblock.cuda.allocator.private_pools import PoolId
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
+from gaugeblock_testing.cuda_simulator import SimulatedDriver
 
 MIB = 1 << 20
 SIZES = (1, 511, 513, 65536, MIB - 1, MIB, MIB + 1, 9 * MIB, 10 * MIB, 11 * MIB, 33 * MIB, 70 * MIB)

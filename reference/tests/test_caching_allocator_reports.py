@@ -10,7 +10,7 @@ import pytest
 from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
 from gaugeblock.cuda.allocator.out_of_memory import OutOfMemoryError, format_size
 from gaugeblock.cuda.allocator.statistics import COMPLETED, FREED, MALLOC, REQUESTED, Statistics
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
+from gaugeblock_testing.cuda_simulator import SimulatedDriver
 
 MIB, GIB = 1 << 20, 1 << 30
 

@@ -11,8 +11,7 @@ import pytest
 from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
 from gaugeblock.cuda.allocator.out_of_memory import OutOfMemoryError
 from gaugeblock.cuda.driver.protocol import Driver, DriverError
-from gaugeblock.cuda.driver.simulated.faults import Faults
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
+from gaugeblock_testing.cuda_simulator import Faults, SimulatedDriver
 
 from .table_device import Device
 

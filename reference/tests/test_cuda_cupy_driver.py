@@ -15,10 +15,9 @@ from gaugeblock.cuda.driver.cupy.cuda_library import AccessDescription, Allocati
 from gaugeblock.cuda.driver.cupy.cupy_driver import CupyDriver
 from gaugeblock.cuda.driver.cupy.state import translated
 from gaugeblock.cuda.driver.protocol import Driver, DriverError, DriverOutOfMemory
-from gaugeblock.cuda.driver.simulated.faults import Faults
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 from gaugeblock.cuda.operators.cupy_operators import array_over, memory_for
 from gaugeblock.memory.elements import read_bytes, write_bytes
+from gaugeblock_testing.cuda_simulator import Faults, SimulatedDriver
 
 from .fake_cupy import CONSTANTS, LOW, RUNTIME, CUDARuntimeError, FakeCupy, FakeLibrary, signatures
 

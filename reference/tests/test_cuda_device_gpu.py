@@ -15,9 +15,9 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 from gaugeblock.cuda.operators import fallback
-from gaugeblock.cuda.ptx.emulation import Machine
+from gaugeblock_testing.cuda_simulator import SimulatedDriver
+from gaugeblock_testing.ptx_emulator import Machine
 
 
 class EmulatedGpu:

@@ -12,9 +12,9 @@ import pytest
 from gaugeblock.cuda.driver.cupy.cuda_library import CudaLibrary
 from gaugeblock.cuda.driver.cupy.cupy_driver import CupyDriver
 from gaugeblock.cuda.driver.protocol import Driver, DriverError, DriverOutOfMemory
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 from gaugeblock.cuda.ptx.assembler import assemble, find_ptxas
 from gaugeblock.memory.elements import read_bytes, write_bytes
+from gaugeblock_testing.cuda_simulator import SimulatedDriver
 
 from .fake_cupy import FakeCupy, FakeLibrary
 

@@ -9,7 +9,7 @@ from typing import Any
 import gaugeblock as gb
 import pytest
 from gaugeblock.cuda.driver.protocol import DriverError
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
+from gaugeblock_testing.cuda_simulator import SimulatedDriver
 
 
 @pytest.fixture(autouse=True)

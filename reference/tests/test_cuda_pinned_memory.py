@@ -9,8 +9,6 @@ from threading import Thread
 import pytest
 from gaugeblock.cuda.driver.installed_driver import install_driver
 from gaugeblock.cuda.driver.protocol import DriverError
-from gaugeblock.cuda.driver.simulated.faults import Faults
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 from gaugeblock.cuda.pinned.pinned_memory import (
     PinnedMemory,
     host_memory_stats,
@@ -19,6 +17,7 @@ from gaugeblock.cuda.pinned.pinned_memory import (
     reset_accumulated_host_memory_stats,
     reset_peak_host_memory_stats,
 )
+from gaugeblock_testing.cuda_simulator import Faults, SimulatedDriver
 
 
 @pytest.fixture

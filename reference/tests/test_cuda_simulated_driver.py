@@ -10,10 +10,9 @@ from threading import Lock, Thread
 
 import pytest
 from gaugeblock.cuda.driver.protocol import DriverError, DriverOutOfMemory
-from gaugeblock.cuda.driver.simulated.faults import Faults
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
-from gaugeblock.cuda.driver.simulated.state import LiveObjects
 from gaugeblock.memory.elements import read_bytes, write_bytes
+from gaugeblock_testing.cuda_simulator import Faults, SimulatedDriver
+from gaugeblock_testing.cuda_simulator.state import LiveObjects
 
 NOTHING = LiveObjects(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 MIB = 1 << 20

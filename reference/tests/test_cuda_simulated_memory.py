@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 from gaugeblock.cuda.driver.protocol import DriverError, DriverOutOfMemory
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 from gaugeblock.memory.elements import read_bytes
+from gaugeblock_testing.cuda_simulator import SimulatedDriver
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule

@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gaugeblock.cuda.driver.simulated.copies import COPY_LATENCY
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
 from gaugeblock.memory.elements import read_bytes, write_bytes
+from gaugeblock_testing.cuda_simulator import SimulatedDriver
+from gaugeblock_testing.cuda_simulator.copies import COPY_LATENCY
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (

@@ -7,12 +7,11 @@ from collections.abc import Callable
 
 import pytest
 from gaugeblock.cuda.driver.protocol import DriverError, DriverOutOfMemory
-from gaugeblock.cuda.driver.simulated.address_space import AddressSpace
-from gaugeblock.cuda.driver.simulated.faults import Faults
-from gaugeblock.cuda.driver.simulated.modules import kernels_of
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
-from gaugeblock.cuda.driver.simulated.state import LiveObjects
 from gaugeblock.memory.elements import read_bytes
+from gaugeblock_testing.cuda_simulator import Faults, SimulatedDriver
+from gaugeblock_testing.cuda_simulator.address_space import AddressSpace
+from gaugeblock_testing.cuda_simulator.modules import kernels_of
+from gaugeblock_testing.cuda_simulator.state import LiveObjects
 from hypothesis import given
 from hypothesis import strategies as st
 

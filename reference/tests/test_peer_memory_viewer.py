@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
-from gaugeblock.cuda.driver.simulated.simulated_driver import SimulatedDriver
+from gaugeblock_testing.cuda_simulator import SimulatedDriver
 
 MIB = 1 << 20
 

@@ -27,13 +27,13 @@ from gaugeblock.core.dtype import (
 from gaugeblock.cuda import ptx
 from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.cuda.ptx.divider import divided, magic
-from gaugeblock.cuda.ptx.emulation import Machine
 from gaugeblock.cuda.ptx.layout import layout_of
 from gaugeblock.iteration.config import COMPARISON
 from gaugeblock.iteration.split import INT32_MAX
 from gaugeblock.kernels.operand import Immediate
 from gaugeblock.kernels.pointwise import PointwiseKernel
 from gaugeblock.operators.element_loop import formula_kernel
+from gaugeblock_testing.ptx_emulator import Machine
 
 Array = np.ndarray[Any, Any]
 ADD = {dtype: formula_kernel("add", (dtype, dtype), dtype, dtype) for dtype in (int8, float16, float32, complex64)}

@@ -12,12 +12,12 @@ from gaugeblock.cuda.operators.grid_forms import GRID_FORMS, JOINED, KERNELS, PR
 from gaugeblock.cuda.operators.pointwise import Loop
 from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.cuda.ptx.assembler import assemble, find_ptxas
-from gaugeblock.cuda.ptx.emulation import Machine
 from gaugeblock.cuda.ptx.image import assembly, grid_text
 from gaugeblock.cuda.ptx.launching import PreparedLaunch
 from gaugeblock.cuda.ptx.target import device_target
 from gaugeblock.operators.invoke import apply
 from gaugeblock.operators.rows import rows
+from gaugeblock_testing.ptx_emulator import Machine
 
 TARGET = device_target((8, 0))
 NAMES = [name for name, row in rows().items() if row.family == "pointwise" and name in {*GRID_FORMS, *JOINED}]

@@ -16,7 +16,6 @@ import pytest
 from gaugeblock.core.dtype import BY_NAME
 from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.cuda.ptx.assembler import assemble, find_ptxas
-from gaugeblock.cuda.ptx.emulation import Machine
 from gaugeblock.cuda.ptx.image import assembly, grid_text
 from gaugeblock.cuda.ptx.launching import PreparedLaunch
 from gaugeblock.cuda.ptx.target import device_target
@@ -26,6 +25,7 @@ from gaugeblock.operators.pointwise_plan import arguments, fitted, plan_call
 from gaugeblock.operators.rows import Row, rows
 from gaugeblock.tensor.tensor import new_like
 from gaugeblock_spec.schema import parse
+from gaugeblock_testing.ptx_emulator import Machine
 
 ALL = os.environ.get("GAUGEBLOCK_PTX") == "all"
 NAMES = sorted(RULES)

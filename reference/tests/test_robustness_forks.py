@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 
 import gaugeblock as gb
+import gaugeblock_testing
+import gaugeblock_tools
 import pytest
 from gaugeblock.core import fork_safety
 from gaugeblock.core.fork_safety import fork_safe
@@ -222,9 +224,10 @@ def test_fork_waits_for_imports_in_other_threads(tmp_path: Path) -> None:
 
 
 def test_every_lock_of_the_engine_is_free_in_a_child() -> None:
-    folder = Path(gb.__file__).parent
+    folders = [Path(module.__file__ or "").parent for module in (gb, gaugeblock_testing, gaugeblock_tools)]
     lines = [
         f"{path.relative_to(folder)}: {line.strip()}"
+        for folder in folders
         for path in folder.rglob("*.py")
         for line in path.read_text().splitlines()
     ]

@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 PATIENCE = 20.0
 _FIRST_TIMEOUT = 0.01
 _PAUSE = 0.001
-_PACKAGES = sys.stdlib_module_names | {"gaugeblock", "gaugeblock_spec", "llvmlite", "ml_dtypes", "numpy"}
+_OURS = {"gaugeblock", "gaugeblock_spec", "gaugeblock_testing", "gaugeblock_tools"}
+_PACKAGES = sys.stdlib_module_names | _OURS | {"llvmlite", "ml_dtypes", "numpy"}
 Lock = TypeVar("Lock")
 _LOCKS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 

@@ -10,7 +10,8 @@ from .away import caller
 from .errors import type_error
 
 PACKAGE = str(Path(__file__).parent.parent)
-"""The folder of the engine, whose own frames a warning skips."""
+"""The folder of the engine; a warning skips the frames below it and those of the packages beside it,
+`gaugeblock_testing` and the like, whose folders begin with its name."""
 
 
 class _Mode:

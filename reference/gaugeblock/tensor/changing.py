@@ -39,7 +39,7 @@ from .tensor import Tensor
 
 _current_frames = sys._current_frames
 _class: Any = object.__dict__["__class__"]
-_OURS = ("gaugeblock.", "gaugeblock_spec", "numpy", "llvmlite", "namedtuple_")
+_OURS = ("gaugeblock.", "gaugeblock_spec", "gaugeblock_testing.", "numpy", "llvmlite", "namedtuple_")
 """Prefixes of modules whose code runs within a call of this package."""
 _STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
 _GENERATOR = 0x20

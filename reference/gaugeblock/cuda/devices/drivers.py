@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from .device_memory import DeviceMemory
 
 VARIABLE = "GAUGEBLOCK_CUDA_DRIVER"
-POLL_NANOSECONDS = 1000
-"""Virtual time of a query that has to say no, so that a loop over queries comes to its end."""
+DRIVERS = {
+    "simulated": ("gaugeblock_testing.cuda_simulator.simulated_driver", "process_driver"),
+    "cupy": ("gaugeblock.cuda.driver.cupy.cupy_driver", "CupyDriver"),
+}
+"""Name of a driver -> module and callable that makes it from options; imported when the driver is first asked for."""
 CONFIG_VARIABLE = "GAUGEBLOCK_CUDA_ALLOC_CONF"
 NEEDED = (
     "it needs CuPy and an NVIDIA GPU (the extras cuda12 and cuda13), or the simulated "
@@ -85,21 +88,11 @@ def use_driver(driver: Driver | str | None, **options: Any) -> Driver | None:
 
 
 def _named(name: str, options: dict[str, Any]) -> Driver:
-    made: Driver
-    if name == "simulated":
-        from ..driver.simulated.reporting_driver import ReportingDriver
-
-        made = ReportingDriver(**{"poll_nanoseconds": POLL_NANOSECONDS, **options})
-    elif name == "cupy":
-        made = _over_cupy(options)
-    else:
+    if name not in DRIVERS:
         raise ValueError(f"use_driver(): argument 'driver' must be 'simulated' or 'cupy', got {name!r}")
-    return made
-
-
-def _over_cupy(options: dict[str, Any]) -> Driver:
+    module, maker = DRIVERS[name]
     try:
-        made: Any = import_module("..driver.cupy.cupy_driver", __package__).CupyDriver(**options)
+        made: Any = getattr(import_module(module), maker)(**options)
     except ImportError as error:
         raise ImportError(f"device cuda is not available: {error}; {NEEDED}") from error
     if not made.device_count():
@@ -113,7 +106,7 @@ def find_driver() -> Driver:
     """The driver that the environment asks for, else CuPy's where it has a device. RuntimeError when there is none."""
     wanted = os.environ.get(VARIABLE)
     if wanted:
-        if wanted not in ("simulated", "cupy"):
+        if wanted not in DRIVERS:
             raise RuntimeError(f"device cuda is not available: {VARIABLE} must be simulated or cupy, got {wanted!r}")
         return _named(wanted, {})
     if find_spec("cupy") is not None:

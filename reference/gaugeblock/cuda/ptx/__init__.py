@@ -18,8 +18,8 @@
 at a time where they are aligned, and so are rows where the outputs are contiguous in the innermost dim; everything else
 goes through the strides, element by element. Indices have 32 bits where these reach. Images
 are kept on disk by content, in the folder of the CPU's objects. `host_grid.run(kernel, shape, strides, values)` walks
-through the same grid on this processor, and `emulation.Machine(image)` runs the PTX itself, instruction by instruction:
-so are kernels tested where there is no GPU.
+through the same grid on this processor, and `gaugeblock_testing.ptx_emulator` runs the PTX itself, instruction by
+instruction: so are kernels tested where there is no GPU.
 """
 
 from __future__ import annotations

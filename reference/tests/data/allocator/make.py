@@ -2,7 +2,7 @@
 
 `torch_ring_buffer.pickle` has the shape of what PyTorch 2.13's `torch.cuda.memory._dump_snapshot` writes, put together
 by hand: a recording that begins in the middle, two streams, a free that waits for another stream, one that still does,
-a call of `empty_cache`, a failed request. The traces are short runs of `gaugeblock.cuda.replaying.workloads`.
+a call of `empty_cache`, a failed request. The traces are short runs of `gaugeblock_tools.trace_replay.workloads`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-from gaugeblock.cuda.replaying import trace_file, workloads
+from gaugeblock_tools.trace_replay import trace_file, workloads
 
 MIB = 1 << 20
 BASE = 0x7F0000000000

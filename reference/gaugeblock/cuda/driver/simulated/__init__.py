@@ -1,1 +1,0 @@
-"""The simulated driver: devices in host memory, streams in virtual time."""

@@ -1,1 +1,0 @@
-"""Snapshots and traces of an allocator: read, replayed under other configurations, and drawn."""

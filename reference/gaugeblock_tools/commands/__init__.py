@@ -1,0 +1,1 @@
+"""The commands ``gaugeblock allocator`` and ``gaugeblock show``, found by their entry points."""

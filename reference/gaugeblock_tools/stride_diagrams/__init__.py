@@ -1,0 +1,1 @@
+"""Diagrams of how tensors read the cells of their storage: `gaugeblock show strides EXPRESSION`."""

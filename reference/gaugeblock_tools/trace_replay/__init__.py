@@ -1,0 +1,1 @@
+"""Snapshots and traces of a caching allocator: read, and replayed under other configurations."""
