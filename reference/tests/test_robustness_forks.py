@@ -206,17 +206,18 @@ def test_a_thread_forks_while_it_holds_locks() -> None:
     assert time.monotonic() - begin < fork_safety.PATIENCE
 
 
-def test_fork_waits_for_imports_in_other_threads(tmp_path: Path) -> None:
-    package = tmp_path / "llvmlite"
+@pytest.mark.parametrize("name", ["llvmlite", "gaugeblock_testing"])
+def test_fork_waits_for_imports_in_other_threads(name: str, tmp_path: Path) -> None:
+    package = tmp_path / name
     package.mkdir()
     (package / "__init__.py").write_text("import time\ntime.sleep(0.5)\nvalue = 5\n")
     code = (
         f"import os, sys, threading, time; sys.path.insert(0, {str(tmp_path)!r}); import gaugeblock.core.fork_safety\n"
-        "thread = threading.Thread(target=__import__, args=('llvmlite',)); thread.start(); time.sleep(0.1)\n"
+        f"thread = threading.Thread(target=__import__, args=({name!r},)); thread.start(); time.sleep(0.1)\n"
         "child = os.fork()\n"
         "if not child:\n"
-        "    import llvmlite\n"
-        "    os._exit(llvmlite.value)\n"
+        f"    import {name}\n"
+        f"    os._exit({name}.value)\n"
         "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

@@ -15,26 +15,33 @@ import pytest
 from gaugeblock.memory import set_allocator
 from gaugeblock.memory.pages import aligned_block, release_block
 
-READS = """
-def call(x, begun, changed):
-    geometry, address = x.geometry, x.pointer
+WAITS = """
+def wait(begun, changed):
     begun.set()
     changed.wait(60)
+"""
+READS = """
+def call(x, wait, begun, changed):
+    geometry, address = x.geometry, x.pointer
+    wait(begun, changed)
     return geometry is x.geometry, address == x.pointer, address - x.storage_impl.pointer, x.sum().item()
 """
 
 
 class Reader:
-    """A call of the package in another thread, which reads a tensor before and after `change`."""
+    """A call of the package in another thread, which reads a tensor before and after `change`, and waits for that in
+    a function of the module `waiting`."""
 
-    def __init__(self, x: gb.Tensor) -> None:
+    def __init__(self, x: gb.Tensor, waiting: str = "gaugeblock.operators.test") -> None:
         self.begun, self.changed = threading.Event(), threading.Event()
         self.seen: Any = None
         space: dict[str, Any] = {"__name__": "gaugeblock.operators.test"}
         exec(READS, space)
+        waits: dict[str, Any] = {"__name__": waiting}
+        exec(WAITS, waits)
 
         def run() -> None:
-            self.seen = space["call"](x, self.begun, self.changed)
+            self.seen = space["call"](x, waits["wait"], self.begun, self.changed)
 
         self.thread = threading.Thread(target=run)
         self.thread.start()
@@ -93,6 +100,14 @@ def test_a_running_call_sees_the_old_metadata(name: str, kind: int) -> None:
     assert reader.end() == (True, True, 0, 12.0)
     assert (tuple(x.shape), x.sum().item()) == (sizes, total)
     assert type(x) is cls
+
+
+def test_a_call_that_waits_in_the_simulated_driver_sees_the_old_metadata() -> None:
+    x = gb.ones(3, 4)
+    reader = Reader(x, "gaugeblock_testing.cuda_simulator.timeline")
+    x.set_(gb.ones(5))
+    assert reader.end() == (True, True, 0, 12.0)
+    assert (tuple(x.shape), x.sum().item()) == ((5,), 5.0)
 
 
 @KINDS
