@@ -103,6 +103,61 @@ def test_rooms_import_downwards_and_all_have_a_floor(package: str, folder: str, 
     assert upwards(root, floors) == []
 
 
+def modules_of(package: str) -> dict[str, set[str]]:
+    """The modules of a package, each with those that it imports at any depth of its code, but not for types alone."""
+    root = Path(sources(package)[0]).parent
+    names = {".".join((package, *path.relative_to(root).with_suffix("").parts)): path for path in sources(package)}
+    paths = {name.removesuffix(".__init__"): path for name, path in names.items()}
+    found = {}
+    for name, path in paths.items():
+        inside = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        found[name] = {one for one in imports_within(path, inside) if one != name and one in paths}
+    return found
+
+
+def imports_within(path: Path, package: str) -> set[str]:
+    """What a file of a package imports relatively: modules, and names that may be modules."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typing = {
+        id(node)
+        for branch in ast.walk(tree)
+        if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
+        for node in ast.walk(branch)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level and id(node) not in typing:
+            parent = package.split(".")[: len(package.split(".")) - node.level + 1]
+            module = ".".join([*parent, *([node.module] if node.module else [])])
+            found |= {module, *(f"{module}.{alias.name}" for alias in node.names)} if node.module else {
+                f"{module}.{alias.name}" for alias in node.names
+            }
+    return found
+
+
+def circle_in(graph: dict[str, set[str]]) -> list[str]:
+    """The modules on a path that leads back to its beginning, found by taking away those that import no other."""
+    left = dict(graph)
+    while ends := [name for name, needed in left.items() if not needed & left.keys()]:
+        for name in ends:
+            del left[name]
+    while starts := [name for name in left if not any(name in needed for needed in left.values())]:
+        for name in starts:
+            del left[name]
+    return sorted(left)
+
+
+@pytest.mark.parametrize("package", sorted(PACKAGES))
+def test_no_imports_run_in_a_circle(package: str) -> None:
+    assert circle_in(modules_of(package)) == []
+
+
+def test_a_circle_of_imports_is_found() -> None:
+    graph = {"a": {"b"}, "b": {"c", "d"}, "c": {"b"}, "d": set()}
+    assert circle_in(graph) == ["b", "c"]
+    assert circle_in({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+
+
 def test_only_the_table_of_drivers_names_a_module_of_the_testing_package() -> None:
     module = re.compile(r"gaugeblock_(testing|tools)(\.\w+)+")
     naming = [

@@ -11,7 +11,11 @@ from gaugeblock.core.device import Device
 from gaugeblock.cuda.driver.current_device import current_device_index, device_index, set_current_device_index
 from gaugeblock.cuda.driver.installed_driver import HELP, get_driver, install_driver, set_driver_finder
 from gaugeblock.cuda.driver.protocol import DriverError
-from gaugeblock.cuda.streams.current_stream import (
+from gaugeblock.cuda.streams import (
+    STREAMS_PER_POOL,
+    Event,
+    ExternalStream,
+    Stream,
     current_handle,
     current_stream,
     default_stream,
@@ -19,9 +23,6 @@ from gaugeblock.cuda.streams.current_stream import (
     stream,
     synchronize,
 )
-from gaugeblock.cuda.streams.event import Event
-from gaugeblock.cuda.streams.stream import ExternalStream, Stream
-from gaugeblock.cuda.streams.stream_pool import STREAMS_PER_POOL
 from gaugeblock_testing.cuda_simulator import Faults, SimulatedDriver
 
 

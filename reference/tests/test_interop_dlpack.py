@@ -10,7 +10,7 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.cuda.streams.stream import Stream
+from gaugeblock.cuda.streams import Stream
 from gaugeblock.interop import managed_tensor
 from gaugeblock.interop.managed_tensor import VERSIONED, Managed, ManagedVersioned, capsule_of, keep
 from gaugeblock.memory import set_allocator

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from . import samples
-from .derivatives import NOTHING, Derivative, DerivativeError, helpers
+from .derivatives import NOTHING, Derivative, DerivativeError, entries, helpers, table_files
 from .operator_rows import Row, dtype_classes, expand_dtypes, rows
 from .schema import Schema, parse
 
@@ -79,10 +80,24 @@ def needs_entry(row: Row) -> bool:
     return gives and bool(floating_arguments(row)) and not _INEXACT.isdisjoint(expand_dtypes(row["dtypes"]))
 
 
+@functools.cache
+def load() -> Mapping[str, Derivative]:
+    """The whole table by row name, every entry checked against its row. Raises DerivativeError."""
+    schemas = {row["name"]: row for row in rows()}
+    found: dict[str, Derivative] = {}
+    for file in table_files():
+        for name, entry in entries(file).items():
+            if name not in schemas:
+                raise DerivativeError(f"{file}, row {name}: the operator table has no such row")
+            if schemas[name]["file"] != file:
+                raise DerivativeError(f"{file}, row {name}: belongs to {schemas[name]['file']}, like the operator")
+            check(entry, schemas[name])
+            found[name] = entry
+    return MappingProxyType(found)
+
+
 def undeclared() -> tuple[str, ...]:
     """FILE: NAME of every row that needs an entry and has none."""
-    from .derivatives import load
-
     declared = load()
     return tuple(f"{row['file']}: {row['name']}" for row in rows() if needs_entry(row) and row["name"] not in declared)
 

@@ -149,22 +149,3 @@ def entries(file: str) -> Mapping[str, Derivative]:
 def find(name: str, file: str) -> Derivative | None:
     """The entry of the row `name` of the operator file `file`, or None where it has none."""
     return entries(file).get(name)
-
-
-@functools.cache
-def load() -> Mapping[str, Derivative]:
-    """The whole table by row name, every entry checked against its row. Raises DerivativeError."""
-    from .derivative_checks import check
-    from .operator_rows import rows
-
-    schemas = {row["name"]: row for row in rows()}
-    found: dict[str, Derivative] = {}
-    for file in table_files():
-        for name, entry in entries(file).items():
-            if name not in schemas:
-                raise DerivativeError(f"{file}, row {name}: the operator table has no such row")
-            if schemas[name]["file"] != file:
-                raise DerivativeError(f"{file}, row {name}: belongs to {schemas[name]['file']}, like the operator")
-            check(entry, schemas[name])
-            found[name] = entry
-    return MappingProxyType(found)

@@ -40,15 +40,22 @@ from .memory import (
     reset_peak_memory_stats,
     set_per_process_memory_fraction,
 )
-from .streams.current_stream import StreamContext, current_stream, default_stream, set_stream, synchronize
-from .streams.event import Event
-from .streams.stream import ExternalStream, Stream
+from .streams import (
+    Event,
+    ExternalStream,
+    Stream,
+    StreamContext,
+    current_stream,
+    default_stream,
+    set_stream,
+    synchronize,
+)
 
-stream: Any = import_module(".streams.current_stream", __name__).stream
+stream: Any = import_module(".streams", __name__).stream
 """The context of a stream; set last, for the module of the same name has been here."""
 _LATER = {
     "graphs": "CUDAGraph graph graph_pool_handle",
-    "streams.current_stream": "is_current_stream_capturing",
+    "streams": "is_current_stream_capturing",
     "operators.deferred": "DeferredError",
     "devices.memory_pool": "MemPool use_mem_pool",
     "pinned.pinned_memory": """host_memory_stats host_memory_stats_as_nested_dict reset_accumulated_host_memory_stats

@@ -15,8 +15,7 @@ from .allocator.private_pools import PoolId
 from .devices.drivers import runtime
 from .devices.memory_pool import MemPool
 from .driver.current_device import device_index
-from .streams.current_stream import StreamContext, current_stream, synchronize
-from .streams.stream import Stream
+from .streams import Stream, StreamContext, current_stream, synchronize
 
 _HANDLES = count(1)
 

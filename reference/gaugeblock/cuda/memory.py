@@ -11,7 +11,7 @@ from .devices.memory_recording import _dump_snapshot as _dump_snapshot
 from .devices.memory_recording import _record_memory_history as _record_memory_history
 from .devices.memory_recording import _snapshot as _snapshot
 from .driver.current_device import device_index
-from .streams.current_stream import current_handle
+from .streams import current_handle
 
 
 def _allocator(operator: str, device: AnyDevice) -> CachingAllocator:

@@ -12,7 +12,7 @@ from ..tensor.tensor import Tensor
 from .devices.devices import AnyDevice, is_available
 from .devices.drivers import runtime, runtime_in_use
 from .driver.current_device import device_index
-from .streams.current_stream import is_current_stream_capturing
+from .streams import is_current_stream_capturing
 
 DRAWING = frozenset({"native_dropout"})
 """Operators that draw from the default generator and take none."""

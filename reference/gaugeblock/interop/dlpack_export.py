@@ -113,8 +113,7 @@ def _synchronise(self: Tensor, stream: Any) -> None:
         raise BufferError("__dlpack__(): argument 'stream' is 2, but the per-thread default stream is not supported")
     if stream == 0:
         raise BufferError("__dlpack__(): argument 'stream' is 0, which means nothing on CUDA; the default stream is 1")
-    from ..cuda.streams.current_stream import current_stream, default_stream
-    from ..cuda.streams.stream import ExternalStream
+    from ..cuda.streams import ExternalStream, current_stream, default_stream
 
     device = self.geometry.device
     if stream is None or stream == LEGACY_STREAM:

@@ -76,7 +76,7 @@ def _asked(ext_tensor: Any, given: dict[str, Any]) -> tuple[Tensor, bool]:
 
 def _taking_stream(device: Device) -> int:
     """The number of the current stream, as a taker states it."""
-    from ..cuda.streams.current_stream import current_stream
+    from ..cuda.streams import current_stream
 
     return current_stream(device).cuda_stream or 1
 

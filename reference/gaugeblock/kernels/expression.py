@@ -85,9 +85,7 @@ class Lane:
 
     def __abs__(self) -> Lane:
         if self.type.is_float:
-            from .functions import fabs
-
-            return fabs(self)
+            return Lane("intrinsic", self.type, (self,), "fabs")
         return select(self < 0, -self, self) if self.type.kind == "int" else self
 
     def __and__(self, other: Operand) -> Lane:

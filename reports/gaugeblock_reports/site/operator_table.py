@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from gaugeblock_spec import derivatives, operators
+from gaugeblock_spec import derivative_checks, operators
 
 
 def page() -> str:
@@ -66,5 +66,5 @@ def _bound(row: dict[str, Any]) -> str:
 
 
 def _derivative(row: dict[str, Any]) -> str:
-    found = derivatives.load().get(row["name"])
+    found = derivative_checks.load().get(row["name"])
     return "–" if found is None or found.kind == "none" else escape(found.kind)

@@ -6,7 +6,7 @@ import ctypes
 from typing import TYPE_CHECKING
 
 from ..allocator.caching_allocator import CachingAllocator
-from ..streams.current_stream import current_handle
+from ..streams import current_handle
 
 if TYPE_CHECKING:
     from ..driver.protocol import Driver

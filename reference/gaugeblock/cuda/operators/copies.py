@@ -13,7 +13,7 @@ from ...tensor.geometry import contiguous_geometry
 from ...tensor.tensor import Tensor, new_like
 from ..devices.drivers import runtime
 from ..pinned.tensors import is_pinned_storage, used_on_stream
-from ..streams.current_stream import current_handle
+from ..streams import current_handle
 from .on_device import copy_on_device
 
 

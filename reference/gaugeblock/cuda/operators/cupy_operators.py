@@ -20,7 +20,7 @@ from ...operators.copy import copy_values
 from ...operators.rows import rows
 from ...tensor.geometry import Geometry, contiguous_geometry
 from ...tensor.tensor import Tensor, new_like
-from ..streams.current_stream import current_handle
+from ..streams import current_handle
 
 Run = Callable[..., Any]
 

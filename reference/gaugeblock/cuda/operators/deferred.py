@@ -12,7 +12,7 @@ from ...dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE
 from ...operators.generator import REPLACING, Generator
 from ...operators.launch import Launch
 from ..devices.drivers import runtime
-from ..streams.current_stream import current_handle
+from ..streams import current_handle
 
 LAUNCH_NANOSECONDS = 2000
 BYTES_PER_NANOSECOND = 2000

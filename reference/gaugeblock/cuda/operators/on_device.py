@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...operators.copy import copy_values, copying
 from ...tensor.tensor import Tensor
 from ..devices.drivers import runtime
-from ..streams.current_stream import current_handle
+from ..streams import current_handle
 from .deferred import defer
 from .twins import host_views
 

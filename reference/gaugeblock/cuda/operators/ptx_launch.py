@@ -9,7 +9,7 @@ from ...kernels.pointwise import PointwiseKernel
 from ...operators.launch import Launch
 from ..devices.drivers import Runtime, runtime
 from ..ptx import prepare
-from ..streams.current_stream import current_handle
+from ..streams import current_handle
 
 
 def launch_loop(launch: Launch, values: Sequence[Any], index: int) -> None:

@@ -57,7 +57,7 @@ def record_stream(self: Tensor, stream: object) -> None:
     Raises RuntimeError for a tensor that is not on a CUDA device, TypeError for what is no stream.
     """
     from ..devices.device_memory import DeviceMemory
-    from ..streams.stream import Stream
+    from ..streams import Stream
 
     if not isinstance(stream, Stream):
         raise TypeError(f"record_stream(): argument 's' must be Stream, not {type(stream).__name__}")

@@ -1,1 +1,0 @@
-"""Streams and events, and each thread's current stream."""
