@@ -14,6 +14,7 @@ from . import iteration, memory
 from .bindings import autograd_members as _autograd_members  # noqa: F401
 from .bindings import subclass_methods as _subclass_methods  # noqa: F401
 from .bindings.build import make_function as _make_function
+from .bindings.factories import FUNCTIONS as _FACTORIES
 from .bindings.groups import functions as _functions
 from .bindings.install import install as _install
 from .bindings.show import show_binding
@@ -51,7 +52,6 @@ from .kernels.parallel import get_num_threads, set_num_threads
 from .memory.untyped import UntypedStorage
 from .operators import registered as _registered  # noqa: F401
 from .operators.composites import nonzero, norm, unique
-from .operators.factories import empty, empty_strided, full, ones, scalar_tensor, zeros
 from .operators.generator import (
     Generator,
     default_generator,
@@ -61,10 +61,8 @@ from .operators.generator import (
     seed,
     set_rng_state,
 )
-from .operators.like_factories import empty_like, full_like, ones_like, zeros_like
 from .operators.public import names as _public_names
 from .operators.public import public_function as _public_function
-from .operators.ranges import arange, eye, linspace, logspace
 from .operators.tensor_data import tensor
 from .operators.type_queries import broadcast_shapes, is_tensor, result_type
 from .tensor.printing import set_printoptions
@@ -110,11 +108,11 @@ _GRAD_MODES = frozenset({"enable_grad", "is_grad_enabled", "no_grad", "set_grad_
 """What autograd offers in the module itself."""
 
 _OVERRIDABLE = (
-    "arange", "as_tensor", "asarray", "empty_strided", "eye", "from_numpy", "frombuffer", "full", "linspace",
-    "logspace", "nonzero", "norm", "result_type", "scalar_tensor", "unique",
+    "as_tensor", "asarray", "from_numpy", "frombuffer", "nonzero", "norm", "result_type", "unique",
 )  # fmt: skip
 """Functions that ``__torch_function__`` may take over and that do not look for it themselves."""
 
+globals().update(_FACTORIES)
 globals().update({name: _overridable(globals()[name]) for name in _OVERRIDABLE})
 globals().update(_DTYPES)
 globals().update(_DTYPE_ALIASES)

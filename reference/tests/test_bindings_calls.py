@@ -132,6 +132,7 @@ def test_source_is_shown_and_stands_in_tracebacks() -> None:
     assert "meta.calls.get" in source and "general(" in source
     assert "def __iadd__" in gb.show_binding("Tensor.__iadd__")
     assert "def exp_" in gb.show_binding("exp_")
+    assert "fill(result)" in gb.show_binding("zeros") and "fill(result)" in gb.show_binding("Tensor.new_zeros")
     with pytest.raises(ValueError, match="nonsense"):
         gb.show_binding("nonsense")
     try:

@@ -173,3 +173,49 @@ def test_ranges_count_before_they_cut_to_integers() -> None:
     assert gb.arange(0.5, 7.9, 2.5, out=gb.empty(0, dtype=gb.int64)).tolist() == [0, 2, 4, 6]
     with pytest.raises(ValueError, match="nonzero"):
         gb.arange(0, 2, 0.5, dtype=gb.int64)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: gb.zeros(size=3), r"zeros\(\): argument 'size' must be tuple of ints, not int"),
+        (lambda: gb.zeros(2, size=(3,)), r"zeros\(\) got multiple values for argument 'size'"),
+        (lambda: gb.zeros(2, pin_memory=3), r"zeros\(\): argument 'pin_memory' must be bool, not int"),
+        (lambda: gb.zeros(2, device=3.5), r"zeros\(\): argument 'device' must be device, not float"),
+        (lambda: gb.ones(2).new_full(2, 1.0), r"new_full\(\): argument 'size' \(position 1\) must be tuple of ints"),
+        (lambda: gb.full((2,), gb.ones(2)), r"full\(\): argument 'fill_value' \(position 2\) must be Number"),
+        (lambda: gb.empty_strided(2, 3), r"empty_strided\(\): argument 'size' \(position 1\) must be tuple of ints"),
+        (lambda: gb.scalar_tensor(2, out=None), r"scalar_tensor\(\) got an unexpected keyword argument 'out'"),
+        (lambda: gb.zeros_like(gb.ones(2), out=None), r"zeros_like\(\) got an unexpected keyword argument 'out'"),
+        (lambda: gb.arange(5, start=2), r"arange\(\) received an invalid combination of arguments"),
+        (lambda: gb.arange(5, step=None), r"arange\(\) received an invalid combination of arguments"),
+        (lambda: gb.empty_permuted((2, 3), (1, 0), out=gb.ones(2, 3)), r"empty_permuted\(\) got an unexpected keyword"),
+    ],
+)
+def test_arguments_are_read_by_the_schemas(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+def test_numbers_that_are_tensors_or_bools() -> None:
+    assert gb.full((2,), gb.tensor(3)).tolist() == [3, 3]
+    assert gb.logspace(0, 1, 2, base=gb.tensor(2.0)).tolist() == [1.0, 2.0]
+    assert gb.logspace(0, 1, 2, base=True).tolist() == [1.0, 1.0]
+    assert gb.eye(gb.tensor(2)).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+def test_like_factories_keep_strides_in_another_dtype() -> None:
+    x = gb.ones(2, 3).t()
+    for made in (gb.zeros_like(x, dtype=gb.int64), gb.rand_like(x), gb.ones_like(x, requires_grad=True)):
+        assert made.stride() == (1, 3)
+    assert gb.zeros_like(x, dtype=gb.int64).dtype is gb.int64
+
+
+def test_an_out_of_another_dtype_is_refused_again_and_again() -> None:
+    out = gb.empty(2)
+    for _ in range(3):
+        assert gb.zeros(2, out=out) is out
+        with pytest.raises(RuntimeError, match="does not match dtype of out parameter"):
+            gb.zeros(2, out=out, dtype=gb.int64)
+        with pytest.raises(TypeError, match="argument 'out' must be Tensor"):
+            gb.zeros(2, out=(out,))

@@ -19,7 +19,7 @@ from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.conversion import to_dispatched
 from ..tensor.metadata import set_
 from ..tensor.view_table import view_functions
-from . import copies, direct, random_forms
+from . import copies, direct, factories
 from .binding import Binding
 from .caller import Caller
 from .dunders import REVERSED_ROWS
@@ -33,6 +33,8 @@ from .unrecorded_views import MARKED, marking
 @functools.cache
 def make_function(group: Group) -> Any:
     """Return the module function, such as ``gaugeblock.add``; one for each group."""
+    if group.name in factories.FUNCTIONS:
+        return factories.FUNCTIONS[group.name]
     caller = Caller(group, is_method=False)
     made = _make(group, caller, label=group.name, self="input", suffix="function")
     caller.publish(made)
@@ -130,7 +132,7 @@ def slow_set(caller: Caller) -> Callable[..., Any]:
 
 
 TO_DTYPE = REGISTRY.find("to.dtype")
-OWN_FORMS = {**copies.BINDINGS, **random_forms.FORMS}
+OWN_FORMS = copies.BINDINGS
 """Public names with a form of their own."""
 GENERAL: dict[str, Callable[[Caller], Callable[..., Any]]] = {
     "to": slow_to, "set_": slow_set,

@@ -13,7 +13,7 @@ from ..dispatch.dispatcher import call
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY, Operator
 from ..dispatch.state import OVERRIDING
-from ..operators.arguments import check_out_dtype
+from ..operators.arguments import OPTIONS, check_out_dtype
 from ..operators.tensor_data import tensor
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
@@ -41,9 +41,6 @@ SYNONYMS = {
 _SWAPPED = {"dim0": "axis0", "dim1": "axis1", "input": "self"}
 RENAMED = {"swapdims": _SWAPPED, "swapdims_": _SWAPPED}
 """Public name of an alias -> its parameter names, where they differ from the operator's."""
-TENSOR_OPTIONS = frozenset({"dtype", "layout", "device", "pin_memory"})
-"""What a factory takes beside its own arguments; with out= the dtype must be that of out, the rest is not used."""
-
 
 NAMED = (RuntimeError, ValueError, IndexError, TypeError)
 """Errors whose messages name the operator."""
@@ -171,7 +168,7 @@ class Caller:
 
         Return the result if the call was overridden, or is not one call of an operator.
         """
-        if kwargs and kwargs.get("out", self) is None:
+        if kwargs and kwargs.get("out", self) is None and (self._writes() or not self._makes_tensors()):
             del kwargs["out"]
         if OVERRIDING:
             found = intercept(self.public, args, kwargs)
@@ -182,7 +179,7 @@ class Caller:
         if recipe is not None:
             given = args if recipe.gathered is None else (*args[: recipe.gathered], args[recipe.gathered :])
             if recipe.tail is not None:
-                return Bound(recipe.operator, (*given, *recipe.tail), {})
+                return Bound(recipe.operator, (*given, *recipe.tail), kwargs)
             values, options = recipe.values(given, kwargs), recipe.keywords(given, kwargs)
             if values is not None and options is not None:
                 return Bound(recipe.operator, values, options)
@@ -219,7 +216,7 @@ class Caller:
             wanted = kwargs.pop("requires_grad")
             made = self(*args, **kwargs)
             return set_requires_grad(made, True) if wanted else made
-        out = kwargs.pop("out", None)
+        out = None if kwargs.get("out") is None else kwargs.pop("out")
         reasons: list[str] = []
         for signature in self.signatures():
             spread = self._gathered(signature, args)
@@ -231,17 +228,22 @@ class Caller:
             numbers = signature.numbers_too and not any(isinstance(value, Tensor) for value in values)
             if numbers:
                 values[0] = tensor(values[0])
+            gathered = None if spread is args else len(spread) - 1
+            exact = gathered is None or all(one.__class__ is int for one in spread[gathered])
+            kept = exact and not numbers and len(self._recipes) < LIMIT
             if out is not None:
                 writing = self._writing(signature)
                 if writing is not None:
-                    return self._bind_out(writing, values, options, out)
+                    bound = self._bind_out(writing, values, options, out)
+                    recipe = recipe_for(signature, spread, {}, {}, gathered) if kept and not kwargs else None
+                    if recipe is not None and recipe.tail is not None:
+                        self._recipes[key] = recipe._replace(operator=bound.operator)
+                    return bound
                 if self.name in WRITING_PARTS:
                     return write_parts(self.name, call(signature.operator, *values, **options), out)
                 reasons.append("got an unexpected keyword argument 'out'")
                 continue
-            gathered = None if spread is args else len(spread) - 1
-            exact = gathered is None or all(one.__class__ is int for one in spread[gathered])
-            if exact and not numbers and len(self._recipes) < LIMIT:
+            if kept:
                 names = {keyword: self._name(signature, keyword) for keyword in kwargs}
                 self._recipes[key] = recipe_for(signature, spread, kwargs, names, gathered)
             return Bound(signature.operator, values, options)
@@ -249,6 +251,9 @@ class Caller:
         if older is not None:
             return self(older.pop("self"), **older, **({} if out is None else {"out": out}))
         raise self._error(args, kwargs, reasons)
+
+    def _writes(self) -> bool:
+        return any(overload.out is not None for overload in self.group.overloads)
 
     def _makes_tensors(self) -> bool:
         return any("pin_memory" in signature.names for signature in self.signatures())
@@ -282,9 +287,9 @@ class Caller:
             allowed = "Tensor" if count == 1 else f"tuple of {count} Tensors"
             shown = type(out).__name__ if not isinstance(out, (tuple, list)) else f"{type(out).__name__} of {len(out)}"
             raise TypeError(f"{self.name}(): argument 'out' must be {allowed}, not {shown}")
-        if "pin_memory" in signature.names:
+        if "pin_memory" in signature.names:  # the dtype must be that of out=, the other options are not used
             check_out_dtype(options.get("dtype"), given[0])
-            options = {name: value for name, value in options.items() if name not in TENSOR_OPTIONS}
+            options = {name: value for name, value in options.items() if name not in OPTIONS}
         assert signature.out_operator is not None
         return Bound(signature.out_operator, values, {"out": given[0] if count == 1 else tuple(given), **options})
 
@@ -302,11 +307,12 @@ class Caller:
         options: dict[str, Any] = {}
         place = 0
         for parameter in signature.parameters:
+            here = 0
             if parameter.keyword:
                 given = named.pop(parameter.name, NO)
             elif place < len(args):
                 given = args[place]
-                place += 1
+                here = place = place + 1
                 if parameter.name in named:
                     raise Mismatch(f"got multiple values for argument '{parameter.name}'")
             else:
@@ -318,7 +324,7 @@ class Caller:
             else:
                 found = parameter.convert(given)
                 if found is NO:
-                    raise Mismatch(self._wrong_type(parameter, given, place))
+                    raise Mismatch(self._wrong_type(parameter, given, here))
             if parameter.keyword and parameter.argument.kwarg_only:
                 if given is not NO:
                     options[parameter.name] = found
@@ -339,7 +345,7 @@ class Caller:
 
     def _wrong_type(self, parameter: Parameter, given: Any, place: int) -> str:
         name = "input" if parameter.name == "self" and not self.is_method else parameter.name
-        where = "" if parameter.keyword else f" (position {place - (1 if self.is_method else 0)})"
+        where = "" if not place else f" (position {place - (1 if self.is_method else 0)})"
         kind = shown_type(parameter.argument.type)
         shown = type(given).__name__
         if shown == "Tensor" and not isinstance(given, Tensor):  # of another library

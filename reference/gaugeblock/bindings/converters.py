@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable
 from operator import index
 from typing import Any
 
-from ..core.device import Device
-from ..core.dtype import DEFAULTS, DType, bool_, float64, int64
-from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
 from ..kernels.bound_call import UNSET
+from ..operators.arguments import OPTIONS
 from ..tensor.tensor import Tensor
 
 NO = UNSET
@@ -19,7 +17,6 @@ INTEGRAL = 1
 LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
 INTS = frozenset({"int", "SymInt"})
 Converter = Callable[[Any], Any]
-PYTHON_DTYPES: dict[Any, Any] = {bool: bool_, int: int64, float: float64}
 NUMBERS_AS_TENSORS = frozenset(
     {"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "copy_"}
 )
@@ -107,16 +104,15 @@ def truth(value: Any) -> Any:
     return bool(value) if type(value).__name__ in ("bool_", "bool") and hasattr(value, "item") else NO
 
 
-def dtype(value: Any) -> Any:
-    if isinstance(value, DType):
-        return value
-    if value is complex:
-        return DEFAULTS.complex_dtype
-    return PYTHON_DTYPES.get(value, NO) if isinstance(value, type) else NO
+def option(name: str) -> Converter:
+    """Return the converter of an option of new tensors."""
+    convert = OPTIONS[name]
 
+    def check(value: Any) -> Any:
+        found = convert(value)
+        return NO if found is None else found
 
-def device(value: Any) -> Any:
-    return Device(value) if isinstance(value, (Device, str)) else NO
+    return check
 
 
 def instance(*kinds: type) -> Converter:
@@ -132,7 +128,7 @@ def anything(value: Any) -> Any:
 
 SCALARS: dict[str, Converter] = {
     "Tensor": tensor, "Scalar": number, "int": integer, "SymInt": integer, "float": real, "bool": truth,
-    "str": instance(str), "ScalarType": dtype, "Device": device, "Layout": instance(Layout),
+    "str": instance(str), "ScalarType": option("dtype"), "Device": option("device"), "Layout": option("layout"),
     "MemoryFormat": instance(MemoryFormat), "Dimname": instance(str),
 }  # fmt: skip
 SHOWN = {

@@ -11,26 +11,26 @@ from ..core.fork_safety import fork_safe
 from ..core.resting import without_collecting
 from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.device_methods import METHODS as DEVICE_METHODS
-from ..operators.factories import legacy_tensor
-from ..operators.like_factories import NEW_METHODS
+from ..operators.tensor_data import legacy_tensor, new_tensor
 from ..tensor.tensor import Tensor
 from . import dispatched as _dispatched  # noqa: F401
 from .build import make_dunder, make_method, make_reversed
 from .dunders import BINARY, COMPARISONS, UNARY
+from .factories import METHODS as FACTORIES
 from .groups import methods
 
 PENDING: dict[str, Callable[[], Any]] = {}
 """Methods that are not made yet, with what makes them."""
-GENERATED: set[str] = set()
-"""Methods whose code was generated: they look for overrides and modes themselves."""
+GENERATED: set[str] = set(FACTORIES)
+"""Methods made from schemas: they look for overrides and modes themselves."""
 
 
 @without_collecting
 def install() -> None:
     """Add a stand-in for every operator method and dunder that Tensor does not define itself."""
     groups = methods()
-    for name, factory in NEW_METHODS.items():
-        setattr(Tensor, name, factory)
+    for name, method in {**FACTORIES, "new_tensor": new_tensor}.items():
+        setattr(Tensor, name, method)
     for name, group in groups.items():
         if name not in Tensor.__dict__:
             _pending(name, partial(make_method, group))

@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """Operator, values in order, keyword-only options; `tail` when the arguments go through unchanged before it.
+    """Operator, values in order, keyword-only options; `tail` when all arguments go through unchanged, before it.
 
     From `gathered` on, ints given one by one are one argument.
     """
@@ -104,7 +104,8 @@ def recipe_for(
             steps.append(step)
         elif step.keyword is not None:
             options.append((parameter.name, step))
-    straight = all(step.convert is None and step.keyword is None for step in steps) and not options
+    straight = all(step.convert is None and step.keyword is None for step in steps)
+    straight = straight and all(step.convert is None and step.keyword == name for name, step in options)
     tail = tuple(step.default for step in steps if step.place is None) if straight else None
     return Recipe(signature.operator, tuple(steps), tuple(options), tail, gathered)
 

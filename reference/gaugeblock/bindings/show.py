@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+from textwrap import dedent
+
 from ..core.errors import type_error
+from . import factories
 from .build import make_function
 from .generate import SOURCES
 from .groups import find_operator, functions, methods
@@ -16,6 +20,9 @@ def show_binding(name: str) -> str:
     """
     if not isinstance(name, str):
         type_error("show_binding", "name", name, "str")
+    factory = factories.FUNCTIONS.get(name) or factories.METHODS.get(name.removeprefix("Tensor."))
+    if factory is not None:
+        return dedent(inspect.getsource(factory))
     if name.startswith("Tensor."):
         attribute = name.partition(".")[2]
         if attribute in PENDING:

@@ -8,7 +8,8 @@ from ..core.dtype import BY_NAME, DType, set_default_dtype
 from ..core.warn import warn
 from ..iteration.types import UPSTREAM_NAMES
 from ..memory.untyped import UntypedStorage
-from ..operators.factories import empty
+from ..operators.arguments import sizes_argument
+from ..operators.invoke import apply
 from ..operators.tensor_data import tensor
 from ..tensor.tensor import Tensor
 from .older_members import CLASSES
@@ -51,13 +52,13 @@ def make(name: str, dtype: DType, args: tuple[Any, ...], device: Any) -> Any:
             raise TypeError(f"{name}(): expected a tensor of {dtype}, got {first.geometry.dtype}")
         return first.detach()  # type: ignore[attr-defined]
     if isinstance(first, (TypedStorage, UntypedStorage)):
-        return empty(0, dtype=dtype).set_(first)  # type: ignore[attr-defined]
+        return apply("empty.memory_format", (0,), dtype=dtype).set_(first)  # type: ignore[attr-defined]
     if first is not None and type(first).__name__ != "Size":
         if isinstance(first, (str, float, complex, bool)):
             raise TypeError(f"{name}(): data must be a sequence or sizes, got {type(first).__name__}")
         if hasattr(type(first), "__len__"):
             return tensor(first, dtype=dtype, device=device)
-    return empty(*(args or (0,)), dtype=dtype, device=device)
+    return apply("empty.memory_format", sizes_argument(name, args or (0,)), dtype=dtype, device=device)
 
 
 def legacy_class(name: str) -> Any:

@@ -9,7 +9,8 @@ from ..core.dtype import BY_NAME, DType
 from ..core.errors import type_error
 from ..core.size import Size
 from ..iteration.types import UPSTREAM_NAMES
-from ..operators.factories import empty
+from ..operators.arguments import sizes_argument
+from ..operators.invoke import apply
 from ..operators.tensor_data import tensor as tensor_of
 from ..tensor.tensor import Tensor
 
@@ -53,7 +54,7 @@ def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
         return args[0].view_as(args[0])  # type: ignore[attr-defined, no-any-return]
     if len(args) == 1 and isinstance(args[0], Iterable) and not isinstance(args[0], Size):
         return tensor_of(args[0], **options)
-    return empty(*(args or (0,)), **options)
+    return apply("empty.memory_format", sizes_argument("new", args or (0,)), **options)
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:

@@ -12,11 +12,10 @@ from ..core.dtype import DEFAULTS, float64, int64, uint64
 from ..core.errors import check_int, check_ints, type_error, wrap_dims
 from ..core.warn import warn
 from ..iteration.types import UPSTREAM_NAMES
-from ..operators.arguments import dtype_argument
+from ..operators.arguments import tensor_options
 from ..operators.arrays import values
-from ..operators.factories import empty
+from ..operators.invoke import apply
 from ..operators.numeric.histograms import filled_from
-from ..operators.ranges import arange, linspace
 from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor
 
@@ -34,8 +33,9 @@ def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Any:
             f"empty_permuted(): argument 'physical_layout' must name each of the {len(sizes)} dims of 'size' once, "
             f"from 0 on, got {list(order)}"
         )
-    made: Any = empty([sizes[dim] for dim in order], **options)
-    return made.detach().permute([order.index(dim) for dim in range_of(len(sizes))]).requires_grad_(made.requires_grad)
+    options, requires_grad = tensor_options("empty_permuted", options)
+    made: Any = apply("empty.memory_format", [sizes[dim] for dim in order], **options)
+    return made.permute([order.index(dim) for dim in range_of(len(sizes))]).detach().requires_grad_(requires_grad)
 
 
 range_of = range
@@ -67,14 +67,15 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Any
         raise RuntimeError(f"range(): unsupported range: {first} -> {last}")
     if (last - first) / by < 0:
         raise RuntimeError("range(): upper bound and lower bound inconsistent with step sign")
-    out, wanted = options.pop("out", None), options.pop("requires_grad", False)
-    dtype = dtype_argument("range", options.pop("dtype", None)) or (DEFAULTS.dtype if out is None else out.dtype)
+    out = options.pop("out", None)
+    options, requires_grad = tensor_options("range", options)
+    dtype = options.pop("dtype", DEFAULTS.dtype if out is None else out.dtype)
     count = math.floor((last - first) / by) + 1
-    made: Any = arange(count, dtype=int64 if dtype.kind == 1 else float64, **options)
+    made: Any = apply("arange", count, dtype=int64 if dtype.kind == 1 else float64, **options)
     made = (made * by + first).to(dtype)
     if out is not None:
         return out.resize_(made.shape).copy_(made)
-    return made.requires_grad_() if wanted else made
+    return made.requires_grad_() if requires_grad else made
 
 
 def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Any = None) -> Any:
@@ -150,7 +151,7 @@ def histogramdd(
             raise RuntimeError(f"histogramdd(): bins must be > 0, but got {bin_count} for dimension {place}")
         ends = range[2 * place : 2 * place + 2] if range is not None else _extremes(rows[:, place])
         low, high = (ends[0] - 0.5, ends[1] + 0.5) if ends[0] == ends[1] else ends
-        edges.append(linspace(low, high, bin_count + 1, dtype=geometry.dtype))
+        edges.append(apply("linspace", low, high, bin_count + 1, dtype=geometry.dtype))
     weights = None if weight is None else values(weight).reshape(-1)
     found, _ = np.histogramdd(rows, [values(one).astype(np.float64) for one in edges], density=density, weights=weights)
     return Histogramdd(filled_from(found, geometry.dtype), tuple(edges))

@@ -11,7 +11,7 @@ from ..core.errors import check_int, type_error
 from ..core.warn import warn
 from ..memory.storage import Storage
 from ..memory.untyped import UntypedStorage
-from ..operators.factories import empty
+from ..operators.invoke import apply
 from ..operators.tensor_data import tensor
 from ..tensor.geometry import contiguous_geometry
 from ..tensor.tensor import Tensor, make_tensor
@@ -45,7 +45,7 @@ class TypedStorage:
             self._storage_impl = tensor(list(args[0]), dtype=self.dtype, device=device).storage_impl
         else:
             size = check_int("TypedStorage", "size", args[0]) if args else 0
-            self._storage_impl = empty(size, dtype=self.dtype, device=device).storage_impl
+            self._storage_impl = apply("empty.memory_format", (size,), dtype=self.dtype, device=device).storage_impl
 
     @classmethod
     def of(cls, storage: Storage, dtype: DType) -> TypedStorage:

@@ -7,6 +7,7 @@ from typing import Any
 from ..core.errors import type_error
 from ..tensor.attributes import PARAMETER
 from ..tensor.tensor import Tensor
+from .lookup import operator
 
 
 class _ParameterMeta(type):
@@ -25,9 +26,7 @@ class Parameter(metaclass=_ParameterMeta):
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         if data is None:
-            from ..operators.factories import empty
-
-            data = empty(0)
+            data = operator("empty")(0)
         if not isinstance(data, Tensor):
             type_error("Parameter", "data", data, "Tensor")
         made: Any = data.detach()  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
-"""Fresh memory by device: the two operators that a device has to have, and what makes other factories of them.
+"""Fresh memory by device: empty and empty_strided, and their forms that take dtype, device or strides from a tensor.
 
 `empty.memory_format` and `empty_strided` have a kernel for each backend; a device from outside registers its own, and
-with copy_ gets every other factory from the composites of `factory_kernels`.
+with copy_ gets every other factory from the composites of `factories`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_f
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import SPECIAL
-from ..tensor.geometry import Geometry, geometry_of, known_geometry
-from ..tensor.strides import channels_last_strides
+from ..tensor.geometry import Geometry, geometry_of, known_geometry, only_ints
+from ..tensor.metadata import resize_
+from ..tensor.strides import channels_last_strides, default_strides, preserve_format_strides
 from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor, new_like
 from ..tensor.undefined import fill_undefined
 from .arguments import check_layout
 from .registration import kernel
 
+COMPOSITE = "CompositeExplicitAutograd"
 EMPTY = REGISTRY.find("empty.memory_format")
 EMPTY_STRIDED = REGISTRY.find("empty_strided")
 COPY = REGISTRY.find("copy_")
@@ -88,6 +90,73 @@ def empty_strided(
     return result
 
 
+def quick_new_empty_strided(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return new_empty_strided of a tensor on the CPU and two tuples of ints; None for anything else."""
+    if len(given) != 3 or given[0].__class__ is not Tensor or given[0].geometry.device is not cpu:
+        return None
+    if all(one.__class__ is tuple and only_ints(one) for one in given[1:]):
+        return empty_strided(*given[1:], dtype=dtype or given[0].geometry.dtype)
+    return None
+
+
+def quick_empty_strided(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return empty_strided of two tuples of ints, on the CPU in the default dtype; None for anything else."""
+    if len(given) == 2 and dtype is None and all(one.__class__ is tuple and only_ints(one) for one in given):
+        return empty_strided(*given)
+    return None
+
+
+@kernel("empty.out", COMPOSITE, derive=False)
+def empty_out(size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    """`out` with other sizes. RuntimeError when it may not be resized."""
+    return resized(out, size) if memory_format is None else resize_(out, tuple(size), memory_format)
+
+
+def like_geometry(
+    name: str, like: Geometry, dtype: DType, device: Device, memory_format: MemoryFormat | None
+) -> Geometry:
+    """The sizes of `like` in its own stride order or in a memory format. RuntimeError when the rank does not fit."""
+    if memory_format is None or memory_format is preserve_format:
+        strides = preserve_format_strides(like.sizes, like.strides)
+    elif memory_format is contiguous_format:
+        strides = default_strides(like.sizes)
+    elif isinstance(memory_format, MemoryFormat) and memory_format.rank == like.ndim:
+        strides = channels_last_strides(like.sizes, memory_format)
+    else:
+        check_memory_format(name, memory_format)
+        raise RuntimeError(f"{name}(): required rank {memory_format.rank} tensor to use {memory_format.name} format")
+    return geometry_of(like.sizes, strides, dtype, device)
+
+
+@kernel("empty_like", COMPOSITE, derive=False)
+def empty_like(
+    self: Tensor, *, dtype: DType | None = None, layout: Layout | None = None, device: Device | str | None = None,
+    pin_memory: bool | None = None, memory_format: MemoryFormat | None = None,
+) -> Tensor:  # fmt: skip
+    """A fresh tensor with the sizes of `self`, and its dtype, device and stride order where nothing else is said."""
+    check_layout("empty_like", layout)
+    geometry = self.geometry
+    place = geometry.device if device is None else as_device(device)
+    result = allocated(like_geometry("empty_like", geometry, dtype or geometry.dtype, place, memory_format))
+    if place is cpu:
+        leave(result)
+    return result
+
+
+@kernel("new_empty", COMPOSITE, derive=False)
+def new_empty(self: Tensor, size: Sequence[int], **options: Any) -> Tensor:
+    """empty with the dtype and device of `self` where nothing else is said."""
+    result: Tensor = call(EMPTY, size, **own_options(self, options))
+    return result
+
+
+@kernel("new_empty_strided", COMPOSITE, derive=False)
+def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], **options: Any) -> Tensor:
+    """empty_strided with the dtype and device of `self` where nothing else is said."""
+    result: Tensor = call(EMPTY_STRIDED, size, stride, **own_options(self, options))
+    return result
+
+
 def pinned(fresh: Tensor) -> Tensor:
     """A fresh tensor's like in pinned memory. RuntimeError unless it is on the CPU, or without a driver."""
     if fresh.geometry.device is meta:
@@ -125,3 +194,14 @@ def without_change(fresh: Any) -> Tensor:
     result: Tensor = fresh
     result.storage_impl.version = 0
     return result
+
+
+def resized(out: Tensor, size: Sequence[int]) -> Tensor:
+    """`out` with the sizes that a factory gives."""
+    return out if out.geometry.sizes == tuple(size) else resize_(out, tuple(size))
+
+
+def own_options(self: Tensor, options: dict[str, Any]) -> dict[str, Any]:
+    """Return options with the dtype and device of `self` where nothing is said."""
+    own = {"dtype": self.geometry.dtype, "device": self.geometry.device}
+    return own | {name: value for name, value in options.items() if value is not None}

@@ -1,44 +1,72 @@
-"""The arguments that all factories take: sizes, dtype, layout, device, out."""
+"""Arguments that many operators take: the options of a new tensor, sizes, tensors."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..core.device import PLACING, Device
 from ..core.dtype import DEFAULTS, DType, bool_, float64, int64
 from ..core.errors import check_ints, type_error
 from ..core.layout import Layout, strided
+from ..dispatch.state import SPECIAL
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.tensor import Tensor
 
 _PYTHON_DTYPES: dict[Any, DType] = {bool: bool_, int: int64, float: float64}
 
 
+def as_dtype(value: Any) -> DType | None:
+    """Return the dtype that `value` is or stands for, as Python's bool, int, float and complex do; None for others."""
+    if isinstance(value, DType):
+        return value
+    if value is complex:
+        return DEFAULTS.complex_dtype
+    return _PYTHON_DTYPES.get(value) if isinstance(value, type) else None
+
+
 def dtype_argument(operator: str, dtype: Any) -> DType | None:
-    """`dtype` as a DType; Python's bool, int and float stand for bool, int64 and float64. Raises TypeError."""
+    """Return `dtype` as a DType, None for None. Raise TypeError for what is no dtype."""
     if dtype is None or type(dtype) is DType:
         return dtype
-    known = _PYTHON_DTYPES.get(dtype) if isinstance(dtype, type) else None
-    if known is None:
-        if dtype is complex:
-            return DEFAULTS.complex_dtype
-        type_error(operator, "dtype", dtype, "a dtype")
-    return known
+    return as_dtype(dtype) or type_error(operator, "dtype", dtype, "dtype")
 
 
-def sizes_argument(operator: str, sizes: tuple[Any, ...], keyword: Any = None) -> tuple[int, ...]:
-    """The sizes of ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``. Raises TypeError for none and for non-ints."""
-    if not sizes:
-        if keyword is None:
-            raise TypeError(f'{operator}() missing 1 required positional arguments: "size"')
-        sizes = (keyword,)
-    if len(sizes) == 1:
-        first = sizes[0]
-        if isinstance(first, (tuple, list)):
-            sizes = tuple(first)
-    for size in sizes:
-        if type(size) is not int:
-            return check_ints(operator, "size", sizes)
-    return sizes
+OPTIONS: dict[str, Callable[[Any], Any]] = {
+    "dtype": as_dtype,
+    "layout": lambda value: value if isinstance(value, Layout) else None,
+    "device": lambda value: Device(value) if isinstance(value, (Device, str)) else None,
+    "pin_memory": lambda value: value if isinstance(value, bool) else None,
+}
+"""Option of a new tensor -> what makes of a value what kernels take; it returns None for a value of a wrong type."""
+SHOWN = {"pin_memory": "bool"}
+"""Options whose type has another name than they have."""
+
+
+def tensor_options(operator: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Return the options of a new tensor as kernels take them, and whether it is to require gradients.
+
+    Options that are None are left out; the device is then the thread's default one. Raise TypeError for other names
+    and for values of other types.
+    """
+    options: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in OPTIONS and name != "requires_grad":
+            raise TypeError(f"{operator}() got an unexpected keyword argument '{name}'")
+        if name in OPTIONS and value is not None:
+            options[name] = OPTIONS[name](value)
+            if options[name] is None:
+                type_error(operator, name, value, SHOWN.get(name, name))
+    if SPECIAL:
+        options.setdefault("device", PLACING.default_device().get_default_device())
+    return options, bool(given.get("requires_grad"))
+
+
+def sizes_argument(operator: str, sizes: tuple[Any, ...]) -> tuple[int, ...]:
+    """Return sizes that are given one by one or in one tuple or list. Raise TypeError for anything but ints."""
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        sizes = tuple(sizes[0])
+    return check_ints(operator, "size", sizes)
 
 
 def check_layout(operator: str, layout: Layout | None) -> None:

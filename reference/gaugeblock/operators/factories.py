@@ -1,195 +1,233 @@
-"""Factories: tensors made from sizes and numbers.
+"""The table of factories: a row says which dtype a new tensor has, what is checked, and what its elements are.
 
-Plain calls for the CPU are served here; any other option, device, override or mode goes through the dispatcher to
-the kernels of `allocation` and `factory_kernels`.
+Kernels of all overloads, ``_like``, ``new_`` and ``out=`` forms are made from a row. The schemas give names and order
+of the arguments, and which of them an overload takes. A `Filled` factory fills what an empty one makes by operators of
+the device; a `Computed` one computes values on the CPU and copies them where they belong. So a device from outside has
+all factories once it has `empty.memory_format`, `empty_strided` and `copy_`.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from ..core.device import Device, as_device, cpu
-from ..core.dtype import DEFAULTS, DType, dtype_of_number
-from ..core.errors import check_int, check_ints, type_error
-from ..core.layout import Layout
+from ..core.dtype import DEFAULTS, DType, dtype_of_number, int64
 from ..dispatch.dispatcher import call
-from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
-from ..dispatch.registry import REGISTRY
-from ..dispatch.state import OVERRIDING, SPECIAL
-from ..tensor.geometry import contiguous_geometry, only_ints
-from ..tensor.getters import set_requires_grad
-from ..tensor.tensor import Tensor, new_like
-from . import allocation
-from .allocation import EMPTY_STRIDED, leave
-from .arguments import check_out_dtype, dtype_argument, sizes_argument
-from .fresh_fill import fill_checked, fill_ones, fill_zeros, number_of
-from .tensor_data import tensor
+from ..dispatch.registry import REGISTRY, Operator
+from ..iteration.operand import Number
+from ..tensor.tensor import Tensor, empty_tensor
+from . import random_factories, ranges
+from .allocation import COMPOSITE, COPY, EMPTY, on_device, own_options, pinned, resized, without_change
+from .arguments import check_layout
+from .arrays import filled
+from .number_limits import check_fits
+from .ranges import Plan, write_range, write_vector
+from .registration import check_out_overlap, kernel, write_out
 
-AnyDevice = Device | str | None
-Fill = Callable[[Tensor], object]
-FULL = REGISTRY.find("full")
-FULL_OUT = REGISTRY.find("full.out")
-SCALAR_TENSOR = REGISTRY.find("scalar_tensor")
+EMPTY_LIKE = REGISTRY.find("empty_like")
+FILL = REGISTRY.find("fill_.Scalar")
+ZERO = REGISTRY.find("zero_")
 
 
-def plain(device: AnyDevice) -> bool:
-    """Whether a factory call for this device needs no dispatcher."""
-    return (device is None or device is cpu or device == "cpu") and not SPECIAL
+class Filled(NamedTuple):
+    """A factory that is filled in place: the dtype by its numbers, the numbers as the dtype holds them, the filling."""
+
+    dtype: Callable[..., DType]
+    fill: Callable[..., object]
+    check: Callable[..., tuple[Any, ...]] | None = None
 
 
-def tensor_options(
-    name: str, dtype: Any = None, layout: Any = None, device: AnyDevice = None, pin_memory: bool = False
-) -> dict[str, Any]:
-    """The options that were given, checked, as the schemas name them. Raises TypeError, RuntimeError."""
-    options: dict[str, Any] = {}
-    if dtype is not None:
-        options["dtype"] = dtype_argument(name, dtype)
-    if layout is not None:
-        if not isinstance(layout, Layout):
-            type_error(name, "layout", layout, "layout")
-        options["layout"] = layout
-    if device is not None:
-        options["device"] = as_device(device)
-    if pin_memory:
-        options["pin_memory"] = True
-    return options
+class Computed(NamedTuple):
+    """A factory whose values are computed: the dtype by its arguments, the plan, and how a result goes into ``out=``.
+
+    With ``out=`` the values are computed in its dtype, unless that is `converted` afterwards.
+    """
+
+    dtype: Callable[..., DType]
+    plan: Callable[..., Plan]
+    write: Callable[[Tensor, Tensor], object]
+    converted: bool = False
 
 
-def finished(result: Any, requires_grad: bool) -> Tensor:
-    """The result, asking for gradients where that is wanted."""
-    made: Tensor = result
-    return set_requires_grad(made, True) if requires_grad else made
+def default_dtype(*arguments: Any, **named: Any) -> DType:
+    """The default dtype."""
+    return DEFAULTS.dtype
 
 
-def out_of(name: str, out: Any, dtype: Any) -> Tensor:
-    """out= of a factory. Raises TypeError when it is no tensor, RuntimeError when `dtype` is another."""
-    if not isinstance(out, Tensor):
-        type_error(name, "out", out, "Tensor")
-    check_out_dtype(dtype_argument(name, dtype), out)
-    return out
+def index_dtype(*arguments: Any, **named: Any) -> DType:
+    """int64."""
+    return int64
 
 
-def _sized(name: str, operator_name: str, fill: Fill, summary: str) -> Callable[..., Tensor]:
-    operator, out_operator = REGISTRY.find(operator_name), REGISTRY.find(f"{name}.out")
+def stored_value(operator: str, dtype: DType, value: Number) -> tuple[Number]:
+    """`value` as fill_ takes it for `dtype`: real unless that is complex. RuntimeError when it does not fit."""
+    check_fits(operator, value, dtype)
+    return (value.real if isinstance(value, complex) and not dtype.is_complex else value,)
 
-    def general(
-        *sizes: Any,
-        size: Any = None,
-        out: Tensor | None = None,
-        dtype: DType | None = None,
-        layout: Layout | None = None,
-        device: AnyDevice = None,
-        requires_grad: bool = False,
-        pin_memory: bool = False,
-        **more: Any,
+
+def deferred(module: str, plan: str) -> Callable[..., Plan]:
+    """The function `plan` of a module that is loaded when it is first called."""
+
+    @functools.cache
+    def loaded() -> Callable[..., Plan]:
+        function: Callable[..., Plan] = getattr(import_module(f".{module}", __package__), plan)
+        return function
+
+    def run(dtype: DType, **arguments: Any) -> Plan:
+        return loaded()(dtype, **arguments)
+
+    return run
+
+
+def write_resized(out: Tensor, result: Tensor) -> None:
+    """Write `result` into `out`, resized to its sizes."""
+    call(COPY, resized(out, result.geometry.sizes), result)
+
+
+def write_checked(out: Tensor, result: Tensor) -> None:
+    """Write `result` into `out`, resized with a warning if it had elements. RuntimeError when it overlaps itself."""
+    check_out_overlap(out, [])
+    write_out(out, result)
+
+
+def fill_number(target: Tensor, value: Number) -> None:
+    """fill_ of a number."""
+    call(FILL, target, value)
+
+
+FULL = Filled(dtype_of_number, fill_number, stored_value)
+FACTORIES: dict[str, Filled | Computed] = {
+    "zeros": Filled(default_dtype, lambda target: call(ZERO, target)),
+    "ones": Filled(default_dtype, lambda target: call(FILL, target, 1)),
+    "full": FULL,
+    "scalar_tensor": FULL._replace(dtype=default_dtype),
+    "rand": Filled(default_dtype, random_factories.drawn("uniform_")),
+    "randn": Filled(default_dtype, random_factories.drawn("normal_")),
+    "randint": Filled(index_dtype, random_factories.drawn("random_.from"), random_factories.bounds),
+    "randperm": Computed(index_dtype, random_factories.permutation, write_resized),
+    "arange": Computed(ranges.arange_dtype, ranges.arange, write_range),
+    "linspace": Computed(ranges.linspace_dtype, ranges.linspace, write_vector),
+    "logspace": Computed(ranges.linspace_dtype, ranges.logspace, write_vector),
+    "eye": Computed(default_dtype, ranges.eye, write_resized),
+    "tril_indices": Computed(index_dtype, deferred("placement.diagonals", "lower_triangle"), write_checked, True),
+    "triu_indices": Computed(index_dtype, deferred("placement.diagonals", "upper_triangle"), write_checked, True),
+    "bartlett_window": Computed(default_dtype, deferred("spectral.windows", "bartlett"), write_checked),
+    "blackman_window": Computed(default_dtype, deferred("spectral.windows", "blackman"), write_checked),
+    "hamming_window": Computed(default_dtype, deferred("spectral.windows", "hamming"), write_checked),
+    "hann_window": Computed(default_dtype, deferred("spectral.windows", "hann"), write_checked),
+    "kaiser_window": Computed(default_dtype, deferred("spectral.windows", "kaiser"), write_checked),
+    "fft_fftfreq": Computed(default_dtype, deferred("spectral.frequencies", "fftfreq"), write_checked),
+    "fft_rfftfreq": Computed(default_dtype, deferred("spectral.frequencies", "rfftfreq"), write_checked),
+}
+"""Public name -> what its kernels do. Those of the empty factories are in `allocation`."""
+
+
+def filled_kernel(factory: Filled, name: str, operator: Operator) -> Callable[..., Tensor]:
+    """Return the kernel of an overload of a filled factory."""
+
+    @functools.cache
+    def places() -> tuple[bool, int | None]:
+        names = [argument.name for argument in operator.schema.positional]
+        return names[0] == "self", names.index("size") if "size" in names else None
+
+    def run(
+        *given: Any, out: Tensor | None = None, generator: Any = None, dtype: DType | None = None, **options: Any
     ) -> Tensor:
-        shape = sizes_argument(name, sizes, size)
-        if more and (name != "empty" or set(more) != {"memory_format"}):
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
-        options = tensor_options(name, dtype, layout, device, pin_memory) | more
+        is_like, at = places()
+        like, numbers = (given[0], given[1:]) if is_like else (None, given)
+        size: Any = None
+        if at is not None:
+            size, numbers = given[at], given[is_like:at] + given[at + 1 :]
+        source = like if out is None else out
+        kind = dtype or (factory.dtype(*numbers) if source is None else source.geometry.dtype)
+        if factory.check is not None:
+            numbers = factory.check(name, kind, *numbers)
         if out is not None:
-            return finished(call(out_operator, shape, out=out_of(name, out, dtype), **more), requires_grad)
-        return finished(call(operator, shape, **options), requires_grad)
+            target = resized(out, size)
+        elif like is None:
+            target = call(EMPTY, () if at is None else size, dtype=kind, **options)
+        elif at is None:
+            target = call(EMPTY_LIKE, like, dtype=dtype, **options)
+        else:
+            target = call(EMPTY, size, **own_options(like, {"dtype": dtype, **options}))
+        if generator is None:
+            factory.fill(target, *numbers)
+        else:
+            factory.fill(target, *numbers, generator=generator)
+        return without_change(target) if out is None else target
 
-    general.__doc__ = summary
-
-    def factory(*sizes: Any, dtype: DType | None = None, device: AnyDevice = None, **options: Any) -> Tensor:
-        if options or SPECIAL or not (device is None or device is cpu or device == "cpu"):
-            if OVERRIDING:
-                given = options | ({} if dtype is None else {"dtype": dtype})
-                found = intercept(factory, sizes, given | ({} if device is None else {"device": device}))
-                if found is not NOT_OVERRIDDEN:
-                    return found  # type: ignore[no-any-return]
-            return general(*sizes, dtype=dtype, device=device, **options)
-        kind = dtype if dtype.__class__ is DType else dtype_argument(name, dtype) or DEFAULTS.dtype
-        result = new_like(contiguous_geometry(sizes_argument(name, sizes), kind))
-        fill(result)
-        return result
-
-    general.__name__ = general.__qualname__ = name
-    return functools.update_wrapper(factory, general)
+    return run
 
 
-empty = _sized(
-    "empty", "empty.memory_format", leave, "A fresh tensor of the given sizes, undefined. RuntimeError for bad sizes."
-)
-zeros = _sized("zeros", "zeros", fill_zeros, "A fresh tensor of zeros of the given sizes. RuntimeError for bad sizes.")
-ones = _sized("ones", "ones", fill_ones, "A fresh tensor of ones of the given sizes. RuntimeError for bad sizes.")
+def computed_kernel(factory: Computed, name: str, operator: Operator) -> Callable[..., Tensor]:
+    """Return the kernel of an overload of a computed factory."""
+
+    @functools.cache
+    def names() -> list[str]:
+        return [argument.name for argument in operator.schema.positional]
+
+    def run(
+        *given: Any, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
+        pin_memory: bool | None = None, **generator: Any,
+    ) -> Tensor:  # fmt: skip
+        check_layout(name, layout)
+        arguments = dict(zip(names(), given, strict=False)) | generator
+        if out is not None:
+            dtype, device = None if factory.converted else out.geometry.dtype, out.geometry.device
+            if not out.geometry.dtype.is_complex:
+                arguments = {key: without_imaginary(value) for key, value in arguments.items()}
+        kind = dtype or factory.dtype(**arguments)
+        plan = factory.plan(kind, **arguments)
+
+        def make(place: Device) -> Tensor:
+            result = empty_tensor(plan.sizes, kind, place)
+            if place is cpu and result.geometry.numel:
+                plan.fill(result)
+            return result
+
+        result = on_device(as_device(device), make)
+        if out is not None:
+            factory.write(out, result)
+            return out
+        return pinned(result) if pin_memory else result
+
+    return run
 
 
-def full(
-    size: Any,
-    fill_value: Any,
-    *,
-    out: Tensor | None = None,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: AnyDevice = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """A fresh tensor of one value, of the value's dtype unless given. RuntimeError when the value does not fit."""
-    if not isinstance(size, (tuple, list)):
-        raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
-    value = number_of("full", "fill_value", fill_value)
-    shape = size if size.__class__ is tuple and only_ints(size) else check_ints("full", "size", size)
-    if out is not None:
-        return finished(call(FULL_OUT, shape, value, out=out_of("full", out, dtype)), requires_grad)
-    if layout is not None or pin_memory or not plain(device):
-        options = tensor_options("full", dtype, layout, device, pin_memory)
-        return finished(call(FULL, shape, value, **options), requires_grad)
-    kind = dtype if dtype.__class__ is DType else dtype_argument("full", dtype) or dtype_of_number(value)
-    result = new_like(contiguous_geometry(shape, kind))
-    fill_checked("full", result, value)
-    return finished(result, requires_grad)
+def without_imaginary(value: Any) -> Any:
+    """A complex number without imaginary part as a real one; any other value as it is."""
+    return value.real if isinstance(value, complex) and not value.imag else value
 
 
-def empty_strided(
-    size: Any,
-    stride: Any,
-    *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: AnyDevice = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """A fresh tensor with the given strides on a storage that just holds it, contents undefined. RuntimeError."""
-    sizes, strides = (
-        given if given.__class__ is tuple and only_ints(given) else check_ints("empty_strided", name, given)
-        for name, given in (("size", size), ("stride", stride))
-    )
-    if dtype is None and layout is None and not pin_memory and plain(device):
-        return finished(allocation.empty_strided(sizes, strides), requires_grad)
-    options = tensor_options("empty_strided", dtype, layout, device, pin_memory)
-    return finished(call(EMPTY_STRIDED, sizes, strides, **options), requires_grad)
+def register(base: str, factory: Filled | Computed) -> None:
+    """Register the kernels of a factory: of its overloads, and of those of its ``new_`` and ``_like`` forms."""
+    for name in (base, f"new_{base}", f"{base}_like"):
+        for operator in REGISTRY.overloads(name):
+            if isinstance(factory, Filled):
+                made = filled_kernel(factory, name, operator)
+            else:
+                made = computed_kernel(factory, name, operator)
+            made.__name__ = made.__qualname__ = name
+            kernel(operator.name, COMPOSITE, derive=False)(made)
 
 
-def scalar_tensor(
-    s: Any,
-    *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: AnyDevice = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """A 0-dim tensor of the default dtype unless given. RuntimeError when the number does not fit."""
-    value = number_of("scalar_tensor", "s", s)
-    if layout is not None or pin_memory or not plain(device):
-        options = tensor_options("scalar_tensor", dtype, layout, device, pin_memory)
-        return finished(call(SCALAR_TENSOR, value, **options), requires_grad)
-    result = new_like(contiguous_geometry((), dtype_argument("scalar_tensor", dtype) or DEFAULTS.dtype))
-    fill_checked("scalar_tensor", result, value)
-    return finished(result, requires_grad)
+@kernel("zero_", COMPOSITE, derive=False)
+def zero_(self: Tensor) -> Tensor:
+    """fill_ of 0, for devices without a kernel of their own."""
+    result: Tensor = call(FILL, self, 0)
+    return result
 
 
-def legacy_tensor(*sizes: Any) -> Tensor:
-    """``Tensor(2, 3)`` is empty(2, 3), ``Tensor([1, 2])`` a tensor of the default dtype."""
-    if not sizes:
-        return empty(0, device=cpu)
-    if len(sizes) == 1 and not isinstance(sizes[0], int):
-        return tensor(sizes[0], dtype=DEFAULTS.dtype, device=cpu)
-    return empty(*[check_int("Tensor", "size", size) for size in sizes], device=cpu)
+@kernel("fill_.Scalar", COMPOSITE, derive=False)
+def fill_scalar(self: Tensor, value: Number) -> Tensor:
+    """copy_ of a number from the CPU, for devices without a kernel of their own. RuntimeError when it does not fit."""
+    check_fits("fill_", value, self.geometry.dtype)
+    result: Tensor = call(COPY, self, filled((), self.geometry.dtype, value))
+    return result
+
+
+for _base, _factory in FACTORIES.items():
+    register(_base, _factory)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core.away import away
 from ..core.device import cpu, meta
-from ..core.dtype import ALL_DTYPES, bfloat16
+from ..core.dtype import ALL_DTYPES, DEFAULTS, DType, bfloat16, dtype_of_number
 from ..core.rounding import rounded
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
@@ -15,9 +15,8 @@ from ..memory.elements import pack_element, read_bytes, store_bytes
 from ..memory.host_allocator import SMALL_LIMIT, host_allocator
 from ..memory.pages import memset
 from ..tensor.array_view import array_of
-from ..tensor.geometry import remember
-from ..tensor.scalars import item
-from ..tensor.tensor import Tensor
+from ..tensor.geometry import Geometry, contiguous_geometry, only_ints, remember
+from ..tensor.tensor import Tensor, new_like
 from .arrays import STEPS
 from .number_limits import LARGEST_HALF, check_fits
 
@@ -71,18 +70,6 @@ def fill_ones(target: Tensor) -> None:
         remember(plans, "ones", read_bytes(target.pointer, target.geometry.nbytes))
 
 
-def number_of(operator: str, argument: str, value: Any) -> Number:
-    """`value`, a number or a one-element tensor, as a Python number. Raises TypeError."""
-    if isinstance(value, (float, int, complex)):
-        return value
-    if isinstance(value, Tensor):
-        result: Number = item(value)
-        return result
-    if hasattr(value, "item") and getattr(value, "shape", None) == ():
-        return number_of(operator, argument, value.item())
-    raise TypeError(f"{operator}(): argument '{argument}' must be Number, not {type(value).__name__}")
-
-
 def fill_checked(operator: str, target: Tensor, value: Number) -> None:
     dtype = target.geometry.dtype
     if value.__class__ is float and dtype.kind == 2 and -LARGEST_HALF <= value <= LARGEST_HALF:
@@ -96,3 +83,49 @@ def fill_checked(operator: str, target: Tensor, value: Number) -> None:
         if value < 0 and not dtype.is_signed:
             value %= 1 << (8 * dtype.itemsize)
     fill_number(target, bool(value) if dtype.kind == 0 else value)
+
+
+NUMBERS = frozenset({float, int, bool, complex})
+
+
+def quick_full(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return full of sizes in a tuple or list and a number, on the CPU; None for anything else."""
+    if len(given) != 2 or given[1].__class__ not in NUMBERS or not isinstance(given[0], (tuple, list)):
+        return None
+    size, value = given
+    if not only_ints(size):
+        return None
+    return _full("full", contiguous_geometry(tuple(size), dtype or dtype_of_number(value)), value)
+
+
+def quick_full_like(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return full_like of a dense tensor on the CPU and a number; None for anything else."""
+    if len(given) != 2 or dtype is not None or given[0].__class__ is not Tensor or given[1].__class__ not in NUMBERS:
+        return None
+    geometry = given[0].geometry
+    if not geometry.dense or geometry.device is not cpu or geometry.lazy or geometry.watched:
+        return None
+    return _full("full_like", geometry, given[1])
+
+
+def quick_new_full(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return new_full of a tensor on the CPU, sizes in a tuple or list and a number; None for anything else."""
+    if len(given) != 3 or given[2].__class__ not in NUMBERS or not isinstance(given[1], (tuple, list)):
+        return None
+    self, size, value = given
+    if self.__class__ is not Tensor or self.geometry.device is not cpu or not only_ints(size):
+        return None
+    return _full("new_full", contiguous_geometry(tuple(size), dtype or self.geometry.dtype), value)
+
+
+def quick_scalar_tensor(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return scalar_tensor of a number, on the CPU; None for anything else."""
+    if len(given) != 1 or given[0].__class__ not in NUMBERS:
+        return None
+    return _full("scalar_tensor", contiguous_geometry((), dtype or DEFAULTS.dtype), given[0])
+
+
+def _full(operator: str, geometry: Geometry, value: Any) -> Tensor:
+    result = new_like(geometry)
+    fill_checked(operator, result, value)
+    return result

@@ -7,7 +7,7 @@ from .deferred import register_deferred
 INPLACE = {"reduced_writes": "scatter_reduce_.two index_reduce_"}
 """In-place forms with a kernel of their own."""
 KERNELS = {
-    "diagonals": "diag_embed fill_diagonal_ tril_indices triu_indices nonzero_static",
+    "diagonals": "diag_embed fill_diagonal_ nonzero_static",
     "fills": "fill.Scalar fill.Tensor",
     "parts": "select_scatter slice_scatter diagonal_scatter as_strided_scatter",
     "reduced_writes": "scatter_reduce.two index_reduce",

@@ -1,85 +1,181 @@
-"""Factories of regular values: arange, linspace, logspace, eye; public functions here, kernels in range_kernels."""
+"""The values of arange, linspace, logspace and eye: plans for the table of factories, and calls without a dispatcher.
+
+A plan takes the dtype of the result and the arguments of the schema, by name, and returns the sizes of the result and
+the function that fills a tensor of them on the CPU. It raises what the arguments deserve.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Callable
+from struct import error as struct_error
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.dtype import DType, int64
-from ..core.errors import check_int, type_error
-from ..core.layout import Layout
+from ..core.away import away
+from ..core.dtype import DEFAULTS, DType, dtype_of_number, float32, float64, int64
+from ..core.warn import warn
 from ..dispatch.dispatcher import call
-from ..dispatch.registry import REGISTRY
-from ..memory.elements import read_bytes, store_bytes
+from ..iteration.operand import Number
+from ..kernels.compiler import Builtin
+from ..memory.elements import pack_elements, read_bytes, store_bytes
 from ..tensor.array_view import array_of
 from ..tensor.geometry import contiguous_geometry, remember
+from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
-from .arguments import dtype_argument
-from .factories import AnyDevice, finished, out_of, plain, tensor_options
-from .fresh_fill import FEW_BYTES, number_of
-from .range_kernels import arange_start_step, count_by, eye_m, few_between, few_steps, linspace_kernel, logspace_kernel
+from .allocation import COPY, resized
+from .arrays import STEPS, Array
+from .fresh_fill import FEW_BYTES, PACKED, fill_zeros
 
-ARANGE = REGISTRY.find("arange")
-ARANGE_START = REGISTRY.find("arange.start")
-ARANGE_STEP = REGISTRY.find("arange.start_step")
-ARANGE_OUT = REGISTRY.find("arange.out")
-ARANGE_START_OUT = REGISTRY.find("arange.start_out")
-LINSPACE, LINSPACE_OUT = REGISTRY.find("linspace"), REGISTRY.find("linspace.out")
-LOGSPACE, LOGSPACE_OUT = REGISTRY.find("logspace"), REGISTRY.find("logspace.out")
-EYE, EYE_M = REGISTRY.find("eye"), REGISTRY.find("eye.m")
-EYE_OUT, EYE_M_OUT = REGISTRY.find("eye.out"), REGISTRY.find("eye.m_out")
+SHORT = 32
+"""Values up to which Python's arithmetic is quicker than a call of NumPy's."""
+MOST = 1 << 53
+"""Values beyond which their number is not known exactly."""
+NUMBERS = frozenset({int, float})
 
 
-def arange(
-    *bounds: Any,
-    start: Any = None,
-    end: Any = None,
-    step: Any = None,
-    out: Tensor | None = None,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: AnyDevice = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """start, start + step, ... before end: int64 for ints, else the default dtype, unless given.
+class Plan(NamedTuple):
+    """The sizes of a new tensor, and what fills one of them on the CPU."""
 
-    Raises RuntimeError for step 0, a step that leads away from end, and bounds that are not finite.
+    sizes: tuple[int, ...]
+    fill: Callable[[Tensor], object]
+
+
+class Line(NamedTuple):
+    """The values of a vector: as an array, few of them as Python numbers, and what the compiled loop of the dtype takes
+    to count them; None where it cannot."""
+
+    values: Callable[[], Array]
+    few: Callable[[], list[Any]]
+    steps: tuple[Number, ...] | None
+
+    def fill(self, result: Tensor) -> None:
+        """Fill a vector on the CPU."""
+        geometry = result.geometry
+        if geometry.numel <= SHORT and geometry.dtype in PACKED and _packed(result, self.few()):
+            return
+        if self.steps is not None:
+            count_by(result, self.steps)
+        else:
+            away(STEPS * geometry.numel, _assign, array_of(result), self.values)
+
+
+def _assign(into: Array, values: Callable[[], Array]) -> None:
+    with np.errstate(all="ignore"):
+        into[...] = values().astype(into.dtype)
+
+
+_COUNTING: dict[DType, Builtin] = {}
+"""The compiled loops by dtype, of the instruction set of this process."""
+
+
+def count_by(result: Tensor, steps: tuple[Number, ...]) -> Tensor:
+    """Fill a contiguous tensor by the compiled loop of its dtype; `steps` are the numbers that it takes."""
+    geometry = result.geometry
+    kernel = _COUNTING.get(geometry.dtype)
+    if kernel is None:
+        from ..kernels.steps import steps_kernel
+
+        kernel = _COUNTING[geometry.dtype] = steps_kernel(geometry.dtype)
+    kernel(result.pointer, result.pointer, *steps, geometry.numel)
+    return result
+
+
+def _packed(result: Tensor, numbers: list[Any]) -> bool:
+    """Write numbers that fit the dtype; False, with nothing written, when one does not."""
+    try:
+        packed = pack_elements(result.geometry.dtype, numbers)
+    except (OverflowError, struct_error, TypeError):
+        return False
+    store_bytes(result.pointer, packed)
+    return True
+
+
+def arange_dtype(end: Number, start: Number = 0, step: Number = 1) -> DType:
+    """int64, the default dtype if a bound or the step is a float."""
+    return DEFAULTS.dtype if any(isinstance(value, float) for value in (start, end, step)) else int64
+
+
+def arange(kind: DType, end: Any, start: Any = 0, step: Any = 1) -> Plan:
+    """start, start + step, ... before end.
+
+    Raises RuntimeError for step 0, a step that leads away from end, and bounds that are complex or not finite,
+    NotImplementedError for bool and complex, ValueError for a step between -1 and 1 in int64.
     """
-    if not plain(device) or out is not None or layout is not None or pin_memory:
-        return _arange_called(bounds, start, end, step, out, dtype, layout, device, requires_grad, pin_memory)
-    unsaid = dtype is None and end is None and step is None and start is None and not requires_grad
-    if unsaid and len(bounds) == 1 and bounds[0].__class__ is int and bounds[0] >= 0:
-        return _counting(bounds[0])
-    result = few_steps(bounds) if unsaid else None
-    if result is not None:
-        return result
-    first, last, by = _bounds(bounds, start, end, step)
-    result = arange_start_step(
-        0 if first is None else first, last, 1 if by is None else by, dtype=dtype_argument("arange", dtype)
+    for argument, value in (("start", start), ("end", end), ("step", step)):
+        if isinstance(value, complex):
+            raise RuntimeError(f"arange(): argument '{argument}' must be real, got {value}")
+    if kind.kind in (0, 3):
+        raise NotImplementedError(f"arange(): not implemented for dtype {kind}")
+    if not step:
+        raise RuntimeError(f"arange(): step must be nonzero, got {step}")
+    if not (math.isfinite(start) and math.isfinite(end) and math.isfinite(step)):
+        raise RuntimeError(f"arange(): unsupported range: {start} -> {end}")
+    if (step > 0) != (end >= start) and end != start:
+        raise RuntimeError("arange(): upper bound and lower bound inconsistent with step sign")
+    if kind is int64:
+        start, end, step = int(start), int(end), int(step)
+        if not step:
+            raise ValueError("arange(): step must be nonzero, but a step between -1 and 1 is 0 in int64")
+    exact = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
+    if not exact and not math.isfinite((end - start) / step):
+        raise RuntimeError(f"arange(): {start} to {end} in steps of {step} has too many elements")
+    count = -((start - end) // step) if exact else math.ceil((end - start) / step)
+    if kind.kind == 1:
+        start, step = int(start), int(step)
+    steps: tuple[Number, ...] | None = None
+    if kind in (float32, float64):
+        steps = (float(start), float(step), 0.0, math.inf, 0.0)
+    elif kind is int64 and max(abs(start), abs(step), abs(start + count * step)) < 1 << 63:
+        steps = (start, step)
+    line = Line(
+        lambda: _steps(start, step, count, kind),
+        lambda: [start + i * step for i in range(count)] if kind.kind == 1 else _fractions(start, step, count),
+        steps,
     )
-    return finished(result, requires_grad)
+    return Plan((count,), line.fill)
 
 
-def _arange_called(
-    bounds: tuple[Any, ...], start: Any, end: Any, step: Any, out: Any, dtype: Any, layout: Any, device: AnyDevice,
-    requires_grad: bool, pin_memory: bool,
-) -> Tensor:  # fmt: skip
-    """arange by way of the dispatcher: the overload of the bounds that were given."""
-    first, last, by = _bounds(bounds, start, end, step)
-    if out is not None:
-        target = out_of("arange", out, dtype)
-        if first is None and by is None:
-            return finished(call(ARANGE_OUT, last, out=target), requires_grad)
-        by = 1 if by is None else by
-        return finished(call(ARANGE_START_OUT, 0 if first is None else first, last, by, out=target), requires_grad)
-    options = tensor_options("arange", dtype, layout, device, pin_memory)
-    if by is not None:
-        return finished(call(ARANGE_STEP, 0 if first is None else first, last, by, **options), requires_grad)
-    if first is not None:
-        return finished(call(ARANGE_START, first, last, **options), requires_grad)
-    return finished(call(ARANGE, last, **options), requires_grad)
+def _fractions(start: Any, step: Any, count: int) -> list[float]:
+    first, by = float(start), float(step)
+    return [first + i * by for i in range(count)]
+
+
+def _steps(start: Any, step: Any, count: int, kind: DType) -> Array:
+    if kind.kind == 1:
+        end = start + count * step
+        if max(abs(start), abs(end)) < 1 << 63:
+            return np.arange(start, end, step, dtype=np.int64)
+        wrapped = np.arange(count, dtype=np.uint64) * np.uint64(step % (1 << 64)) + np.uint64(start % (1 << 64))
+        return wrapped.view(np.int64)
+    values = np.arange(count, dtype=np.float64)
+    values *= np.float64(step)
+    values += np.float64(start)
+    return values
+
+
+def quick_arange(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return arange of ints and floats given by position, on the CPU; None for anything else."""
+    if len(given) == 1 and dtype is None and given[0].__class__ is int and given[0] >= 0:
+        return _counting(given[0])
+    kinds = set(map(type, given))
+    if not 1 <= len(given) <= 3 or not kinds <= NUMBERS:
+        return None
+    start, end, step = given if len(given) == 3 else (*given, 1) if len(given) == 2 else (0, *given, 1)
+    if dtype is None and len(given) > 1 and step:
+        length = (end - start) / step
+        kind = DEFAULTS.dtype
+        if float in kinds and 0 < length < MOST and kind in (float32, float64):
+            made = new_like(contiguous_geometry((math.ceil(length),), kind))
+            return count_by(made, (float(start), float(step), 0.0, math.inf, 0.0))
+        if float not in kinds and 0 < length <= SHORT:
+            numbers = range(start, end, step)
+            made = new_like(contiguous_geometry((len(numbers),), int64))
+            if _packed(made, list(numbers)):
+                return made
+    kind = dtype or arange_dtype(end, start, step)
+    return planned(arange(kind, end, start, step), kind)
 
 
 def _counting(count: int) -> Tensor:
@@ -89,8 +185,7 @@ def _counting(count: int) -> Tensor:
     pattern = geometry.plans.get("arange")
     if pattern is None:
         if geometry.nbytes > FEW_BYTES:
-            count_by(result, (0, 1))
-            return result
+            return count_by(result, (0, 1))
         array_of(result)[...] = np.arange(count, dtype=np.int64)
         remember(geometry.plans, "arange", read_bytes(result.pointer, geometry.nbytes))
     else:
@@ -98,109 +193,176 @@ def _counting(count: int) -> Tensor:
     return result
 
 
-def _bounds(bounds: tuple[Any, ...], start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
-    """start, end and step as numbers; None for a start or step that was not given. Raises TypeError, RuntimeError."""
-    given = list(bounds)
-    if len(given) > 3:
-        raise TypeError(f"arange() takes at most 3 bounds, got {len(given)}")
-    if len(given) == 1 and end is None:
-        end = given.pop()
-    elif given:
-        start = given.pop(0)
-        end = given.pop(0) if given else end
-        step = given.pop(0) if given else step
-    if end is None:
-        raise TypeError('arange() missing 1 required positional arguments: "end"')
-    values = []
-    for argument, value in (("start", start), ("end", end), ("step", step)):
-        number = None if value is None else number_of("arange", argument, value)
-        if isinstance(number, complex):
-            raise RuntimeError(f"arange(): argument '{argument}' must be real, got {number}")
-        values.append(number)
-    return values[0], values[1], values[2]
+def planned(plan: Plan, dtype: DType) -> Tensor:
+    """Return the tensor of a plan on the CPU."""
+    result = new_like(contiguous_geometry(plan.sizes, dtype))
+    if result.geometry.numel:
+        plan.fill(result)
+    return result
 
 
-def linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    *,
-    out: Tensor | None = None,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: AnyDevice = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """`steps` values from start to end, both included. Raises RuntimeError for negative `steps`."""
-    first, last = number_of("linspace", "start", start), number_of("linspace", "end", end)
-    count = check_int("linspace", "steps", steps)
-    if out is not None:
-        return finished(call(LINSPACE_OUT, first, last, count, out=out_of("linspace", out, dtype)), requires_grad)
-    if plain(device) and layout is None and not pin_memory:
-        result = few_between(first, last, count) if dtype is None else None
-        if result is not None:
-            return finished(result, requires_grad)
-        return finished(linspace_kernel(first, last, count, dtype=dtype_argument("linspace", dtype)), requires_grad)
-    options = tensor_options("linspace", dtype, layout, device, pin_memory)
-    return finished(call(LINSPACE, first, last, count, **options), requires_grad)
+def linspace_dtype(start: Number, end: Number, steps: int, base: float = 10.0) -> DType:
+    """The default dtype, of complex numbers if an end is complex."""
+    mixed = isinstance(start, complex) or isinstance(end, complex)
+    return dtype_of_number(0j) if mixed else DEFAULTS.dtype
 
 
-def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    out: Tensor | None = None,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: AnyDevice = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """`base` to the powers of linspace. Raises RuntimeError for negative `steps`."""
-    first, last = number_of("logspace", "start", start), number_of("logspace", "end", end)
-    count = check_int("logspace", "steps", steps)
-    if isinstance(base, bool) or not isinstance(base, int | float):
-        type_error("logspace", "base", base, "float")
-    if out is not None:
-        target = out_of("logspace", out, dtype)
-        return finished(call(LOGSPACE_OUT, first, last, count, base, out=target), requires_grad)
-    if plain(device) and layout is None and not pin_memory:
-        kind = dtype_argument("logspace", dtype)
-        return finished(logspace_kernel(first, last, count, base, dtype=kind), requires_grad)
-    options = tensor_options("logspace", dtype, layout, device, pin_memory)
-    return finished(call(LOGSPACE, first, last, count, base, **options), requires_grad)
+def linspace(kind: DType, start: Any, end: Any, steps: int) -> Plan:
+    """`steps` values from start to end, both included.
+
+    Raises RuntimeError for negative `steps`, complex ends of a real dtype, and ends that no integer dtype holds,
+    NotImplementedError for bool.
+    """
+    first, last = _ends("linspace", start, end, steps, kind)
+    real = kind in (float32, float64) and not isinstance(first, complex) and not isinstance(last, complex)
+    halves = _halves(float(first), float(last), steps) if real and steps > 1 else None
+    line = Line(lambda: _line(first, last, steps), lambda: _few_of_line(first, last, steps, kind), halves)
+    return Plan((steps,), line.fill)
 
 
-SQUARE: Any = object()
-"""Default for the number of columns: the number of rows."""
+def logspace(kind: DType, start: Any, end: Any, steps: int, base: float = 10.0) -> Plan:
+    """`base` to the powers of linspace. Raises as `linspace`."""
+    first, last = _ends("logspace", start, end, steps, kind)
+
+    def values() -> Array:
+        return np.asarray(base ** _line(first, last, steps))
+
+    return Plan((steps,), Line(values, lambda: list(values().tolist()), None).fill)
 
 
-def eye(
-    n: int,
-    m: int = SQUARE,
-    *,
-    out: Tensor | None = None,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: AnyDevice = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """Ones on the diagonal of an n x m matrix of zeros. Raises RuntimeError for negative sizes."""
-    rows = check_int("eye", "n", n)
-    columns = None if m is SQUARE else check_int("eye", "m", m)
-    if out is not None:
-        target = out_of("eye", out, dtype)
-        if columns is None:
-            return finished(call(EYE_OUT, rows, out=target), requires_grad)
-        return finished(call(EYE_M_OUT, rows, columns, out=target), requires_grad)
-    if plain(device) and layout is None and not pin_memory:
-        kind = dtype_argument("eye", dtype)
-        return finished(eye_m(rows, rows if columns is None else columns, dtype=kind), requires_grad)
-    options = tensor_options("eye", dtype, layout, device, pin_memory)
-    if columns is None:
-        return finished(call(EYE, rows, **options), requires_grad)
-    return finished(call(EYE_M, rows, columns, **options), requires_grad)
+def quick_linspace(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return linspace of two real numbers and an int given by position, on the CPU; None for anything else."""
+    if len(given) != 3 or given[0].__class__ not in NUMBERS or given[1].__class__ not in NUMBERS:
+        return None
+    first, last, count = given
+    if count.__class__ is not int:
+        return None
+    kind = dtype or DEFAULTS.dtype
+    if dtype is None and count > 1 and kind in (float32, float64):
+        begin, end = float(first), float(last)
+        steps = (begin, (end - begin) / (count - 1), end, float((count + 1) // 2), float(count - 1))
+        return count_by(new_like(contiguous_geometry((count,), kind)), steps)
+    return planned(linspace(kind, first, last, count), kind)
+
+
+def quick_logspace(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return logspace of real numbers and an int given by position, on the CPU; None for anything else."""
+    if not 3 <= len(given) <= 4 or given[2].__class__ is not int or not NUMBERS.issuperset(map(type, given)):
+        return None
+    kind = dtype or DEFAULTS.dtype
+    return planned(logspace(kind, *given), kind)
+
+
+def _line(first: Any, last: Any, count: int) -> Array:
+    mixed = isinstance(first, complex) or isinstance(last, complex)
+    wide: Callable[[Any], Any] = np.complex128 if mixed else np.float64
+    if count == 1:
+        return np.array([wide(first)])
+    step = (wide(last) - wide(first)) / (count - 1)
+    if not mixed:
+        return _real_line(float(first), float(last), count, step)
+    places = np.arange(count)
+    line: Array = np.where(places < count / 2, first + step * places, last - step * (count - 1 - places))
+    return line
+
+
+def _real_line(first: float, last: float, count: int, step: Any) -> Array:
+    """The first half counted from `first`, the second one back from `last`."""
+    half = (count + 1) // 2
+    line = np.arange(count, dtype=np.float64)
+    begin, end = line[:half], line[half:]
+    begin *= step
+    begin += first
+    np.subtract(count - 1, end, out=end)
+    end *= step
+    np.subtract(last, end, out=end)
+    return line
+
+
+def _halves(first: float, last: float, count: int) -> tuple[float, ...]:
+    """What the compiled loop takes for the values of `_real_line`."""
+    with np.errstate(all="ignore"):
+        step = float((np.float64(last) - np.float64(first)) / (count - 1))
+    return first, step, last, float((count + 1) // 2), float(count - 1)
+
+
+def _few_of_line(first: Any, last: Any, count: int, kind: DType) -> list[Any]:
+    """The values of `_line` as Python numbers."""
+    begin, end = (complex(first), complex(last)) if isinstance(first + last, complex) else (float(first), float(last))
+    if count == 1:
+        return [begin]
+    step = (end - begin) / (count - 1)
+    half = count / 2
+    line: list[Any] = [begin + step * i if i < half else end - step * (count - 1 - i) for i in range(count)]
+    return [int(value) for value in line] if kind.kind == 1 else line
+
+
+def _ends(name: str, start: Any, end: Any, count: int, kind: DType) -> tuple[Any, Any]:
+    """Return the ends as the dtype of the result takes them."""
+    if count < 0:
+        raise RuntimeError(f"{name}(): number of steps must be non-negative, got {count}")
+    if (isinstance(start, complex) or isinstance(end, complex)) and not kind.is_complex:
+        raise RuntimeError(
+            f"{name}(): inferred dtype {dtype_of_number(0j).name} can't be safely cast to passed dtype {kind.name}: "
+            f"{start} to {end} are complex"
+        )
+    if kind.kind == 0:
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+    if kind.kind != 1:
+        return start, end
+    for bound in (start, end):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"{name}(): {bound} cannot be converted to an integer dtype without overflow")
+    return int(start), int(end)
+
+
+def eye(kind: DType, n: int, m: int | None = None) -> Plan:
+    """Ones on the diagonal of an n x m matrix of zeros, square by default. Raises RuntimeError for negative sizes."""
+    sizes = (n, n if m is None else m)
+    for argument, value in zip(("n", "m"), sizes, strict=True):
+        if value < 0:
+            raise RuntimeError(f"eye(): {argument} must be greater or equal to 0, got {value}")
+    return Plan(sizes, _fill_eye)
+
+
+def _fill_eye(result: Tensor) -> None:
+    """Fill a matrix on the CPU; the bytes of a small one are kept with its geometry."""
+    geometry = result.geometry
+    pattern = geometry.plans.get("eye")
+    if pattern is not None:
+        store_bytes(result.pointer, pattern)
+        return
+    fill_zeros(result)
+    np.fill_diagonal(array_of(result)[: min(geometry.sizes)], 1)
+    if geometry.nbytes <= FEW_BYTES:
+        remember(geometry.plans, "eye", read_bytes(result.pointer, geometry.nbytes))
+
+
+def quick_eye(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return eye of one or two ints, on the CPU; None for anything else."""
+    sizes = given if len(given) == 2 else given * 2
+    if len(sizes) != 2 or sizes[0].__class__ is not int or sizes[1].__class__ is not int or min(sizes) < 0:
+        return None
+    result = new_like(contiguous_geometry(sizes, dtype or DEFAULTS.dtype))
+    if result.geometry.numel:
+        _fill_eye(result)
+    return result
+
+
+def write_vector(out: Tensor, result: Tensor) -> Tensor:
+    """Write `result` into `out`, in its own sizes if it has as many elements, else resized."""
+    if out.geometry.numel == result.geometry.numel:
+        result = reshape(result, out.geometry.sizes)
+    written: Tensor = call(COPY, resized(out, result.geometry.sizes), result)
+    return written
+
+
+def write_range(out: Tensor, result: Tensor) -> Tensor:
+    """Write `result` into `out` as `write_vector` does; warn when elements of `out` are lost or new ones come."""
+    geometry, count = out.geometry, result.geometry.numel
+    if geometry.numel not in (0, count):
+        warn(
+            f"arange(): the out tensor of sizes {list(geometry.sizes)} has {geometry.numel} elements, and {count} are "
+            f"computed, which may be due to rounding: it is resized"
+        )
+    return write_vector(out, result)

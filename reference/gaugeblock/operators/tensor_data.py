@@ -16,6 +16,7 @@ from ..core.limits import iinfo
 from ..core.promotion import promote_types
 from ..core.rounding import rounded
 from ..core.warn import warn, warn_once
+from ..dispatch.dispatcher import call
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, taken
 from ..memory.elements import pack_elements, store_bytes
 from ..tensor.array_view import array_of, array_of_lazy
@@ -24,8 +25,8 @@ from ..tensor.hooks import SPECIAL, hooks
 from ..tensor.scalars import item
 from ..tensor.splitting import unbind
 from ..tensor.tensor import Tensor, empty_tensor
-from .allocation import on_device, pinned
-from .arguments import dtype_argument
+from .allocation import EMPTY, on_device, pinned
+from .arguments import dtype_argument, sizes_argument
 from .arrays import STEPS
 
 _SEQUENCES = (list, tuple, range)
@@ -74,6 +75,29 @@ def tensor(
     if SPECIAL:
         result = hooks.dispatched["made"](result)
     return set_requires_grad(result, True) if requires_grad else result
+
+
+def new_tensor(
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Return tensor() with the dtype and device of `self` unless others are given."""
+    place = self.geometry.device if device is None else device
+    kind = self.geometry.dtype if dtype is None else dtype
+    return tensor(data, dtype=kind, device=place, requires_grad=requires_grad, pin_memory=pin_memory)
+
+
+def legacy_tensor(*sizes: Any) -> Tensor:
+    """``Tensor(2, 3)`` is empty(2, 3), ``Tensor([1, 2])`` a tensor of the default dtype."""
+    if len(sizes) == 1 and not isinstance(sizes[0], int):
+        return tensor(sizes[0], dtype=DEFAULTS.dtype, device=cpu)
+    made: Tensor = call(EMPTY, sizes_argument("Tensor", sizes or (0,)))
+    return made
 
 
 def _simple(data: Any) -> Tensor | None:

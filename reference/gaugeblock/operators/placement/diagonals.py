@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ...core.device import Device, cpu
 from ...core.dtype import DType, int64
 from ...core.errors import INT64_MAX, wrap_dim
 from ...iteration.operand import Number
 from ...iteration.types import UPSTREAM_NAMES
+from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor
 from ...tensor.views import as_strided
 from ..arrays import outline, values
 from ..invoke import apply
+from ..ranges import Plan
 
 
 def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
@@ -74,15 +73,22 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
     return self
 
 
-def _triangle(
-    operator: str, row: int, col: int, offset: int, dtype: Any, device: Device | None, lower: bool
-) -> Tensor:
+def lower_triangle(dtype: DType, row: int, col: int, offset: int = 0) -> Plan:
+    """Rows and columns of the places on and below a diagonal, row by row, as two rows. Raises RuntimeError."""
+    return _triangle("tril_indices", dtype, row, col, offset, True)
+
+
+def upper_triangle(dtype: DType, row: int, col: int, offset: int = 0) -> Plan:
+    """Rows and columns of the places on and above a diagonal, row by row, as two rows. Raises RuntimeError."""
+    return _triangle("triu_indices", dtype, row, col, offset, False)
+
+
+def _triangle(operator: str, dtype: DType, row: int, col: int, offset: int, lower: bool) -> Plan:
     for name, size in (("row", row), ("col", col)):
         if size < 0:
             raise RuntimeError(f"{operator}(): {name} must be non-negative, got {size}")
-    chosen = dtype if isinstance(dtype, DType) else int64
-    if chosen.kind != 1:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[chosen.name]}'")
+    if dtype.kind != 1:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
     if max(row, col, offset, -offset - 1) > INT64_MAX:
         raise RuntimeError(f"{operator}(): the numbers of a triangle must fit 64 bits, got {row}, {col} and {offset}")
     if lower:
@@ -93,15 +99,16 @@ def _triangle(
     places = _places(first, last, col, offset, lower)
     if places > INT64_MAX:
         raise RuntimeError(f"{operator}(): the triangle's {places} places do not fit 64 bits")
-    result, target = outline((2, places), chosen, cpu if device is None else device)
-    if target is None:
-        return result
-    rows = np.arange(first, last)
-    starts = np.zeros_like(rows) if lower else np.maximum(rows + offset, 0)
-    counts = (np.minimum(rows + offset + 1, col) if lower else col) - starts
-    target[0] = np.repeat(rows, counts)
-    target[1] = np.arange(target.shape[1]) - np.repeat(np.cumsum(counts) - counts - starts, counts)
-    return result
+
+    def fill(result: Tensor) -> None:
+        target = array_of(result)
+        rows = np.arange(first, last)
+        starts = np.zeros_like(rows) if lower else np.maximum(rows + offset, 0)
+        counts = (np.minimum(rows + offset + 1, col) if lower else col) - starts
+        target[0] = np.repeat(rows, counts)
+        target[1] = np.arange(places) - np.repeat(np.cumsum(counts) - counts - starts, counts)
+
+    return Plan((2, places), fill)
 
 
 def _places(first: int, last: int, col: int, offset: int, lower: bool) -> int:
@@ -110,20 +117,6 @@ def _places(first: int, last: int, col: int, offset: int, lower: bool) -> int:
     if lower:  # row r holds r + offset + 1 places before the turn
         return (turn - first) * (first + turn + 2 * offset + 1) // 2 + (last - turn) * col
     return (turn - first) * col + (last - turn) * (2 * (col - offset) - turn - last + 1) // 2
-
-
-def tril_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = int64, device: Device | None = None, **options: Any
-) -> Tensor:
-    """Rows and columns of the places on and below a diagonal, row by row, as two rows. Raises RuntimeError."""
-    return _triangle("tril_indices", row, col, offset, dtype, device, True)
-
-
-def triu_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = int64, device: Device | None = None, **options: Any
-) -> Tensor:
-    """Rows and columns of the places on and above a diagonal, row by row, as two rows. Raises RuntimeError."""
-    return _triangle("triu_indices", row, col, offset, dtype, device, False)
 
 
 def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:

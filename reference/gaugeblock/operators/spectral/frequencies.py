@@ -3,51 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from ...core.device import Device, cpu
-from ...core.dtype import DEFAULTS, DType
+from ...core.dtype import DType
 from ...core.errors import wrap_dims
+from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor
-from ..arrays import Array, outline
+from ..arrays import Array
 from ..invoke import apply
+from ..ranges import Plan
 
 
-def _frequencies(
-    operator: str, count: int, places: Callable[[], Array], n: int, d: float, dtype: Any, device: Device | None
-) -> Tensor:
-    """Return `count` frequencies; `places` is asked for them only where there is data."""
-    chosen = dtype if isinstance(dtype, DType) else DEFAULTS.dtype
-    if chosen.kind < 2:
-        raise RuntimeError(f"{operator} requires a floating point or complex dtype, got {chosen.name}")
-    result, target = outline((count,), chosen, cpu if device is None else device)
-    if target is not None:
-        with np.errstate(all="ignore"):
-            target[...] = places() * (np.float64(1.0) / np.float64(n * d))
-    return result
-
-
-def _check_count(operator: str, n: int) -> None:
-    """Raise RuntimeError when the size in bytes of `n` frequencies does not fit 64 bits."""
+def _frequencies(operator: str, dtype: DType, count: int, places: Callable[[], Array], n: int, d: float) -> Plan:
+    """`count` of the `places` divided by the length of `n` points `d` apart."""
     if n > 1 << 59:
         raise RuntimeError(f"{operator}(): Storage size calculation overflowed: {n} frequencies")
+    if dtype.kind < 2:
+        raise RuntimeError(f"{operator} requires a floating point or complex dtype, got {dtype.name}")
+
+    def fill(result: Tensor) -> None:
+        with np.errstate(all="ignore"):
+            array_of(result)[...] = places() * (np.float64(1.0) / np.float64(n * d))
+
+    return Plan((count,), fill)
 
 
-def fft_fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Device | None = None, **options: Any) -> Tensor:
+def fftfreq(dtype: DType, n: int, d: float = 1.0) -> Plan:
     """The frequencies of n points `d` apart: 0 and the positive ones, then the negative ones. Raises RuntimeError."""
-    _check_count("fftfreq", n)
-    return _frequencies(
-        "fftfreq", n, lambda: np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)]), n, d, dtype, device
-    )
+
+    def places() -> Array:
+        return np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
+
+    return _frequencies("fftfreq", dtype, n, places, n, d)
 
 
-def fft_rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Device | None = None, **options: Any) -> Tensor:
+def rfftfreq(dtype: DType, n: int, d: float = 1.0) -> Plan:
     """The frequencies that are not negative. Raises RuntimeError for a dtype that is no float."""
-    _check_count("rfftfreq", n)
     count = (n // 2 if n > 0 else -(-n // 2)) + 1
-    return _frequencies("rfftfreq", count, lambda: np.arange(count), n, d, dtype, device)
+    return _frequencies("rfftfreq", dtype, count, lambda: np.arange(count), n, d)
 
 
 def _shifted(operator: str, self: Tensor, dim: Sequence[int] | int | None, sign: int) -> Tensor:

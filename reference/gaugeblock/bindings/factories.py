@@ -1,0 +1,166 @@
+"""Factories as functions and methods: a call on the CPU that needs no dispatcher is served on the spot.
+
+Everything else (other options, devices, overrides, modes, numbers that are tensors) goes the general path of all
+bindings, which reads the schemas.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..core.device import Device, cpu
+from ..core.dtype import DEFAULTS, DType
+from ..dispatch.dispatcher import call
+from ..dispatch.registry import REGISTRY
+from ..dispatch.state import SPECIAL
+from ..operators.allocation import leave, quick_empty_strided, quick_new_empty_strided
+from ..operators.fresh_fill import (
+    fill_ones,
+    fill_zeros,
+    quick_full,
+    quick_full_like,
+    quick_new_full,
+    quick_scalar_tensor,
+)
+from ..operators.random_factories import fill_normal, fill_uniform, quick_randint, quick_randperm
+from ..operators.ranges import quick_arange, quick_eye, quick_linspace, quick_logspace
+from ..tensor.geometry import contiguous_geometry, geometry_of
+from ..tensor.getters import set_requires_grad
+from ..tensor.tensor import Tensor, new_like
+from .caller import Caller
+from .groups import functions, methods
+
+Quick = Callable[[tuple[Any, ...], DType | None], Tensor | None]
+FILLS: dict[str, Callable[[Tensor], object]] = {
+    "empty": leave, "zeros": fill_zeros, "ones": fill_ones, "rand": fill_uniform, "randn": fill_normal,
+}  # fmt: skip
+"""Factory of sizes -> what fills a fresh tensor on the CPU."""
+QUICK: dict[str, Quick] = {
+    "arange": quick_arange, "empty_strided": quick_empty_strided, "eye": quick_eye, "full": quick_full,
+    "full_like": quick_full_like, "linspace": quick_linspace, "logspace": quick_logspace,
+    "new_empty_strided": quick_new_empty_strided, "new_full": quick_new_full, "randint": quick_randint,
+    "randperm": quick_randperm, "scalar_tensor": quick_scalar_tensor,
+}  # fmt: skip
+"""Other factory -> what makes its result of the arguments given by position and the dtype, on the CPU; or None."""
+
+
+@functools.cache
+def general(name: str) -> Caller:
+    """Return the general path of a factory."""
+    is_method = name.startswith("new_")
+    return Caller((methods() if is_method else functions())[name], is_method=is_method)
+
+
+def _given(options: dict[str, Any], dtype: Any, device: Any, requires_grad: Any) -> dict[str, Any]:
+    """The options of a call with those that are given."""
+    if dtype is not None:
+        options["dtype"] = dtype
+    if device is not None:
+        options["device"] = device
+    if requires_grad:
+        options["requires_grad"] = requires_grad
+    return options
+
+
+def _of_sizes(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tensor]:
+    """Return ``zeros(2, 3)`` or the like."""
+    operator = REGISTRY.find("empty.memory_format" if name == "empty" else name)
+
+    def factory(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, **options: Any) -> Any:
+        if not options and not SPECIAL:
+            sizes = size
+            if len(size) == 1 and isinstance(size[0], (tuple, list)):
+                sizes = tuple(size[0])
+            for one in sizes:
+                if one.__class__ is not int:
+                    break
+            else:
+                kind = DEFAULTS.dtype if dtype is None else dtype
+                if kind.__class__ is DType and size:
+                    if device is None or device is cpu or device == "cpu":
+                        result = new_like(contiguous_geometry(sizes, kind))
+                        fill(result)
+                        return set_requires_grad(result, True) if requires_grad else result
+                    if isinstance(device, (Device, str)) and not requires_grad:
+                        return call(operator, sizes, dtype=dtype, device=Device(device))
+        return general(name)(*size, **_given(options, dtype, device, requires_grad))
+
+    return factory
+
+
+def _of_sizes_new(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tensor]:
+    """Return ``x.new_zeros(2, 3)`` or the like."""
+
+    def method(self: Tensor, *size: Any, **options: Any) -> Any:
+        if not options and not SPECIAL and self.__class__ is Tensor and self.geometry.device is cpu:
+            sizes = size
+            if len(size) == 1 and isinstance(size[0], (tuple, list)):
+                sizes = tuple(size[0])
+            for one in sizes:
+                if one.__class__ is not int:
+                    break
+            else:
+                if size:
+                    result = new_like(contiguous_geometry(sizes, self.geometry.dtype))
+                    fill(result)
+                    return result
+        return general(name)(self, *size, **options)
+
+    return method
+
+
+def _of_tensor(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tensor]:
+    """Return ``zeros_like(x)`` or the like."""
+
+    def factory(*input: Any, dtype: Any = None, requires_grad: Any = False, **options: Any) -> Any:
+        if len(input) == 1 and input[0].__class__ is Tensor and not options and not SPECIAL:
+            geometry = input[0].geometry
+            if geometry.dense and geometry.device is cpu and not geometry.lazy and not geometry.watched:
+                if dtype.__class__ is DType:
+                    geometry = geometry_of(geometry.sizes, geometry.strides, dtype)
+                if dtype is None or geometry.dtype is dtype:
+                    result = new_like(geometry)
+                    fill(result)
+                    return set_requires_grad(result, True) if requires_grad else result
+        return general(name)(*input, **_given(options, dtype, None, requires_grad))
+
+    return factory
+
+
+def _of_values(name: str, quick: Quick) -> Callable[..., Tensor]:
+    """Return ``full((2, 3), 1.0)`` or the like."""
+
+    def factory(*given: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, **options: Any) -> Any:
+        known = dtype is None or dtype.__class__ is DType
+        if known and not options and not SPECIAL and (device is None or device is cpu or device == "cpu"):
+            result = quick(given, dtype)
+            if result is not None:
+                return set_requires_grad(result, True) if requires_grad else result
+        return general(name)(*given, **_given(options, dtype, device, requires_grad))
+
+    return factory
+
+
+def _made(name: str) -> Callable[..., Tensor]:
+    base = name.removeprefix("new_").removesuffix("_like")
+    if name in QUICK:
+        made = _of_values(name, QUICK[name])
+    elif name.startswith("new_"):
+        made = _of_sizes_new(name, FILLS[base])
+    elif name.endswith("_like"):
+        made = _of_tensor(name, FILLS[base])
+    else:
+        made = _of_sizes(name, FILLS[base])
+    made.__name__ = name
+    made.__qualname__ = f"Tensor.{name}" if name.startswith("new_") else name
+    made.__module__ = "gaugeblock"
+    made.__doc__ = "\n".join(one.text for one in REGISTRY.overloads(name) if " out)" not in one.text)
+    return made
+
+
+METHODS = {name: _made(name) for name in ("new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided")}
+"""Factories that are Tensor methods."""
+FUNCTIONS = {name: _made(name) for name in (*FILLS, *(f"{one}_like" for one in FILLS), *QUICK) if name not in METHODS}
+"""Factories that are functions of the module."""
