@@ -9,7 +9,10 @@ import weakref
 from typing import Any
 
 import gaugeblock as gb
+import numpy as np
 import pytest
+from gaugeblock.autograd.autograd_meta import plain_of
+from gaugeblock.tensor.tensor import INITIAL
 
 
 class Marked(gb.Tensor):
@@ -151,3 +154,30 @@ def test_storage_gives_elements_of_the_dtype() -> None:
     assert storage.size() == 6 and storage.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
     storage[1] = 7.0
     assert x.tolist() == [[0.0, 3.0], [7.0, 4.0], [2.0, 5.0]]
+
+
+class Wrapped(gb.Tensor):
+    """A subclass that answers operators itself."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return NotImplemented
+
+
+def test_every_way_to_make_a_tensor_fills_every_slot() -> None:
+    x, w = gb.ones(4, 4), gb.ones(4, 4, requires_grad=True)
+    added = [x + x for _ in range(4)]  # the last ones by machine code
+    made = {
+        "fresh": gb.empty(4), "large": gb.empty(1 << 20), "without elements": gb.empty(0), "strided": w.new_empty(3),
+        "an operator": added[0], "a cached call": added[-1], "a row": x[1], "a slice": x[1:3], "a column": x[:, 1],
+        "t": x.t(), "transpose": x.transpose(0, 1), "expand": x.expand(2, 4, 4), "view": x.view(16),
+        "a real part": gb.ones(2, dtype=gb.complex64).real, "detach": w.detach(), "an array": gb.from_numpy(np.ones(3)),
+        "recorded": w * w, "a recorded view": w.t(), "kept by autograd": plain_of(w),
+        "as_strided": x.as_strided((2,), (1,)), "a subclass": x.as_subclass(Marked),
+        "a wrapper": Wrapped._make_wrapper_subclass(Wrapped, (2,)),
+    }  # fmt: skip
+    slots = {slot for slot in gb.Tensor.__slots__ if not slot.startswith("__")} - {"viewed"}
+    for way, tensor in made.items():
+        missing = [slot for slot in slots if not hasattr(tensor, slot)]
+        assert not missing, f"{way}: {missing}"
+        assert slots - set(INITIAL) == {"_geometry", "_offset", "_pointer", "_storage_impl"}

@@ -14,7 +14,7 @@ from ..dispatch.state import WATCHING
 from ..memory.storage import new_object
 from ..tensor.changing import change_geometry
 from ..tensor.geometry import as_watched, unwatched, watched_twin
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import Tensor, tensor_object
 from ..tensor.versions import HOW_MADE, INFERENCE, version_of
 
 if TYPE_CHECKING:
@@ -66,14 +66,8 @@ class AutogradMeta:
 def handle(tensor: Tensor) -> Tensor:
     """Another tensor object of the same class on the same storage, no view of it."""
     kind = tensor.__class__
-    made = new_object(kind)
-    made._geometry = tensor.geometry
-    made._storage_impl = tensor.storage_impl
-    made._offset = tensor.offset
-    made.base = None
+    made = tensor_object(kind, tensor.geometry, tensor.storage_impl, tensor.offset)
     made.counter = tensor.counter
-    made.autograd = None
-    made.requires_grad_flag = False
     if kind is Tensor:
         made._pointer = tensor.pointer
         return made
@@ -99,16 +93,7 @@ def new_meta(plain: Tensor, grad_fn: Node | None, output_nr: int) -> AutogradMet
 def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
     """The watched tensor over what a kernel has just made."""
     geometry = plain.geometry
-    if plain.__class__ is not Tensor:
-        made = handle(plain)
-    else:
-        made = new_object(Tensor)
-        made._storage_impl = plain.storage_impl
-        made._offset = plain.offset
-        made.base = None
-        made.counter = plain.counter
-        made.requires_grad_flag = False
-        made._pointer = plain.pointer
+    made = handle(plain)
     made._geometry = geometry.twin if geometry.twin is not None else watched_twin(geometry)
     meta = made.autograd = new_object(AutogradMeta)
     meta.plain = plain

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from gaugeblock_spec.schema import Argument, Schema
 
+from ..tensor.tensor import stores
 from .formulas import Formulas, condition
 from .unrecorded_source import is_tensor, unrecorded_lines
 
@@ -121,7 +122,7 @@ if p_{self}.__class__ is Tensor and p_{self}.counter is not INFERENCE and not SP
     found = operator.resolved.get(((p_{self}.geometry.keys or 0) | DEFAULT_INCLUDE) & KEPT)
 """
 """The kernel of a view of one tensor, without the dispatcher's call; None when that has more to do."""
-MADE = """\
+MADE = f"""\
 geometry = result.geometry
 made = new(Tensor)
 made._geometry = geometry.twin if geometry.twin is not None else watched_twin(geometry)
@@ -129,14 +130,14 @@ made._storage_impl = result.storage_impl
 made._offset = result.offset
 made._pointer = result.pointer
 made.counter = result.counter
-made.base = {base}
-made.requires_grad_flag = False
+made.base = {{base}}
+{stores("made", "base", "counter", "autograd")}
 meta = made.autograd = new(AutogradMeta)
 meta.plain = result
 meta.grad_fn = node
 meta.output_nr = 0
 meta.more = None
-meta.view = {view}
+meta.view = {{view}}
 """
 RESULT = f"""\
 if result.__class__ is not Tensor:

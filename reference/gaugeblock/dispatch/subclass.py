@@ -11,12 +11,11 @@ from ..core.dtype import DEFAULTS, DType
 from ..core.errors import check_int, check_ints, check_nbytes, check_sizes, type_error
 from ..core.layout import Layout, strided
 from ..memory.dataless import dataless_storage
-from ..memory.storage import new_object
 from ..tensor.changing import subclass_pointer
 from ..tensor.geometry import geometry_of, unwatched
 from ..tensor.getters import set_requires_grad
 from ..tensor.strides import default_strides, extent
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import INITIAL, Tensor, tensor_object
 from .dispatcher import call
 from .guards import DisableTorchFunctionSubclass
 from .modes import MODE_KEYS
@@ -49,14 +48,9 @@ def _under_class(self: Tensor, cls: type[T]) -> T:
     """Return a `cls` with the data, metadata, version and autograd state of `self`. Raise TypeError for others."""
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
-    made = new_object(cls)
-    made._geometry = self.geometry
-    made._storage_impl = self.storage_impl
-    made._offset = self.offset
-    made.base = self.base
-    made.counter = self.counter
-    made.autograd = self.autograd
-    made.requires_grad_flag = self.requires_grad_flag
+    made = tensor_object(cls, self.geometry, self.storage_impl, self.offset)
+    for slot in INITIAL:
+        setattr(made, slot, getattr(self, slot))
     made._pointer = self.pointer
     return made
 
@@ -101,14 +95,9 @@ def make_wrapper_subclass(
         raise RuntimeError(f"_make_wrapper_subclass(): {len(steps)} strides do not fit {len(sizes)} sizes")
     offset = 0 if storage_offset is None else check_int("_make_wrapper_subclass", "storage_offset", storage_offset)
     kind, place = dtype or DEFAULTS.dtype, cpu if device is None else named_device(device)
-    made = new_object(cls)
-    made._geometry = geometry_of(sizes, steps, kind, place)
     elements = extent(sizes, steps) + offset if prod(sizes) else 0
     nbytes = check_nbytes("_make_wrapper_subclass", elements * kind.itemsize)
-    made._storage_impl = dataless_storage(nbytes, place)
-    made._offset = offset
-    made.base = made.counter = made.autograd = None
-    made.requires_grad_flag = False
+    made = tensor_object(cls, geometry_of(sizes, steps, kind, place), dataless_storage(nbytes, place), offset)
     made._pointer = 0
     set_requires_grad(made, requires_grad)
     return made

@@ -19,8 +19,7 @@ from ..core.device import cpu
 from ..memory.host_allocator import NO_BLOCKS
 from ..memory.storage import Storage
 from ..tensor.geometry import Geometry
-from ..tensor.make_view import view_at_same_place
-from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor import Tensor, new_like, view_at_same_place
 from ..tensor.versions import bump_version
 from .bound_call_code import ITEMS, LARGEST_NUMBER, LIST_ITEMS, SIZE, TYPE, text
 from .entry import METH_FASTCALL, MethodDef

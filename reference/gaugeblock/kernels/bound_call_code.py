@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..core.sealed import member_of
 from ..memory.storage import Storage
 from ..tensor.geometry import Geometry
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import INITIAL, Tensor
 from .code import NAME, Code
 
 LARGEST_NUMBER = 65504
@@ -63,6 +63,7 @@ class _Writer(Code):
 
 
 NONE = "@_Py_NoneStruct"
+CONSTANTS: dict[object, str] = {None: NONE, False: "@_Py_FalseStruct", True: "@_Py_TrueStruct"}
 _DECLARATIONS = f"""@objects = internal global [{len(OBJECTS)} x ptr] zeroinitializer
 @_Py_NoneStruct = external global i8
 @_Py_TrueStruct = external global i8
@@ -134,7 +135,7 @@ def _new_like() -> str:
     code.store("ptr", address, code.move(storage, _offset(Storage, "_pointer")))
     values = {
         "pool": pool, "_nbytes": code.member("%meta", _offset(Geometry, "_nbytes")), "device": code.object("cpu"),
-        "resizable": "@_Py_TrueStruct", "version": code.object("zero"), "allocator": NONE, "deleter": NONE,
+        "resizable": CONSTANTS[True], "version": code.object("zero"), "allocator": NONE, "deleter": NONE,
         "owner": NONE,
     }  # fmt: skip
     for slot, value in values.items():
@@ -145,11 +146,8 @@ def _new_like() -> str:
         code.line(f"call void @Py_DecRef(ptr {storage})")
     code.leave(missing, "null")
     code.store("ptr", storage, code.move(tensor, _offset(Tensor, "_storage_impl")))
-    values = {
-        "_geometry": "%meta", "_offset": code.object("zero"), "_pointer": address, "base": NONE, "counter": NONE,
-        "autograd": NONE, "requires_grad_flag": "@_Py_FalseStruct",
-    }  # fmt: skip
-    for slot, value in values.items():
+    values = {"_geometry": "%meta", "_offset": code.object("zero"), "_pointer": address}
+    for slot, value in (values | {slot: CONSTANTS[initial] for slot, initial in INITIAL.items()}).items():
         code.put(tensor, _offset(Tensor, slot), value)
     return code.function("define internal ptr @new_like(ptr %meta)", f"  ret ptr {tensor}")
 
@@ -341,8 +339,9 @@ def _view() -> str:
     with code.when(alone):
         code.store("ptr", NONE, root)
     code.put(view, _offset(Tensor, "base"), code.load("ptr", root))
-    code.put(view, _offset(Tensor, "autograd"), NONE)
-    code.put(view, _offset(Tensor, "requires_grad_flag"), "@_Py_FalseStruct")
+    for slot, initial in INITIAL.items():
+        if slot not in ("base", "counter"):
+            code.put(view, _offset(Tensor, slot), CONSTANTS[initial])
     return code.function(f"define ptr @{NAME}_view(ptr %self, ptr %args, i64 %nargs)", f"  ret ptr {view}")
 
 

@@ -11,12 +11,11 @@ from . import getters, scalars
 from .basic_indexing import getitem, setitem
 from .changing import change_metadata, metadata_of
 from .hooks import SPECIAL, UNRECORDED, hooks, taken
-from .make_view import view_at_same_place
 from .metadata import resize_
 from .printing import formatted, to_text
 from .reinterpret import adjoint, imag, is_conj, is_neg, matrix_h, real, view_dtype
 from .reshaping import view
-from .tensor import Tensor
+from .tensor import Tensor, view_at_same_place
 from .versions import INFERENCE, VersionCounter, data_of, kept_counter
 from .views import matrix_transpose, numpy_t
 

@@ -10,11 +10,10 @@ import numpy as np
 from ..core.device import cpu
 from ..core.dtype import uint8
 from ..memory.storage import new_object
-from .geometry import Geometry, geometry_of, remember
+from .geometry import Geometry, geometry_of, regeometry, remember
 from .hooks import SPECIAL, UNRECORDED, hooks, taken
-from .make_view import make_view, regeometry
 from .scalars import item as item_of
-from .tensor import Tensor
+from .tensor import Tensor, make_view
 from .views import sliced
 
 _PLAIN = {int, slice, type(None), type(Ellipsis)}

@@ -118,6 +118,11 @@ def geometry_of(
     return known if known is not None else _build(key)
 
 
+def regeometry(geometry: Geometry, sizes: tuple[int, ...], strides: tuple[int, ...]) -> Geometry:
+    """`geometry` with other sizes and strides."""
+    return geometry_of(sizes, strides, geometry.dtype, geometry.device, geometry.lazy)
+
+
 def known_geometry(
     sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device = cpu
 ) -> Geometry | None:

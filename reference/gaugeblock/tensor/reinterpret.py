@@ -6,9 +6,8 @@ from ..core.dtype import DType, complex64, complex128, float32, float64
 from ..core.errors import type_error
 from .geometry import CONJUGATE, NEGATIVE, geometry_of
 from .hooks import hooks
-from .make_view import make_view, view_at_same_place
 from .strides import preserve_format_strides
-from .tensor import Tensor, new_like
+from .tensor import Tensor, make_view, new_like, view_at_same_place
 from .views import numpy_t, transpose
 
 _COMPLEX_OF = {float32: complex64, float64: complex128}

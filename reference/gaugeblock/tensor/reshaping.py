@@ -14,11 +14,10 @@ from ..core.memory_format import (
     contiguous_format,
     preserve_format,
 )
-from .geometry import contiguous_geometry, geometry_of, only_ints, remember
+from .geometry import contiguous_geometry, geometry_of, only_ints, regeometry, remember
 from .hooks import hooks
-from .make_view import regeometry, view_at_same_place
 from .strides import channels_last_strides, is_channels_last, view_strides
-from .tensor import Tensor, new_like
+from .tensor import Tensor, new_like, view_at_same_place
 
 
 def inferred_sizes(operator: str, size: Sequence[int], numel: int) -> tuple[int, ...]:

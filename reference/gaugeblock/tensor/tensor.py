@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from ..core.device import Device, cpu
 from ..core.dtype import DType
@@ -79,7 +79,33 @@ class Tensor:
         return self.geometry.ndim
 
 
+T = TypeVar("T", bound=Tensor)
 seal(Tensor, ("geometry", "storage_impl", "offset", "pointer"))
+
+
+INITIAL: dict[str, object] = {"base": None, "counter": None, "autograd": None, "requires_grad_flag": False}
+"""Slots beside those that say where a tensor's elements are -> what they hold in a tensor that is new."""
+
+
+def stores(name: str, *others: str) -> str:
+    """Return source that gives the tensor `name` the initial values of all slots but `others`, a line for each."""
+    return "\n".join(f"{name}.{slot} = {value}" for slot, value in INITIAL.items() if slot not in others)
+
+
+def tensor_object(kind: type[T], geometry: Geometry, storage: Storage, offset: int) -> T:
+    """Return a new tensor of a class; the address of its first element is left to the caller, as the last thing.
+
+    A tensor on a storage that may be resized meanwhile must refer to it before the address is read: see changing.py.
+    """
+    self = new_object(kind)
+    self._geometry = geometry
+    self._storage_impl = storage
+    self._offset = offset
+    self.base = None
+    self.counter = None
+    self.autograd = None
+    self.requires_grad_flag = False
+    return self
 
 
 def make_tensor(geometry: Geometry, storage: Storage, offset: int, base: Tensor | None) -> Tensor:
@@ -94,6 +120,45 @@ def make_tensor(geometry: Geometry, storage: Storage, offset: int, base: Tensor 
     self.autograd = None
     self.requires_grad_flag = False
     return self
+
+
+def make_view(self: Tensor, geometry: Geometry, offset: int) -> Tensor:
+    """The view of `self` with `geometry` at `offset`; it shares the storage, the version and the root tensor.
+
+    Raises RuntimeError when the storage of `self` was resized under it.
+    """
+    view = new_object(Tensor)
+    view._geometry = geometry
+    view._storage_impl = storage = self.storage_impl
+    view._offset = offset
+    view._pointer = self.pointer and storage.pointer + offset * geometry.dtype.itemsize
+    base = self.base
+    if base is None:
+        base = self
+        self.viewed = True
+    view.base = base
+    view.counter = self.counter
+    view.autograd = None
+    view.requires_grad_flag = False
+    return view
+
+
+def view_at_same_place(self: Tensor, geometry: Geometry) -> Tensor:
+    """The view of `self` with `geometry` that starts at the same element."""
+    view = new_object(Tensor)
+    view._geometry = geometry
+    view._storage_impl = self.storage_impl
+    view._offset = self.offset
+    view._pointer = self.pointer
+    base = self.base
+    if base is None:
+        base = self
+        self.viewed = True
+    view.base = base
+    view.counter = self.counter
+    view.autograd = None
+    view.requires_grad_flag = False
+    return view
 
 
 def new_like(geometry: Geometry) -> Tensor:

@@ -7,8 +7,7 @@ from typing import Any
 
 from ..memory.storage import Storage
 from .geometry import unwatched
-from .make_view import view_at_same_place
-from .tensor import Tensor
+from .tensor import Tensor, view_at_same_place
 
 
 class VersionCounter:

@@ -7,10 +7,9 @@ from typing import Any
 
 from ..core.errors import check_int, check_ints, wrap_dim, wrap_dims
 from ..core.warn import warn_once
-from .geometry import Geometry, only_ints, remember
-from .make_view import make_view, regeometry, view_at_same_place
+from .geometry import Geometry, only_ints, regeometry, remember
 from .strides import broadcast_strides, extent, permuted
-from .tensor import Tensor
+from .tensor import Tensor, make_view, view_at_same_place
 
 
 def t(self: Tensor) -> Tensor:
