@@ -7,15 +7,12 @@ from typing import Any
 
 from .core.device import Device, as_device, cpu
 from .dispatch.state import STATE
+from .operators.factories import FACTORIES
 from .overrides import TorchFunctionMode
 
 __all__ = ["get_default_device", "set_default_device"]
 
-CONSTRUCTORS = frozenset(
-    """arange as_tensor asarray bartlett_window blackman_window empty empty_strided eye fft_fftfreq fft_rfftfreq full
-    hamming_window hann_window kaiser_window linspace logspace ones rand randint randn randperm scalar_tensor tensor
-    tril_indices triu_indices zeros""".split()
-)
+CONSTRUCTORS = frozenset(FACTORIES) | {"as_tensor", "asarray", "empty", "empty_strided", "tensor"}
 """The functions that make a tensor of no other tensor."""
 
 

@@ -175,6 +175,9 @@ def test_pinned_memory() -> None:
     assert pinned.tolist() == x.t().tolist() and pinned.stride() == (1, 3) and pinned.device.type == "cpu"
     assert gb.zeros(3, pin_memory=True).is_pinned() and gb.tensor([1.0], pin_memory=True).is_pinned()
     assert gb.empty(2, 2, pin_memory=True).is_pinned() and not gb.ones(2).is_pinned()
+    for make in (gb.rand, gb.arange, gb.eye, gb.randperm, gb.hann_window, gb.ones(1).new_zeros):
+        assert make(3, pin_memory=True).is_pinned(), make.__name__
+    assert gb.zeros_like(gb.ones(2), pin_memory=True).is_pinned() and gb.full((2,), 1, pin_memory=True).is_pinned()
     assert pinned.numpy().tolist() == x.t().tolist()
     assert gb.cuda.host_memory_stats()["active_requests.current"] == 1
     del pinned

@@ -140,7 +140,7 @@ def empty_like(
     result = allocated(like_geometry("empty_like", geometry, dtype or geometry.dtype, place, memory_format))
     if place is cpu:
         leave(result)
-    return result
+    return pinned(result) if pin_memory else result
 
 
 @kernel("new_empty", COMPOSITE, derive=False)

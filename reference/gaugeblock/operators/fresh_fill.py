@@ -15,7 +15,7 @@ from ..memory.elements import pack_element, read_bytes, store_bytes
 from ..memory.host_allocator import SMALL_LIMIT, host_allocator
 from ..memory.pages import memset
 from ..tensor.array_view import array_of
-from ..tensor.geometry import Geometry, contiguous_geometry, only_ints, remember
+from ..tensor.geometry import Geometry, contiguous_geometry, remember
 from ..tensor.tensor import Tensor, new_like
 from .arrays import STEPS
 from .number_limits import LARGEST_HALF, check_fits
@@ -93,8 +93,9 @@ def quick_full(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     if len(given) != 2 or given[1].__class__ not in NUMBERS or not isinstance(given[0], (tuple, list)):
         return None
     size, value = given
-    if not only_ints(size):
-        return None
+    for one in size:
+        if one.__class__ is not int:
+            return None
     return _full("full", contiguous_geometry(tuple(size), dtype or dtype_of_number(value)), value)
 
 
@@ -113,8 +114,11 @@ def quick_new_full(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None
     if len(given) != 3 or given[2].__class__ not in NUMBERS or not isinstance(given[1], (tuple, list)):
         return None
     self, size, value = given
-    if self.__class__ is not Tensor or self.geometry.device is not cpu or not only_ints(size):
+    if self.__class__ is not Tensor or self.geometry.device is not cpu:
         return None
+    for one in size:
+        if one.__class__ is not int:
+            return None
     return _full("new_full", contiguous_geometry(tuple(size), dtype or self.geometry.dtype), value)
 
 
