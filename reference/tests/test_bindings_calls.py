@@ -126,6 +126,16 @@ def test_the_same_types_may_mean_another_overload_later() -> None:
     assert gb.clamp(x, min=gb.tensor(2.0)).tolist() == [3.0, 2.0, 2.0]
 
 
+def test_a_tuple_of_outs_is_counted_in_every_call() -> None:
+    x = gb.tensor([[1.0, 5.0], [2.0, 0.0]])
+    for _ in range(2):
+        assert gb.max(x, 1, out=(gb.empty(0), gb.empty(0, dtype=gb.int64))).values.tolist() == [5.0, 2.0]
+        with pytest.raises(TypeError, match="'out' must be tuple of 2 Tensors"):
+            gb.max(x, 1, out=(gb.empty(0),))
+        with pytest.raises(TypeError, match="'out' must be tuple of 2 Tensors"):
+            gb.max(x, 1, out=gb.empty(0))
+
+
 def test_source_is_shown_and_stands_in_tracebacks() -> None:
     source = gb.show_binding("add.Tensor")
     assert source.startswith("def add(input=UNSET, other=UNSET, *more, alpha=UNSET, out=UNSET")

@@ -235,9 +235,10 @@ class Caller:
                 writing = self._writing(signature)
                 if writing is not None:
                     bound = self._bind_out(writing, values, options, out)
-                    recipe = recipe_for(signature, spread, {}, {}, gathered) if kept and not kwargs else None
-                    if recipe is not None and recipe.tail is not None:
-                        self._recipes[key] = recipe._replace(operator=bound.operator)
+                    if kept and not kwargs and out.__class__ is Tensor:
+                        recipe = recipe_for(signature, spread, {}, {}, gathered)
+                        if recipe.tail is not None:
+                            self._recipes[key] = recipe._replace(operator=bound.operator)
                     return bound
                 if self.name in WRITING_PARTS:
                     return write_parts(self.name, call(signature.operator, *values, **options), out)
