@@ -1,6 +1,7 @@
 """Window functions under torch.signal.windows' names.
 
 A symmetric window of M points mirrors itself; with ``sym=False`` it is the first M points of one of M + 1, for spectra.
+All of them take `dtype`, `layout`, `device` and `requires_grad`.
 """
 
 from __future__ import annotations
@@ -9,11 +10,10 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..core.dtype import DType, float32, float64, get_default_dtype
+from ..core.dtype import float32, float64, get_default_dtype
 from ..core.errors import check_int, type_error
-from ..core.layout import Layout, strided
-from ..default_device import get_default_device
-from ..operators.arguments import dtype_argument
+from ..core.layout import strided
+from ..operators.arguments import tensor_options
 from ..operators.invoke import invoke
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
@@ -22,33 +22,31 @@ __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
     "kaiser", "nuttall",
 ]  # fmt: skip
+OPTIONS = frozenset({"dtype", "layout", "device", "requires_grad"})
+"""What every window takes beside its own arguments."""
 
 
 def _window(
-    name: str,
-    M: int,
-    span: tuple[float, float],
-    shape: Callable[[Tensor], Tensor],
-    dtype: DType | None,
-    layout: Layout,
-    device: Any,
-    requires_grad: bool,
-    *,
+    name: str, M: int, span: tuple[float, float], shape: Callable[[Tensor], Tensor], given: dict[str, Any],
     least: int = 2,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """`shape` of M points evenly from the first to the last number of `span`; fewer points than `least` are 1.
 
-    Raises TypeError for M that is no int, ValueError below 0, for other layouts and dtypes than float32 and float64.
+    Raises TypeError for M that is no int and for other options than OPTIONS, ValueError for M below 0, for other
+    layouts than strided and for other dtypes than float32 and float64.
     """
+    for option in given.keys() - OPTIONS:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{option}'")
     count = check_int(name, "M", M)
     if count < 0:
         raise ValueError(f"{name}(): argument 'M' requires non-negative window length, got M={M}")
+    layout = given.pop("layout", strided)
     if layout is not strided:
         raise ValueError(f"{name}(): argument 'layout' must be strided, got {layout}")
-    kind = dtype_argument(name, dtype) or get_default_dtype()
+    options, requires_grad = tensor_options(name, given)
+    kind = options.setdefault("dtype", get_default_dtype())
     if kind is not float32 and kind is not float64:
         raise ValueError(f"{name}(): argument 'dtype' must be float32 or float64, got {kind.name}")
-    options = {"dtype": kind, "device": get_default_device() if device is None else device}
     if count < least:
         made = invoke("ones", (count,), **options)
     else:
@@ -78,10 +76,7 @@ def _last(M: int) -> int:
     return max(M - 1, 0) if isinstance(M, int) else 0
 
 
-def exponential(
-    M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: DType | None = None,
-    layout: Layout = strided, device: Any = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
     """exp(-|n - center| / tau). Raises ValueError for tau that is not positive and a center of a symmetric window."""
     decay = _positive("exponential", "tau", tau)
     if sym and center is not None:
@@ -93,23 +88,17 @@ def exponential(
         made: Tensor = invoke("exp", invoke("neg", invoke("abs", points)))
         return made
 
-    return _window("exponential", M, span, shape, dtype, layout, device, requires_grad, least=1)
+    return _window("exponential", M, span, shape, options, least=1)
 
 
-def cosine(
-    M: int, *, sym: bool = True, dtype: DType | None = None, layout: Layout = strided, device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """sin(pi (n + 1/2) / M)."""
     step = math.pi / (_steps(M, sym) + 1)
     span = (0.5 * step, (0.5 + _last(M)) * step)
-    return _window("cosine", M, span, lambda points: invoke("sin", points), dtype, layout, device, requires_grad)
+    return _window("cosine", M, span, lambda points: invoke("sin", points), options)
 
 
-def gaussian(
-    M: int, *, std: float = 1.0, sym: bool = True, dtype: DType | None = None, layout: Layout = strided,
-    device: Any = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
     """exp(-(n - middle)**2 / (2 std**2)). Raises ValueError for std that is not positive."""
     step = 1 / (_positive("gaussian", "std", std) * math.sqrt(2))
     start = -_steps(M, sym) / 2
@@ -119,13 +108,10 @@ def gaussian(
         return made
 
     span = (start * step, (start + _last(M)) * step)
-    return _window("gaussian", M, span, shape, dtype, layout, device, requires_grad)
+    return _window("gaussian", M, span, shape, options)
 
 
-def kaiser(
-    M: int, *, beta: float = 12.0, sym: bool = True, dtype: DType | None = None, layout: Layout = strided,
-    device: Any = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
     """I0(beta sqrt(1 - x**2)) / I0(beta) for x from -1 to 1. Raises ValueError for a negative beta."""
     width = _number("kaiser", "beta", beta)
     if width < 0:
@@ -138,13 +124,10 @@ def kaiser(
         made: Tensor = invoke("div.Tensor", invoke("i0", invoke("sqrt", inside)), top)
         return made
 
-    return _window("kaiser", M, span, shape, dtype, layout, device, requires_grad)
+    return _window("kaiser", M, span, shape, options)
 
 
-def bartlett(
-    M: int, *, sym: bool = True, dtype: DType | None = None, layout: Layout = strided, device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """1 - |x| for x from -1 to 1."""
     span = (-1.0, -1.0 + _last(M) * 2 / _steps(M, sym))
 
@@ -152,12 +135,10 @@ def bartlett(
         made: Tensor = invoke("rsub.Scalar", invoke("abs", points), 1)
         return made
 
-    return _window("bartlett", M, span, shape, dtype, layout, device, requires_grad)
+    return _window("bartlett", M, span, shape, options)
 
 
-def _cosines(
-    name: str, M: int, weights: list[float], sym: bool, dtype: Any, layout: Layout, device: Any, requires_grad: bool
-) -> Tensor:
+def _cosines(name: str, M: int, weights: list[float], sym: bool, options: dict[str, Any]) -> Tensor:
     """The sum of ``(-1)**i a[i] cos(i x)`` for x over one period."""
     span = (0.0, _last(M) * 2 * math.pi / _steps(M, sym))
 
@@ -168,37 +149,28 @@ def _cosines(
             total = invoke("add.Tensor", total, wave, alpha=weight if order % 2 == 0 else -weight)
         return total
 
-    return _window(name, M, span, shape, dtype, layout, device, requires_grad)
+    return _window(name, M, span, shape, options)
 
 
-def general_cosine(
-    M: int, *, a: Iterable[float], sym: bool = True, dtype: DType | None = None, layout: Layout = strided,
-    device: Any = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:
     """A sum of cosines with the weights `a`, with signs in turn. Raises TypeError for no list, ValueError for none."""
     if not isinstance(a, Iterable) or isinstance(a, (str, bytes)):
         type_error("general_cosine", "a", a, "list of floats")
     weights = [_number("general_cosine", "a", weight) for weight in a]
     if not weights:
         raise ValueError("general_cosine(): argument 'a' must not be empty")
-    return _cosines("general_cosine", M, weights, sym, dtype, layout, device, requires_grad)
+    return _cosines("general_cosine", M, weights, sym, options)
 
 
-def general_hamming(
-    M: int, *, alpha: float = 0.54, sym: bool = True, dtype: DType | None = None, layout: Layout = strided,
-    device: Any = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Any) -> Tensor:
     """alpha - (1 - alpha) cos(x) for x over one period."""
     share = _number("general_hamming", "alpha", alpha)
-    return _cosines("general_hamming", M, [share, 1 - share], sym, dtype, layout, device, requires_grad)
+    return _cosines("general_hamming", M, [share, 1 - share], sym, options)
 
 
 def _fixed(name: str, weights: list[float], document: str) -> Callable[..., Tensor]:
-    def window(
-        M: int, *, sym: bool = True, dtype: DType | None = None, layout: Layout = strided, device: Any = None,
-        requires_grad: bool = False,
-    ) -> Tensor:  # fmt: skip
-        return _cosines(name, M, weights, sym, dtype, layout, device, requires_grad)
+    def window(M: int, *, sym: bool = True, **options: Any) -> Tensor:
+        return _cosines(name, M, weights, sym, options)
 
     window.__name__ = window.__qualname__ = name
     window.__doc__ = document
