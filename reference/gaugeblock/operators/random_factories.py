@@ -147,7 +147,8 @@ def quick_randint(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     result = new_like(contiguous_geometry(given[-1], int64))
     count = result.geometry.numel
     if count:
-        draw = long_call(STEPS * count, default_generator.draw.integers)
+        draw = default_generator.draw.integers
+        draw = draw if count <= FEW else long_call(STEPS * count, draw)
         _array(result)[...] = draw(low, high, count, np.int64).reshape(given[-1])
     return result
 
