@@ -10,6 +10,7 @@ from typing import Any
 import gaugeblock as gb
 import pytest
 from gaugeblock.library import DeclaredOperator, Derivative, declare, derivative_of, load_operators
+from gaugeblock.operators.formulas import FORMULAS
 from gaugeblock_spec.operators import OperatorTableError
 
 SCHEMA = "halved_sum(Tensor self, Tensor other, float scale=0.5) -> Tensor"
@@ -25,6 +26,7 @@ ROW: dict[str, Any] = {
     "out_cast": "can_cast",
     "ulp": {"float32": 1, "float64": 1},
 }
+FUNCTIONAL = {field: value for field, value in ROW.items() if field not in ("inplace", "out", "out_cast")}
 
 
 @pytest.fixture
@@ -100,9 +102,9 @@ def test_rows_that_break_the_format() -> None:
     with pytest.raises(OperatorTableError, match="family"):
         declare({**ROW, "family": "pointy"}, "self", namespace="decl")
     with pytest.raises(ValueError, match="'t' is a Tensor\\[\\]"):
-        declare({**ROW, "schema": "f(Tensor[] t) -> Tensor"}, "t", namespace="decl")
+        declare({**FUNCTIONAL, "schema": "f(Tensor[] t) -> Tensor"}, "t", namespace="decl")
     with pytest.raises(ValueError, match="tensors and Scalars first"):
-        declare({**ROW, "schema": "f(float a, Tensor self) -> Tensor"}, "self", namespace="decl")
+        declare({**FUNCTIONAL, "schema": "f(float a, Tensor self) -> Tensor"}, "self", namespace="decl")
     made = declare({**ROW, "schema": "f1(Tensor self) -> Tensor", **SINGLE}, "nonsense(self)")
     with pytest.raises(NameError, match="'nonsense'"):
         made(gb.ones(1))
@@ -146,6 +148,52 @@ def test_forms_whose_alias_marks_contradict_them_are_refused(field: str, text: s
     with pytest.raises(OperatorTableError, match=f"field {field}: the alias marks of .* are not allowed"):
         declare({**ROW, field: text}, "(self + other) * scale", namespace="decl")
     assert not hasattr(gb, "halved_sum")
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "message"),
+    [
+        ("inplace", "doubled_(Tensor(a!) self, Tensor other, float scale=0.5) -> Tensor(a!)",
+         "the name 'doubled_' is not allowed; allowed: 'halved_sum_'"),
+        ("out", "doubled.out(Tensor self, Tensor other, float scale=0.5, *, Tensor(a!) out) -> Tensor(a!)",
+         "the name 'doubled' is not allowed; allowed: 'halved_sum'"),
+        ("inplace", "halved_sum_(Tensor(a!) self, float scale=0.5) -> Tensor(a!)",
+         r"the arguments of halved_sum_.* are not allowed; allowed: those of halved_sum\(Tensor self, Tensor other"),
+        ("out", "halved_sum.out(Tensor self, Tensor other, float scale=2.0, *, Tensor(a!) out) -> Tensor(a!)",
+         r"the arguments of halved_sum\.out.* are not allowed; allowed: those of halved_sum"),
+    ],
+)  # fmt: skip
+def test_forms_of_another_operator_are_refused(field: str, text: str, message: str) -> None:
+    with pytest.raises(OperatorTableError, match=f"row halved_sum: field {field}: {message}"):
+        declare({**ROW, field: text}, "(self + other) * scale", namespace="decl")
+    assert not hasattr(gb, "halved_sum")
+
+
+def test_a_name_without_a_formula_is_named() -> None:
+    with pytest.raises(NotImplementedError, match="'nothing': no formula of this name; a row of"):
+        FORMULAS["nothing"]
+    assert FORMULAS.get("nothing") is None
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("name: thirded(Tensor self) -> Tensor", "expected a list of rows, got dict"),
+        ("- self: grad", "row 1: field name is required and must be a schema, a string"),
+        ("- name: thirded(Tensor self) -> Tensor\n  self: 3", r"field self must be a string, got 3"),
+    ],
+)
+def test_malformed_rows_of_derivatives_are_refused(tmp_path: Path, content: str, message: str) -> None:
+    rows, derivatives = tmp_path / "rows.yaml", tmp_path / "derivatives.yaml"
+    rows.write_text(
+        "- schema: thirded(Tensor self) -> Tensor\n  variants: [function]\n  family: pointwise\n"
+        "  dtypes: float\n  promotion: default\n  result: common\n"
+    )
+    derivatives.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        load_operators(rows, {"thirded": "self"}, derivatives=derivatives, namespace="decl")
+    with pytest.raises(ValueError, match="field name must be a string, got None"):
+        declare(ROW, "self", derivative={"self": "grad"}, namespace="decl")
 
 
 def test_rows_without_a_formula_and_formulas_without_a_row_are_named(tmp_path: Path) -> None:

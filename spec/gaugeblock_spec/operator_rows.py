@@ -115,9 +115,18 @@ def check_row(row: Row) -> None:
             parse(row.get(field, row["schema"]))
         except SchemaError as error:
             raise OperatorTableError(f"{where}: field {field}, column {error.position + 1}: {error.problem}") from None
-    for field in ("inplace", "out"):
+    schema = parse(row["schema"])
+    for field, suffix in (("inplace", "_"), ("out", "")):
         if field in row:
-            _check_marks(f"{where}: field {field}", field, parse(row[field]))
+            form = parse(row[field])
+            _check_name(f"{where}: field {field}", form, schema.name + suffix)
+            _check_marks(f"{where}: field {field}", field, form)
+
+
+def _check_name(where: str, form: Schema, allowed: str) -> None:
+    """Raise OperatorTableError unless a form has the allowed name; its overload may differ from the row's."""
+    if form.name != allowed:
+        raise OperatorTableError(f"{where}: the name {form.name!r} is not allowed; allowed: {allowed!r}")
 
 
 def _check_marks(where: str, field: str, form: Schema) -> None:

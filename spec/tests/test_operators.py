@@ -111,6 +111,18 @@ def test_digest_is_stable() -> None:
         ({"ulp": {"float32": "one"}}, "field ulp: field float32: 'one' is not of type number"),
         ({"out_cast": None}, "field out_cast must be present exactly when field out is"),
         ({"inplace": "neg(Tensor self)"}, "field inplace: .* does not match"),
+        (
+            {"inplace": "abs_(Tensor(a!) self) -> Tensor(a!)"},
+            "test.yaml, row neg: field inplace: the name 'abs_' is not allowed; allowed: 'neg_'",
+        ),
+        (
+            {"out": "abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"},
+            "test.yaml, row neg: field out: the name 'abs' is not allowed; allowed: 'neg'",
+        ),
+        (
+            {"inplace": "neg_(Tensor self) -> Tensor"},
+            r"row neg: field inplace: the alias marks of neg_\(Tensor self\) -> Tensor are not allowed",
+        ),
         ({"schema": "neg(Tensr self) -> Tensor"}, "row neg: field schema, column 5: unknown type 'Tensr'"),
         ({"errors": [{"when": "always"}]}, "field errors, item 1: field argument is missing"),
     ],

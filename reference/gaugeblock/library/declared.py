@@ -144,6 +144,13 @@ def _kinds(name: str, arguments: Iterable[Argument]) -> tuple[list[str], list[st
     return operands, numbers
 
 
+def _check_arguments(where: str, schema: Schema, field: str, form: Schema) -> None:
+    """Raise OperatorTableError unless a form takes the operator's arguments; all forms share the formula."""
+    given = tuple(a._replace(alias=None) for a in form.arguments if field == "inplace" or not a.written)
+    if given != schema.arguments:
+        raise OperatorTableError(f"{where}: the arguments of {form} are not allowed; allowed: those of {schema}")
+
+
 def _builder(
     formula: str, arguments: list[Argument], numbers: set[str], check: Callable[..., None] | None
 ) -> Callable[..., Call]:
@@ -185,6 +192,9 @@ def declare(
     operands, numbers = _kinds(made.name, arguments)
     if [a.name for a in arguments] != operands + numbers:
         raise ValueError(f"{made.name}: a formula takes its tensors and Scalars first, then {', '.join(NUMBERS)}")
+    for field, text in (("inplace", made.inplace), ("out", made.out)):
+        if text is not None:
+            _check_arguments(f"{operator.file}, row {made.name}: field {field}", parse(made.schema), field, parse(text))
     if isinstance(formula, str):
         formula = lane_formula(formula, operands + numbers, made.base)
     found = None if derivative is None else derivative_from(parse(made.schema), derivative)
@@ -193,6 +203,16 @@ def declare(
         REGISTRY.find(declared.name).derivative = found
         REGISTRY.find(declared.name).forget_resolved()
     return declared
+
+
+def _derivative_rows(file: str | os.PathLike[str], content: Any) -> list[dict[str, str]]:
+    """Return the rows of a file of derivatives. Raises ValueError unless it is a list of rows with a `name` each."""
+    if not isinstance(content, list):
+        raise ValueError(f"{file}: expected a list of rows, got {type(content).__name__}")
+    for number, row in enumerate(content, start=1):
+        if not isinstance(row, dict) or not isinstance(row.get("name"), str):
+            raise ValueError(f"{file}, row {number}: field name is required and must be a schema, a string")
+    return content
 
 
 def load_operators(
@@ -221,7 +241,7 @@ def load_operators(
     wanted: list[dict[str, str]] = []
     if derivatives is not None:
         with open(derivatives, "rb") as file:
-            wanted = yaml.safe_load(file)
+            wanted = _derivative_rows(derivatives, yaml.safe_load(file))
     names = {row["name"] for row in rows}
     for entry in wanted:
         if entry["name"].partition("(")[0] not in names:

@@ -55,12 +55,15 @@ def lane_formula(text: str, names: list[str], what: str) -> Callable[..., Any]:
 def derivative_from(schema: Schema, row: Mapping[str, str]) -> Derivative:
     """The derivative of a row ``{name: schema, argument: expression}``; ``grad`` and ``result`` are names too.
 
-    ValueError when the row's name is not exactly the schema, an argument does not exist or is no tensor, or an
-    expression is none.
+    ValueError when a field is no string, the row's name is not exactly the schema, an argument does not exist or is no
+    tensor, or an expression is none.
     """
     from gaugeblock_spec.schema import parse
 
     declared = str(schema).rpartition("::")[2]
+    for name in ("name", *row):
+        if not isinstance(row.get(name), str):
+            raise ValueError(f"the derivative of {declared!r}: field {name} must be a string, got {row.get(name)!r}")
     if str(parse(row["name"])).rpartition("::")[2] != declared:
         raise ValueError(f"the derivative is declared for {row['name']!r}, but the operator is {declared!r}")
     names = [argument.name for argument in schema.arguments]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 
 class Formula(NamedTuple):
@@ -26,9 +26,19 @@ class Formula(NamedTuple):
     numbers: str = "common"
 
 
-def table(rows: Iterable[Formula]) -> dict[str, Formula]:
-    """Rows by name. Raises ValueError for a name given twice."""
-    found: dict[str, Formula] = {}
+class Formulas(dict[str, Formula]):
+    """Formulas by name. Looking up a name that has none raises NotImplementedError."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise NotImplementedError(
+            f"{name!r}: no formula of this name; a row of family pointwise needs one in a FORMULAS table of "
+            f"gaugeblock.operators.formulas, or its base name in array_functions.WITHOUT_FORMULA"
+        )
+
+
+def table(rows: Iterable[Formula]) -> Formulas:
+    """Return the rows by name. Raises ValueError for a name given twice."""
+    found = Formulas()
     for row in rows:
         if row.name in found:
             raise ValueError(f"formula table: {row.name!r} is given twice")
