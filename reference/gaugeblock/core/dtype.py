@@ -15,8 +15,8 @@ class DType:
     """An element type; instances exist only as the constants of this module.
 
     ``kind`` is the number of ``category`` in CATEGORIES (bool 0, int 1, float 2, complex 3),
-    ``index`` the position in ALL_DTYPES, ``numpy`` the NumPy dtype of the same bytes,
-    ``python`` the Python type that ``item()`` returns.
+    ``index`` the position in ALL_DTYPES, ``numpy`` the NumPy dtype of the same bytes (for complex32, which NumPy
+    lacks, a record of two float16), ``python`` the Python type that ``item()`` returns.
     """
 
     __slots__ = (
@@ -60,10 +60,8 @@ class DType:
         return COMPLEX_TO_REAL.get(self, self)
 
     def to_complex(self) -> DType:
-        """The complex dtype whose components hold this dtype (float32 -> complex64, float64 -> complex128)."""
-        if self.is_complex:
-            return self
-        return complex128 if self is float64 else complex64
+        """The complex dtype whose components hold this dtype (float16 -> complex32, float64 -> complex128)."""
+        return self if self.is_complex else REAL_TO_COMPLEX.get(self, complex64)
 
     def __repr__(self) -> str:
         return f"gaugeblock.{self.name}"
@@ -92,6 +90,7 @@ _TABLE: tuple[tuple[str, str, Any], ...] = (
     ("bfloat16", "float", ml_dtypes.bfloat16),
     ("float32", "float", np.float32),
     ("float64", "float", np.float64),
+    ("complex32", "complex", [("real", np.float16), ("imag", np.float16)]),
     ("complex64", "complex", np.complex64),
     ("complex128", "complex", np.complex128),
 )
@@ -113,11 +112,13 @@ ALL_DTYPES: tuple[DType, ...] = tuple(
     bfloat16,
     float32,
     float64,
+    complex32,
     complex64,
     complex128,
 ) = ALL_DTYPES
 
-COMPLEX_TO_REAL: dict[DType, DType] = {complex64: float32, complex128: float64}
+COMPLEX_TO_REAL: dict[DType, DType] = {complex32: float16, complex64: float32, complex128: float64}
+REAL_TO_COMPLEX: dict[DType, DType] = {real: joined for joined, real in COMPLEX_TO_REAL.items()}
 
 ALIASES: dict[str, DType] = {
     "half": float16,
@@ -126,13 +127,14 @@ ALIASES: dict[str, DType] = {
     "short": int16,
     "int": int32,
     "long": int64,
+    "chalf": complex32,
     "cfloat": complex64,
     "cdouble": complex128,
 }
 
 BY_NAME: dict[str, DType] = {dtype.name: dtype for dtype in ALL_DTYPES}
 
-_FROM_NUMPY: dict[np.dtype[Any], DType] = {dtype.numpy: dtype for dtype in ALL_DTYPES}
+_FROM_NUMPY: dict[np.dtype[Any], DType] = {dtype.numpy: dtype for dtype in ALL_DTYPES if dtype is not complex32}
 
 _FROM_PYTHON: dict[type, DType] = {bool: bool_, int: int64}
 

@@ -9,6 +9,7 @@ from .dtype import (
     DType,
     bfloat16,
     bool_,
+    complex32,
     complex64,
     complex128,
     float16,
@@ -39,7 +40,9 @@ def _join(a: DType, b: DType) -> DType | None:
     if low.kind == 1:
         return high
     if high.is_complex:
-        return complex128 if float64 in (a, b) or complex128 in (a, b) else complex64
+        if float64 in (a, b) or complex128 in (a, b):
+            return complex128
+        return complex32 if low is float16 and high is complex32 else complex64
     if {low, high} == {float16, bfloat16}:
         return float32
     return low if low.itemsize > high.itemsize else high

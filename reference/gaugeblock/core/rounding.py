@@ -1,4 +1,4 @@
-"""Conversion of float64 to bfloat16 with a single rounding; NumPy rounds twice, first to float32."""
+"""Conversions that NumPy lacks or rounds twice: float64 to bfloat16, and complex numbers to complex32 and back."""
 
 from __future__ import annotations
 
@@ -6,15 +6,36 @@ from typing import Any
 
 import numpy as np
 
-from .dtype import DType, bfloat16
+from .dtype import DType, bfloat16, complex32
+
+ROUNDED_HERE = frozenset({bfloat16, complex32})
+"""Dtypes whose memory NumPy must not convert other numbers to."""
 
 
 def rounded(values: Any, dtype: DType) -> np.ndarray[Any, Any]:
     """Return `values` as an array of `dtype`, floats rounded once, to nearest, ties to even."""
     array = np.asarray(values)
+    if dtype is complex32:
+        return _records(array)
     if dtype is bfloat16 and array.dtype == np.float64:
         array = to_odd(array)
     return array.astype(dtype.numpy)
+
+
+def _records(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return numbers as records of two float16; records are returned as they are."""
+    if array.dtype == complex32.numpy:
+        return array
+    records = np.empty(array.shape, complex32.numpy)
+    records["real"], records["imag"] = array.real, array.imag
+    return records
+
+
+def complex_numbers(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the records of complex32 as an array of complex64."""
+    numbers = np.empty(records.shape, np.complex64)
+    numbers.real, numbers.imag = records["real"], records["imag"]
+    return numbers
 
 
 def to_odd(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

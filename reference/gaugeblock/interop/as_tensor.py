@@ -28,7 +28,8 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
             return data
         if geometry.device is not cpu:
             return converted(data, dtype, None if device is None else place)
-        return tensor(array_of_lazy(data), dtype=dtype, device=geometry.device if device is None else place)
+        kind = geometry.dtype if dtype is None else dtype
+        return tensor(array_of_lazy(data), dtype=kind, device=geometry.device if device is None else place)
     if issubclass(type(data), np.ndarray) and place is cpu:
         shared = from_numpy(data)
         if dtype is None or shared.geometry.dtype is dtype:

@@ -11,9 +11,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..core.device import cpu, meta
-from ..core.dtype import DType, bfloat16, dtype_from_numpy
+from ..core.dtype import DType, dtype_from_numpy
 from ..core.errors import check_int, type_error
+from ..core.rounding import ROUNDED_HERE
 from ..core.warn import warn
+from ..iteration.types import UPSTREAM_NAMES
 from ..memory.elements import ADDRESS_SPACE, ORIGIN
 from ..memory.storage import Storage, foreign_storage, new_object
 from ..tensor.array_view import array_of, array_of_lazy
@@ -144,11 +146,9 @@ class LentStorage(ctypes.c_char * (1 << 62)):  # type: ignore[misc]
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     """An array on the memory of `self`, which may not be resized afterwards; `force` detaches and resolves first.
 
-    Raises TypeError for bfloat16 and for tensors without data, RuntimeError when gradients or lazy bits forbid it.
+    Raises TypeError for bfloat16, complex32 and tensors without data, RuntimeError if gradients or lazy bits forbid it.
     """
     geometry = self.geometry
-    if geometry.dtype is bfloat16:
-        raise TypeError("numpy(): Got unsupported ScalarType BFloat16")
     if geometry.device is not cpu:
         advice = "it has no data" if geometry.device is meta else "copy it to host memory with Tensor.cpu() first"
         raise TypeError(f"numpy(): can't convert {geometry.device} device type tensor to numpy: {advice}")
@@ -161,6 +161,8 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     elif geometry.lazy & NEGATIVE:
         _refuse("has negative bit set. Use tensor.resolve_neg().numpy() instead.")
     geometry = self.geometry
+    if geometry.dtype in ROUNDED_HERE:
+        raise TypeError(f"numpy(): Got unsupported ScalarType {UPSTREAM_NAMES[geometry.dtype.name]}")
     if not geometry.numel:
         return np.empty(geometry.sizes, geometry.dtype.numpy)
     storage, pointer = lent(self)

@@ -11,7 +11,8 @@ PRIORITIES = ("number", "0-dim tensor", "tensor")
 UPSTREAM_NAMES = {
     "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
     "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float16": "Half", "bfloat16": "BFloat16",
-    "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+    "float32": "Float", "float64": "Double", "complex32": "ComplexHalf", "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
 }  # fmt: skip
 """dtype names as PyTorch's messages spell them."""
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..core.dtype import DType
 from .complex_lanes import Complex, Value
-from .conversion import convert, from_storage, lane_type, rounded, to_storage
+from .conversion import convert, from_storage, is_half, lane_type, rounded, to_storage
 from .expression import Lane
 from .isa import Level
 from .lower import SCALAR_ONLY, reachable
@@ -113,7 +113,7 @@ def record(
 
 def _computed(value: Value, dtype: DType, compute: DType, level: Level) -> Value:
     converted = convert(value, compute)
-    if dtype is not compute and compute.itemsize == 2 and compute.is_floating_point:
+    if dtype is not compute and is_half(compute):
         return rounded(converted, compute, level.half_hardware)
     return converted
 

@@ -22,16 +22,21 @@ def storage_type(dtype: DType) -> LaneType:
     """Lane type of one stored component: bytes for bool, 16-bit patterns for the 16-bit floats."""
     if dtype.category == "bool":
         return UINT[8]
-    if dtype is float16 or dtype is bfloat16:
-        return UINT[16]
-    return lane_type(dtype)
+    return UINT[16] if is_half(dtype) else lane_type(dtype)
+
+
+def is_half(dtype: DType) -> bool:
+    """Return whether a dtype, or each component of a complex one, is a 16-bit float."""
+    return dtype.to_real() in (float16, bfloat16)
 
 
 def from_storage(stored: tuple[Lane, ...], dtype: DType, half_hardware: bool) -> Value:
     """The lane that stored components stand for."""
-    if dtype.is_complex:
-        return Complex(stored[0], stored[1])
-    (x,) = stored
+    lanes = [_loaded(x, dtype.to_real(), half_hardware) for x in stored]
+    return Complex(*lanes) if dtype.is_complex else lanes[0]
+
+
+def _loaded(x: Lane, dtype: DType, half_hardware: bool) -> Lane:
     if dtype.category == "bool":
         return x != 0
     if dtype is bfloat16:
@@ -49,33 +54,38 @@ def _marked(value: Lane, dtype: DType, stored: Lane) -> Lane:
 def to_storage(value: Value, dtype: DType, half_hardware: bool) -> tuple[Lane, ...]:
     """The components to store for a value, converted to `dtype`."""
     value = convert(value, dtype)
-    if isinstance(value, Complex):
-        return (value.re, value.im)
+    lanes = (value.re, value.im) if isinstance(value, Complex) else (value,)
+    return tuple([_stored(lane, dtype.to_real(), half_hardware) for lane in lanes])
+
+
+def _stored(value: Lane, dtype: DType, half_hardware: bool) -> Lane:
     if dtype.category == "bool":
-        return (convert_lane(value, UINT[8]),)
+        return convert_lane(value, UINT[8])
     if value.opcode == "retype" and value.attribute and value.attribute[0] is dtype:
-        return (value.attribute[1],)
+        stored: Lane = value.attribute[1]
+        return stored
     if dtype is bfloat16:
-        return (float_to_bfloat16(value),)
+        return float_to_bfloat16(value)
     if dtype is float16:
-        return (Lane("half_truncate", UINT[16], (value,)) if half_hardware else float_to_half(value),)
-    return (value,)
+        return Lane("half_truncate", UINT[16], (value,)) if half_hardware else float_to_half(value)
+    return value
 
 
 def convert(value: Value, dtype: DType) -> Value:
     """A value as the lanes of `dtype`: dropping imaginary parts, wrapping ints, rounding float64 once for halves."""
-    target = lane_type(dtype)
     if dtype.is_complex:
-        if isinstance(value, Complex):
-            return Complex(convert_lane(value.re, target), convert_lane(value.im, target))
-        return Complex(convert_lane(value, target), constant(0.0, target))
+        part = dtype.to_real()
+        re, im = (value.re, value.im) if isinstance(value, Complex) else (value, constant(0.0, lane_type(part)))
+        return Complex(_converted(re, part), _converted(im, part))
     if isinstance(value, Complex):
-        if target is BOOL:
+        if dtype.category == "bool":
             return (value.re != 0.0) | (value.im != 0.0)
         value = value.re
-    if value.type is F64 and dtype.itemsize == 2 and target is F32:
-        return round_to_odd(value)
-    return convert_lane(value, target)
+    return _converted(value, dtype)
+
+
+def _converted(value: Lane, dtype: DType) -> Lane:
+    return round_to_odd(value) if value.type is F64 and is_half(dtype) else convert_lane(value, lane_type(dtype))
 
 
 def rounded(value: Value, dtype: DType, half_hardware: bool) -> Value:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dtype import ALL_DTYPES, DType, bfloat16
+from ..core.rounding import ROUNDED_HERE, rounded
 
 ORIGIN = 64
 ADDRESS_SPACE: Any = memoryview((ctypes.c_char * (1 << 62)).from_address(ORIGIN)).cast("B")
@@ -32,6 +33,7 @@ _CODES = {
     "bfloat16": "H",
     "float32": "f",
     "float64": "d",
+    "complex32": "ee",
     "complex64": "ff",
     "complex128": "dd",
 }
@@ -78,7 +80,7 @@ def read_element(address: int, dtype: DType) -> Any:
 
 def write_element(address: int, dtype: DType, value: Any) -> None:
     """Store `value`, converted as NumPy converts it to the dtype, at `address`."""
-    array_at(address, dtype, (), ())[()] = value
+    array_at(address, dtype, (), ())[()] = rounded(value, dtype) if dtype in ROUNDED_HERE else value
 
 
 def read_bytes(address: int, nbytes: int) -> bytes:

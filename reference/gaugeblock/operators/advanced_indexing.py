@@ -10,7 +10,8 @@ import numpy as np
 
 from ..core.away import away
 from ..core.device import cpu
-from ..core.dtype import DType, bool_
+from ..core.dtype import DType, bool_, complex32
+from ..core.rounding import complex_numbers, rounded
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
 from ..tensor.geometry import CONJUGATE, Geometry, contiguous_geometry, remember
@@ -19,7 +20,7 @@ from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import unsqueeze
-from .arrays import STEPS, Array, filled, number_as, true_places, values
+from .arrays import STEPS, Array, filled, number_as, stored_values, true_places, values
 from .copy import clone
 from .extents import check_no_overlap, warn_of_internal_overlap
 from .fill import masked_fill_, number_from
@@ -144,7 +145,7 @@ def _pick(view: Tensor, arrays: dict[int, Array]) -> Tensor:
         if any(without_values(array) for array in arrays.values()):
             raise NotImplementedError("index(): the sizes of the result depend on a mask that has no data")
         return empty_tensor(_result_shape(view.geometry.sizes, key), dtype, view.geometry.device)
-    array = values(view)
+    array = stored_values(view)
     single = [dim for dim, part in enumerate(key) if not isinstance(part, slice)]
     if len(single) == 1:
         dim, part = single[0], key[single[0]]
@@ -174,10 +175,10 @@ def take_along(self: Tensor, dim: int, index: Array) -> Tensor:
         return result
     if result.geometry.numel <= SMALL:
         with _renamed_index_errors():
-            array_of(result)[...] = values(self).take(index, dim)
+            array_of(result)[...] = stored_values(self).take(index, dim)
         return result
     low = check_bounds(index, dim, sizes[dim])
-    values(self).take(index, axis=dim, out=array_of(result), mode="wrap" if low < 0 else "clip")
+    stored_values(self).take(index, axis=dim, out=array_of(result), mode="wrap" if low < 0 else "clip")
     return result
 
 
@@ -242,14 +243,15 @@ def _put(
     if geometry.lazy:
         source = np.conjugate(source) if geometry.lazy & CONJUGATE else source
         source = source if geometry.lazy <= CONJUGATE else np.negative(source)
-    _write(array_of(view), key, source, accumulate)
+    _write(array_of(view), key, rounded(source, complex32) if geometry.dtype is complex32 else source, accumulate)
     bump_version(view)
 
 
 def _source_array(view: Tensor, value: Any) -> Array:
     dtype = view.geometry.dtype
     if not isinstance(value, Tensor):
-        return number_as("index_put_", dtype, value)
+        number = number_as("index_put_", dtype, value)
+        return complex_numbers(number) if dtype is complex32 else number
     if value.storage_impl is view.storage_impl:
         check_no_overlap(view, value)
         return values(value).copy()

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..core.away import away
 from ..core.device import Device, cpu
-from ..core.dtype import DType, bfloat16, float16
+from ..core.dtype import DType, bfloat16, complex32, float16
 from ..core.errors import check_sizes
-from ..core.rounding import rounded
+from ..core.rounding import ROUNDED_HERE, rounded
 from ..iteration.allocate import FastSetup, fast_setup, fast_strides, packed_strides
 from ..iteration.broadcast import iteration_strides
 from ..iteration.devices import common_device
@@ -35,17 +35,24 @@ def values(tensor: Tensor) -> Array:
     return array_of_lazy(tensor)
 
 
+def stored_values(tensor: Tensor) -> Array:
+    """Return the values in the dtype of the tensor's memory: those of complex32 as records."""
+    array = values(tensor)
+    return rounded(array, complex32) if tensor.geometry.dtype is complex32 else array
+
+
 def filled(sizes: Sequence[int], dtype: DType, array: Any) -> Tensor:
     """A fresh row-major CPU tensor with the values of `array`, which broadcasts to `sizes` and is cast to `dtype`."""
     return _filled(empty_tensor(tuple(sizes), dtype), array)
 
 
 def _filled(result: Tensor, array: Any) -> Tensor:
-    if getattr(array, "dtype", None) is result.geometry.dtype.numpy:
+    dtype = result.geometry.dtype
+    if getattr(array, "dtype", None) is dtype.numpy:
         array_of(result)[...] = array
         return result
     with np.errstate(all="ignore"):
-        array_of(result)[...] = array
+        array_of(result)[...] = rounded(array, dtype) if dtype is complex32 else array
     return result
 
 
@@ -108,7 +115,7 @@ def store(tensor: Tensor, array: Any) -> Tensor:
         array = np.conjugate(array) if tensor.geometry.lazy & CONJUGATE else np.asarray(array)
         array = array if tensor.geometry.lazy <= CONJUGATE else np.negative(array)
     with np.errstate(all="ignore"):
-        target[...] = rounded(array, bfloat16) if tensor.geometry.dtype is bfloat16 else array
+        target[...] = rounded(array, tensor.geometry.dtype) if tensor.geometry.dtype in ROUNDED_HERE else array
     return tensor
 
 

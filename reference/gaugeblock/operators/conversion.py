@@ -20,8 +20,8 @@ from .registration import kernel
 
 METHOD_DTYPES = {
     "float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "int": "int32",
-    "long": "int64", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool", "cfloat": "complex64",
-    "cdouble": "complex128",
+    "long": "int64", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool", "chalf": "complex32",
+    "cfloat": "complex64", "cdouble": "complex128",
 }  # fmt: skip
 """Tensor method -> the dtype that it converts to."""
 

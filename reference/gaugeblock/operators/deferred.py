@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from .plan import Plannable, Planned, planned_by
-from .registration import answering, kernel
+from .registration import kernel, on_cpu
 
 
 def register_deferred(package: str, modules: Mapping[str, str], *keys: str) -> None:
@@ -17,20 +17,22 @@ def register_deferred(package: str, modules: Mapping[str, str], *keys: str) -> N
     """
     for module, names in modules.items():
         for name in names.split():
-            kernel(name, *keys)(Deferred(f".{package}.{module}", name.replace(".", "_")))
+            checked = None if keys else name
+            kernel(name, *keys)(Deferred(f".{package}.{module}", name.replace(".", "_"), checked))
 
 
 class Deferred(Plannable[..., Any]):
-    """A function of a module that is loaded when it is first called."""
+    """A function of a module that is loaded when it is first called; `operator` as for `on_cpu`."""
 
-    def __init__(self, module: str, function: str) -> None:
+    def __init__(self, module: str, function: str, operator: str | None = None) -> None:
         self.__name__ = function
+        self._operator = operator
         self._module = module
         self._loaded: Callable[..., Any] | None = None
 
     def _function(self) -> Callable[..., Any]:
         if self._loaded is None:
-            self._loaded = answering(getattr(import_module(self._module, __package__), self.__name__))
+            self._loaded = on_cpu(self._operator, getattr(import_module(self._module, __package__), self.__name__))
         return self._loaded
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..core.away import away
 from ..core.device import cpu, meta
-from ..core.dtype import ALL_DTYPES, DEFAULTS, DType, bfloat16, dtype_of_number
-from ..core.rounding import rounded
+from ..core.dtype import ALL_DTYPES, DEFAULTS, DType, dtype_of_number
+from ..core.rounding import ROUNDED_HERE, rounded
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..iteration.operand import Number
@@ -21,7 +21,7 @@ from .arrays import STEPS
 from .number_limits import LARGEST_HALF, check_fits
 
 FEW_BYTES = 2048
-PACKED = frozenset(dtype for dtype in ALL_DTYPES if not dtype.is_complex and dtype is not bfloat16)
+PACKED = frozenset(dtype for dtype in ALL_DTYPES if not dtype.is_complex) - ROUNDED_HERE
 
 
 def fill_zeros(target: Tensor) -> None:
@@ -55,7 +55,8 @@ def fill_number(target: Tensor, value: Number) -> None:
     if geometry.nbytes <= FEW_BYTES and dtype in PACKED:
         store_bytes(target.pointer, pack_element(dtype, value) * geometry.numel)
     else:
-        stored = rounded(float(value.real), dtype) if dtype is bfloat16 else value
+        number = value if dtype.is_complex else float(value.real)
+        stored = rounded(number, dtype) if dtype in ROUNDED_HERE else value
         away(STEPS * geometry.numel, array_of(target).__setitem__, ..., stored)
 
 

@@ -23,12 +23,20 @@ NOT_FOR_BOOL = {
     "relu6": "Bool inputs not supported for hardtanh",
     "hardtanh": "Bool inputs not supported for hardtanh",
 }
-WIDE_UNSIGNED = frozenset({"uint16", "uint32", "uint64"})
 TAKES_WIDE_UNSIGNED = frozenset(
     """eq ne where isnan isinf isfinite isclose signbit nan_to_num bitwise_and bitwise_or bitwise_xor
     __and__ __or__ __xor__ mul multiply floor ceil round trunc fix""".split()
 )
-"""Operators that also compute in the wide unsigned dtypes, which no row lists."""
+TAKES_COMPLEX32 = frozenset(
+    "abs add addcmul eq isclose isfinite isinf isnan mul ne neg rsub sgn sub where".split()
+)
+UNLISTED = {
+    "uint16": TAKES_WIDE_UNSIGNED,
+    "uint32": TAKES_WIDE_UNSIGNED,
+    "uint64": TAKES_WIDE_UNSIGNED,
+    "complex32": TAKES_COMPLEX32,
+}
+"""Dtypes that no row lists -> base names of the operators that compute in them all the same."""
 NOT_FOR_BOOL["rsub"] = NOT_FOR_BOOL["sub"]
 COMPLEX_HINTS = {"sign": "use sgn() instead", "clamp": "", "floor": "", "ceil": "", "trunc": "", "round": ""}
 
@@ -49,7 +57,7 @@ class PointwiseRule:
     @lazy_property
     def names(self) -> tuple[str, ...]:
         """Return the names of the dtypes that the rule computes in."""
-        return (*self.row.dtypes, *(sorted(WIDE_UNSIGNED) if self.base in TAKES_WIDE_UNSIGNED else ()))
+        return (*self.row.dtypes, *(name for name, operators in UNLISTED.items() if self.base in operators))
 
     def check_inputs(self, common: DType, given: Sequence[DType]) -> None:
         """Raise for dtypes that the operator does not compute in; before anything is allocated."""

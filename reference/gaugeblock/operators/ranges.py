@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.away import away
-from ..core.dtype import DEFAULTS, DType, dtype_of_number, float32, float64, int64
+from ..core.dtype import DEFAULTS, DType, bool_, complex32, dtype_of_number, float32, float64, int64
 from ..core.warn import warn
 from ..dispatch.dispatcher import call
 from ..iteration.operand import Number
+from ..iteration.types import UPSTREAM_NAMES
 from ..kernels.compiler import Builtin
 from ..memory.elements import pack_elements, read_bytes, store_bytes
 from ..tensor.array_view import array_of
@@ -306,8 +307,8 @@ def _ends(name: str, start: Any, end: Any, count: int, kind: DType) -> tuple[Any
             f"{name}(): inferred dtype {dtype_of_number(0j).name} can't be safely cast to passed dtype {kind.name}: "
             f"{start} to {end} are complex"
         )
-    if kind.kind == 0:
-        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+    if kind is bool_ or kind is complex32:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[kind.name]}'")
     if kind.kind != 1:
         return start, end
     for bound in (start, end):
@@ -318,6 +319,8 @@ def _ends(name: str, start: Any, end: Any, count: int, kind: DType) -> tuple[Any
 
 def eye(kind: DType, n: int, m: int | None = None) -> Plan:
     """Ones on the diagonal of an n x m matrix of zeros, square by default. Raises RuntimeError for negative sizes."""
+    if kind is complex32:
+        raise NotImplementedError(f"\"eye\" not implemented for '{UPSTREAM_NAMES[kind.name]}'")
     sizes = (n, n if m is None else m)
     for argument, value in zip(("n", "m"), sizes, strict=True):
         if value < 0:
@@ -341,7 +344,7 @@ def _fill_eye(result: Tensor) -> None:
 def quick_eye(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     """Return eye of one or two ints, on the CPU; None for anything else."""
     sizes = given if len(given) == 2 else given * 2
-    if len(sizes) != 2 or sizes[0].__class__ is not int or sizes[1].__class__ is not int or min(sizes) < 0:
+    if len(sizes) != 2 or sizes[0].__class__ is not int or sizes[1].__class__ is not int or min(sizes) < 0 or dtype is complex32:
         return None
     result = new_like(contiguous_geometry(sizes, dtype or DEFAULTS.dtype))
     if result.geometry.numel:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from ..core.away import LONG, away
 from ..core.device import cpu
-from ..core.dtype import DType, bool_, uint8
+from ..core.dtype import DType, bool_, complex32, uint8
 from ..core.errors import type_error
 from ..core.resting import without_collecting
 from ..dispatch.registry import REGISTRY
@@ -34,6 +34,7 @@ from ..tensor.geometry import contiguous_geometry, geometry_of
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
+from .complex_half import has_complex32, kernel_of_complex32
 from .extents import extent_of
 from .invoke import invoke
 from .plan import Plannable, Planned, planned_by, written
@@ -77,7 +78,8 @@ def kernel(name: str, *keys: str, derive: bool = True) -> Callable[[F], F]:
             REGISTRY.put(name, (key,), _for_key(name, key, function))
         row = rows().get(name)
         if derive and row is not None:
-            _derive(row, function, used)
+            backend = any(key in BACKENDS for key in used)
+            _derive(row, taking(name, function) if backend else function, used)
         return function
 
     return register
@@ -94,44 +96,76 @@ def _register_once(name: str, keys: tuple[str, ...], function: Callable[..., Any
     operator = REGISTRY.find(name)
     for key in keys:
         if not operator.has_kernel(key):
-            REGISTRY.put(name, (key,), _for_key(name, key, function))
+            REGISTRY.put(name, (key,), _for_key(name, key, function, derived=True))
 
 
-def _for_key(name: str, key: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _for_key(name: str, key: str, function: Callable[..., Any], *, derived: bool = False) -> Callable[..., Any]:
     """The function itself; on the CPU one that answers signals, without data one that first looks that no other tensor
-    is among them."""
+    is among them. On both it sees complex32 only if it takes it."""
     if key == "CPU":
-        return answering(function)
-    if key != "Meta" or name in ACROSS_DEVICES:
+        return on_cpu(None if derived else name, function)
+    if key != "Meta":
+        return function
+    function = taking(None if derived else name, function)
+    if name in ACROSS_DEVICES:
         return function
     guard = functools.partial(_on_one_device, name)
     return function.wrapped(guard) if isinstance(function, Plannable) else guard(function)
 
 
-def answering(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, called away from the main thread when a tensor among its arguments is large.
+def on_cpu(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `function` as the CPU kernel of operator `name`, which is None for one made of others.
 
-    Functions of modules without NumPy stay as they are: compiled loops look for signals themselves.
+    A function of a module with NumPy is called away from the main thread when a tensor among its arguments is large:
+    compiled loops look for signals themselves. As a kernel it sees complex32 only if it takes it, and so does a
+    plannable one.
     """
-    if "np" not in getattr(inspect.unwrap(function), "__globals__", ()):
-        return function
-    if isinstance(function, Plannable):
-        return function.wrapped(_answering)
-    return _answering(function)
+    if not _is_numpy(function):
+        return taking(name, function)
+    wrapper = functools.partial(_answering, name)
+    return function.wrapped(wrapper) if isinstance(function, Plannable) else wrapper(function)
 
 
-def _answering(function: Callable[..., Any]) -> Callable[..., Any]:
+def _is_numpy(function: Callable[..., Any]) -> bool:
+    return "np" in getattr(inspect.unwrap(function), "__globals__", ())
+
+
+def _answering(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]:
+    checked = _without_complex32(name, function)
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
+        check = bool(kwargs)
         for value in args:
             if isinstance(value, Tensor):
                 if value.geometry.numel >= LARGE:
-                    return away(LONG, function, *args, **kwargs)
-            elif isinstance(value, (list, tuple)) and any(
-                isinstance(part, Tensor) and part.geometry.numel >= LARGE for part in value
-            ):
-                return away(LONG, function, *args, **kwargs)
+                    return away(LONG, checked, *args, **kwargs)
+                check = check or value.geometry.dtype is complex32
+            elif isinstance(value, (list, tuple)):
+                if any(isinstance(part, Tensor) and part.geometry.numel >= LARGE for part in value):
+                    return away(LONG, checked, *args, **kwargs)
+                check = check or has_complex32(value)
+        return checked(*args, **kwargs) if check else function(*args, **kwargs)
+
+    return run
+
+
+def taking(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel that sees complex32 only if it takes it: of those computed by NumPy, and of plannable ones."""
+    if type(function) is Plannable:
+        return function.wrapped(functools.partial(_without_complex32, name))
+    return _without_complex32(name, function) if _is_numpy(function) else function
+
+
+def _without_complex32(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]:
+    instead = None if name is None else kernel_of_complex32(name, function)
+    if instead is None:
+        return function
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if has_complex32(args) or has_complex32(tuple(kwargs.values())):
+            return instead(*args, **kwargs)
         return function(*args, **kwargs)
 
     return run

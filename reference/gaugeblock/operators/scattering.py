@@ -27,7 +27,7 @@ from .gathering import check_index_dtype, check_within, gather_dim, gather_place
 from .many_dims import has_many_dims, without_dims
 from .number_limits import check_fits
 from .plan import Plannable, Planned
-from .registration import F, derived_out, kernel
+from .registration import F, derived_out, kernel, taking
 from .rows import rows
 
 KEEPING = ("index_fill", "put")
@@ -51,7 +51,7 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
         kernel(name, derive=False)(functional)
         row = rows()[name]
         if row.out_name is not None:
-            kernel(row.out_name, derive=False)(derived_out(row, functional))
+            kernel(row.out_name, derive=False)(derived_out(row, taking(name, functional)))
         return function
 
     return register

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.away import away
 from ..core.device import Device, as_device, cpu
-from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, dtype_from_numpy, dtype_of_number, int64
+from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, complex32, dtype_from_numpy, dtype_of_number, int64
 from ..core.errors import type_error
 from ..core.limits import iinfo
 from ..core.promotion import promote_types
@@ -157,7 +157,7 @@ def _is_sequence(data: Any) -> bool:
 
 def _converted(array: np.ndarray[Any, Any], found: DType, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
     if dtype is None or dtype is found:
-        return array, found
+        return (rounded(array, found) if found is complex32 else array), found
     if found.is_complex and not dtype.is_complex:
         array = array.real
     with np.errstate(all="ignore"):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.device import cpu
+from ..core.dtype import complex32
+from ..core.rounding import complex_numbers
 from ..memory.elements import ADDRESS_SPACE, ORIGIN
 from .geometry import CONJUGATE, Geometry
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 def array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
     """The tensor's elements as they lie in memory, with its strides; it keeps nothing alive and ignores lazy bits.
+
+    Those of complex32 are records of two float16.
 
     Raises NotImplementedError for a tensor without data, RuntimeError for more dims or larger sizes than arrays have.
     """
@@ -57,8 +61,13 @@ def kept_array(geometry: Geometry, pointer: int) -> np.ndarray[Any, Any]:
 
 
 def array_of_lazy(tensor: Tensor) -> np.ndarray[Any, Any]:
-    """The tensor's values: a view as array_of gives, or a fresh array when they are lazily conjugate or negative."""
+    """The tensor's values: a view as array_of gives, or a fresh array when they are lazily conjugate or negative.
+
+    The numbers of complex32, which NumPy lacks, are in a fresh array of complex64.
+    """
     array = array_of(tensor)
+    if tensor.geometry.dtype is complex32:
+        array = complex_numbers(array)
     lazy = tensor.geometry.lazy
     if not lazy:
         return array

@@ -118,9 +118,7 @@ def formatter_of(values: np.ndarray[Any, Any]) -> tuple[Formatter, int]:
 
         def write(value: complex) -> str:
             second = imag(value.imag)
-            if second[0] in "+-":
-                return f"{real(value.real):>{real_width}}{second:>{imag_width}}j"
-            return f"{real(value.real):>{real_width}}+{second:>{imag_width}}j".replace("+ ", "+")
+            return f"{real(value.real):>{real_width}}{'' if second[0] in '+-' else '+'}{second}j"
 
         return write, real_width + imag_width + 2
     text, width = float_formatter(values) if kind == "f" else (str, _width(values, str))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from ..core.dtype import DType, complex64, complex128, float32, float64
+from ..core.dtype import REAL_TO_COMPLEX, DType
 from ..core.errors import type_error
 from .geometry import CONJUGATE, NEGATIVE, geometry_of
 from .hooks import hooks
 from .strides import preserve_format_strides
 from .tensor import Tensor, make_view, new_like, view_at_same_place
 from .views import numpy_t, transpose
-
-_COMPLEX_OF = {float32: complex64, float64: complex128}
 
 
 def view_dtype(self: Tensor, dtype: DType) -> Tensor:
@@ -105,10 +103,11 @@ def view_as_real(self: Tensor) -> Tensor:
 def view_as_complex(self: Tensor) -> Tensor:
     """Real pairs in a last dim of size 2 as a complex tensor. Raises RuntimeError when dtype or layout forbid it."""
     geometry = self.geometry
-    dtype = _COMPLEX_OF.get(geometry.dtype)
+    dtype = REAL_TO_COMPLEX.get(geometry.dtype)
     if dtype is None:
         raise RuntimeError(
-            f"view_as_complex is only supported for float32 and float64 tensors, but got a tensor of {geometry.dtype}"
+            f"view_as_complex is only supported for float16, float32 and float64 tensors, but got a tensor of "
+            f"{geometry.dtype}"
         )
     if not geometry.ndim:
         raise RuntimeError("Input tensor must have one or more dimensions")

@@ -7,6 +7,7 @@ import numpy as np
 from ..core.device import cpu, meta
 from ..core.dtype import DType
 from ..core.limits import iinfo
+from ..core.rounding import rounded
 from ..memory.devices import write_device
 from ..memory.elements import array_at
 from ..memory.storage import Storage
@@ -28,7 +29,7 @@ def fill_undefined(target: Tensor) -> None:
     """Fill every element of `target`."""
     geometry = target.geometry
     if geometry.numel and geometry.device is cpu:
-        array_of(target).fill(undefined_value(geometry.dtype))
+        array_of(target).fill(rounded(undefined_value(geometry.dtype), geometry.dtype))
     elif geometry.numel and geometry.device is not meta:
         hooks.assign(target, undefined_value(geometry.dtype))
         target.storage_impl.version = 0
@@ -40,6 +41,6 @@ def fill_grown(storage: Storage, old_nbytes: int, dtype: DType) -> None:
     count = storage.nbytes // dtype.itemsize - first
     address = storage.pointer + first * dtype.itemsize
     if count > 0 and storage.device is cpu:
-        array_at(address, dtype, (count,), (1,)).fill(undefined_value(dtype))
+        array_at(address, dtype, (count,), (1,)).fill(rounded(undefined_value(dtype), dtype))
     elif count > 0 and storage.device is not meta:
-        write_device(storage.device, address, np.full(count, undefined_value(dtype), dtype.numpy).tobytes())
+        write_device(storage.device, address, np.full(count, rounded(undefined_value(dtype), dtype)).tobytes())

@@ -13,7 +13,7 @@ from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version
-from ..arrays import Array, check_same_device, outline_between, values, widened
+from ..arrays import Array, check_same_device, outline_between, store, values, widened
 from ..invoke import apply
 from ..named_results import result_type
 
@@ -59,8 +59,8 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     """The complex tensor of two real ones, which broadcast. Raises RuntimeError for other dtypes or two of them."""
     result, target = _joined("complex", real, imag, halves=True)
     if target is not None:
-        target.real = values(real)
-        target.imag = values(imag)
+        store(apply("real", result), values(real))
+        store(apply("imag", result), values(imag))
     return result
 
 

@@ -1,0 +1,122 @@
+"""complex32, which holds data and in which few operators compute: the kernels that take it, as PyTorch's do on the CPU.
+
+Views, copies and fills take it like any dtype, and `pointwise_rule` lists the pointwise operators that compute in it.
+Of the kernels that NumPy computes, and of compiled reductions, those named here take it; all others refuse it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.dtype import DType, complex32, complex64, float16, float32
+from ..iteration.overlap import check_no_internal_overlap
+from ..iteration.types import UPSTREAM_NAMES
+from ..tensor.tensor import Tensor
+from ..tensor.versions import bump_version
+from .plan import Planned
+
+TAKEN = frozenset(
+    """all allclose any argwhere as_strided_scatter cat clone conj_physical copy_ count_nonzero diagonal_scatter fill
+    fill_diagonal_ index is_nonzero is_same_size item native_dropout nonzero nonzero_static normal_ select_scatter
+    slice_scatter stack uniform_""".split()
+)
+"""Operators whose kernels take complex32 as they are."""
+TAKEN_AS_COMPLEX64 = frozenset(
+    """block_diag combinations constant_pad_nd convolution diag diag_embed diff embedding embedding_renorm_ index_add
+    index_copy index_fill index_put index_select kron linalg_vector_norm masked_select norm outer repeat
+    repeat_interleave roll std std_mean tile tril triu var var_mean""".split()
+)
+"""Operators whose kernels get complex64 for complex32; their results are rounded to complex32, or float16 if real."""
+WIDER: dict[DType, DType] = {complex32: complex64, float16: float32}
+NARROWER = {wide: narrow for narrow, wide in WIDER.items()}
+
+Kernel = Callable[..., Any]
+
+
+def has_complex32(value: Any) -> bool:
+    """Return whether an argument is complex32: a tensor, a list with such a tensor, or the dtype."""
+    if isinstance(value, (list, tuple)):
+        return any(map(has_complex32, value))
+    return value is complex32 or (isinstance(value, Tensor) and value.geometry.dtype is complex32)
+
+
+def kernel_of_complex32(name: str, kernel: Kernel) -> Kernel | None:
+    """Return what runs in place of the kernel of operator `name` when an argument is complex32; None: the kernel.
+
+    Forms with out= write what the functional form returns.
+    """
+    base, _, overload = name.partition(".")
+    names = (base, base.removesuffix("_"))
+    if overload.endswith("out") or not TAKEN.isdisjoint(names):
+        return None
+    if TAKEN_AS_COMPLEX64.isdisjoint(names):
+        return _refusing(names[1], kernel)
+    return _written_wider(kernel) if base.endswith("_") else _wider(kernel)
+
+
+def _refusing(operator: str, kernel: Kernel) -> Kernel:
+    """Return what raises NotImplementedError, unless the call asks for another dtype to compute in."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        dtype = kwargs.get("dtype")
+        if dtype is None or dtype is complex32:
+            raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[complex32.name]}'")
+        return kernel(*_converted(args, dtype), **kwargs)
+
+    return run
+
+
+def _wider(kernel: Kernel) -> Kernel:
+    """Return the kernel for complex32, with a new result."""
+
+    def run(*args: Any, dtype: DType | None = None, **kwargs: Any) -> Any:
+        if dtype is not None:
+            kwargs["dtype"] = WIDER.get(dtype, dtype)
+        result = _result(kernel(*_converted(args, complex64), **kwargs))
+        return _narrowed(result) if (_is_half(args) if dtype is None else dtype in WIDER) else result
+
+    return run
+
+
+def _written_wider(kernel: Kernel) -> Kernel:
+    """Return the kernel for complex32 that writes to its first argument."""
+
+    def run(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        from .copy import copy_values
+
+        check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+        wide = _result(kernel(*_converted((self, *args), complex64), **kwargs))
+        bump_version(self)
+        copy_values(self, wide)
+        return self
+
+    return run
+
+
+def _result(found: Any) -> Any:
+    return found.result if isinstance(found, Planned) else found
+
+
+def _converted(value: Any, dtype: DType) -> Any:
+    """Return an argument with its complex32 tensors converted to `dtype`."""
+    from .conversion import converted
+
+    if isinstance(value, (list, tuple)):
+        return [_converted(one, dtype) for one in value]
+    return converted(value, dtype) if isinstance(value, Tensor) and has_complex32(value) else value
+
+
+def _is_half(value: Any) -> bool:
+    """Return whether no tensor among the arguments has a wider floating or complex dtype."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_half, value))
+    return not isinstance(value, Tensor) or value.geometry.dtype.kind < 2 or value.geometry.dtype in WIDER
+
+
+def _narrowed(result: Any) -> Any:
+    from .conversion import converted
+
+    if isinstance(result, tuple):
+        return getattr(type(result), "_make", tuple)([_narrowed(one) for one in result])
+    return converted(result, NARROWER.get(result.geometry.dtype))
