@@ -41,17 +41,22 @@ def has_complex32(value: Any) -> bool:
     return value is complex32 or (isinstance(value, Tensor) and value.geometry.dtype is complex32)
 
 
-def kernel_of_complex32(name: str, kernel: Kernel) -> Kernel | None:
-    """Return what runs in place of the kernel of operator `name` when an argument is complex32; None: the kernel.
+def takes_complex32(name: str) -> bool:
+    """Return whether the kernel of operator `name` takes complex32 as it is.
 
-    Forms with out= write what the functional form returns.
+    So do forms with out=, which write what the functional form returns.
     """
     base, _, overload = name.partition(".")
-    names = (base, base.removesuffix("_"))
-    if overload.endswith("out") or not TAKEN.isdisjoint(names):
-        return None
-    if TAKEN_AS_COMPLEX64.isdisjoint(names):
-        return _refusing(names[1], kernel)
+    return overload.endswith("out") or base in TAKEN or base.removesuffix("_") in TAKEN
+
+
+def kernel_of_complex32(name: str, kernel: Kernel) -> Kernel:
+    """Return what runs in place of the kernel of operator `name` when an argument is complex32."""
+    base = name.partition(".")[0]
+    if takes_complex32(name):
+        return kernel
+    if TAKEN_AS_COMPLEX64.isdisjoint((base, base.removesuffix("_"))):
+        return _refusing(base.removesuffix("_"), kernel)
     return _written_wider(kernel) if base.endswith("_") else _wider(kernel)
 
 

@@ -34,7 +34,7 @@ from ..tensor.geometry import contiguous_geometry, geometry_of
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
-from .complex_half import has_complex32, kernel_of_complex32
+from .complex_half import has_complex32, kernel_of_complex32, takes_complex32
 from .extents import extent_of
 from .invoke import invoke
 from .plan import Plannable, Planned, planned_by, written
@@ -74,12 +74,12 @@ def kernel(name: str, *keys: str, derive: bool = True) -> Callable[[F], F]:
 
     def register(function: F) -> F:
         used = keys or BACKENDS
+        taken = taking(name, function) if any(key in BACKENDS for key in used) else function
         for key in used:
-            REGISTRY.put(name, (key,), _for_key(name, key, function))
+            REGISTRY.put(name, (key,), on_cpu(name, function) if key == "CPU" else _for_key(name, key, taken))
         row = rows().get(name)
         if derive and row is not None:
-            backend = any(key in BACKENDS for key in used)
-            _derive(row, taking(name, function) if backend else function, used)
+            _derive(row, taken, used)
         return function
 
     return register
@@ -96,29 +96,25 @@ def _register_once(name: str, keys: tuple[str, ...], function: Callable[..., Any
     operator = REGISTRY.find(name)
     for key in keys:
         if not operator.has_kernel(key):
-            REGISTRY.put(name, (key,), _for_key(name, key, function, derived=True))
+            REGISTRY.put(name, (key,), _for_key(name, key, function))
 
 
-def _for_key(name: str, key: str, function: Callable[..., Any], *, derived: bool = False) -> Callable[..., Any]:
+def _for_key(name: str, key: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function itself; on the CPU one that answers signals, without data one that first looks that no other tensor
-    is among them. On both it sees complex32 only if it takes it."""
+    is among them."""
     if key == "CPU":
-        return on_cpu(None if derived else name, function)
-    if key != "Meta":
-        return function
-    function = taking(None if derived else name, function)
-    if name in ACROSS_DEVICES:
+        return on_cpu(None, function)
+    if key != "Meta" or name in ACROSS_DEVICES:
         return function
     guard = functools.partial(_on_one_device, name)
     return function.wrapped(guard) if isinstance(function, Plannable) else guard(function)
 
 
 def on_cpu(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function` as the CPU kernel of operator `name`, which is None for one made of others.
+    """Return `function` as the CPU kernel of operator `name`, which is None for a form derived from another kernel.
 
     A function of a module with NumPy is called away from the main thread when a tensor among its arguments is large:
-    compiled loops look for signals themselves. As a kernel it sees complex32 only if it takes it, and so does a
-    plannable one.
+    compiled loops look for signals themselves. A kernel sees complex32 only if it takes it.
     """
     if not _is_numpy(function):
         return taking(name, function)
@@ -131,7 +127,6 @@ def _is_numpy(function: Callable[..., Any]) -> bool:
 
 
 def _answering(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]:
-    checked = _without_complex32(name, function)
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -139,36 +134,49 @@ def _answering(name: str | None, function: Callable[..., Any]) -> Callable[..., 
         for value in args:
             if isinstance(value, Tensor):
                 if value.geometry.numel >= LARGE:
-                    return away(LONG, checked, *args, **kwargs)
+                    return away(LONG, _called, name, function, args, kwargs)
                 check = check or value.geometry.dtype is complex32
             elif isinstance(value, (list, tuple)):
-                if any(isinstance(part, Tensor) and part.geometry.numel >= LARGE for part in value):
-                    return away(LONG, checked, *args, **kwargs)
-                check = check or has_complex32(value)
-        return checked(*args, **kwargs) if check else function(*args, **kwargs)
+                for part in value:
+                    if isinstance(part, Tensor):
+                        if part.geometry.numel >= LARGE:
+                            return away(LONG, _called, name, function, args, kwargs)
+                        check = check or part.geometry.dtype is complex32
+        return _called(name, function, args, kwargs) if check else function(*args, **kwargs)
 
     return run
 
 
 def taking(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a kernel that sees complex32 only if it takes it: of those computed by NumPy, and of plannable ones."""
-    if type(function) is Plannable:
-        return function.wrapped(functools.partial(_without_complex32, name))
-    return _without_complex32(name, function) if _is_numpy(function) else function
-
-
-def _without_complex32(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]:
-    instead = None if name is None else kernel_of_complex32(name, function)
-    if instead is None:
+    if name is None or takes_complex32(name):
         return function
+    guard = functools.partial(_without_complex32, name)
+    if type(function) is Plannable:
+        return function.wrapped(guard)
+    return guard(function) if _is_numpy(function) else function
 
-    @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        if has_complex32(args) or has_complex32(tuple(kwargs.values())):
-            return instead(*args, **kwargs)
-        return function(*args, **kwargs)
 
-    return run
+def _without_complex32(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        return _called(name, function, args, kwargs)
+
+    return _named_as(function, guarded)
+
+
+def _called(name: str | None, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call the kernel of operator `name`, or what stands in its place for complex32."""
+    if name is not None and (has_complex32(args) or has_complex32(tuple(kwargs.values()))):
+        function = kernel_of_complex32(name, function)
+    return function(*args, **kwargs)
+
+
+def _named_as(function: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `wrapper` with the name and docstring of the function that it wraps."""
+    wrapper.__wrapped__ = function  # type: ignore[attr-defined]
+    wrapper.__name__ = getattr(function, "__name__", wrapper.__name__)
+    wrapper.__doc__ = function.__doc__
+    return wrapper
 
 
 def _on_one_device(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -176,10 +184,7 @@ def _on_one_device(name: str, function: Callable[..., Any]) -> Callable[..., Any
         check_one_device(name, inputs_of(args, kwargs))
         return function(*args, **kwargs)
 
-    guarded.__wrapped__ = function  # type: ignore[attr-defined]
-    guarded.__name__ = getattr(function, "__name__", name)
-    guarded.__doc__ = function.__doc__
-    return guarded
+    return _named_as(function, guarded)
 
 
 def check_one_device(name: str, tensors: list[Tensor]) -> None:
