@@ -285,7 +285,24 @@ def test_no_row_lists_it() -> None:
     assert not [name for name, row in rows().items() if "complex32" in row.dtypes]
 
 
-def test_gradients() -> None:
-    a = gb.tensor([1 + 2j], dtype=C, requires_grad=True)
-    (a * a).backward(gb.ones(1, dtype=C))
-    assert a.grad.dtype is C and a.grad.tolist() == [2 - 4j]
+@pytest.mark.parametrize(
+    ("call", "gradient"),
+    [
+        (lambda a: (a * a).backward(gb.ones(2, dtype=C)), [2 - 4j, 6 + 9j]),
+        (lambda a: gb.cat([a, a]).conj().imag.backward(gb.ones(4).half()), [-2j, -2j]),
+        (lambda a: a.roll(1).real.backward(gb.tensor([1.0, 2.0]).half()), [2, 1]),
+        (lambda a: a.cfloat().imag.sum().backward(), [1j, 1j]),
+        (lambda a: a[[1]].abs().backward(gb.tensor([5.408]).half()), [0, 3 - 4.5j]),
+    ],
+)
+def test_gradients(call: Callable[[Any], Any], gradient: list[complex]) -> None:
+    a = x().requires_grad_()
+    call(a)
+    assert a.grad.dtype is C
+    np.testing.assert_allclose(a.grad.tolist(), gradient, rtol=2e-3)
+
+
+def test_gradients_of_half_floats_that_became_complex() -> None:
+    a = gb.tensor([1.0, 2.0], dtype=gb.float16, requires_grad=True)
+    gb.view_as_real(a * 1j).backward(gb.tensor([[1.0, 3.0], [1.0, 4.0]]).half())
+    assert a.grad.dtype is gb.float16 and a.grad.tolist() == [3, 4]
