@@ -138,7 +138,8 @@ POINTWISE: list[Any] = [
     lambda x: x.clone().igamma_(x), lambda x: x.clone().polygamma_(1), lambda x: gb.special.legendre_polynomial_p(x, 3),
     lambda x: gb.special.shifted_chebyshev_polynomial_u(0.5, x), lambda x: gb.special.hermite_polynomial_h(x.t(), 2),
     lambda x: gb.frexp(x).exponent, lambda x: gb.frexp(x.t()).mantissa, lambda x: gb.polar(x, x[0]),
-    lambda x: gb.complex(x, x.t().contiguous().t()),
+    lambda x: gb.complex(x, x.t().contiguous().t()), lambda x: x.half() * 1j, lambda x: x.chalf().conj() + x,
+    lambda x: gb.view_as_real(x.chalf()), lambda x: gb.ones_like(x, dtype=gb.complex32),
 ]  # fmt: skip
 REDUCED: list[Any] = [
     lambda x: x.sum(), lambda x: x.sum(0), lambda x: x.sum((0, 1), keepdim=True), lambda x: x.int().sum(1),
@@ -150,6 +151,7 @@ REDUCED: list[Any] = [
     lambda x: gb.sum(x, 0, out=gb.empty(0, device=x.device)), lambda x: gb.mean(x, out=gb.empty(0, device=x.device)),
     lambda x: gb.amax(x, 1, out=gb.empty(4, device=x.device)[::2]), lambda x: gb.mm(x, x.t(), out=x.new_empty(2, 2)),
     lambda x: gb.cumsum(x, 1, out=x.new_empty(3, 2).t()), lambda x: gb.all(x, 1, out=x.new_empty(2, dtype=gb.bool)),
+    lambda x: (x.chalf() - 3).all(1), lambda x: x.chalf().any(),
 ]  # fmt: skip
 
 

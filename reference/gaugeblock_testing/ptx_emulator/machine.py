@@ -169,8 +169,15 @@ def _block_access(
     return step
 
 
+def _written(register: str) -> Callable[[_Frame], int]:
+    return lambda frame: frame.registers.get(register, 0)
+
+
 def _packing(statement: Statement, value: Callable[[str], Callable[[_Frame], int]]) -> Step:
-    """mov between one register and several that are its parts."""
+    """mov between one register and several that are its parts.
+
+    A part that nothing has written, as LLVM leaves one that nobody will read, is 0.
+    """
     bits = int(statement.opcode[-1][1:])
     target, source = statement.operands
     parts = [one.strip() for one in (target if "{" in target else source).strip("{}").split(",")]
@@ -185,7 +192,7 @@ def _packing(statement: Statement, value: Callable[[str], Callable[[_Frame], int
                 frame.registers[part] = pattern >> share * index & mask
 
         return split
-    values = [value(part) for part in parts]
+    values = [_written(part) if part[0] == "%" else value(part) for part in parts]
 
     def join(frame: _Frame) -> None:
         frame.registers[target] = sum((one(frame) & mask) << share * index for index, one in enumerate(values))

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from ...core.device import Device
-from ...core.dtype import DType, bfloat16, bool_, complex64, complex128, float16, float32, float64, uint8
+from ...core.dtype import DType, bfloat16, bool_, complex32, complex64, complex128, float16, float32, float64, uint8
 from ...memory.storage import allocate_storage
 from ...operators.copy import copy_values
 from ...operators.rows import rows
@@ -101,7 +101,8 @@ CUPY: dict[str, Run] = {
 NOT_FOR_NUMBERS = frozenset({"cumsum", "cumprod", "sort", "argsort"})
 """Operators whose 0-dim tensors are left to the CPU."""
 WIDER: dict[DType, DType] = {
-    bool_: uint8, float16: float64, bfloat16: float64, float32: float64, complex64: complex128,
+    bool_: uint8, float16: float64, bfloat16: float64, float32: float64, complex32: complex128,
+    complex64: complex128,
 }  # fmt: skip
 """Dtype -> the one that CuPy computes in instead."""
 WIDER_IN_PRODUCTS: dict[DType, DType] = {bfloat16: float32}
