@@ -344,7 +344,9 @@ def _fill_eye(result: Tensor) -> None:
 def quick_eye(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     """Return eye of one or two ints, on the CPU; None for anything else."""
     sizes = given if len(given) == 2 else given * 2
-    if len(sizes) != 2 or sizes[0].__class__ is not int or sizes[1].__class__ is not int or min(sizes) < 0 or dtype is complex32:
+    if len(sizes) != 2 or sizes[0].__class__ is not int or sizes[1].__class__ is not int:
+        return None
+    if min(sizes) < 0 or dtype is complex32:
         return None
     result = new_like(contiguous_geometry(sizes, dtype or DEFAULTS.dtype))
     if result.geometry.numel:
