@@ -12,8 +12,10 @@ from typing import Any
 from ..core.dtype import DType, complex32, complex64, float16, float32
 from ..iteration.overlap import check_no_internal_overlap
 from ..iteration.types import UPSTREAM_NAMES
+from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
+from .invoke import invoke
 from .plan import Planned
 
 TAKEN = frozenset(
@@ -88,12 +90,10 @@ def _written_wider(kernel: Kernel) -> Kernel:
     """Return the kernel for complex32 that writes to its first argument."""
 
     def run(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        from .copy import copy_values
-
         check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
         wide = _result(kernel(*_converted((self, *args), complex64), **kwargs))
         bump_version(self)
-        copy_values(self, wide)
+        hooks.copy_into(self, wide)
         return self
 
     return run
@@ -105,11 +105,9 @@ def _result(found: Any) -> Any:
 
 def _converted(value: Any, dtype: DType) -> Any:
     """Return an argument with its complex32 tensors converted to `dtype`."""
-    from .conversion import converted
-
     if isinstance(value, (list, tuple)):
         return [_converted(one, dtype) for one in value]
-    return converted(value, dtype) if isinstance(value, Tensor) and has_complex32(value) else value
+    return invoke("to.dtype", value, dtype) if isinstance(value, Tensor) and has_complex32(value) else value
 
 
 def _is_half(value: Any) -> bool:
@@ -120,8 +118,7 @@ def _is_half(value: Any) -> bool:
 
 
 def _narrowed(result: Any) -> Any:
-    from .conversion import converted
-
     if isinstance(result, tuple):
         return getattr(type(result), "_make", tuple)([_narrowed(one) for one in result])
-    return converted(result, NARROWER.get(result.geometry.dtype))
+    narrow = NARROWER.get(result.geometry.dtype)
+    return result if narrow is None else invoke("to.dtype", result, narrow)
