@@ -88,6 +88,30 @@ def test_max_pooling() -> None:
         F.max_unpool2d(values, places * 0 + 99, 2)
 
 
+def test_of_equal_elements_the_first_is_named_and_of_nan_the_last() -> None:
+    ties = gb.tensor([[[0.0, 7.0, 7.0], [7.0, 0.0, 7.0], [7.0, 7.0, 0.0]]])
+    assert F.max_pool2d(ties, 3, return_indices=True)[1].item() == 1
+    assert F.max_pool2d(ties.transpose(1, 2), (3, 2), 1, return_indices=True)[1].tolist() == [[[1, 1]]]
+    lost = ties.masked_fill(ties == 0, math.nan)
+    assert F.max_pool2d(lost, 3, return_indices=True)[1].item() == 8
+    assert F.adaptive_max_pool2d(lost, (1, 2), return_indices=True)[1].tolist() == [[[4, 8]]]
+    low = gb.full((1, 2, 2), -math.inf)
+    assert F.max_pool2d(low, 3, 1, 1, return_indices=True)[1].tolist() == [[[0, 0], [0, 0]]]
+
+
+def test_windows_that_take_several_loops_or_lie_in_the_padding() -> None:
+    line = gb.arange(40.0).remainder(23).reshape(1, 1, 40)
+    values, places = F.max_pool1d(line, 25, 15, return_indices=True)
+    assert values.tolist() == [[[22.0, 22.0]]]
+    assert places.tolist() == [[[22, 22]]]
+    assert F.avg_pool1d(line, 25, 15)[0, 0].tolist() == [line[0, 0, :25].mean().item(), line[0, 0, 15:].mean().item()]
+    values, places = F.max_pool2d(gb.ones(1, 1, 1), (1, 2), 1, (0, 1), 2, return_indices=True)
+    assert values.tolist() == [[[-math.inf]]]
+    assert places.tolist() == [[[1]]]
+    parts = F.adaptive_avg_pool1d(gb.arange(11.0).reshape(1, 11), 4)
+    assert parts.tolist() == [[1.0, 3.5, 6.5, 9.0]]
+
+
 def test_average_pooling() -> None:
     assert F.avg_pool2d(image(4, 4), 2).tolist() == [[[[3.5, 5.5], [11.5, 13.5]]]]
     x = gb.tensor([[2.0, 4.0, 6.0]])

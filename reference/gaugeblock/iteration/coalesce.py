@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .reorder import permute, reorder_dimensions
+
 Ints = tuple[int, ...]
 
 
@@ -31,3 +33,9 @@ def coalesce_dimensions(shape: Ints, strides: Sequence[Ints]) -> tuple[Ints, tup
             for merged, operand in zip(steps, strides, strict=True):
                 merged.append(operand[dim])
     return tuple(sizes), tuple(tuple(merged) for merged in steps)
+
+
+def loop_dimensions(shape: Ints, strides: Sequence[Ints]) -> tuple[Ints, tuple[Ints, ...]]:
+    """Return shape and byte strides, given in logical order and outputs first, reordered and coalesced for a loop."""
+    order = reorder_dimensions(shape, strides)
+    return coalesce_dimensions(permute(shape, order), [permute(operand, order) for operand in strides])

@@ -8,11 +8,8 @@ from __future__ import annotations
 from .deferred import register_deferred
 
 KERNELS = {
-    "adaptive_pooling": """adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d
-    adaptive_max_pool3d""",
     "alignment_loss": "_ctc_loss _ctc_loss.Tensor",
     "antialiasing": "_upsample_bilinear2d_aa _upsample_bicubic2d_aa",
-    "avg_pooling": "avg_pool1d avg_pool2d avg_pool3d",
     "class_losses": "nll_loss_forward nll_loss2d_forward",
     "class_margin_losses": "multi_margin_loss multilabel_margin_loss_forward",
     "distances": "cdist pdist",
@@ -21,7 +18,9 @@ KERNELS = {
     "embedding": "embedding embedding_renorm_ embedding_bag embedding_bag.padding_idx",
     "pointwise_losses": """mse_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits
     soft_margin_loss""",
-    "max_pooling": "max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices",
+    "pooling": """max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices avg_pool1d
+    avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d
+    adaptive_max_pool3d""",
     "padding": """constant_pad_nd reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d
     replication_pad2d replication_pad3d""",
     "unpooling": "max_unpool2d max_unpool3d",
@@ -39,7 +38,6 @@ KERNELS = {
 }
 """Operators with a kernel for CPU and Meta."""
 COMPOSITES = {
-    "adaptive_pooling": "adaptive_max_pool1d",
     "alignment_loss": "ctc_loss.IntList ctc_loss.Tensor",
     "antialiasing": "_upsample_bilinear2d_aa.vec _upsample_bicubic2d_aa.vec",
     "attention": "scaled_dot_product_attention",
@@ -50,7 +48,7 @@ COMPOSITES = {
     "embedding": "one_hot",
     "margin_losses": "hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss",
     "pointwise_losses": "l1_loss kl_div poisson_nll_loss",
-    "max_pooling": "max_pool1d_with_indices",
+    "pooling": "max_pool1d_with_indices adaptive_max_pool1d",
     "padding": "pad _pad_circular",
     "shuffling": "pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle",
     "upsampling": """upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec

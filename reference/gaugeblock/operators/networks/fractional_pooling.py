@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from math import prod
 
 import numpy as np
 
 from ...core.device import cpu
 from ...core.dtype import int64
-from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
-from ..arrays import Array, check_same_device, values
-from .calls import check_dtype
+from ..arrays import Array, check_same_device, from_array, values
+from .calls import apply, check_dtype
+from .pooling import largest_of
 
 Ints = Sequence[int]
 NAMES = {2: ("height", "width"), 3: ("time", "height", "width")}
@@ -29,19 +29,15 @@ def _begins(shares: Array, size: int, kernel: int, count: int) -> Array:
     return begins
 
 
-def _largest(array: Array, begins: list[Array], kernel: Ints) -> tuple[Array, Array]:
-    """(largest elements, their places) of one image's windows; of several NaN the last."""
-    places: Array = np.zeros(1, np.int64)
-    for size, begin, width in zip(array.shape, begins, kernel, strict=True):
-        along = begin[:, None] + np.arange(width)
-        places = places[..., None, :, None] * size + along[:, None, :]
+def _places(begins: list[Array], own: Ints, kernel: Ints) -> Array:
+    """The elements of all windows [images, windows..., elements] as places in the row-major last dims."""
+    places: Array = np.zeros((len(begins[0]), 1), np.int64)
+    for size, begin, width in zip(own, begins, kernel, strict=True):
+        along = begin[:, :, None] + np.arange(width)
+        lead = (len(begin), *(1,) * (places.ndim - 2))
+        places = places[..., None, :, None] * size + along.reshape(*lead, -1, 1, width)
         places = places.reshape(*places.shape[:-2], -1)
-    seen = array.reshape(-1)[places]
-    best = seen.argmax(-1)
-    lost = np.isnan(seen)
-    last = seen.shape[-1] - 1 - lost[..., ::-1].argmax(-1)
-    best = np.where(lost.any(-1), last, best)[..., None]
-    return np.take_along_axis(seen, best, -1)[..., 0], np.take_along_axis(places, best, -1)[..., 0]
+    return places
 
 
 def _check(name: str, self: Tensor, kernel: Ints, sizes: Ints, shares: Tensor, dims: int) -> None:
@@ -81,18 +77,14 @@ def _fractional(dims: int) -> Callable[..., tuple[Tensor, Tensor]]:
         result = empty_tensor((*lead, *sizes), geometry.dtype, device)
         places = empty_tensor((*lead, *sizes), int64, device)
         if device is cpu and result.geometry.numel:
-            images = values(self).reshape(-1, *geometry.sizes[-dims:])
             shares = values(random_samples)[: lead[0] if len(lead) > 1 else 1].reshape(-1, dims)
             # Shares belong to (width, height) in two dims, to (time, height, width) in three.
             order = (1, 0) if dims == 2 else (0, 1, 2)
-            begins = [
-                _begins(shares[:, order[d]], geometry.sizes[d - dims], kernel[d], sizes[d]) for d in range(dims)
-            ]
-            into: Any = zip(
-                array_of(result).reshape(-1, *sizes), array_of(places).reshape(-1, *sizes), images, strict=True
-            )
-            for k, (values_into, places_into, image) in enumerate(into):
-                values_into[...], places_into[...] = _largest(image, [one[k] for one in begins], kernel)
+            own = geometry.sizes[-dims:]
+            begins = [_begins(shares[:, order[d]], own[d], kernel[d], sizes[d]) for d in range(dims)]
+            seen = from_array(_places(begins, own, kernel).reshape(len(shares), -1), int64)
+            images = apply("reshape", self, (len(shares), -1))
+            largest_of([result, places], apply("gather", images, 1, seen), seen, prod(kernel))
         return result, places
 
     pool.__name__ = pool.__qualname__ = name

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from math import prod
+from sys import maxsize
 
 from ...tensor.geometry import Geometry
 from .windows import Ints, spans
@@ -27,10 +26,13 @@ class Pool:
     def dims(self) -> int:
         return len(self.kernel)
 
-    def reach(self, own: Ints) -> Ints:
-        """How many places must be added after the last element in each dim for every window to lie inside."""
-        ends = zip(self.counts, self.stride, spans(self.kernel, self.dilation), self.padding, own, strict=True)
-        return tuple(max((n - 1) * s + r - p - size, 0) for n, s, r, p, size in ends)
+    def covered(self, own: Ints) -> list[list[int]]:
+        """Return how many places of the padded dims, of sizes `own` without the padding, each window covers."""
+        found = []
+        for size, k, s, p, count in zip(own, self.kernel, self.stride, self.padding, self.counts, strict=True):
+            whole = min((size + 2 * p - k) // s + 1, count)
+            found.append([k] * whole + [size + 2 * p - place * s for place in range(whole, count)])
+        return found
 
 
 def _each(operator: str, name: str, value: int | Sequence[int], dims: int) -> Ints:
@@ -95,25 +97,17 @@ def _pool(
                 f"{operator}(): pad should be at most half of effective kernel size, but got pad={pad}, "
                 f"kernel_size={size} and dilation={list(spread)}"
             )
-    counts = []
-    for size, reach, s, p in zip(own[-dims:], spans(kernel, spread), step, around, strict=True):
-        count = (size + 2 * p - reach + (s - 1 if ceil_mode else 0)) // s + 1
+    counts, reach = [], spans(kernel, spread)
+    for size, r, s, p in zip(own[-dims:], reach, step, around, strict=True):
+        count = (size + 2 * p - r + (s - 1 if ceil_mode else 0)) // s + 1
         counts.append(count - 1 if ceil_mode and (count - 1) * s >= size + p else count)
     if min(counts) < 1:
         raise RuntimeError(
             f"{operator}(): Given input size: {list(own[-dims - 1 :])}. Calculated output size: "
             f"{[own[-dims - 1], *counts]}. Output size is too small"
         )
+    ends = zip(own[-dims:], around, counts, step, reach, strict=True)
+    reached = [max(n + 2 * p, (c - 1) * s + r) for n, p, c, s, r in ends]
+    if prod(own[:-dims]) * prod(reached) > maxsize:
+        raise RuntimeError(f"{operator}(): an input padded to sizes {reached} has more bytes than memory has addresses")
     return Pool(kernel, step, around, spread, tuple(counts))
-
-
-def lowest(dtype: np.dtype[Any]) -> Any:
-    """The value below all others."""
-    if dtype.kind in "iu":
-        return np.iinfo(dtype).min
-    return False if dtype.kind == "b" else dtype.type(-np.inf)
-
-
-def adaptive_bounds(size: int, parts: int) -> list[tuple[int, int]]:
-    """(start, end) of each of `parts` parts, that may overlap, of a dim."""
-    return [(part * size // parts, -(-(part + 1) * size // parts)) for part in range(parts)]

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-import numpy as np
-
 from ...core.device import cpu
 from ...core.dtype import int64
-from ...tensor.array_view import array_of
-from ...tensor.tensor import Tensor
+from ...tensor.geometry import Geometry, geometry_of
+from ...tensor.reshaping import contiguous
+from ...tensor.tensor import Tensor, new_like
 from ..arrays import values
+from ..fresh_fill import fill_zeros
+from ..placement.placing import placing
+from ..plan import Planned, plannable
+from ..reduce_call import coalesced
 from .calls import check_dtype
-from .layouts import empty_in_suggested_format
+from .layouts import suggested
 
 Ints = Sequence[int]
 
 
-def _unpooled(operator: str, self: Tensor, indices: Tensor, output_size: Ints, dims: int) -> Tensor:
+def _unpooled(operator: str, self: Tensor, indices: Tensor, output_size: Ints, dims: int) -> Tensor | Planned[Tensor]:
     own = self.geometry.sizes
     if len(output_size) != dims:
         raise RuntimeError(
@@ -43,29 +46,47 @@ def _unpooled(operator: str, self: Tensor, indices: Tensor, output_size: Ints, d
             f"{operator}(): Expected input to have non-zero size for non-batch dimensions, but got {list(own)}"
         )
     check_dtype(operator, self)
-    result = empty_in_suggested_format(self.geometry, (*own[:-dims], *output_size))
-    if self.geometry.device is not cpu:
+    meta = suggested(self.geometry, (*own[:-dims], *output_size))
+    if meta.device is not cpu:
+        return new_like(meta)
+    operands = [one if _flat(one.geometry, dims) else contiguous(one) for one in (self, indices)]
+    target, source, index = (_flat(one, dims) for one in (meta, *(one.geometry for one in operands)))
+    assert target is not None and index is not None
+    scatter = placing(target, source, index, target.ndim - 1, add=False)
+    assert scatter is not None
+
+    def unpool(self: Tensor, indices: Tensor) -> Tensor:
+        result = new_like(meta)
+        fill_zeros(result)
+        if self.geometry.numel and not scatter.run(result.pointer, self.pointer, indices.pointer):
+            found, area = values(indices), prod(output_size)
+            raise RuntimeError(
+                f"{operator}(): Found an invalid max index: {found[(found < 0) | (found >= area)][0]} (output volumes "
+                f"are of size {'x'.join(map(str, output_size))})"
+            )
         return result
-    places = values(indices).reshape(prod(own[:-dims]), prod(own[-dims:]))
-    area = prod(output_size)
-    wrong = (places < 0) | (places >= area)
-    if wrong.any():
-        raise RuntimeError(
-            f"{operator}(): Found an invalid max index: {places[wrong][0]} (output volumes are of size "
-            f"{'x'.join(map(str, output_size))})"
-        )
-    flat = np.zeros((places.shape[0], area), self.geometry.dtype.numpy)
-    np.put_along_axis(flat, places, values(self).reshape(places.shape), 1)
-    array_of(result)[...] = flat.reshape(result.geometry.sizes)
-    return result
+
+    kept = operands[0] is self and operands[1] is indices
+    return Planned(unpool(*operands), unpool if kept else None, (self, indices))
 
 
-def max_unpool2d(self: Tensor, indices: Tensor, output_size: Ints) -> Tensor:
+def _flat(meta: Geometry, dims: int) -> Geometry | None:
+    """Return the meta with its last dims as one, if their strides let them be."""
+    lead, size = meta.ndim - dims, prod(meta.sizes[-dims:])
+    ((_, step), *more) = coalesced([*zip(meta.sizes[lead:], meta.strides[lead:], strict=True)][::-1]) or [(1, 1)]
+    return None if more else geometry_of((*meta.sizes[:lead], size), (*meta.strides[:lead], step), meta.dtype)
+
+
+@plannable
+def max_unpool2d(self: Tensor, indices: Tensor, output_size: Ints) -> Tensor | Planned[Tensor]:
     """self at the places `indices` of images of `output_size`, else 0. Raises RuntimeError for what does not fit."""
     return _unpooled("max_unpool2d", self, indices, output_size, 2)
 
 
-def max_unpool3d(self: Tensor, indices: Tensor, output_size: Ints, stride: Ints, padding: Ints) -> Tensor:
+@plannable
+def max_unpool3d(
+    self: Tensor, indices: Tensor, output_size: Ints, stride: Ints, padding: Ints
+) -> Tensor | Planned[Tensor]:
     """The same for volumes. Raises RuntimeError for what does not fit, and for a stride not above 0."""
     for name, value in (("stride", stride), ("padding", padding)):
         if len(value) != 3:

@@ -1,0 +1,105 @@
+"""Plans of operators that are several strided loops: which views of which tensors each loop runs over.
+
+    plan = LoopPlan([meta], [result])
+    rows = plan.temporary(other)
+    plan.loop(kernel, [rows], [plan.inputs[0].narrow(1, 0, 4), plan.inputs[0].narrow(1, 1, 4)])
+    plan.loop(kernel, [plan.results[0]], [rows])
+    result = plan(tensor)
+
+Metas and plain arguments decide a plan; what is left for a call is to allocate, and to run the loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from ..core.dtype import DType
+from ..iteration.coalesce import loop_dimensions
+from ..kernels.pointwise import PointwiseKernel
+from ..tensor.geometry import Geometry
+from ..tensor.tensor import Tensor, new_like
+from .launch import Launch
+
+Ints = tuple[int, ...]
+
+
+class View(NamedTuple):
+    """Sizes and byte strides over one of the tensors of a plan, from a byte offset on."""
+
+    tensor: int
+    offset: int
+    sizes: Ints
+    strides: Ints
+    dtype: DType
+
+    def narrow(self, dim: int, start: int, size: int, step: int = 1) -> View:
+        """Return the view of `size` places along `dim`, `step` apart, from `start` on."""
+        along = self.strides[dim]
+        sizes, strides = list(self.sizes), list(self.strides)
+        sizes[dim], strides[dim] = size, along * step
+        return self._replace(offset=self.offset + start * along, sizes=tuple(sizes), strides=tuple(strides))
+
+    def flat(self) -> View:
+        """Return the elements of a row-major view in one dim."""
+        return self._replace(sizes=(prod(self.sizes),), strides=(self.dtype.itemsize,))
+
+    def along(self, dim: int, sizes: Ints) -> View:
+        """Return a 1-dim view as one of `sizes` that changes along `dim` only; not at all if it has one element."""
+        strides = [0] * len(sizes)
+        strides[dim] = self.strides[0] if self.sizes[0] > 1 else 0
+        return self._replace(sizes=sizes, strides=tuple(strides))
+
+
+def strided_launch(kernel: PointwiseKernel, views: Sequence[View]) -> Launch:
+    """Return the launch of a kernel over views of equal sizes, outputs first."""
+    shape, strides = loop_dimensions(views[0].sizes, [view.strides for view in views])
+    return Launch(kernel, shape, strides, [view.dtype.itemsize for view in views], range(len(views)))
+
+
+class LoopPlan:
+    """Loops over views of the results, the inputs, temporaries and constants; called, it makes the results."""
+
+    def __init__(self, inputs: Sequence[Geometry], results: Sequence[Geometry]) -> None:
+        self.metas = tuple(results)
+        self.results = [_whole(place, meta) for place, meta in enumerate(results)]
+        self.inputs = [_whole(place, meta) for place, meta in enumerate(inputs, len(results))]
+        self._given = len(inputs) + len(results)
+        self._others: list[Geometry | Tensor] = []
+        self._loops: list[tuple[Any, tuple[tuple[int, int], ...], tuple[Any, ...]]] = []
+
+    def temporary(self, meta: Geometry) -> View:
+        """Return the view of a tensor that lives for one call."""
+        self._others.append(meta)
+        return _whole(self._given + len(self._others) - 1, meta)
+
+    def constant(self, tensor: Tensor) -> View:
+        """Return the view of a tensor that stays the same for all calls."""
+        self._others.append(tensor)
+        return _whole(self._given + len(self._others) - 1, tensor.geometry)
+
+    def loop(
+        self, kernel: PointwiseKernel, outputs: Sequence[View], inputs: Sequence[View], numbers: Sequence[float] = ()
+    ) -> None:
+        """Add a loop over views of equal sizes; `numbers` are the kernel's last operands."""
+        views = [*outputs, *inputs]
+        builtin, tail = strided_launch(kernel, views).call()
+        self._loops.append((builtin, tuple([(view.tensor, view.offset) for view in views]), (*numbers, *tail)))
+
+    def __call__(self, *tensors: Tensor) -> Any:
+        """Return the result, or a tuple of several, of the inputs."""
+        results = tuple(map(new_like, self.metas))
+        self.run(results, tensors)
+        return results[0] if len(results) == 1 else results
+
+    def run(self, results: Sequence[Tensor], tensors: Sequence[Tensor]) -> None:
+        """Write the results of the inputs, with which they share no memory."""
+        others = [one if isinstance(one, Tensor) else new_like(one) for one in self._others]
+        addresses = [tensor.pointer for tensor in (*results, *tensors, *others)]
+        for builtin, places, tail in self._loops:
+            builtin(*[addresses[tensor] + offset for tensor, offset in places], *tail)
+
+
+def _whole(tensor: int, meta: Geometry) -> View:
+    return View(tensor, 0, meta.sizes, meta.byte_strides, meta.dtype)

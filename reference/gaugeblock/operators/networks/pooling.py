@@ -1,0 +1,381 @@
+"""Pooling: maxima and averages of windows, dim after dim, each a loop over strided views of what lies in the windows.
+
+A window along one dim is the places where it begins and how many elements it has: padding is left out of it. Places
+whose windows are equally long and begin at equal distances form one loop, with a view for each element of a window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import inf, prod
+from typing import Any, NamedTuple
+
+from ...core.device import cpu
+from ...core.dtype import DType, float32, float64, int32, int64
+from ...kernels.bound_call import Fresh
+from ...kernels.folds import mean_fold
+from ...kernels.operand import Immediate, Raw
+from ...kernels.pointwise import pointwise_kernel
+from ...kernels.windows import at_padding, first_largest, largest, quotient, total
+from ...tensor.geometry import Geometry, contiguous_geometry, geometry_of, remember
+from ...tensor.tensor import Tensor
+from ..arrays import filled
+from ..loop_plan import LoopPlan, View
+from ..plan import Planned, plannable
+from ..reduce_call import plan_reduction
+from .calls import apply, apply_for_many, check_dtype
+from .layouts import suggested
+from .pool_shapes import Pool, pool_of
+
+Ints = tuple[int, ...]
+MOST_TAPS = 10
+"""Elements of a window that one loop reads; longer windows take several."""
+
+
+class Run(NamedTuple):
+    """Neighbouring windows along a dim that are equally long and begin at equal distances, `step`, from `start` on."""
+
+    first: int
+    places: int
+    start: int
+    step: int
+    taps: int
+
+
+class Windows(NamedTuple):
+    """All windows along one dim, in runs, and how far apart the elements of a window are."""
+
+    runs: list[Run]
+    spread: int = 1
+
+    @property
+    def taps(self) -> list[int]:
+        """How many elements each window has."""
+        return [taps for run in self.runs for taps in [run.taps] * run.places]
+
+
+def _regular(own: Ints, pool: Pool) -> list[Windows]:
+    """Return the windows of a pooling over the last dims, of sizes `own`, without the padding."""
+    options = zip(own, pool.kernel, pool.stride, pool.padding, pool.dilation, pool.counts, strict=True)
+    return [_along(*values) for values in options]
+
+
+def _along(size: int, kernel: int, stride: int, padding: int, spread: int, count: int) -> Windows:
+    def alone(place: int) -> Run:
+        start = place * stride - padding
+        outside = -(min(start, 0) // spread)
+        start += outside * spread
+        return Run(place, 1, start, 1, max(min(kernel - outside, -((start - size) // spread)), 0))
+
+    first = min(-(-padding // stride), count)
+    last = max(min((size + padding - (kernel - 1) * spread - 1) // stride + 1, count), first)
+    whole = [Run(first, last - first, first * stride - padding, stride, kernel)] if last > first else []
+    return Windows([*map(alone, range(first)), *whole, *map(alone, range(last, count))], spread)
+
+
+def _adaptive(own: Ints, parts: Sequence[int]) -> list[Windows]:
+    """Return the windows that share the last dims out in `parts` each, and may overlap."""
+    found = []
+    for size, count in zip(own, parts, strict=True):
+        runs: list[Run] = []
+        for place in range(count):
+            start, end = place * size // count, -(-(place + 1) * size // count)
+            before = runs[-1] if runs else None
+            if before and before.taps == end - start:
+                step = (start - before.start) // before.places
+                if before.places == 1 or before.start + before.places * before.step == start:
+                    runs[-1] = before._replace(places=before.places + 1, step=step)
+                    continue
+            runs.append(Run(place, 1, start, 1, end - start))
+        found.append(Windows(runs))
+    return found
+
+
+def _reduce(
+    plan: LoopPlan,
+    meta: Geometry,
+    windows: list[Windows],
+    compute: DType,
+    targets: list[View],
+    formula: Callable[..., Any],
+    positions: list[View] | None = None,
+) -> None:
+    """Plan the reduction of the input's windows into `targets`; with `positions`, the multiples of each dim's step in
+    the row-major last dims, the second target is where the largest elements stand."""
+    lead = meta.ndim - len(windows)
+    sources, sizes = [plan.inputs[0]], list(meta.sizes)
+    kinds = [compute] if positions is None else [compute, positions[0].dtype]
+    for dim, along in enumerate(windows, lead):
+        sizes[dim] = targets[0].sizes[dim]
+        last = dim == meta.ndim - 1
+        made = targets if last else [plan.temporary(suggested(meta, tuple(sizes), kind)) for kind in kinds]
+        for run in along.runs:
+            into = [one.narrow(dim, run.first, run.places) for one in made]
+            for begin in range(0, run.taps, MOST_TAPS):
+                taps = range(begin, min(begin + MOST_TAPS, run.taps))
+                begins = [run.start + k * along.spread for k in taps]
+                lanes = [one.narrow(dim, start, run.places, run.step) for one in sources for start in begins]
+                operands, used = [*(into if begin else ()), *lanes], formula
+                if positions is not None:
+                    line = positions[dim - lead]
+                    starts, step = line.narrow(0, run.start, run.places, run.step), line.narrow(0, along.spread, 1)
+                    operands += [view.along(dim, into[0].sizes) for view in (starts, step)]
+                    used = first_largest(taps.start, taps.stop, placed=dim > lead)
+                _loop(plan, used, into, operands, compute)
+        sources = made
+
+
+def _loop(
+    plan: LoopPlan,
+    formula: Callable[..., Any],
+    outputs: list[View],
+    inputs: list[View],
+    compute: DType,
+    numbers: Sequence[float] = (),
+) -> None:
+    kinds = [Raw(one.dtype) if one.dtype.kind == 1 else one.dtype for one in inputs]
+    kernel = pointwise_kernel(
+        formula.__name__, formula, [*kinds, *[Immediate(compute)] * len(numbers)], compute, [v.dtype for v in outputs]
+    )
+    plan.loop(kernel, outputs, inputs, numbers)
+
+
+def _planned(self: Tensor, key: tuple[Any, ...], build: Callable[[], LoopPlan]) -> Planned[Any]:
+    """Return the results of the plan that `build` makes, kept under `key`."""
+    plan: LoopPlan | None = self.geometry.plans.get(key)
+    if plan is None:
+        plan = remember(self.geometry.plans, key, build())
+    return Planned(plan(self), plan, (self,))
+
+
+def _largest_plan(meta: Geometry, windows: list[Windows], result: Geometry, *, places: bool) -> LoopPlan:
+    """Return the plan of the largest elements of windows and, with `places`, of where these stand."""
+    at = geometry_of(result.sizes, result.strides, int64, result.device)
+    plan = LoopPlan([meta], [result, at] if places else [result])
+    if meta.device is not cpu or not result.numel:
+        return plan
+    lead, positions = meta.ndim - len(windows), None
+    if places:
+        wide = [prod(meta.sizes[dim + 1 :]) for dim in range(lead, meta.ndim)]
+        ends = [(meta.sizes[lead + d] + along.spread) * wide[d] for d, along in enumerate(windows)]
+        kind = int32 if max(ends) < 1 << 31 else int64
+        lines = [apply("arange.start_step", 0, *pair, dtype=kind) for pair in zip(ends, wide, strict=True)]
+        positions = [plan.constant(line) for line in lines]
+    _reduce(plan, meta, windows, meta.dtype, plan.results, largest, positions)
+    for runs in product(*(along.runs for along in windows)):
+        if not all(run.taps for run in runs):  # all of these windows lies in the padding
+            into, begins = plan.results, list(positions or ())
+            for d, run in enumerate(runs):
+                into = [view.narrow(lead + d, run.first, run.places) for view in into]
+                if places:
+                    begins[d] = begins[d].narrow(0, run.start, run.places, run.step)
+            lowest = plan.constant(filled((1,), meta.dtype, lowest_value(meta.dtype)))
+            given = [view.along(dim, into[0].sizes) for dim, view in enumerate([lowest, *begins], lead - 1)]
+            _loop(plan, at_padding if places else total, into, given, meta.dtype)
+    return plan
+
+
+def largest_of(results: list[Tensor], seen: Tensor, places: Tensor, taps: int) -> None:
+    """Write the largest of each `taps` elements of `seen`, and its place, into row-major results."""
+    given, wanted = [seen.geometry, places.geometry], [one.geometry for one in results]
+    meta = given[0]
+    plan: LoopPlan | None = meta.plans.get(("largest of", taps))
+    if plan is None:
+        plan = LoopPlan(given, wanted)
+        zero = plan.constant(filled((1,), int64, 0)).along(0, (wanted[0].numel,))
+        into = [view.flat() for view in plan.results]
+        for begin in range(0, taps, MOST_TAPS):
+            end = min(begin + MOST_TAPS, taps)
+            lanes = [view.flat().narrow(0, k, wanted[0].numel, taps) for view in plan.inputs for k in range(begin, end)]
+            formula = first_largest(begin, end, placed=True)
+            _loop(plan, formula, into, [*(into if begin else ()), *lanes, zero, zero], meta.dtype)
+        remember(meta.plans, ("largest of", taps), plan)
+    plan.run(results, (seen, places))
+
+
+def lowest_value(dtype: DType) -> float:
+    """Return the value below all others."""
+    return -inf if dtype.kind == 2 else -(1 << (8 * dtype.itemsize - 1)) if dtype.is_signed else 0
+
+
+def _average_plan(
+    meta: Geometry, windows: list[Windows], result: Geometry, counts: list[list[int]], by: int
+) -> LoopPlan:
+    """Return the plan of the sums of windows, divided by `by` and, along each dim, by what each window counts."""
+    plan = LoopPlan([meta], [result])
+    if meta.device is not cpu or not result.numel:
+        return plan
+    wide = float32 if meta.dtype.itemsize == 2 else meta.dtype
+    sums = plan.results[0] if wide is meta.dtype else plan.temporary(suggested(meta, result.sizes, wide))
+    _reduce(plan, meta, windows, wide, [sums], total)
+    compute = float64 if wide is int64 else wide
+    tables = []
+    for dim, numbers in enumerate(counts, meta.ndim - len(windows)):
+        if len(set(numbers)) == 1:
+            by *= numbers[0]
+        else:
+            table = plan.constant(filled((len(numbers),), compute, numbers))
+            tables.append(table.along(dim, result.sizes))
+    _loop(plan, quotient, plan.results, [sums, *tables], compute, [by])
+    return plan
+
+
+def _max_pool(dims: int, *, places: bool) -> Callable[..., Any]:
+    base = f"max_pool{dims}d"
+    name = f"{base}_with_indices" if places else base
+
+    def max_pool(
+        self: Tensor,
+        kernel_size: Sequence[int],
+        stride: Sequence[int] = (),
+        padding: Sequence[int] = (0,),
+        dilation: Sequence[int] = (1,),
+        ceil_mode: bool = False,
+    ) -> Planned[Any]:
+        meta = self.geometry
+        pool = pool_of(base, meta, dims, kernel_size, stride, padding, dilation, ceil_mode)
+        check_dtype(name, self)
+
+        def build() -> LoopPlan:
+            result = suggested(meta, (*meta.sizes[:-dims], *pool.counts))
+            return _largest_plan(meta, _regular(meta.sizes[-dims:], pool), result, places=places)
+
+        return _planned(self, (name, pool), build)
+
+    max_pool.__name__ = max_pool.__qualname__ = name
+    return plannable(max_pool)
+
+
+max_pool1d, max_pool2d, max_pool3d = (_max_pool(dims, places=False) for dims in (1, 2, 3))
+max_pool2d_with_indices, max_pool3d_with_indices = (_max_pool(dims, places=True) for dims in (2, 3))
+
+
+def _avg_pool(dims: int) -> Callable[..., Any]:
+    name = f"avg_pool{dims}d"
+
+    def avg_pool(
+        self: Tensor,
+        kernel_size: Sequence[int],
+        stride: Sequence[int] = (),
+        padding: Sequence[int] = (0,),
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Planned[Any]:
+        meta = self.geometry
+        pool = pool_of(name, meta, dims, kernel_size, stride, padding, (1,), ceil_mode)
+        if divisor_override == 0:
+            raise RuntimeError(f"{name}(): divisor must be not zero, got divisor_override=0")
+        check_dtype(name, self)
+
+        def build() -> LoopPlan:
+            own, sizes = meta.sizes[-dims:], (*meta.sizes[:-dims], *pool.counts)
+            result = contiguous_geometry(sizes, meta.dtype, meta.device) if dims == 3 else suggested(meta, sizes)
+            windows = _regular(own, pool)
+            if divisor_override is not None:
+                return _average_plan(meta, windows, result, [], divisor_override)
+            counts = pool.covered(own) if count_include_pad else [along.taps for along in windows]
+            return _average_plan(meta, windows, result, counts, 1)
+
+        return _planned(self, (name, pool, count_include_pad, divisor_override), build)
+
+    avg_pool.__name__ = avg_pool.__qualname__ = name
+    return plannable(avg_pool)
+
+
+avg_pool1d, avg_pool2d, avg_pool3d = (_avg_pool(dims) for dims in (1, 2, 3))
+
+
+def _adaptive_result(operator: str, self: Tensor, output_size: Sequence[int], dims: int) -> Geometry:
+    own = self.geometry.sizes
+    if len(output_size) != dims:
+        raise RuntimeError(f"{operator}(): output_size must be {dims}, got {list(output_size)}")
+    if min(output_size) < 0:
+        raise RuntimeError(
+            f"{operator}(): elements of output_size must be greater than or equal to 0 but received {list(output_size)}"
+        )
+    if len(own) not in (dims + 1, dims + 2):
+        raise RuntimeError(f"{operator}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(own)}")
+    if 0 in own[-dims:]:
+        raise RuntimeError(
+            f"{operator}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+            f"{list(own)} with dimension {own.index(0, len(own) - dims)} being empty"
+        )
+    check_dtype(operator, self)
+    sizes = (*own[:-dims], *output_size)
+    if dims == 3 and (operator != "adaptive_avg_pool3d" or max(output_size) > 1):
+        return contiguous_geometry(sizes, self.geometry.dtype, self.geometry.device)
+    return suggested(self.geometry, sizes)
+
+
+def _adaptive_avg_pool(dims: int) -> Callable[..., Any]:
+    name = f"adaptive_avg_pool{dims}d"
+
+    def adaptive_avg_pool(self: Tensor, output_size: Sequence[int]) -> Planned[Any]:
+        meta, result = self.geometry, _adaptive_result(name, self, output_size, dims)
+        if set(output_size) == {1} and meta.device is cpu and result.numel:
+            # With one element in each of the last dims, row-major and channels last are one order.
+            last, dtype = tuple(range(meta.ndim - dims, meta.ndim)), meta.dtype
+            plan = plan_reduction("mean", mean_fold(dtype), meta, last, True, dtype, (dtype,))
+            call = Fresh(plan.reduce, (result,), plan.tail)
+            return Planned(call(self), call.native(), (self,))
+
+        def build() -> LoopPlan:
+            windows = _adaptive(meta.sizes[-dims:], output_size)
+            return _average_plan(meta, windows, result, [along.taps for along in windows], 1)
+
+        return _planned(self, (name, *output_size), build)
+
+    adaptive_avg_pool.__name__ = adaptive_avg_pool.__qualname__ = name
+    return plannable(adaptive_avg_pool)
+
+
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (_adaptive_avg_pool(dims) for dims in (1, 2, 3))
+
+
+def _adaptive_max_pool(dims: int) -> Callable[..., Any]:
+    name = f"adaptive_max_pool{dims}d"
+
+    def adaptive_max_pool(self: Tensor, output_size: Sequence[int]) -> Planned[Any]:
+        meta, result = self.geometry, _adaptive_result(name, self, output_size, dims)
+
+        def build() -> LoopPlan:
+            return _largest_plan(meta, _adaptive(meta.sizes[-dims:], output_size), result, places=True)
+
+        return _planned(self, (name, *output_size), build)
+
+    adaptive_max_pool.__name__ = adaptive_max_pool.__qualname__ = name
+    return plannable(adaptive_max_pool)
+
+
+adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive_max_pool(dims) for dims in (2, 3))
+
+
+def _through_image(name: str, self: Tensor, *options: Any) -> tuple[Tensor, Tensor]:
+    """Return both results of a pooling of images for rows."""
+    first, second = apply_for_many(name, apply("unsqueeze", self, -2), *options)
+    return apply("squeeze.dim", first, -2), apply("squeeze.dim", second, -2)
+
+
+def max_pool1d_with_indices(
+    self: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The largest elements along the last dim and their places. Raises RuntimeError as the other poolings."""
+    pool_of("max_pool1d", self.geometry, 1, kernel_size, stride, padding, dilation, ceil_mode)
+    sizes = [(1, *value) if value else value for value in (kernel_size, stride)]
+    return _through_image("max_pool2d_with_indices", self, *sizes, (0, *padding), (1, *dilation), ceil_mode)
+
+
+def adaptive_max_pool1d(self: Tensor, output_size: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """adaptive_max_pool2d of rows. Raises RuntimeError as the others."""
+    if self.geometry.ndim not in (2, 3):
+        raise RuntimeError(
+            f"adaptive_max_pool1d(): Expected 2 to 3 dimensions, but got {self.geometry.ndim}-dimensional tensor"
+        )
+    return _through_image("adaptive_max_pool2d", self, (1, *output_size))
