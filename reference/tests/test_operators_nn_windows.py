@@ -134,6 +134,12 @@ def test_padding() -> None:
     assert F.pad(x, (2, 1), mode="reflect").tolist() == [[[3.0, 2.0, 1.0, 2.0, 3.0, 2.0]]]
     assert F.pad(x, (1, 2), mode="replicate").tolist() == [[[1.0, 1.0, 2.0, 3.0, 3.0, 3.0]]]
     assert F.pad(x, (1, 2), mode="circular").tolist() == [[[3.0, 1.0, 2.0, 3.0, 1.0, 2.0]]]
+    assert F.pad(x, (2, -2), mode="reflect").tolist() == [[[3.0, 2.0, 1.0]]]
+    assert F.pad(x, (-1, 2), mode="replicate").tolist() == [[[2.0, 3.0, 3.0, 3.0]]]
+    turned = gb.stack([image(3, 3)[0], -image(3, 3)[0]], 1).contiguous(memory_format=gb.channels_last)
+    around = F.pad(turned, (1, 0, 0, 1), mode="reflect")
+    assert around.is_contiguous(memory_format=gb.channels_last)
+    assert around[0, 1].tolist() == [[-2, -1, -2, -3], [-5, -4, -5, -6], [-8, -7, -8, -9], [-5, -4, -5, -6]]
     assert gb.constant_pad_nd(gb.tensor([True]), [1, 0], 1).tolist() == [True, True]
     with pytest.raises(NotImplementedError, match="Unrecognised padding mode mirror"):
         F.pad(x, (1, 1), mode="mirror")

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from ..core.dtype import DType
 from ..iteration.broadcast import iteration_strides
-from ..iteration.coalesce import coalesce_dimensions
-from ..iteration.reorder import permute, reorder_dimensions
+from ..iteration.coalesce import loop_dimensions
 from ..kernels.operand import Immediate, Raw
 from ..kernels.pointwise import PointwiseKernel, pointwise_kernel
 from ..tensor.geometry import Geometry
@@ -28,8 +27,7 @@ def element_launch(
     shape = tuple([1 if step == 0 else size for size, step in zip(out.sizes, out.strides, strict=True)])
     memory = [out, *(value for value in inputs if not isinstance(value, Immediate))]
     strides = [iteration_strides(g.sizes, g.strides, out.sizes, g.dtype.itemsize) for g in memory]
-    order = reorder_dimensions(shape, strides)
-    merged, steps = coalesce_dimensions(permute(shape, order), [permute(operand, order) for operand in strides])
+    merged, steps = loop_dimensions(shape, strides)
     operands = [v if isinstance(v, Immediate) else v.dtype for v in inputs]
     slots = [0, *(index + 1 for index, value in enumerate(inputs) if not isinstance(value, Immediate))]
     kernel = formula_kernel(formula, operands, compute, out.dtype)

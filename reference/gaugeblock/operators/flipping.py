@@ -11,8 +11,7 @@ import numpy as np
 from ..core.device import cpu
 from ..core.errors import wrap_dim
 from ..core.memory_format import contiguous_format
-from ..iteration.coalesce import coalesce_dimensions
-from ..iteration.reorder import permute, reorder_dimensions
+from ..iteration.coalesce import loop_dimensions
 from ..memory.elements import store_bytes
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.geometry import Geometry, geometry_of
@@ -124,8 +123,7 @@ def _reversing(geometry: Geometry, out: Geometry, dims: Sequence[int]) -> Callab
     steps = [-step if d in dims else step for d, step in enumerate(geometry.strides)]
     start = itemsize * sum((geometry.sizes[d] - 1) * geometry.strides[d] for d in dims if geometry.ndim)
     strides = [tuple(step * itemsize for step in operand) for operand in (out.strides, steps)]
-    order = reorder_dimensions(geometry.sizes, strides)
-    shape, moved = coalesce_dimensions(permute(geometry.sizes, order), [permute(one, order) for one in strides])
+    shape, moved = loop_dimensions(geometry.sizes, strides)
     kernel = formula_kernel("identity", [geometry.dtype], geometry.dtype, geometry.dtype)
     launch = Launch(kernel, shape, moved, (itemsize, itemsize), (0, 1))
 

@@ -9,8 +9,7 @@ from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.promotion import promote_types
 from ..iteration.broadcast import broadcast_shapes, iteration_strides
-from ..iteration.coalesce import coalesce_dimensions
-from ..iteration.reorder import permute, reorder_dimensions
+from ..iteration.coalesce import loop_dimensions
 from ..kernels.body import Formula
 from ..kernels.pointwise import pointwise_kernel
 from ..tensor.geometry import Geometry, remember
@@ -51,8 +50,7 @@ def _launch(out: Geometry, formula: Formula, inputs: list[Geometry], compute: DT
         raise RuntimeError(f"map_into(): the inputs do not broadcast to the output's sizes {list(out.sizes)}")
     common = compute or reduce(promote_types, [geometry.dtype for geometry in inputs])
     strides = [iteration_strides(g.sizes, g.strides, out.sizes, g.dtype.itemsize) for g in operands]
-    order = reorder_dimensions(out.sizes, strides)
-    shape, steps = coalesce_dimensions(permute(out.sizes, order), [permute(operand, order) for operand in strides])
+    shape, steps = loop_dimensions(out.sizes, strides)
     name: Any = getattr(formula, "__name__", "formula")
     kernel = pointwise_kernel(name, formula, [g.dtype for g in inputs], common, (out.dtype,))
     return Launch(kernel, shape, steps, [g.dtype.itemsize for g in operands], range(len(operands)))

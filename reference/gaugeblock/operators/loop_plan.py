@@ -11,16 +11,17 @@ Metas and plain arguments decide a plan; what is left for a call is to allocate,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
 from ..core.dtype import DType
 from ..iteration.coalesce import loop_dimensions
 from ..kernels.pointwise import PointwiseKernel
-from ..tensor.geometry import Geometry
+from ..tensor.geometry import Geometry, remember
 from ..tensor.tensor import Tensor, new_like
 from .launch import Launch
+from .plan import Planned
 
 Ints = tuple[int, ...]
 
@@ -103,3 +104,11 @@ class LoopPlan:
 
 def _whole(tensor: int, meta: Geometry) -> View:
     return View(tensor, 0, meta.sizes, meta.byte_strides, meta.dtype)
+
+
+def planned_loops(self: Tensor, key: tuple[Any, ...], build: Callable[[], LoopPlan]) -> Planned[Any]:
+    """Return the results of the plan that `build` makes, kept in the meta of `self` under `key`."""
+    plan: LoopPlan | None = self.geometry.plans.get(key)
+    if plan is None:
+        plan = remember(self.geometry.plans, key, build())
+    return Planned(plan(self), plan, (self,))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..iteration.broadcast import iteration_strides
-from ..iteration.coalesce import coalesce_dimensions
-from ..iteration.reorder import permute, reorder_dimensions
+from ..iteration.coalesce import loop_dimensions
 from ..kernels.pick import pick_kernel
 from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor
@@ -52,8 +51,7 @@ def picking(out: Geometry, source: Geometry, index: Geometry, dim: int, index_si
         walked,
         iteration_strides(index_sizes, index_strides, shape, index.dtype.itemsize),
     ]
-    order = reorder_dimensions(shape, strides)
-    merged, moved = coalesce_dimensions(permute(shape, order), [permute(operand, order) for operand in strides])
+    merged, moved = loop_dimensions(shape, strides)
     kernel = pick_kernel(itemsize, index.dtype)
     launch = Launch(kernel, merged, moved, (itemsize, itemsize, index.dtype.itemsize), (0, 1, 2))
     return Picking(launch, along, (source.sizes or (1,))[dim])

@@ -12,8 +12,7 @@ from typing import Any
 
 from ...core.dtype import DType
 from ...iteration.broadcast import iteration_strides
-from ...iteration.coalesce import coalesce_dimensions
-from ...iteration.reorder import permute, reorder_dimensions
+from ...iteration.coalesce import loop_dimensions
 from ...kernels.expression import Lane
 from ...kernels.pointwise import pointwise_kernel
 from ...kernels.special import in_double
@@ -125,8 +124,7 @@ def _launch(name: str, results: list[Geometry], inputs: list[Geometry], compute:
     shape = results[0].sizes
     memory = [*results, *inputs]
     strides = [iteration_strides(g.sizes, g.strides, shape, g.dtype.itemsize) for g in memory]
-    order = reorder_dimensions(shape, strides)
-    merged, steps = coalesce_dimensions(permute(shape, order), [permute(operand, order) for operand in strides])
+    merged, steps = loop_dimensions(shape, strides)
     kernel = pointwise_kernel(
         PREFIX + name, JOINED[name], [one.dtype for one in inputs], compute, [one.dtype for one in results]
     )

@@ -12,6 +12,7 @@ from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import DType, float32
 from ...core.memory_format import MemoryFormat, contiguous_format
+from ...iteration.coalesce import loop_dimensions
 from ...kernels.windows import products_kernel
 from ...tensor.array_view import array_of
 from ...tensor.geometry import Geometry, geometry_of, remember
@@ -19,15 +20,17 @@ from ...tensor.strides import suggested_format
 from ...tensor.tensor import Tensor, new_like
 from ..arrays import Array, values, widened
 from ..copy import format_strides
+from ..launch import Launch
 from ..plan import Planned, plannable
 from .calls import apply
 from .columns import BLOCK, column_blocks
 from .convolution_checks import Convolution, Options, planned
 from .layouts import empty_row_major
 from .small_convolution import Runner, small_convolution
-from .window_loops import MOST_PLACES, run_over
 from .windows import Ints, at_offset, offsets, padded, trailing
 
+MOST_PLACES = 32
+"""Windows of more places are not summed in one loop."""
 MOST_OF_A_VOLUME = 20480
 """Elements of a small volume, the last dim aside; results of larger ones may be channels last."""
 
@@ -123,17 +126,21 @@ def _is_depthwise(plan: Convolution, weight: Tensor) -> bool:
 
 
 def _depthwise(into: Array, input: Array, weight: Array, plan: Convolution, dtype: DType) -> None:
-    batch, counts, kernel = into.shape[0], into.shape[2:], weight.shape[2:]
+    batch, counts, window = into.shape[0], into.shape[2:], weight.shape[2:]
     shape = (batch, plan.groups, into.shape[1] // plan.groups, *counts)
     source = padded(input, plan.padding, plan.padding)[:, :, None]
-    columns = weight.reshape(1, plan.groups, shape[2], *kernel)
+    columns = weight.reshape(1, plan.groups, shape[2], *window)
     parts, weights = [], []
-    for place in offsets(kernel):
+    for place in offsets(window):
         part = source[trailing(at_offset(place, plan.stride, plan.dilation, counts))]
         parts.append(np.broadcast_to(part, shape))
         weights.append(np.broadcast_to(columns[trailing(place)][(..., *(None,) * len(counts))], shape))
     wide = float32 if dtype.kind == 2 and dtype.itemsize == 2 else dtype
-    run_over(products_kernel(len(parts), dtype, wide), [into.reshape(shape)], [*parts, *weights])
+    operands = [into.reshape(shape), *parts, *weights]
+    loop, strides = loop_dimensions(shape, [one.strides for one in operands])
+    itemsizes, kernel = [one.itemsize for one in operands], products_kernel(len(parts), dtype, wide)
+    launch = Launch(kernel, loop, strides, itemsizes, range(len(operands)))
+    launch.run([one.ctypes.data for one in operands])
 
 
 def _correlate(into: Array, input: Array, weight: Array, plan: Convolution) -> None:

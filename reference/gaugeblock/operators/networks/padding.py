@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
+from itertools import product
+from typing import Any, NamedTuple
 
 from ...core.device import cpu
 from ...core.dtype import int64
 from ...iteration.operand import Number
-from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor
 from ...tensor.views import sliced
-from ..arrays import Array, filled, number_as, values
+from ..arrays import filled, number_as
 from ..copy import copy_values
+from ..element_loop import formula_kernel
 from ..fill import fill_scalar
+from ..loop_plan import LoopPlan, planned_loops
+from ..plan import Planned, plannable
 from .calls import apply, check_dtype
-from .layouts import empty_in_suggested_format
+from .layouts import empty_in_suggested_format, suggested
 
-Ints = tuple[int, ...]
 NATIVE = {
     ("reflect", 2): "reflection_pad1d", ("reflect", 4): "reflection_pad2d", ("reflect", 6): "reflection_pad3d",
     ("replicate", 2): "replication_pad1d", ("replicate", 4): "replication_pad2d", ("replicate", 6): "replication_pad3d",
@@ -69,45 +69,32 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Number = 0) -> Tens
     return result
 
 
-def _inside(sizes: Ints, amounts: list[tuple[int, int]], sign: int) -> tuple[slice, ...]:
-    """What the padding leaves, of the result (sign 1) or of the input (sign -1)."""
-    cuts = [(max(sign * before, 0), max(sign * after, 0)) for before, after in amounts]
-    return tuple(slice(before, max(size - after, 0)) for size, (before, after) in zip(sizes, cuts, strict=True))
+class Segment(NamedTuple):
+    """Places of a padded dim from `first` on, and the elements that they show: from `start` on, `step` apart."""
+
+    first: int
+    places: int
+    start: int
+    step: int
 
 
-def reflected(size: int, before: int, after: int) -> Array:
-    """Which elements stand along a dim that is mirrored at its ends."""
-    places = np.arange(-before, size + after)
-    places = np.where(places < 0, -places, places)
-    return np.where(places >= size, 2 * (size - 1) - places, places)
+def _segments(size: int, before: int, after: int, mirror: bool) -> list[Segment]:
+    """Return a dim that is mirrored at its ends, or whose outermost elements are repeated: before, within, behind."""
+    sides = [
+        (-before, 0, before if mirror else 0, -1 if mirror else 0),
+        (0, size, 0, 1),
+        (size, size + after, size - 2 if mirror else size - 1, -1 if mirror else 0),
+    ]
+    found = []
+    for begin, end, shown, step in sides:
+        first, last = max(begin, -before), min(end, size + after)
+        if last > first:
+            found.append(Segment(first + before, last - first, shown + (first - begin) * step, step))
+    return found
 
 
-def repeated_ends(size: int, before: int, after: int) -> Array:
-    """Which elements stand along a dim whose outermost are repeated."""
-    return np.clip(np.arange(-before, size + after), 0, size - 1)
-
-
-def _copy_with_own(
-    target: Array, source: Array, amounts: list[tuple[int, int]], dims: int, places: Callable[[int, int, int], Array]
-) -> None:
-    """The source into the middle, then the sides, dim after dim, from what is there already."""
-    padded = range(source.ndim - dims, source.ndim)
-    if min(amount for d in padded for amount in amounts[d]) < 0:
-        for d in padded:
-            source = np.take(source, places(source.shape[d], *amounts[d]), axis=d)
-        target[...] = source
-        return
-    target[_inside(target.shape, amounts, 1)] = source
-    for d in padded:
-        size, (before, after) = source.shape[d], amounts[d]
-        found = places(size, before, after) + before
-        lead: tuple[Any, ...] = (slice(None),) * d
-        for place in (*range(before), *range(before + size, before + size + after)):
-            target[(*lead, place)] = target[(*lead, int(found[place]))]
-
-
-def _indexed(operator: str, dims: int, places: Callable[[int, int, int], Array], mirror: bool) -> Callable[..., Tensor]:
-    def pad_with_own(self: Tensor, padding: Sequence[int]) -> Tensor:
+def _indexed(operator: str, dims: int, mirror: bool) -> Callable[..., Any]:
+    def pad_with_own(self: Tensor, padding: Sequence[int]) -> Planned[Any]:
         own = self.geometry.sizes
         if len(own) not in (dims + 1, dims + 2) or 0 in own[-dims - 1 :]:
             raise RuntimeError(
@@ -131,20 +118,32 @@ def _indexed(operator: str, dims: int, places: Callable[[int, int, int], Array],
                     f"dimension {d}"
                 )
         check_dtype(operator, self)
-        result = empty_in_suggested_format(self.geometry, sizes)
-        if result.geometry.device is cpu and result.geometry.numel:
-            _copy_with_own(array_of(result), values(self), amounts, dims, places)
-        return result
+
+        def build() -> LoopPlan:
+            meta, lead = self.geometry, len(own) - dims
+            plan = LoopPlan([meta], [suggested(meta, sizes)])
+            if meta.device is not cpu or not meta.numel:
+                return plan
+            kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype)
+            for block in product(*(_segments(own[d], *amounts[d], mirror) for d in range(lead, len(own)))):
+                target, source = plan.results[0], plan.inputs[0]
+                for d, along in enumerate(block, lead):
+                    target = target.narrow(d, along.first, along.places)
+                    source = source.narrow(d, along.start, along.places, along.step)
+                plan.loop(kernel, [target], [source])
+            return plan
+
+        return planned_loops(self, (operator, *padding), build)
 
     pad_with_own.__name__ = pad_with_own.__qualname__ = operator
-    return pad_with_own
+    return plannable(pad_with_own)
 
 
 reflection_pad1d, reflection_pad2d, reflection_pad3d = (
-    _indexed(f"reflection_pad{dims}d", dims, reflected, True) for dims in (1, 2, 3)
+    _indexed(f"reflection_pad{dims}d", dims, True) for dims in (1, 2, 3)
 )
 replication_pad1d, replication_pad2d, replication_pad3d = (
-    _indexed(f"replication_pad{dims}d", dims, repeated_ends, False) for dims in (1, 2, 3)
+    _indexed(f"replication_pad{dims}d", dims, False) for dims in (1, 2, 3)
 )
 
 
@@ -159,9 +158,9 @@ def _pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor:
         if own[d] + before + after < 0:
             raise RuntimeError("_pad_circular(): Negative padding value is resulting in an empty dimension")
         if before or after:
-            kept = np.arange(max(-before, 0), own[d] - max(-after, 0))
-            places = kept[np.arange(-max(before, 0), kept.size + max(after, 0)) % max(kept.size, 1)]
-            index = filled(places.shape, int64, places)
+            first, kept = max(-before, 0), max(own[d] - max(-before, 0) - max(-after, 0), 0)
+            shown = [first + place % max(kept, 1) for place in range(-max(before, 0), kept + max(after, 0))]
+            index = filled((len(shown),), int64, shown)
             if self.geometry.device is not cpu:
                 index = apply("to.device", index, self.geometry.device, int64)
             result = apply("index_select", result, d, index)

@@ -21,7 +21,7 @@ from ...kernels.windows import at_padding, first_largest, largest, quotient, tot
 from ...tensor.geometry import Geometry, contiguous_geometry, geometry_of, remember
 from ...tensor.tensor import Tensor
 from ..arrays import filled
-from ..loop_plan import LoopPlan, View
+from ..loop_plan import LoopPlan, View, planned_loops
 from ..plan import Planned, plannable
 from ..reduce_call import plan_reduction
 from .calls import apply, apply_for_many, check_dtype
@@ -141,14 +141,6 @@ def _loop(
     plan.loop(kernel, outputs, inputs, numbers)
 
 
-def _planned(self: Tensor, key: tuple[Any, ...], build: Callable[[], LoopPlan]) -> Planned[Any]:
-    """Return the results of the plan that `build` makes, kept under `key`."""
-    plan: LoopPlan | None = self.geometry.plans.get(key)
-    if plan is None:
-        plan = remember(self.geometry.plans, key, build())
-    return Planned(plan(self), plan, (self,))
-
-
 def _largest_plan(meta: Geometry, windows: list[Windows], result: Geometry, *, places: bool) -> LoopPlan:
     """Return the plan of the largest elements of windows and, with `places`, of where these stand."""
     at = geometry_of(result.sizes, result.strides, int64, result.device)
@@ -241,7 +233,7 @@ def _max_pool(dims: int, *, places: bool) -> Callable[..., Any]:
             result = suggested(meta, (*meta.sizes[:-dims], *pool.counts))
             return _largest_plan(meta, _regular(meta.sizes[-dims:], pool), result, places=places)
 
-        return _planned(self, (name, pool), build)
+        return planned_loops(self, (name, pool), build)
 
     max_pool.__name__ = max_pool.__qualname__ = name
     return plannable(max_pool)
@@ -278,7 +270,7 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
             counts = pool.covered(own) if count_include_pad else [along.taps for along in windows]
             return _average_plan(meta, windows, result, counts, 1)
 
-        return _planned(self, (name, pool, count_include_pad, divisor_override), build)
+        return planned_loops(self, (name, pool, count_include_pad, divisor_override), build)
 
     avg_pool.__name__ = avg_pool.__qualname__ = name
     return plannable(avg_pool)
@@ -325,7 +317,7 @@ def _adaptive_avg_pool(dims: int) -> Callable[..., Any]:
             windows = _adaptive(meta.sizes[-dims:], output_size)
             return _average_plan(meta, windows, result, [along.taps for along in windows], 1)
 
-        return _planned(self, (name, *output_size), build)
+        return planned_loops(self, (name, *output_size), build)
 
     adaptive_avg_pool.__name__ = adaptive_avg_pool.__qualname__ = name
     return plannable(adaptive_avg_pool)
@@ -343,7 +335,7 @@ def _adaptive_max_pool(dims: int) -> Callable[..., Any]:
         def build() -> LoopPlan:
             return _largest_plan(meta, _adaptive(meta.sizes[-dims:], output_size), result, places=True)
 
-        return _planned(self, (name, *output_size), build)
+        return planned_loops(self, (name, *output_size), build)
 
     adaptive_max_pool.__name__ = adaptive_max_pool.__qualname__ = name
     return plannable(adaptive_max_pool)

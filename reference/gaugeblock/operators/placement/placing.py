@@ -8,9 +8,8 @@ from typing import NamedTuple
 from ...core.device import cpu
 from ...core.dtype import float32, float64
 from ...iteration.broadcast import iteration_strides
-from ...iteration.coalesce import coalesce_dimensions
+from ...iteration.coalesce import loop_dimensions
 from ...iteration.operand import Number
-from ...iteration.reorder import permute, reorder_dimensions
 from ...kernels.compiler import Builtin
 from ...kernels.place import place_kernel
 from ...tensor.geometry import Geometry, remember
@@ -51,8 +50,7 @@ def placing(target: Geometry, source: Geometry | None, index: Geometry, dim: int
     walked = tuple([0 if d == dim or shape[d] == 1 else step * itemsize for d, step in enumerate(steps)])
     given = (0,) * len(shape) if source is None else tuple([step * itemsize for step in source.strides or (1,)])
     strides = [walked, given, iteration_strides(shape, places, shape, index.dtype.itemsize)]
-    order = reorder_dimensions(shape, strides)
-    merged, moved = coalesce_dimensions(permute(shape, order), [permute(operand, order) for operand in strides])
+    merged, moved = loop_dimensions(shape, strides)
     first = 1 + max((d for d, size in enumerate(merged) if size > 1 and not moved[0][d]), default=-1)
     kernel = place_kernel(itemsize, index.dtype, dtype if add else None)
     pick = (steps[dim] * itemsize, (target.sizes or (1,))[dim])
