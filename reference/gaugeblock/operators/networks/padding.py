@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
+from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import int64
 from ...iteration.operand import Number
@@ -67,6 +68,10 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Number = 0) -> Tens
         if inner.geometry.numel:
             copy_values(inner, source)
     return result
+
+
+STEPS = 2048
+"""Steps of work, about, that checking and copying an element takes."""
 
 
 class Segment(NamedTuple):
@@ -149,17 +154,20 @@ replication_pad1d, replication_pad2d, replication_pad3d = (
 
 def _pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor:
     """Each dim continued by its other end. Raises RuntimeError where that would go round more than once."""
-    own = self.geometry.sizes
-    amounts = pairs("_pad_circular", pad, len(own))
-    result = self
-    for d, (before, after) in enumerate(amounts):
+    found: Tensor = away(STEPS * self.geometry.numel, _continued, self, pad)
+    return found
+
+
+def _continued(self: Tensor, pad: Sequence[int]) -> Tensor:
+    own, result = self.geometry.sizes, self
+    for d, (before, after) in enumerate(pairs("_pad_circular", pad, len(own))):
         if max(before, after) > own[d]:
             raise RuntimeError("_pad_circular(): Padding value causes wrapping around more than once.")
-        if own[d] + before + after < 0:
+        kept = range(max(-before, 0), own[d] - max(-after, 0))
+        if own[d] + before + after < 0 or (not kept and max(before, after) > 0):
             raise RuntimeError("_pad_circular(): Negative padding value is resulting in an empty dimension")
         if before or after:
-            first, kept = max(-before, 0), max(own[d] - max(-before, 0) - max(-after, 0), 0)
-            shown = [first + place % max(kept, 1) for place in range(-max(before, 0), kept + max(after, 0))]
+            shown = [kept[place % len(kept)] for place in range(-max(before, 0), len(kept) + max(after, 0))]
             index = filled((len(shown),), int64, shown)
             if self.geometry.device is not cpu:
                 index = apply("to.device", index, self.geometry.device, int64)
