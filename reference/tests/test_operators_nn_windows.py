@@ -155,6 +155,15 @@ def test_shuffling_and_resampling() -> None:
     assert F.interpolate(line, size=4).tolist() == [[[0.0, 0.0, 4.0, 4.0]]]
     assert F.interpolate(line, size=4, mode="linear", align_corners=False).tolist() == [[[0.0, 1.0, 3.0, 4.0]]]
     assert F.interpolate(line, scale_factor=1.5, mode="linear", align_corners=True).tolist() == [[[0.0, 2.0, 4.0]]]
+    turned = gb.stack([image(2, 3)[0], -image(2, 3)[0]], 1).contiguous(memory_format=gb.channels_last)
+    for size, rows in (((4, 3), [0, 0, 1, 1]), ((3, 3), [0, 0, 1]), ((2, 3), [0, 1])):
+        larger = F.interpolate(turned, size=size)
+        assert larger.tolist() == turned.index_select(2, gb.tensor(rows)).tolist()
+        assert larger.is_contiguous(memory_format=gb.channels_last)
+    assert F.interpolate(gb.arange(6.0).reshape(1, 1, 6), size=3).tolist() == [[[0.0, 2.0, 4.0]]]
+    half = F.interpolate(line.half(), size=4, mode="linear")
+    assert half.dtype is gb.float16
+    assert half.tolist() == [[[0.0, 1.0, 3.0, 4.0]]]
     assert F.interpolate(image(2, 2), size=(1, 1), mode="area").item() == 2.5
     assert F.interpolate(gb.ones(1, 1, 3, 3), size=5, mode="bicubic").flatten().tolist() == pytest.approx([1.0] * 25)
     with pytest.raises(ValueError, match="only one of size or scale_factor"):

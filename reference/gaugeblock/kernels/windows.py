@@ -79,6 +79,9 @@ def quotient(value: Lane, *divisors: Lane) -> Lane:
     return convert_lane(found, value.type)
 
 
-def products_kernel(count: int, dtype: DType, compute: DType) -> PointwiseKernel:
-    """The sum of `count` products: the windows' elements first, then the weights."""
-    return pointwise_kernel("window sum", _sum_of_products(count), [dtype] * (2 * count), compute, (dtype,))
+def products_kernel(count: int, dtype: DType, compute: DType, result: DType | None = None) -> PointwiseKernel:
+    """The sum of `count` products: the windows' elements first, then the weights, in the dtype computed in for another
+    `result`."""
+    weights = dtype if result is None else compute
+    kinds = [*[dtype] * count, *[weights] * count]
+    return pointwise_kernel("window sum", _sum_of_products(count), kinds, compute, (result or dtype,))

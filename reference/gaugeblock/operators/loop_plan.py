@@ -42,6 +42,21 @@ class View(NamedTuple):
         sizes[dim], strides[dim] = size, along * step
         return self._replace(offset=self.offset + start * along, sizes=tuple(sizes), strides=tuple(strides))
 
+    def split(self, dim: int, size: int) -> View:
+        """Return the view with a new dim behind `dim`, of `size` neighbouring places each."""
+        sizes, strides, along = self.sizes, self.strides, self.strides[dim]
+        return self._replace(
+            sizes=(*sizes[:dim], sizes[dim] // size, size, *sizes[dim + 1 :]),
+            strides=(*strides[:dim], along * size, along, *strides[dim + 1 :]),
+        )
+
+    def repeated(self, dim: int, times: int) -> View:
+        """Return the view with a new dim behind `dim` that shows each place so many times."""
+        sizes, strides = self.sizes, self.strides
+        return self._replace(
+            sizes=(*sizes[: dim + 1], times, *sizes[dim + 1 :]), strides=(*strides[: dim + 1], 0, *strides[dim + 1 :])
+        )
+
     def flat(self) -> View:
         """Return the elements of a row-major view in one dim."""
         return self._replace(sizes=(prod(self.sizes),), strides=(self.dtype.itemsize,))

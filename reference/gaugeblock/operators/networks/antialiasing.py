@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.device import cpu
 from ...tensor.array_view import array_of
-from ...tensor.tensor import Tensor
+from ...tensor.tensor import Tensor, new_like
 from ..arrays import Array, values
 from .dense_weights import mixed
 from .upsampling import Sizes, by_scales, checked
@@ -56,7 +56,7 @@ def _resampled(operator: str, filter: Callable[[Array], Array], reach: int) -> A
         self: Tensor, output_size: Sizes, align_corners: bool, scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Tensor:  # fmt: skip
-        result = checked(operator, self, output_size, 2)
+        result = new_like(checked(operator, self, output_size, 2))
         if result.geometry.device is cpu and result.geometry.numel:
             array = values(self)
             for axis, scale in ((3, scales_w), (2, scales_h)):

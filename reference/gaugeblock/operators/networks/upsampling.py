@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...core.device import cpu
+from ...core.dtype import DType, float32, int64
+from ...kernels.windows import products_kernel
 from ...tensor.array_view import array_of
-from ...tensor.tensor import Tensor
-from ..arrays import Array, values, widened
+from ...tensor.geometry import Geometry, contiguous_geometry, remember
+from ...tensor.tensor import Tensor, new_like
+from ..arrays import Array, from_array, values
+from ..copy import copy_values
+from ..element_loop import formula_kernel
+from ..gathering import index_select
+from ..loop_plan import LoopPlan
 from .calls import apply, check_dtype
 from .dense_weights import mixed
-from .layouts import empty_in_suggested_format
+from .layouts import suggested
 
 Sizes = Sequence[int]
 Taps = list[tuple[Array, Array]]
@@ -73,7 +81,8 @@ def cubic_weights(share: Any) -> tuple[Any, Any, Any, Any]:
     return far(share + 1), near(share), near(1 - share), far(2 - share)
 
 
-def checked(operator: str, self: Tensor, output_size: Sizes, dims: int) -> Tensor:
+def checked(operator: str, self: Tensor, output_size: Sizes, dims: int) -> Geometry:
+    """Return the meta of the result. Raises RuntimeError for sizes and dtypes that do not fit."""
     own = self.geometry.sizes
     if len(output_size) != dims:
         raise RuntimeError(
@@ -91,63 +100,108 @@ def checked(operator: str, self: Tensor, output_size: Sizes, dims: int) -> Tenso
             f"{operator}(): Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {list(own)}"
         )
     check_dtype(operator, self)
-    return empty_in_suggested_format(self.geometry, (*own[:2], *output_size))
+    return suggested(self.geometry, (*own[:2], *output_size))
 
 
-def _repeats(places: Array, size: int) -> bool:
-    """Whether each element is taken equally often, in order."""
-    return len(places) % size == 0 and np.array_equal(places, np.arange(len(places)) // (len(places) // size))
+@functools.lru_cache(maxsize=256)
+def _nearest_index(size: int, wanted: int, scale: float | None, exact: bool) -> tuple[Tensor, int]:
+    """Return the nearest element of each place, and how often each is taken; 0 where that varies."""
+    places, times = nearest_places(size, wanted, scale, exact), wanted // size
+    return from_array(places, int64), times if np.array_equal(places, np.arange(size).repeat(times)) else 0
 
 
-def _repeat(target: Array, array: Array) -> None:
-    """Each element of the last dims, after batch and channels, as often as the target has room for."""
-    times = target.shape[-1] // array.shape[-1]
-    lines = np.empty((*array.shape[:-1], target.shape[-1]), array.dtype)
-    for k in range(times):
-        lines[..., k::times] = array
-    apart = [part for size, total in zip(lines.shape, target.shape, strict=True) for part in (size, total // size)]
-    target.reshape(apart)[...] = lines.reshape([part for size in lines.shape for part in (size, 1)])
+@functools.lru_cache(maxsize=256)
+def _tables(
+    taps_of: Callable[..., Taps], size: int, wanted: int, align: bool, scale: float | None, dtype: DType
+) -> tuple[tuple[Tensor, Tensor], ...]:
+    """Return the index and the weights of each neighbour."""
+    taps = taps_of(size, wanted, align, scale, dtype.numpy)
+    return tuple([(from_array(places, int64), from_array(weights, dtype)) for places, weights in taps])
 
 
 def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
     def upsample(self: Tensor, output_size: Sizes, *scales: float | None) -> Tensor:
         result = checked(operator, self, output_size, dims)
-        if result.geometry.device is cpu and result.geometry.numel:
-            array = values(self)
-            given = scales or (None,) * dims
-            taken = [nearest_places(array.shape[d + 2], output_size[d], given[d], exact) for d in range(dims)]
-            target = array_of(result)
-            if target.flags.c_contiguous and all(map(_repeats, taken, array.shape[2:])):
-                _repeat(target, array)
-                return result
-            for d, places in enumerate(taken):
-                array = np.take(array, places, axis=d + 2)
-            target[...] = array
-        return result
+        if result.device is not cpu or not result.numel:
+            return new_like(result)
+        found, given = self, scales or (None,) * dims
+        order = range(dims) if result.numel < self.geometry.numel else reversed(range(dims))
+        for d in order:
+            index, times = _nearest_index(self.geometry.sizes[d + 2], output_size[d], given[d], exact)
+            found = _repeated(found, d + 2, times) if times > 1 else index_select(found, d + 2, index)
+        return found if found.geometry is result else _copied(result, found)
 
     upsample.__name__ = upsample.__qualname__ = operator
     return upsample
+
+
+def _repeated(input: Tensor, dim: int, times: int) -> Tensor:
+    """Return each element along `dim` so many times, one after the other."""
+    meta, key = input.geometry, ("repeated", dim, times)
+    plan: LoopPlan | None = meta.plans.get(key)
+    if plan is None:
+        sizes = list(meta.sizes)
+        sizes[dim] *= times
+        plan = LoopPlan([meta], [suggested(meta, tuple(sizes))])
+        kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype)
+        sources = [view.repeated(dim, times) for view in plan.inputs]
+        plan.loop(kernel, [view.split(dim, times) for view in plan.results], sources)
+        remember(meta.plans, key, plan)
+    found: Tensor = plan(input)
+    return found
+
+
+def _copied(meta: Geometry, source: Tensor) -> Tensor:
+    result = new_like(meta)
+    copy_values(result, source)
+    return result
 
 
 def _weighted(operator: str, dims: int, taps_of: Callable[..., Taps]) -> Callable[..., Tensor]:
     def upsample(self: Tensor, output_size: Sizes, align_corners: bool, *scales: float | None) -> Tensor:
-        result = checked(operator, self, output_size, dims)
-        if result.geometry.device is cpu and result.geometry.numel:
-            dtype = self.geometry.dtype
-            array = widened(values(self), dtype) if dtype.kind == 2 else values(self)
-            kind = array.dtype if dtype.kind == 2 else np.dtype(np.float64)
-            given = scales or (None,) * dims
-            for d in reversed(range(dims)):
-                size, wanted = array.shape[d + 2], output_size[d]
-                if size == wanted and (taps_of is linear_taps or dtype.kind != 2):
-                    continue
-                taps = taps_of(size, wanted, align_corners, given[d], kind)
-                array = _combined(array, taps, d + 2) if dtype.kind == 2 else mixed(array, _dense(taps, size), d + 2)
-            array_of(result)[...] = array
-        return result
+        result, own = checked(operator, self, output_size, dims), self.geometry
+        if result.device is not cpu or not result.numel:
+            return new_like(result)
+        given = scales or (None,) * dims
+        exact = taps_of is linear_taps or own.dtype.kind != 2
+        used = [d for d in reversed(range(dims)) if not (exact and own.sizes[d + 2] == output_size[d])]
+        if own.dtype.kind != 2:
+            array = values(self)
+            for d in used:
+                size = own.sizes[d + 2]
+                taps = taps_of(size, output_size[d], align_corners, given[d], np.dtype(np.float64))
+                array = mixed(array, _dense(taps, size), d + 2)
+            made = new_like(result)
+            array_of(made)[...] = array
+            return made
+        found, wide = self, float32 if own.dtype.itemsize == 2 else own.dtype
+        for d in used:
+            tables = _tables(taps_of, own.sizes[d + 2], output_size[d], align_corners, given[d], wide)
+            sizes = list(found.geometry.sizes)
+            sizes[d + 2] = output_size[d]
+            meta = result if d == used[-1] else contiguous_geometry(tuple(sizes), wide)
+            found = _combined(found, tables, d + 2, meta, wide)
+        return _copied(result, self) if found is self else found
 
     upsample.__name__ = upsample.__qualname__ = operator
     return upsample
+
+
+def _combined(
+    input: Tensor, tables: tuple[tuple[Tensor, Tensor], ...], dim: int, result: Geometry, compute: DType
+) -> Tensor:
+    """Return the sum of the neighbours along `dim`, each times its weights."""
+    picked = [index_select(input, dim, index) for index, _ in tables]
+    meta, key = picked[0].geometry, ("weighted sum", tables, dim, result)
+    plan: LoopPlan | None = meta.plans.get(key)
+    if plan is None:
+        plan = LoopPlan([one.geometry for one in picked], [result])
+        weights = [plan.constant(weight).along(dim, result.sizes) for _, weight in tables]
+        kernel = products_kernel(len(picked), meta.dtype, compute, result.dtype)
+        plan.loop(kernel, plan.results, [*plan.inputs, *weights])
+        remember(meta.plans, key, plan)
+    found: Tensor = plan(*picked)
+    return found
 
 
 def _dense(taps: Taps, size: int) -> Array:
@@ -157,17 +211,6 @@ def _dense(taps: Taps, size: int) -> Array:
     for places, share in taps:
         np.add.at(weights, (rows, places), share)
     return weights
-
-
-def _combined(array: Array, taps: Taps, axis: int) -> Array:
-    column = (-1, *(1,) * (array.ndim - 1 - axis))
-    total: Array | None = None
-    for places, weights in taps:
-        term = np.take(array, places, axis=axis)
-        term *= weights.reshape(column)
-        total = term if total is None else np.add(total, term, out=total)
-    assert total is not None
-    return total
 
 
 upsample_nearest1d, upsample_nearest2d, upsample_nearest3d = (
