@@ -57,6 +57,15 @@ class View(NamedTuple):
             sizes=(*sizes[: dim + 1], times, *sizes[dim + 1 :]), strides=(*strides[: dim + 1], 0, *strides[dim + 1 :])
         )
 
+    def select(self, dim: int, place: int) -> View:
+        """Return the view without `dim`, at one of its places."""
+        kept = [d for d in range(len(self.sizes)) if d != dim % len(self.sizes)]
+        return self._replace(
+            offset=self.offset + place * self.strides[dim],
+            sizes=tuple([self.sizes[d] for d in kept]),
+            strides=tuple([self.strides[d] for d in kept]),
+        )
+
     def flat(self) -> View:
         """Return the elements of a row-major view in one dim."""
         return self._replace(sizes=(prod(self.sizes),), strides=(self.dtype.itemsize,))

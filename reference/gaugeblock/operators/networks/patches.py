@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from ...core.device import cpu
+from ...core.dtype import float32
 from ...iteration.types import UPSTREAM_NAMES
+from ...kernels.pointwise import pointwise_kernel
+from ...kernels.windows import total
 from ...tensor.array_view import array_of
+from ...tensor.geometry import contiguous_geometry
 from ...tensor.tensor import Tensor, empty_tensor
-from ..arrays import values, widened
-from .windows import Ints, at_offset, offsets, padded, repeated, trailing, window_counts, windows
+from ..arrays import filled, values
+from ..element_loop import formula_kernel
+from ..loop_plan import LoopPlan, View, planned_loops
+from ..plan import Planned, plannable
+from .windows import Ints, padded, repeated, window_counts, windows
 
 
 def _options(
@@ -73,6 +79,7 @@ def im2col(
     return result
 
 
+@plannable
 def col2im(
     self: Tensor,
     output_size: Sequence[int],
@@ -80,7 +87,7 @@ def col2im(
     dilation: Sequence[int],
     padding: Sequence[int],
     stride: Sequence[int],
-) -> Tensor:
+) -> Planned[Any]:
     """The reverse of im2col, where windows overlap their sum. Raises RuntimeError for sizes that do not fit."""
     kernel, spread, around, step = _options("col2im", kernel_size, dilation, padding, stride)
     wanted = repeated("col2im", "output_size", output_size, 2, "image")
@@ -105,15 +112,37 @@ def col2im(
         )
     _check_dtype("col2im", self)
     lead, channels = sizes[:-2], sizes[-2] // area
-    result = empty_tensor((*lead, channels, *wanted), self.geometry.dtype, self.geometry.device)
-    if result.geometry.device is cpu and result.geometry.numel:
-        columns = widened(values(self), self.geometry.dtype).reshape(*lead, channels, *kernel, *counts)
-        grown = tuple(n + 2 * p for n, p in zip(wanted, around, strict=True))
-        total = np.zeros((*lead, channels, *grown), columns.dtype)
-        every: tuple[Any, ...] = (slice(None),) * (len(lead) + 1)
-        with np.errstate(all="ignore"):
-            for place in offsets(kernel):
-                total[trailing(at_offset(place, step, spread, counts))] += columns[(*every, *place)]
-            inner = tuple(slice(p, p + n) for n, p in zip(wanted, around, strict=True))
-            array_of(result)[...] = total[trailing(inner)]
-    return result
+
+    def build() -> LoopPlan:
+        meta = self.geometry
+        result = contiguous_geometry((*lead, channels, *wanted), meta.dtype, meta.device)
+        plan = LoopPlan([meta], [result])
+        if meta.device is cpu and result.numel:
+            wide = float32 if meta.dtype.itemsize == 2 else meta.dtype
+            reached = [size + 2 * p for size, p in zip(wanted, around, strict=True)]
+            grown = plan.temporary(contiguous_geometry((*lead, channels, *reached), wide))
+            zero = plan.constant(filled((1,), wide, 0)).along(0, grown.sizes)
+            plan.loop(formula_kernel("identity", [wide], wide, wide), [grown], [zero])
+            columns = _columns(plan.inputs[0], (*lead, channels, *kernel, *counts))
+            add = pointwise_kernel("col2im", total, [wide, meta.dtype], wide, (wide,))
+            for k, j in product(*map(range, kernel)):
+                place = grown.narrow(-2, k * spread[0], counts[0], step[0])
+                place = place.narrow(-1, j * spread[1], counts[1], step[1])
+                plan.loop(add, [place], [place, columns.select(-4, k).select(-3, j)])
+            inner = grown
+            for dim, before in enumerate(around, len(result.sizes) - 2):
+                inner = inner.narrow(dim, before, result.sizes[dim])
+            plan.loop(formula_kernel("identity", [wide], wide, meta.dtype), plan.results, [inner])
+        return plan
+
+    return planned_loops(self, ("col2im", wanted, kernel, spread, around, step), build)
+
+
+def _columns(view: View, shape: Ints) -> View:
+    """Return columns [..., channels * kernel, windows] in sizes `shape`, their last two dims taken apart."""
+    *lead, row, column = view.strides
+    kernel, counts = shape[-4:-2], shape[-2:]
+    return view._replace(
+        sizes=shape,
+        strides=(*lead, row * prod(kernel), row * kernel[1], row, column * counts[1], column),
+    )
