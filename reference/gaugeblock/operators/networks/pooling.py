@@ -156,7 +156,7 @@ def _largest_plan(meta: Geometry, windows: list[Windows], result: Geometry, *, p
         positions = [plan.constant(line) for line in lines]
     _reduce(plan, meta, windows, meta.dtype, plan.results, largest, positions)
     for runs in product(*(along.runs for along in windows)):
-        if not all(run.taps for run in runs):  # all of these windows lies in the padding
+        if not all(run.taps for run in runs):  # these windows lie in the padding
             into, begins = plan.results, list(positions or ())
             for d, run in enumerate(runs):
                 into = [view.narrow(lead + d, run.first, run.places) for view in into]
