@@ -13,9 +13,9 @@ from gaugeblock.operators.rows import rows
 
 from .real_gpu import NEEDS_GPU, real_gpu
 from .test_cuda_device_gpu import BEYOND_CUPY, POINTWISE, REDUCED, values
-from .test_ptx_grid_forms import NAMES as GRID_NAMES
-from .test_ptx_grid_forms import operands
 from .test_ptx_operators import NAMES, check, given_of
+from .test_ptx_special import NAMES as SPECIAL_NAMES
+from .test_ptx_special import operands
 
 pytestmark = [NEEDS_GPU, pytest.mark.usefixtures("real_gpu")]
 __all__ = ["real_gpu"]
@@ -39,9 +39,9 @@ def test_pointwise_operators_give_the_bits_of_the_cpu(name: str, strided: bool) 
         check(name, dtype, found.cpu(), wanted)
 
 
-@pytest.mark.parametrize("name", GRID_NAMES)
+@pytest.mark.parametrize("name", SPECIAL_NAMES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_functions_of_whole_arrays_agree_with_the_cpu(name: str, dtype: str) -> None:
+def test_functions_with_loops_and_numbers_taken_apart_agree_with_the_cpu(name: str, dtype: str) -> None:
     wanted = apply(name, *operands(name, dtype))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -10,8 +10,9 @@ from .complex_lanes import Complex, Value
 from .conversion import convert, from_storage, is_half, lane_type, rounded, to_storage
 from .expression import Lane
 from .isa import Level
-from .lower import SCALAR_ONLY, reachable
+from .lower import SCALAR_ONLY
 from .operand import Immediate, Memory, Raw, immediate_value, memory, raw_types
+from .while_loop import all_lanes
 
 Formula = Callable[..., Any]
 
@@ -76,7 +77,8 @@ def record(
     for operand in operands:
         if isinstance(operand, Immediate):
             raw = tuple(Lane("argument", type) for type in raw_types(operand.dtype))
-            computed = components(convert(immediate_value(raw, operand.dtype, level), compute))
+            number = immediate_value(raw, operand.dtype, level)
+            computed = components(number if operand.raw else convert(number, compute))
             parameter = Parameter(operand.dtype, raw, computed, tuple(map(_argument, computed)))
             parameters.append(parameter)
             order.append(parameter)
@@ -97,8 +99,9 @@ def record(
         to_storage(value, dtype, level.half_hardware) for value, dtype in zip(outcomes, results, strict=True)
     )
     outputs = tuple(memory(f"o{index}", dtype) for index, dtype in enumerate(results))
-    used = reachable([lane for lanes in stored for lane in lanes])
-    scalar_only = any(lane.opcode in SCALAR_ONLY for lane in used)
+    lanes = list(all_lanes([lane for lanes in stored for lane in lanes]))
+    used = {lane.opcode for lane in lanes}
+    widest = max((lane.type.bits for lane in lanes), default=0) if "while" in used else 0
     return Body(
         outputs,
         tuple(inputs),
@@ -106,8 +109,8 @@ def record(
         tuple(order),
         tuple(arguments),
         stored,
-        1 if scalar_only else vector_width(level, (*outputs, *inputs), compute),
-        any(lane.opcode == "guard" for lane in used),
+        1 if used & SCALAR_ONLY else vector_width(level, (*outputs, *inputs), compute, widest),
+        "guard" in used,
     )
 
 
@@ -118,7 +121,10 @@ def _computed(value: Value, dtype: DType, compute: DType, level: Level) -> Value
     return converted
 
 
-def vector_width(level: Level, operands: Sequence[Memory], compute: DType) -> int:
-    """Lanes per vector: the level's vector bytes over the widest component involved."""
-    widest = max([lane_type(compute).bits, *(operand.storage.bits for operand in operands)])
+def vector_width(level: Level, operands: Sequence[Memory], compute: DType, widest: int = 0) -> int:
+    """Lanes per vector: the level's vector bytes over the widest component involved.
+
+    `widest` is that of a formula with loops: one register for each lane compiles in half the time of two.
+    """
+    widest = max([widest, lane_type(compute).bits, *(operand.storage.bits for operand in operands)])
     return max(1, level.vector_bytes * 8 // max(widest, 8))

@@ -6,6 +6,7 @@ the other operand's type. Both operands of an operator must have the same lane t
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any, NamedTuple, Union
 
 Number = Union[bool, int, float]  # noqa: UP007
@@ -34,16 +35,23 @@ F32 = LaneType("float", 32, "float")
 F64 = LaneType("float", 64, "double")
 
 
-class Lane:
-    """One recorded expression: an opcode, its argument lanes, an attribute (constant, callee, index) and a type."""
+_SERIALS = count()
 
-    __slots__ = ("arguments", "attribute", "opcode", "type")
+
+class Lane:
+    """One recorded expression: an opcode, its argument lanes, an attribute (constant, callee, index) and a type.
+
+    Lanes that are recorded later have higher serial numbers.
+    """
+
+    __slots__ = ("arguments", "attribute", "opcode", "serial", "type")
 
     def __init__(self, opcode: str, type: LaneType, arguments: tuple[Lane, ...] = (), attribute: Any = None) -> None:
         self.opcode = opcode
         self.type = type
         self.arguments = arguments
         self.attribute = attribute
+        self.serial = next(_SERIALS)
 
     def __repr__(self) -> str:
         inside = ", ".join(map(repr, self.arguments)) or repr(self.attribute)

@@ -9,6 +9,7 @@ from .declarations import Declarations
 from .expression import BOOL, Lane, LaneType
 from .literals import literal
 from .vector_forms import looked_up, native, one_by_one
+from .while_loop import Loop
 
 SCALAR_ONLY = frozenset({"call", "pair_call", "sdiv", "udiv", "srem", "urem"})
 SCALAR_VISIT, VECTOR_VISIT = 1, 16
@@ -109,6 +110,10 @@ class Emitter:
             return self._intrinsic(lane, arguments)
         if opcode == "rare":
             return self._rare(lane, arguments)
+        if opcode == "while":
+            return self._while(lane.attribute, arguments)
+        if opcode == "carried":
+            return self.names[id(lane.attribute)]
         if opcode == "instruction":
             return native(self, lane, arguments)
         if opcode == "lookup":
@@ -178,11 +183,7 @@ class Emitter:
         type, truth = self.type(lane.type), self.type(BOOL)
         number = len(self.lines)
         slow, join, before = (f"{self.prefix}.{word}{number}" for word in ("slow", "join", "before"))
-        some = condition
-        if self.width > 1:
-            name = f"@llvm.vector.reduce.or.v{self.width}i1"
-            self.declarations[name] = f"declare i1 {name}({truth})"
-            some = self.register(f"call i1 {name}({truth} {condition})")
+        some = self._any(condition)
         branch = f"  br i1 {some}, label %{slow}, label %{join}"
         self.lines += [f"  br label %{before}", f"{before}:", branch, f"{slow}:"]
         if self.width == 1:
@@ -194,6 +195,39 @@ class Emitter:
             mixed = self.register(f"call {type} {name}({truth} {condition}, {', '.join(named)})")
         self.lines += [f"  br label %{join}", f"{join}:"]
         return self.register(f"phi {type} [{fast}, %{before}], [{mixed}, %{slow}]")
+
+    def _while(self, loop: Loop, arguments: list[str]) -> str:
+        """The blocks of a loop; the registers of its state are bound to the lanes that stand for it."""
+        number = len(self.lines)
+        before, test, body, last, done = (
+            f"{self.prefix}.{word}{number}" for word in ("before", "test", "body", "last", "done")
+        )
+        for place, lane in enumerate(loop.state):
+            self.bind(lane, f"%{test}.{place}")
+        self.lines += [f"  br label %{before}", f"{before}:", f"  br label %{test}", f"{test}:"]
+        heads = len(self.lines)
+        (going,) = self.emit([loop.condition])
+        self.lines += [f"  br i1 {self._any(going)}, label %{body}, label %{done}", f"{body}:"]
+        after = self.emit(loop.following)
+        for place, lane in enumerate(loop.state):
+            type, state = self.type(lane.type), self.names[id(lane)]
+            if self.width > 1:
+                choice = f"select {self.type(BOOL)} {going}, {type} {after[place]}, {type} {state}"
+                after[place] = self.register(choice)
+        self.lines += [f"  br label %{last}", f"{last}:", f"  br label %{test}", f"{done}:"]
+        self.lines[heads:heads] = [
+            f"  {self.names[id(lane)]} = phi {self.type(lane.type)} [{first}, %{before}], [{following}, %{last}]"
+            for lane, first, following in zip(loop.state, arguments, after, strict=False)
+        ]
+        return ""
+
+    def _any(self, condition: str) -> str:
+        """One i1 that is true when a bool lane is true in any place."""
+        if self.width == 1:
+            return condition
+        type, name = self.type(BOOL), f"@llvm.vector.reduce.or.v{self.width}i1"
+        self.declarations[name] = f"declare i1 {name}({type})"
+        return self.register(f"call i1 {name}({type} {condition})")
 
     def splat(self, value: str, type: LaneType) -> str:
         """A scalar register repeated over all lanes."""
@@ -213,8 +247,4 @@ class Emitter:
         combined = self.faults[0]
         for fault in self.faults[1:]:
             combined = self.register(f"or {type} {combined}, {fault}")
-        if self.width == 1:
-            return combined
-        name = f"@llvm.vector.reduce.or.v{self.width}i1"
-        self.declarations[name] = f"declare i1 {name}({type})"
-        return self.register(f"call i1 {name}({type} {combined})")
+        return self._any(combined)

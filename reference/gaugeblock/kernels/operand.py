@@ -15,9 +15,13 @@ from .isa import Level
 
 @dataclass(frozen=True, slots=True)
 class Immediate:
-    """A Python number converted to `dtype` at every call; ints wrap to the width."""
+    """A Python number converted to `dtype` at every call; ints wrap to the width.
+
+    A raw one is not converted further to the compute dtype.
+    """
 
     dtype: DType
+    raw: bool = False
 
 
 @dataclass(frozen=True, slots=True)

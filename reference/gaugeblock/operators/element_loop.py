@@ -16,36 +16,43 @@ Ints = tuple[int, ...]
 
 
 def element_launch(
-    formula: str, out: Geometry, inputs: Sequence[Geometry | Immediate], compute: DType
+    formula: str,
+    out: Geometry,
+    inputs: Sequence[Geometry | Immediate],
+    compute: DType,
+    more: Sequence[Geometry] = (),
 ) -> Launch | None:
     """The launch that writes `formula` of the inputs, broadcast, to `out`; None when there is nothing to write.
 
-    Dims that `out` repeats (stride 0) are written once.
+    Further results of the formula go to `more`, of the same sizes. Dims that `out` repeats (stride 0) are written once.
     """
     if out.numel == 0:
         return None
     shape = tuple([1 if step == 0 else size for size, step in zip(out.sizes, out.strides, strict=True)])
-    memory = [out, *(value for value in inputs if not isinstance(value, Immediate))]
+    outputs = [out, *more]
+    memory = [*outputs, *(value for value in inputs if not isinstance(value, Immediate))]
     strides = [iteration_strides(g.sizes, g.strides, out.sizes, g.dtype.itemsize) for g in memory]
     merged, steps = loop_dimensions(shape, strides)
     operands = [v if isinstance(v, Immediate) else v.dtype for v in inputs]
-    slots = [0, *(index + 1 for index, value in enumerate(inputs) if not isinstance(value, Immediate))]
-    kernel = formula_kernel(formula, operands, compute, out.dtype)
+    places = [place for place, value in enumerate(inputs, len(outputs)) if not isinstance(value, Immediate)]
+    slots = [*range(len(outputs)), *places]
+    kernel = formula_kernel(formula, operands, compute, *(one.dtype for one in outputs))
     return Launch(kernel, merged, steps, [g.dtype.itemsize for g in memory], slots)
 
 
 def formula_kernel(
-    name: str, operands: Sequence[DType | Immediate], compute: DType, result: DType
+    name: str, operands: Sequence[DType | Immediate], compute: DType, *results: DType
 ) -> PointwiseKernel:
     """The kernel of a formula from the tables; operands that the formula wants unconverted are handed over so."""
     from .formulas import FORMULAS
 
     formula = FORMULAS[name]
-    kinds: list[DType | Raw | Immediate] = [
-        Raw(operand) if index in formula.raw and isinstance(operand, DType) else operand
-        for index, operand in enumerate(operands)
-    ]
-    return pointwise_kernel(name, formula.function, kinds, compute, (result,))
+    kinds = [_unconverted(one) if index in formula.raw else one for index, one in enumerate(operands)]
+    return pointwise_kernel(name, formula.function, kinds, compute, results)
+
+
+def _unconverted(operand: DType | Immediate) -> Raw | Immediate:
+    return Raw(operand) if isinstance(operand, DType) else Immediate(operand.dtype, raw=True)
 
 
 def takes_fractions(name: str) -> bool:

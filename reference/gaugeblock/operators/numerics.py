@@ -13,14 +13,12 @@ KERNELS = {
     "histograms": "bincount histc histogram.bins_tensor histogram.bin_ct",
     "modes": "mode",
     "quantiles": "quantile quantile.scalar nanquantile nanquantile.scalar",
-    "zeta": "polygamma special_polygamma",
 }
 """Operators with a kernel for CPU and Meta."""
 INPLACE = {
     "components": "conj_physical_",
     "distributions": "cauchy_ log_normal_ geometric_",
     "float_power": "float_power_.Tensor float_power_.Scalar",
-    "zeta": "polygamma_",
 }
 """In-place forms that are not simply the result written into self."""
 EXPLICIT = {

@@ -7,13 +7,16 @@ from typing import Any
 
 from ..dispatch.registry import REGISTRY
 from ..tensor.tensor import Tensor
-from .array_functions import WITHOUT_FORMULA
 from .plan import Plannable, Planned
-from .pointwise_call import Call, call_builder
+from .pointwise_call import CALLS, Call, call_builder
 from .pointwise_rule import PointwiseRule
 from .pointwise_run import Loop, loop_of, planned_functional, planned_into, run_functional, run_into
 from .rows import Row, rows
 
+WITHOUT_FORMULA = frozenset(
+    {"mvlgamma", "special_multigammaln", "frexp", "polar", "complex", "isreal", "float_power"}
+)
+"""Pointwise operators without overload that modules of their own register."""
 RULES: dict[str, PointwiseRule] = {}
 """Rule of each pointwise row by name."""
 
@@ -24,7 +27,7 @@ def register_row(row: Row) -> None:
     build = call_builder(row.name)
     for name, form in ((row.name, Functional), (row.inplace_name, InPlace), (row.out_name, Into)):
         if name is not None:
-            REGISTRY.put(name, ("CPU", "Meta"), form(name, rule, build))
+            REGISTRY.put(name, ("CPU", "Meta"), form(name, rule, CALLS.get(name, build)))
 
 
 class Form(Plannable[..., Tensor]):

@@ -18,6 +18,9 @@ from .number_limits import whole_number
 SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946
 
+LAST_FACTORIAL = 170
+"""The last number whose factorial is a float64."""
+
 
 class Call(NamedTuple):
     """A formula name and its arguments.
@@ -188,6 +191,22 @@ def pow(self: Any, exponent: Any) -> Call:
     return Call("pow", (self, exponent), fit=not isinstance(exponent, Tensor))
 
 
+def polygamma(n: int, self: Tensor) -> Call:
+    if n < 0:
+        raise RuntimeError(f"polygamma(n, x) does not support negative n, got {n}.")
+    if n < 2:
+        return Call("trigamma" if n else "digamma", (self,), valued=True)
+    if n <= LAST_FACTORIAL:
+        return Call("polygamma", (self,), (n, float(math.factorial(n))), valued=True)
+    return Call("polygamma.log", (self,), (n, math.lgamma(n + 1.0)), valued=True)
+
+
+def polygamma_(self: Tensor, n: int) -> Call:
+    if not isinstance(self, Tensor):
+        raise TypeError(f"polygamma_(): argument 'self' must be Tensor, not {type(self).__name__}")
+    return polygamma(n, self)
+
+
 def square(self: Tensor) -> Call:
     return Call("square", (self,), weights=(2,))
 
@@ -293,13 +312,18 @@ def relu6(self: Tensor) -> Call:
 CALLS: dict[str, Any] = {
     "add": add, "sub": sub, "rsub": rsub, "div": div, "where": where, "clamp": clamp, "clamp_min": clamp_min,
     "clamp_max": clamp_max, "addcmul": addcmul, "addcdiv": addcdiv, "lerp": lerp, "heaviside": heaviside,
-    "isclose": isclose, "logit": logit, "pow": pow, "square": square, "nan_to_num": nan_to_num,
+    "isclose": isclose, "logit": logit, "polygamma": polygamma, "special_polygamma": polygamma,
+    "polygamma_": polygamma_, "pow": pow,
+    "square": square, "nan_to_num": nan_to_num,
     "round.decimals": round_decimals, "max.other": binary_max, "min.other": binary_min,
     "elu": elu, "selu": selu, "celu": celu, "leaky_relu": leaky_relu, "_prelu_kernel": prelu, "gelu": gelu,
     "softplus": softplus, "softshrink": softshrink, "hardshrink": hardshrink, "threshold": threshold,
     "hardtanh": hardtanh, "relu6": relu6,
 }  # fmt: skip
-"""Operators whose arguments are not simply the formula's operands; by row name first, then by base name."""
+"""Operators whose arguments are not simply the formula's operands; by row name first, then by base name.
+
+An in-place form has an entry of its own where its arguments come in another order.
+"""
 
 
 def call_builder(row_name: str) -> Callable[..., Call]:

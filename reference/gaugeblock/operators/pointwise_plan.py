@@ -38,8 +38,14 @@ WIDE_NUMBERS = frozenset(
 """Formulas that take a number as float32 when they compute in a half-float dtype; the others round it to that dtype."""
 
 
+DOUBLE_NUMBERS = frozenset({"polygamma", "polygamma.log"})
+"""Formulas that take their numbers as float64."""
+
+
 def number_dtype(formula: str, common: DType) -> DType:
     """The dtype that a Python number is converted to."""
+    if formula in DOUBLE_NUMBERS:
+        return float64
     return float32 if common in HALF and formula in WIDE_NUMBERS else common
 
 

@@ -107,15 +107,6 @@ def _letters(column: Sequence[tuple[str, ...]]) -> str:
     return BETWEEN_CELLS.join([*map(" ".join, letters), "".join([letters[words] for words in column])])
 
 
-@functools.cache
-def rows_by_base() -> dict[str, list[Row]]:
-    """Rows grouped by the name without overload."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows().values():
-        groups.setdefault(row.base, []).append(row)
-    return groups
-
-
 def _origin() -> str:
     """The files of the table with their sizes and times, and what else the kept rows depend on."""
     folder = os.path.dirname(gaugeblock_spec.__file__)

@@ -17,13 +17,12 @@ from ...tensor.versions import bump_version
 from ..allocator.out_of_memory import OutOfMemoryError
 from ..random import launch_generator
 from .cupy_operators import run_cupy, takes
-from .grid_forms import KERNELS, grid_loop
 from .host_fallback import on_host
 from .kernels import check_known, flat
 from .known_loops import FRESH, call_key, known_loop, learn_loop
 from .operands import Operands
 from .outlined_call import Outlined, outlined_call
-from .pointwise import FORMS, pointwise_loop
+from .pointwise import KERNELS, pointwise_loop
 from .ptx_launch import launch_loop
 from .twins import geometry_elsewhere
 
@@ -75,8 +74,7 @@ def _computed(
     if all(not one.geometry.numel for one in results):
         return True
     if name in KERNELS:
-        own = name in FORMS
-        loop = pointwise_loop(name, args, kwargs, results[0]) if own else grid_loop(name, args, kwargs, results)
+        loop = pointwise_loop(name, args, kwargs, results)
         if loop is not None:
             launch_loop(loop.launch, loop.values, operands.index)
             if key is not None:

@@ -65,7 +65,7 @@ def _launch_loop(
     if not result.geometry.numel:
         return True
     with plain_state():
-        loop = pointwise_loop(name, args, kwargs, result)
+        loop = pointwise_loop(name, args, kwargs, (result,))
     if loop is None:
         return False
     nbytes = result.geometry.nbytes + sum(tensor.geometry.nbytes for tensor in operands.tensors)

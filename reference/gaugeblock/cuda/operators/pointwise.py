@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...operators.element_loop import element_launch
 from ...operators.launch import Launch
 from ...operators.pointwise import RULES
-from ...operators.pointwise_call import Call, call_builder
+from ...operators.pointwise_call import CALLS, Call, call_builder
 from ...operators.pointwise_plan import arguments, fitted, plan_call
 from ...operators.pointwise_rule import PointwiseRule
 from ...tensor.tensor import Tensor
@@ -24,6 +25,10 @@ def _forms() -> dict[str, tuple[PointwiseRule, str]]:
 
 FORMS = _forms()
 """Operator -> the rule of its row, and whether its result is fresh, self or out=."""
+COMPONENTS = {"frexp.Tensor": "frexp", "complex": "complex", "polar": "polar"}
+"""Operator with other dtypes of results than of operands -> its formula."""
+KERNELS = frozenset(FORMS) | frozenset(COMPONENTS)
+"""Operators with PTX of their own."""
 
 
 class Loop(NamedTuple):
@@ -38,16 +43,16 @@ class Loop(NamedTuple):
     given: list[Any]
 
 
-def pointwise_loop(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Tensor) -> Loop | None:
-    """The loop of a pointwise call that writes to `result`; None where it takes more than one."""
+def pointwise_loop(
+    name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], results: Sequence[Tensor]
+) -> Loop | None:
+    """The loop of a pointwise call that writes to `results`; None where it takes more than one."""
+    if name in COMPONENTS:
+        return _components_loop(COMPONENTS[name], args, results)
     rule, form = FORMS[name]
-    built: Call = call_builder(rule.name)(*args, **{key: value for key, value in kwargs.items() if key != "out"})
-    return loop_of(rule, form, built, result)
-
-
-def loop_of(rule: PointwiseRule, form: str, built: Call, result: Tensor) -> Loop | None:
-    """The loop of a formula's call that writes to `result`, fresh, self or out= as `form` says."""
-    views = host_views()
+    build = CALLS.get(name) or call_builder(rule.name)
+    built: Call = build(*args, **{key: value for key, value in kwargs.items() if key != "out"})
+    views, result = host_views(), results[0]
     call: Call = views.of(built)
     target = views.of(result)
     plan = plan_call(rule, call, None if form == "fresh" else target, inplace=form == "inplace")
@@ -55,3 +60,15 @@ def loop_of(rule: PointwiseRule, form: str, built: Call, result: Tensor) -> Loop
         return None
     given = [*(() if built.condition is None else (built.condition,)), *built.operands, *built.extras]
     return Loop(plan.launch, [result.pointer, *arguments(fitted(rule, call, plan.common))], call, given)
+
+
+def _components_loop(formula: str, args: tuple[Any, ...], results: Sequence[Tensor]) -> Loop | None:
+    """The loop of numbers taken apart or put together, over the shape of the results."""
+    views = host_views()
+    inputs = [views.of(value) for value in args]
+    first, *more = (views.of(one).geometry for one in results)
+    operands = [one.geometry for one in inputs]
+    launch = element_launch(formula, first, operands, operands[0].dtype if more else first.dtype.to_real(), more)
+    if launch is None:
+        return None
+    return Loop(launch, [*(one.pointer for one in results), *(one.pointer for one in inputs)], inputs, list(args))

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from ...kernels.lower import reachable
 from ...kernels.operand import operand_kinds
 from ...kernels.pointwise import PointwiseKernel
+from ...kernels.while_loop import all_lanes
 from .image import body_of, image_of
 from .layout import Ints, Layout, fitting_width, layout_of
 from .strided_places import geometry
@@ -93,7 +93,7 @@ class PreparedLaunch:
                 f"{kernel.title}, outputs first, got {list(strides)}"
             )
         self.layout = layout_of(shape, strides, self.itemsizes, len(body.outputs))
-        lanes = len(reachable([lane for stored in body.stored for lane in stored]))
+        lanes = sum(1 for _ in all_lanes([lane for stored in body.stored for lane in stored]))
         while self.layout.width > 1 and self.layout.width * lanes > MAX_LANES:
             self.layout = self.layout.of_width(self.layout.width // 2)
         self.shape = shape

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from ...kernels.complex_lanes import Complex
 from ...kernels.declarations import Declarations
 from ...kernels.expression import F32, F64, Lane, LaneType
+from ...kernels.log_gamma import lgamma
 from ...kernels.lower import Emitter
 from ...kernels.runtime import ROUTINES
-from . import complex_functions, complex_inverses, gamma, incomplete_gamma, polynomials, remainder, zeta
+from . import complex_functions, complex_inverses, remainder
 from .angles import LARGE
-from .loop import Loop, loop_text
 from .target import Target
 
 PREFIX = "@gb_grid_"
@@ -19,9 +19,8 @@ _TYPES = {"float": F32, "double": F64}
 FORMULAS: dict[str, Callable[..., Lane]] = {
     **LARGE,
     **{f"gb_single_{name}": function for name, function in LARGE.items()},
-    "lgamma": gamma.lgamma,
-    "gb_extended_lgamma": gamma.lgamma,
-    "gb_zeta_positive": zeta.positive,
+    "lgamma": lgamma,
+    "gb_extended_lgamma": lgamma,
 }
 """Functions of real lanes by the names of the routines that they stand for."""
 COMPLEX: dict[str, Callable[..., Complex]] = {
@@ -32,7 +31,6 @@ COMPLEX: dict[str, Callable[..., Complex]] = {
 }  # fmt: skip
 """Functions of complex float64 lanes by C's names."""
 TEXTS = {"fmod": remainder.fmod}
-LOOPS: dict[str, Loop] = {**polynomials.LOOPS, **zeta.LOOPS, **incomplete_gamma.LOOPS}
 
 
 class GridDeclarations(Declarations):
@@ -52,10 +50,6 @@ class GridDeclarations(Declarations):
             return inside
         if name in ROUTINES:
             return super().routine(name, type, arguments)
-        if name in LOOPS:
-            self[inside] = ""
-            self[inside] = loop_text(inside, LOOPS[name], len(arguments), self)
-            return inside
         if name not in FORMULAS and name not in COMPLEX:
             raise ValueError(f"ptx: the routine {name!r} has no form for a grid")
         self[inside] = ""

@@ -1,4 +1,4 @@
-"""Formulas of the special functions, number theory and tolerance tests."""
+"""Formulas of the special functions, number theory, tolerance tests, and numbers taken apart and put together."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import math
 
 from ...core.dtype import DType, bfloat16, float16
-from ...kernels import elementary, exponential, special
+from ...kernels import components, elementary, exponential, special
 from ...kernels.complex_lanes import Complex, Value, choose
 from ...kernels.conversion import from_storage, to_storage
 from ...kernels.expression import F64, UINT, Lane, constant, select
@@ -144,6 +144,9 @@ FORMULAS = table(
         Formula("nextafter", next_after, 2),
         Formula("deg2rad", lambda self: self * (math.pi / 180.0), 1, compute="float"),
         Formula("rad2deg", lambda self: self * (180.0 / math.pi), 1, compute="float"),
+        Formula("frexp", components.frexp, 1),
+        Formula("complex", components.joined, 2),
+        Formula("polar", components.polar, 2),
         Formula("isclose", functools.partial(isclose, equal_nan=False), 4, result="bool", numbers="float"),
         Formula("isclose.equal_nan", functools.partial(isclose, equal_nan=True), 4, result="bool", numbers="float"),
         Formula("nan_to_num", nan_to_num, 4),

@@ -1,17 +1,31 @@
-"""Formulas of the Bessel, Airy and normal distribution functions; all of them are computed in double precision."""
+"""Formulas of special functions that are computed in double precision.
+
+The Bessel, Airy and normal distribution functions, zeta and polygamma, the incomplete gamma functions, orthogonal
+polynomials.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 
-from ...kernels import airy, bessel, normal, special
+from ...kernels import airy, bessel, incomplete_gamma, normal, polynomials, special, zeta
 from ...kernels.expression import Lane
 from .table import Formula, table
 
 
 def _real(name: str, function: Callable[..., Lane], operands: int = 1) -> Formula:
     return Formula(name, functools.partial(special.in_double, function), operands, compute="float")
+
+
+_CHEBYSHEV = ("chebyshev_t", "chebyshev_u", "chebyshev_v", "chebyshev_w")
+_POLYNOMIALS = (*_CHEBYSHEV, "hermite_h", "hermite_he", "laguerre_l", "legendre_p")
+
+
+def _polynomial(name: str) -> str:
+    """Return the name of a polynomial's operator."""
+    family, _, kind = name.rpartition("_")
+    return f"{family}_polynomial_{kind}"
 
 
 FORMULAS = table(
@@ -38,5 +52,16 @@ FORMULAS = table(
         _real("special_erfcx", normal.erfcx),
         _real("special_entr", normal.entropy),
         _real("special_xlog1py", normal.xlog1py, 2),
+        _real("special_zeta", zeta.zeta, 2),
+        _real("trigamma", zeta.trigamma),
+        _real("polygamma", zeta.polygamma, 3)._replace(raw=(1, 2)),
+        _real("polygamma.log", zeta.polygamma_by_logarithm, 3)._replace(raw=(1, 2)),
+        _real("igamma", incomplete_gamma.lower, 2),
+        _real("igammac", incomplete_gamma.upper, 2),
+        *(_real(f"special_{_polynomial(name)}", getattr(polynomials, name), 2) for name in _POLYNOMIALS),
+        *(
+            _real(f"special_shifted_{_polynomial(name)}", polynomials.shifted(getattr(polynomials, name)), 2)
+            for name in _CHEBYSHEV
+        ),
     )
 )

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...core.device import cpu
 from ...core.dtype import DType, bool_, float16, int32
 from ...iteration.broadcast import broadcast_shapes
 from ...iteration.types import UPSTREAM_NAMES
-from ...tensor.array_view import array_of
+from ...tensor.geometry import remember
 from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version
-from ..arrays import Array, check_same_device, outline_between, store, values, widened
+from ..arrays import check_same_device, outline_between
+from ..element_loop import element_launch
 from ..invoke import apply
 from ..named_results import result_type
 
@@ -29,14 +28,24 @@ def frexp_Tensor(self: Tensor) -> Any:
             f"torch.frexp() only supports floating-point dtypes, got {UPSTREAM_NAMES[dtype.name]}"
         )
     mantissa, exponent = apply("empty_like", self), apply("empty_like", self, dtype=int32)
-    if self.geometry.device is cpu:
-        parts = np.frexp(widened(values(self), dtype))
-        array_of(mantissa)[...] = parts[0]
-        array_of(exponent)[...] = parts[1]
+    _write("frexp", (mantissa, exponent), (self,), dtype)
     return result_type("frexp.Tensor")(mantissa, exponent)
 
 
-def _joined(operator: str, first: Tensor, second: Tensor, halves: bool) -> tuple[Tensor, Array | None]:
+def _write(formula: str, results: tuple[Tensor, ...], inputs: tuple[Tensor, ...], compute: DType) -> None:
+    """Write what the formula gives for the inputs to the results, unless the device holds no data."""
+    geometries = [one.geometry for one in (*results, *inputs)]
+    if geometries[0].device is not cpu or not geometries[0].numel:
+        return
+    plans, key = geometries[0].plans, (formula, *geometries[1:])
+    launch = plans.get(key)
+    if launch is None:
+        outputs, operands = geometries[: len(results)], geometries[len(results) :]
+        launch = remember(plans, key, element_launch(formula, outputs[0], operands, compute, outputs[1:]))
+    launch.run([one.pointer for one in (*results, *inputs)])
+
+
+def _joined(operator: str, first: Tensor, second: Tensor, halves: bool) -> Tensor:
     dtype = first.geometry.dtype
     for tensor in (first, second):
         own = tensor.geometry.dtype
@@ -52,27 +61,19 @@ def _joined(operator: str, first: Tensor, second: Tensor, halves: bool) -> tuple
         )
     result: DType = dtype.to_complex()
     sizes = broadcast_shapes((first.geometry.sizes, second.geometry.sizes))
-    return outline_between(sizes, result, check_same_device(operator, first, second), (first, second))
+    joined = outline_between(sizes, result, check_same_device(operator, first, second), (first, second))[0]
+    _write(operator, (joined,), (first, second), result.to_real())
+    return joined
 
 
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """The complex tensor of two real ones, which broadcast. Raises RuntimeError for other dtypes or two of them."""
-    result, target = _joined("complex", real, imag, halves=True)
-    if target is not None:
-        store(apply("real", result), values(real))
-        store(apply("imag", result), values(imag))
-    return result
+    return _joined("complex", real, imag, halves=True)
 
 
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """``abs * (cos(angle) + i sin(angle))``. Raises RuntimeError for other dtypes or two of them."""
-    result, target = _joined("polar", abs, angle, halves=False)
-    if target is not None:
-        with np.errstate(all="ignore"):
-            size, phase = values(abs), values(apply("cos", angle))
-            target.real = size * phase
-            target.imag = size * values(apply("sin", angle))
-    return result
+    return _joined("polar", abs, angle, halves=False)
 
 
 def isreal(self: Tensor) -> Tensor:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...kernels.complex_lanes import Complex
-from ...kernels.elementary import evaluated
-from ...kernels.expression import INT, Lane, constant, select
-from ...kernels.formats import format_of
-from ...kernels.functions import bits_of, convert_lane, fabs, float_of_bits
+from .complex_lanes import Complex
+from .elementary import evaluated
+from .expression import INT, Lane, constant, select
+from .formats import format_of
+from .functions import bits_of, convert_lane, fabs, float_of_bits
 
 
 def frexp(x: Lane) -> tuple[Lane, Lane]:

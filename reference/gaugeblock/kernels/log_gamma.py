@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-from ...kernels.expression import F64, Lane, constant, select
-from ...kernels.functions import fabs, mul_add, polynomial, rint
-from ...kernels.logarithm import log
-from ...kernels.special import sin_pi
+from .expression import F64, Lane, constant, select
+from .functions import fabs, mul_add, polynomial, rint
+from .logarithm import log
+from .special import sin_pi
 
 _SLOPE = float.fromhex("0x1.b0ee6072093cep-2")
 _SERIES = (
@@ -31,6 +31,11 @@ _STEPS = 10
 _FAR = 12.5
 
 
+def about_two(d: Lane) -> Lane:
+    """Return log gamma(2 + d) for |d| <= 1/2."""
+    return d * mul_add(d, polynomial(d, _SERIES), constant(_SLOPE, F64))
+
+
 def _of_positive(x: Lane) -> Lane:
     """For x >= 0."""
     n = rint(x - 2.0)
@@ -41,8 +46,7 @@ def _of_positive(x: Lane) -> Lane:
         shift = select(n >= float(k), shift * (x - float(k)), shift)
     shift = select(n == -1.0, x, select(n == -2.0, x * (x + 1.0), shift))
     shifted = log(shift)
-    series = d * mul_add(d, polynomial(d, _SERIES), constant(_SLOPE, F64))
-    near = series + select(n < 0.0, -shifted, shifted)
+    near = about_two(d) + select(n < 0.0, -shifted, shifted)
     inverse = 1.0 / x
     tail = inverse * polynomial(inverse * inverse, _STIRLING)
     far = mul_add(x - 0.5, log(x) - 1.0, tail + (_HALF_LOG_TWO_PI - 0.5))
