@@ -1,4 +1,4 @@
-"""Routines of grid kernels that stand for C's: large angles, exact remainders, lgamma, complex functions."""
+"""Routines of grid kernels that stand for C's: large angles, exact remainders, lgamma; and complex functions."""
 
 from __future__ import annotations
 
@@ -37,6 +37,12 @@ def equal(a: Array, b: Array) -> Array:
     """Equal, signs of zeros included; NaN is NaN."""
     same: Array = ((a == b) & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b))
     return same
+
+
+def assert_same(own: Array, other: Array, z: Array) -> None:
+    """Fail unless complex results are equal but for the angles that the CPU takes to C's library."""
+    usual = ~(np.maximum(np.abs(z.real), np.abs(z.imag)) >= 2.0**30)
+    assert (equal(own.real, other.real) & equal(own.imag, other.imag))[usual].all()
 
 
 def units(name: str, x: Array, values: Array) -> float:
@@ -97,17 +103,24 @@ def test_complex_functions(name: str) -> None:
     z = np.empty(len(re), np.complex128)
     z.real, z.imag = re, im
     own, other = both(name, complex128, z)
-    for a, b in ((own.real, other.real), (own.imag, other.imag)):
+    assert_same(own, other, z)
+    function = getattr(np, f"arc{name[1:]}" if name[0] == "a" else name)
+    with np.errstate(all="ignore"):
+        right = function(z)
+    for a, b in ((own.real, right.real), (own.imag, right.imag)):
         with np.errstate(invalid="ignore"):
             wrong = ~(equal(a, b) | (np.abs(a - b) <= 2e-15 * np.abs(b) + 1e-323))
-        assert not wrong.any(), (z[wrong][:3], own[wrong][:3], other[wrong][:3])
+        assert not wrong.any(), (z[wrong][:3], own[wrong][:3], right[wrong][:3])
     small = z[:300].astype(np.complex64)
     own, other = both(name, complex64, small)
-    np.testing.assert_allclose(own, other, rtol=2e-7)
+    assert_same(own, other, small)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(own, function(small.astype(np.complex128)).astype(np.complex64), rtol=2e-7)
 
 
 def test_complex_powers() -> None:
     rng = np.random.default_rng(7)
     base, exponent = (rng.standard_normal(200) + 1j * rng.standard_normal(200) for _ in range(2))
     own, other = both("pow", complex128, base, exponent)
-    np.testing.assert_allclose(own, other, rtol=4e-15)
+    assert own.tobytes() == other.tobytes()
+    np.testing.assert_allclose(own, base**exponent, rtol=4e-15)

@@ -1,4 +1,4 @@
-"""Inverse circular functions of float32 and float64 lanes, for results of the same type.
+"""Inverse circular functions and distances of float32 and float64 lanes, for results of the same type.
 
 atan q on [-1/2, 1/2] and asin q on [0, 1/2] are q plus an odd polynomial in q. The angle of the point (b, a) is that of
 a / b, pi/4 plus that of (a - b) / (a + b), or pi/2 less that of b / a; asin x beyond 1/2 is pi/2 less twice that of
@@ -8,10 +8,10 @@ order. Coefficients as in `exponential`.
 
 from __future__ import annotations
 
-from .double_word import ordered_sum
-from .expression import F32, F64, Lane, select
+from .double_word import exact_product, ordered_sum
+from .expression import F32, F64, Lane, constant, select
 from .formats import format_of
-from .functions import bits_of, copysign, fabs, float_of_bits, fused, isnan, mul_add, polynomial, sqrt
+from .functions import bits_of, convert_lane, copysign, fabs, float_of_bits, fused, isnan, mul_add, polynomial, sqrt
 
 _INFINITY = float("inf")
 _HALF_PI = {F32: tuple(map(float.fromhex, ("0x1.921fb6p+0", "-0x1.777a5cp-25")))}
@@ -123,3 +123,22 @@ def acos(x: Lane) -> Lane:
     turns = select(large, whole, 1.0)
     first, lost = ordered_sum(turns * high, factor * q)
     return first + mul_add(factor, tail, mul_add(turns, format.number(low), lost))
+
+
+def hypot(x: Lane, y: Lane) -> Lane:
+    """sqrt(x*x + y*y) without overflow; infinite when any operand is."""
+    infinite = (fabs(x) == float("inf")) | (fabs(y) == float("inf"))
+    if x.type is F32:
+        a, b = convert_lane(x, F64), convert_lane(y, F64)
+        return select(infinite, float("inf"), convert_lane(sqrt(a * a + b * b), F32))
+    a, b = fabs(x), fabs(y)
+    large, small = select(a > b, a, b), select(a > b, b, a)
+    factor = select(large > 2.0**500, constant(2.0**-600, F64), select(large < 2.0**-400, constant(2.0**600, F64), 1.0))
+    large, small = large * factor, small * factor
+    square, lost = exact_product(large, large)
+    other, missing = exact_product(small, small)
+    total, rest = ordered_sum(square, other)
+    root = sqrt(total)
+    error = fused(-root, root, total) + (rest + lost + missing)
+    whole = root + select(root == 0.0, 0.0, error * 0.5 / root)
+    return select(infinite, float("inf"), whole * select(factor > 1.0, 2.0**-600, 1.0 / factor))

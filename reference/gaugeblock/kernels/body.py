@@ -17,6 +17,10 @@ from .while_loop import all_lanes
 Formula = Callable[..., Any]
 
 
+LONG = 100
+"""Lanes of a complex formula from which on it is long."""
+
+
 class Parameter(NamedTuple):
     """A number that stays the same in the loop: dtype, raw C values, lanes computed from them once, their stand-ins."""
 
@@ -101,7 +105,8 @@ def record(
     outputs = tuple(memory(f"o{index}", dtype) for index, dtype in enumerate(results))
     lanes = list(all_lanes([lane for lanes in stored for lane in lanes]))
     used = {lane.opcode for lane in lanes}
-    widest = max((lane.type.bits for lane in lanes), default=0) if "while" in used else 0
+    long = "while" in used or (compute.is_complex and len(lanes) > LONG)
+    widest = max(lane.type.bits for lane in lanes) if long else 0
     return Body(
         outputs,
         tuple(inputs),
@@ -124,7 +129,7 @@ def _computed(value: Value, dtype: DType, compute: DType, level: Level) -> Value
 def vector_width(level: Level, operands: Sequence[Memory], compute: DType, widest: int = 0) -> int:
     """Lanes per vector: the level's vector bytes over the widest component involved.
 
-    `widest` is that of a formula with loops: one register for each lane compiles in half the time of two.
+    `widest` is that of a long formula: one register for each lane compiles in half the time of two.
     """
     widest = max([widest, lane_type(compute).bits, *(operand.storage.bits for operand in operands)])
     return max(1, level.vector_bytes * 8 // max(widest, 8))

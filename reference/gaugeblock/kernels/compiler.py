@@ -141,8 +141,7 @@ def parted(data: bytes) -> list[bytes]:
 
 LIBM = (
     *"ceil ceilf cos floor floorf fma fmaf fmod fmodf ldexp lgamma nearbyint nearbyintf rint rintf round roundeven "
-    "roundevenf sin sqrt sqrtf tan tgamma trunc truncf cexp clog csin ccos ctan casin cacos catan csinh ccosh ctanh "
-    "casinh cacosh catanh csqrt cpow".split(),
+    "roundevenf sin sqrt sqrtf tan tgamma trunc truncf".split(),
     *(f"{name}l" for name in EXTENDED),
 )
 

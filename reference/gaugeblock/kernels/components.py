@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from .complex_lanes import Complex
-from .elementary import evaluated
 from .expression import INT, Lane, constant, select
 from .formats import format_of
 from .functions import bits_of, convert_lane, fabs, float_of_bits
+from .trigonometry import sin_cos
 
 
 def frexp(x: Lane) -> tuple[Lane, Lane]:
@@ -29,4 +29,5 @@ def joined(real: Lane, imag: Lane) -> Complex:
 
 def polar(size: Lane, angle: Lane) -> Complex:
     """``size * (cos(angle) + i sin(angle))``."""
-    return Complex(size * evaluated("cos", angle), size * evaluated("sin", angle))
+    sine, cosine = sin_cos(angle)
+    return Complex(size * cosine, size * sine)

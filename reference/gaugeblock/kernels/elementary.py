@@ -1,7 +1,7 @@
 """Elementary functions of lanes, real and complex.
 
 Real lanes have our own functions, within 1 ULP, for float32 and for float64, but for lgamma, which goes through C's, in
-extended precision where the processor has it. Complex numbers use the C library in double precision.
+extended precision where the processor has it. Functions of complex lanes are computed in double precision.
 """
 
 from __future__ import annotations
@@ -9,11 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from . import arctangent, error_function, exponential, logarithm, powers, remainders, trigonometry
+from . import (
+    arctangent,
+    complex_functions,
+    complex_inverses,
+    error_function,
+    exponential,
+    logarithm,
+    powers,
+    remainders,
+    trigonometry,
+)
 from .complex_lanes import Complex, Value, choose
 from .complex_lanes import divide as smith_divide
-from .double_word import exact_product, ordered_sum
-from .expression import F32, F64, Lane, constant, select
+from .expression import F64, Lane, constant, select
 from .formats import format_of
 from .functions import OWN, call, convert_lane, fabs, floor, fused, libm, mul_add, sqrt
 from .isa import has_extended_precision
@@ -30,6 +39,16 @@ FUNCTIONS: dict[str, Callable[..., Lane]] = {
 }  # fmt: skip
 """Functions of float32 or float64 lanes for results of the same type, by their C names."""
 
+COMPLEX: dict[str, Callable[..., Complex]] = {
+    "exp": complex_functions.exponential, "log": complex_functions.logarithm, "sqrt": complex_functions.root,
+    "pow": complex_functions.power, "sin": complex_functions.sin, "cos": complex_functions.cos,
+    "tan": complex_functions.tan, "sinh": complex_functions.sinh, "cosh": complex_functions.cosh,
+    "tanh": complex_functions.tanh, "asin": complex_inverses.asin, "acos": complex_inverses.acos,
+    "atan": complex_inverses.atan, "asinh": complex_inverses.asinh, "acosh": complex_inverses.acosh,
+    "atanh": complex_inverses.atanh,
+}  # fmt: skip
+"""Functions of complex float64 lanes."""
+
 OWN.update(FUNCTIONS)
 
 
@@ -39,20 +58,17 @@ def one_like(x: Value) -> Value:
     return Complex(one, constant(0, x.type)) if isinstance(x, Complex) else one
 
 
-def complex_call(name: str, *arguments: Value) -> Complex:
-    """The C99 complex function `name`, evaluated in double precision."""
+def complex_function(name: str, *arguments: Value) -> Complex:
+    """Return C99's complex function of this name without its c, evaluated in double precision."""
     first = next(z for z in arguments if isinstance(z, Complex))
-    lifted = [first.lift(z) for z in arguments]
-    flat = tuple(convert_lane(part, F64) for z in lifted for part in (z.re, z.im))
-    pair = Lane("pair_call", F64, flat, name)
-    re, im = (Lane("part", F64, (pair,), index) for index in (0, 1))
-    return Complex(convert_lane(re, first.type), convert_lane(im, first.type))
+    wide = COMPLEX[name](*(_widened(first.lift(z)) for z in arguments))
+    return Complex(convert_lane(wide.re, first.type), convert_lane(wide.im, first.type))
 
 
 def function(self: Value, name: str) -> Value:
     """The elementary function `name` of a real or complex lane."""
     if isinstance(self, Complex):
-        return complex_call(f"c{name}", self)
+        return complex_function(name, self)
     return evaluated(name, self)
 
 
@@ -79,28 +95,29 @@ def _scaled(z: Complex, factor: float) -> Complex:
 def exp2(self: Value) -> Value:
     """2**self."""
     if isinstance(self, Complex):
-        return _in_double(self, lambda z: complex_call("cexp", _scaled(z, math.log(2.0))))
+        return _in_double(self, lambda z: complex_function("exp", _scaled(z, math.log(2.0))))
     return function(self, "exp2")
 
 
 def log2(self: Value) -> Value:
     """Logarithm to base 2."""
     if isinstance(self, Complex):
-        return _in_double(self, lambda z: _scaled(complex_call("clog", z), 1.0 / math.log(2.0)))
+        return _in_double(self, lambda z: _scaled(complex_function("log", z), 1.0 / math.log(2.0)))
     return function(self, "log2")
 
 
 def log10(self: Value) -> Value:
     """Logarithm to base 10."""
     if isinstance(self, Complex):
-        return _in_double(self, lambda z: _scaled(complex_call("clog", z), 1.0 / math.log(10.0)))
+        return _in_double(self, lambda z: _scaled(complex_function("log", z), 1.0 / math.log(10.0)))
     return function(self, "log10")
 
 
 def _complex_expm1(z: Complex) -> Complex:
-    half = libm("sin", z.im * 0.5)
-    re = libm("expm1", z.re) * libm("cos", z.im) - half * half * 2.0
-    return Complex(re, libm("exp", z.re) * libm("sin", z.im))
+    half = trigonometry.sin(z.im * 0.5)
+    sine, cosine = trigonometry.sin_cos(z.im)
+    re = exponential.expm1(z.re) * cosine - half * half * 2.0
+    return Complex(re, exponential.exp(z.re) * sine)
 
 
 def expm1(self: Value) -> Value:
@@ -111,7 +128,7 @@ def expm1(self: Value) -> Value:
 def _complex_log1p(z: Complex) -> Complex:
     square = fused(z.im, z.im, z.re * (z.re + 2.0))
     near = libm("log1p", square) * 0.5
-    far = complex_call("clog", z + 1.0)
+    far = complex_function("log", z + 1.0)
     small = (fabs(z.re) < 0.5) & (fabs(z.im) < 0.5)
     return Complex(select(small, near, far.re), far.im)
 
@@ -124,18 +141,18 @@ def log1p(self: Value) -> Value:
 def sigmoid(self: Value) -> Value:
     """1 / (1 + e**-self)."""
     if isinstance(self, Complex):
-        return smith_divide(self.lift(1.0), complex_call("cexp", -self) + 1.0)
+        return smith_divide(self.lift(1.0), complex_function("exp", -self) + 1.0)
     return evaluated("sigmoid", self)
 
 
 def power(self: Value, exponent: Value) -> Value:
-    """C's pow; complex powers by the C library, with z**0 = 1."""
+    """C's pow; complex powers by the logarithm, with z**0 = 1."""
     if isinstance(self, Complex) or isinstance(exponent, Complex):
         first = self if isinstance(self, Complex) else exponent
         assert isinstance(first, Complex)
         base, wanted = first.lift(self), first.lift(exponent)
         zero = (wanted.re == 0.0) & (wanted.im == 0.0)
-        return choose(zero, first.lift(1.0), complex_call("cpow", base, wanted))
+        return choose(zero, first.lift(1.0), complex_function("pow", base, wanted))
     return evaluated("pow", self, exponent)
 
 
@@ -160,25 +177,6 @@ def reciprocal_root(x: Lane) -> Lane:
     rest = fused(-inverse, root, format.number(1.0)) - inverse * missing
     near = mul_add(inverse, rest, inverse) * select(tiny, format.number(2.0 ** (2 * format.mantissa)), 1.0)
     return select((x == 0.0) | (x == float("inf")), inverse, near)
-
-
-def hypot(x: Lane, y: Lane) -> Lane:
-    """sqrt(x*x + y*y) without overflow; infinite when any operand is."""
-    infinite = (fabs(x) == float("inf")) | (fabs(y) == float("inf"))
-    if x.type is F32:
-        a, b = convert_lane(x, F64), convert_lane(y, F64)
-        return select(infinite, float("inf"), convert_lane(sqrt(a * a + b * b), F32))
-    a, b = fabs(x), fabs(y)
-    large, small = select(a > b, a, b), select(a > b, b, a)
-    factor = select(large > 2.0**500, constant(2.0**-600, F64), select(large < 2.0**-400, constant(2.0**600, F64), 1.0))
-    large, small = large * factor, small * factor
-    square, lost = exact_product(large, large)
-    other, missing = exact_product(small, small)
-    total, rest = ordered_sum(square, other)
-    root = sqrt(total)
-    error = fused(-root, root, total) + (rest + lost + missing)
-    whole = root + select(root == 0.0, 0.0, error * 0.5 / root)
-    return select(infinite, float("inf"), whole * select(factor > 1.0, 2.0**-600, 1.0 / factor))
 
 
 def atan2(y: Lane, x: Lane) -> Lane:

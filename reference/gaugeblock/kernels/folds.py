@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from ..core.dtype import DType
 from . import approximation
+from .arctangent import hypot
 from .complex_lanes import Complex, Value
 from .conversion import lane_type
-from .elementary import hypot
 from .expression import BOOL, F32, F64, INT, Lane, LaneType, constant, select
 from .fold import Context, Fold, Phase, State
 from .functions import convert_lane, fabs, isnan, libm, maximum, minimum, sqrt

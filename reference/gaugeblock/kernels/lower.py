@@ -11,7 +11,7 @@ from .literals import literal
 from .vector_forms import looked_up, native, one_by_one
 from .while_loop import Loop
 
-SCALAR_ONLY = frozenset({"call", "pair_call", "sdiv", "udiv", "srem", "urem"})
+SCALAR_ONLY = frozenset({"call", "sdiv", "udiv", "srem", "urem"})
 SCALAR_VISIT, VECTOR_VISIT = 1, 16
 """What the opcode "path" stands for in scalar lanes and in vector lanes: it tells which form of a loop ran."""
 
@@ -118,10 +118,8 @@ class Emitter:
             return native(self, lane, arguments)
         if opcode == "lookup":
             return looked_up(self, lane, arguments)
-        if opcode in ("call", "pair_call"):
-            return self._call(lane, arguments, "{double, double}" if opcode == "pair_call" else lane.type.ir)
-        if opcode == "part":
-            return self.register(f"extractvalue {{double, double}} {arguments[0]}, {lane.attribute}")
+        if opcode == "call":
+            return self._call(lane, arguments)
         source = self.type(lane.arguments[0].type)
         if opcode in ("fcmp", "icmp"):
             return self.register(f"{opcode} {lane.attribute} {source} {arguments[0]}, {arguments[1]}")
@@ -158,14 +156,13 @@ class Emitter:
         self.declarations[name] = f"declare {type} {name}({', '.join([type] * len(arguments))})"
         return self.register(f"call {type} {name}({', '.join(f'{type} {value}' for value in arguments)})")
 
-    def _call(self, lane: Lane, arguments: list[str], result: str) -> str:
+    def _call(self, lane: Lane, arguments: list[str]) -> str:
+        result = lane.type.ir
         types = [argument.type.ir for argument in lane.arguments]
         name = self.declarations.routine(lane.attribute, result, types)
         if self.width == 1:
             given = ", ".join(f"{type} {value}" for type, value in zip(types, arguments, strict=True))
             return self.register(f"call {result} {name}({given})")
-        if result != lane.type.ir:
-            raise ValueError(f"lower: {lane.attribute} returns a pair and has no vector form")
         vector = "poison"
         for k in range(self.width):
             parts = [
@@ -187,7 +184,7 @@ class Emitter:
         branch = f"  br i1 {some}, label %{slow}, label %{join}"
         self.lines += [f"  br label %{before}", f"{before}:", branch, f"{slow}:"]
         if self.width == 1:
-            called = self._call(Lane("call", lane.type, lane.arguments[2:], lane.attribute), given, lane.type.ir)
+            called = self._call(Lane("call", lane.type, lane.arguments[2:], lane.attribute), given)
             mixed = self.register(f"select {truth} {condition}, {type} {called}, {type} {fast}")
         else:
             named = [f"{self.type(lane.type)} {value}" for value in (fast, *given)]

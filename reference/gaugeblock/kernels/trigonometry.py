@@ -120,6 +120,17 @@ def cos(x: Lane) -> Lane:
     return _finished("cos", x, cosine_of(_reduced(x)))
 
 
+def sin_cos(x: Lane) -> Pair:
+    """Sine and cosine."""
+    r, low, quadrant = _reduced(x)
+    sine, cosine = _both(r, low)
+    even, s, c = (quadrant & 1) == 0, sine[0] + sine[1], cosine[0] + cosine[1]
+    found = _negated(select(even, s, c), quadrant)
+    return _finished("sin", x, select(x == 0.0, x, found)), _finished(
+        "cos", x, _negated(select(even, c, s), quadrant + 1)
+    )
+
+
 def tan(x: Lane) -> Lane:
     """Tangent; keeps -0.0."""
     return _finished("tan", x, select(x == 0.0, x, tangent_of(_reduced(x))))

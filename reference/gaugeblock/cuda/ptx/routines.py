@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...kernels.complex_lanes import Complex
 from ...kernels.declarations import Declarations
 from ...kernels.expression import F32, F64, Lane, LaneType
 from ...kernels.log_gamma import lgamma
 from ...kernels.lower import Emitter
 from ...kernels.runtime import ROUTINES
-from . import complex_functions, complex_inverses, remainder
+from . import remainder
 from .angles import LARGE
 from .target import Target
 
@@ -23,13 +22,6 @@ FORMULAS: dict[str, Callable[..., Lane]] = {
     "gb_extended_lgamma": lgamma,
 }
 """Functions of real lanes by the names of the routines that they stand for."""
-COMPLEX: dict[str, Callable[..., Complex]] = {
-    "cexp": complex_functions.exponential, "clog": complex_functions.logarithm, "csqrt": complex_functions.root,
-    "cpow": complex_functions.power,
-    **{f"c{name}": getattr(complex_functions, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
-    **{f"ca{name}": getattr(complex_inverses, f"a{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
-}  # fmt: skip
-"""Functions of complex float64 lanes by C's names."""
 TEXTS = {"fmod": remainder.fmod}
 
 
@@ -50,7 +42,7 @@ class GridDeclarations(Declarations):
             return inside
         if name in ROUTINES:
             return super().routine(name, type, arguments)
-        if name not in FORMULAS and name not in COMPLEX:
+        if name not in FORMULAS:
             raise ValueError(f"ptx: the routine {name!r} has no form for a grid")
         self[inside] = ""
         self[inside] = self._defined(inside, name, type, [_TYPES[argument] for argument in arguments])
@@ -62,12 +54,6 @@ class GridDeclarations(Declarations):
         for place, lane in enumerate(lanes):
             emitter.bind(lane, f"%a{place}")
         head = ", ".join(f"{lane.type.ir} %a{place}" for place, lane in enumerate(lanes))
-        if name in FORMULAS:
-            (result,) = emitter.emit([FORMULAS[name](*lanes)])
-        else:
-            value = COMPLEX[name](*(Complex(*lanes[k : k + 2]) for k in range(0, len(lanes), 2)))
-            re, im = emitter.emit([value.re, value.im])
-            half = emitter.register(f"insertvalue {type} poison, double {re}, 0")
-            result = emitter.register(f"insertvalue {type} {half}, double {im}, 1")
+        (result,) = emitter.emit([FORMULAS[name](*lanes)])
         lines = [f"define internal {type} {inside}({head}) #0 {{", "entry:", *emitter.lines, f"  ret {type} {result}"]
         return "\n".join([*lines, "}"])

@@ -52,7 +52,7 @@ def gelu_tanh(self: Lane) -> Lane:
 def silu(self: Value) -> Value:
     """self * sigmoid(self)."""
     if isinstance(self, Complex):
-        return complex_divide(self, elementary.complex_call("cexp", -self) + 1.0)
+        return complex_divide(self, elementary.complex_function("exp", -self) + 1.0)
     return in_double(lambda library, x: _undefined_below(x, x / (library("exp", -x) + 1.0)), self)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...kernels import elementary
+from ...kernels.arctangent import hypot
 from ...kernels.complex_lanes import Complex, Value
 from ...kernels.expression import BOOL, Lane, constant, select
 from ...kernels.functions import call, convert_lane, fabs, fused, sqrt, truncate
@@ -98,7 +99,7 @@ def neg(self: Value) -> Value:
 def absolute(self: Value) -> Value:
     """Magnitude; the real modulus of complex numbers; int_min stays."""
     if isinstance(self, Complex):
-        return elementary.hypot(self.re, self.im)
+        return hypot(self.re, self.im)
     if self.type.is_float:
         return fabs(self)
     return select(self < 0, -self, self) if self.type.kind == "int" else self
@@ -116,7 +117,7 @@ def sgn(self: Value) -> Value:
     """sign, and z / |z| (0 for 0) of complex numbers."""
     if not isinstance(self, Complex):
         return sign(self)
-    size = elementary.hypot(self.re, self.im)
+    size = hypot(self.re, self.im)
     zero = size == 0.0
     return Complex(select(zero, 0.0, self.re / size), select(zero, 0.0, self.im / size))
 
@@ -143,7 +144,7 @@ def cube(self: Value) -> Value:
 
 def square_root(self: Value) -> Value:
     """Square root."""
-    return elementary.complex_call("csqrt", self) if isinstance(self, Complex) else sqrt(self)
+    return elementary.complex_function("sqrt", self) if isinstance(self, Complex) else sqrt(self)
 
 
 def reciprocal_root(self: Value) -> Value:

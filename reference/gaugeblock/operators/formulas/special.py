@@ -7,6 +7,7 @@ import math
 
 from ...core.dtype import DType, bfloat16, float16
 from ...kernels import components, elementary, exponential, special
+from ...kernels.arctangent import hypot
 from ...kernels.complex_lanes import Complex, Value, choose
 from ...kernels.conversion import from_storage, to_storage
 from ...kernels.expression import F64, UINT, Lane, constant, select
@@ -99,8 +100,8 @@ def isclose(self: Value, other: Value, rtol: Value, atol: Value, *, equal_nan: b
         same = same | (comparison.isnan(self) & comparison.isnan(other))
     relative, absolute = (t.re if isinstance(t, Complex) else t for t in (rtol, atol))
     if isinstance(self, Complex) and isinstance(other, Complex):
-        distance = elementary.hypot(self.re - other.re, self.im - other.im)
-        scale = elementary.hypot(other.re, other.im)
+        distance = hypot(self.re - other.re, self.im - other.im)
+        scale = hypot(other.re, other.im)
     else:
         assert isinstance(self, Lane) and isinstance(other, Lane)
         distance, scale = fabs(self - other), fabs(other)

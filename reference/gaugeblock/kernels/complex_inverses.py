@@ -5,15 +5,14 @@ They are Kahan's ("Branch cuts for complex elementary functions", 1987), from sq
 
 from __future__ import annotations
 
-from ...kernels.arctangent import atan2
-from ...kernels.complex_lanes import Complex
-from ...kernels.elementary import hypot
-from ...kernels.expression import Lane, select
-from ...kernels.functions import copysign, fabs, isnan, sign_bit
-from ...kernels.logarithm import asinh as real_asinh
-from ...kernels.logarithm import log as real_log
-from ...kernels.logarithm import log1p
+from .arctangent import atan2, hypot
 from .complex_functions import INFINITY, LOG_TWO, NAN, log_of_size, number, root, turned, turned_back
+from .complex_lanes import Complex
+from .expression import Lane, select
+from .functions import copysign, fabs, isnan, sign_bit
+from .logarithm import asinh as real_asinh
+from .logarithm import log as real_log
+from .logarithm import log1p
 
 QUARTER = 1.5707963267948966
 """A quarter turn."""

@@ -5,19 +5,17 @@ Signs of zero are kept, so the side of a branch cut is that of the argument's ze
 
 from __future__ import annotations
 
-from ...kernels.arctangent import atan2
-from ...kernels.complex_lanes import Complex
-from ...kernels.double_word import exact_product, exact_sum
-from ...kernels.elementary import hypot
-from ...kernels.exponential import exp
-from ...kernels.exponential import sinh as real_sinh
-from ...kernels.expression import F64, Lane, constant, select
-from ...kernels.functions import copysign, fabs, isnan, sqrt
-from ...kernels.logarithm import log as real_log
-from ...kernels.logarithm import log1p
-from ...kernels.trigonometry import cos as real_cos
-from ...kernels.trigonometry import sin as real_sin
-from ...kernels.trigonometry import tan as real_tan
+from .arctangent import atan2, hypot
+from .complex_lanes import Complex
+from .double_word import exact_product, exact_sum
+from .exponential import exp
+from .exponential import sinh as real_sinh
+from .expression import F64, Lane, constant, select
+from .functions import copysign, fabs, isnan, sqrt
+from .logarithm import log as real_log
+from .logarithm import log1p
+from .trigonometry import sin_cos
+from .trigonometry import tan as real_tan
 
 INFINITY = float("inf")
 NAN = float("nan")
@@ -53,8 +51,9 @@ def exponential(z: Complex) -> Complex:
     first, second = _scaled_parts(z.re)
     gone = z.re == -INFINITY
     endless = ~(fabs(z.im) < INFINITY)
-    re = first * real_cos(z.im) * second
-    im = select(z.im == 0.0, z.im, first * real_sin(z.im) * second)
+    sine, cosine = sin_cos(z.im)
+    re = first * cosine * second
+    im = select(z.im == 0.0, z.im, first * sine * second)
     re = select(endless & gone, 0.0, select(endless & (z.re == INFINITY), INFINITY, re))
     re = select((z.im == 0.0) & (z.re == z.re), first * second, re)
     return Complex(re, select(endless & gone, 0.0, im))
@@ -106,7 +105,7 @@ def root(z: Complex) -> Complex:
 def _hyperbolic(z: Complex) -> tuple[Lane, Lane, Lane, Lane]:
     """sinh x cos y, cosh x sin y, cosh x cos y, sinh x sin y."""
     x, y = z.re, z.im
-    sine, cosine = real_sin(y), real_cos(y)
+    sine, cosine = sin_cos(y)
     first, second = _scaled_parts(fabs(x))
     large = fabs(x) > 20.0
     size = real_sinh(fabs(x))
@@ -154,7 +153,8 @@ def tanh(z: Complex) -> Complex:
     re = select(steep, even / sine, re)
     im = select(steep, 1.0 / slope / (sine * sine), im)
     falling = exp(fabs(x) * -2.0)
-    small = real_sin(y) * real_cos(y) * 4.0 * falling
+    sine, cosine = sin_cos(y)
+    small = sine * cosine * 4.0 * falling
     small = select(fabs(y) < INFINITY, small, copysign(number(0.0), y))
     re = select(x == 0.0, x, select(far, copysign(number(1.0), x), re))
     im = select(y == 0.0, y, select(far, small, im))
