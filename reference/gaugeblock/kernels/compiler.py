@@ -140,7 +140,7 @@ def parted(data: bytes) -> list[bytes]:
 
 
 LIBM = (
-    *"ceil ceilf cos floor floorf fma fmaf fmod fmodf ldexp lgamma nearbyint nearbyintf rint rintf round roundeven "
+    *"ceil ceilf cos floor floorf fma fmaf ldexp lgamma nearbyint nearbyintf rint rintf round roundeven "
     "roundevenf sin sqrt sqrtf tan tgamma trunc truncf".split(),
     *(f"{name}l" for name in EXTENDED),
 )

@@ -1,4 +1,4 @@
-"""Scalar routines that kernels call: those that a CPU takes from C's library, written as formulas of lanes or as IR."""
+"""Scalar routines that kernels call: those that a CPU takes from C's library, written as formulas of lanes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from ...kernels.expression import F32, F64, Lane, LaneType
 from ...kernels.log_gamma import lgamma
 from ...kernels.lower import Emitter
 from ...kernels.runtime import ROUTINES
-from . import remainder
 from .angles import LARGE
 from .target import Target
 
@@ -22,7 +21,6 @@ FORMULAS: dict[str, Callable[..., Lane]] = {
     "gb_extended_lgamma": lgamma,
 }
 """Functions of real lanes by the names of the routines that they stand for."""
-TEXTS = {"fmod": remainder.fmod}
 
 
 class GridDeclarations(Declarations):
@@ -36,9 +34,6 @@ class GridDeclarations(Declarations):
         """Define a scalar function; its name in the module. Raises ValueError for a routine that grids do not have."""
         inside = PREFIX + name
         if inside in self:
-            return inside
-        if name in TEXTS:
-            self[inside] = TEXTS[name](inside)
             return inside
         if name in ROUTINES:
             return super().routine(name, type, arguments)
