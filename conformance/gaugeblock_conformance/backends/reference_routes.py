@@ -11,10 +11,11 @@ NATIVE, FALLBACK = "native", "fallback"
 # Modules of kernels that compile their loops for all operands, or move whole tensors.
 _COMPILED = frozenset(
     """pointwise reductions extremes softmax joining copy conversion fill allocation view_copies
-    networks.group_normalization networks.layer_normalization networks.root_mean_square placement.fills""".split()
+    networks.group_normalization networks.layer_normalization networks.root_mean_square numeric.components
+    placement.fills""".split()
 )
-# Packages and modules of kernels that NumPy carries: LAPACK, Fourier transforms, statistics, special functions.
-_CARRIED = ("linear.", "spectral.", "numeric.", "array_pointwise")
+# Packages and modules of kernels that NumPy carries: LAPACK, Fourier transforms, statistics.
+_CARRIED = ("linear.", "spectral.", "numeric.")
 _COMPOSITE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
 
 

@@ -140,6 +140,12 @@ def legendre_p(library: Function, x: Lane, n: Lane) -> Lane:
     return select((fabs(x) == 1.0) & (degree >= 0.0), ends, found)
 
 
-def shifted(function: Function) -> Function:
-    """The polynomial at 2 x - 1."""
+def _shifted(function: Function) -> Function:
+    """Return the polynomial at 2 x - 1."""
     return lambda library, x, n: function(library, 2.0 * x - 1.0, n)
+
+
+shifted_chebyshev_t = _shifted(chebyshev_t)
+shifted_chebyshev_u = _shifted(chebyshev_u)
+shifted_chebyshev_v = _shifted(chebyshev_v)
+shifted_chebyshev_w = _shifted(chebyshev_w)

@@ -6,7 +6,6 @@ The first terms are added up as they are, the smallest first; the Euler-Maclauri
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 from .elementary import evaluated
 from .expression import F64, Lane, constant, select
@@ -19,16 +18,13 @@ _DIRECT = 12.0
 """Terms that are added up as they are."""
 
 
-def _bernoulli(count: int) -> list[Fraction]:
-    """Return the numbers B_0 to B_count."""
-    numbers = [Fraction(1)]
-    for n in range(1, count + 1):
-        numbers.append(-sum((math.comb(n + 1, k) * numbers[k] for k in range(n)), Fraction(0)) / (n + 1))
-    return numbers
-
-
-_CORRECTIONS = [float(number / math.factorial(2 * j)) for j, number in enumerate(_bernoulli(28)[::2])][1:]
-"""B_2j / (2j)!"""
+_CORRECTIONS = (
+    0.08333333333333333, -0.001388888888888889, 3.306878306878307e-05, -8.267195767195768e-07, 2.08767569878681e-08,
+    -5.284190138687493e-10, 1.3382536530684679e-11, -3.3896802963225827e-13, 8.586062056277845e-15,
+    -2.174868698558062e-16, 5.5090028283602295e-18, -1.3954464685812522e-19, 3.534707039629467e-21,
+    -8.953517427037546e-23,
+)  # fmt: skip
+"""B_2j / (2j)! with the Bernoulli numbers B, for j = 1, 2, ..."""
 
 
 def _of_positive(s: Lane, q: Lane) -> Lane:
