@@ -34,7 +34,7 @@ from ..tensor.geometry import contiguous_geometry, geometry_of
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
-from .complex_half import has_complex32, kernel_of_complex32, takes_complex32
+from .complex_half import TAKEN_AS_COMPLEX64, has_complex32, kernel_of_complex32, takes_complex32
 from .extents import extent_of
 from .invoke import invoke
 from .plan import Plannable, Planned, planned_by, written
@@ -123,7 +123,8 @@ def on_cpu(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]
 
 
 def _is_numpy(function: Callable[..., Any]) -> bool:
-    return "np" in getattr(inspect.unwrap(function), "__globals__", ())
+    names = getattr(inspect.unwrap(function), "__globals__", ())
+    return "np" in names or "array_of" in names
 
 
 def _answering(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -154,7 +155,7 @@ def taking(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]
     guard = functools.partial(_without_complex32, name)
     if type(function) is Plannable:
         return function.wrapped(guard)
-    return guard(function) if _is_numpy(function) else function
+    return guard(function) if _is_numpy(function) or name in TAKEN_AS_COMPLEX64 else function
 
 
 def _without_complex32(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
