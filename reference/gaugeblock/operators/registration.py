@@ -173,10 +173,10 @@ def _called(name: str | None, function: Callable[..., Any], args: tuple[Any, ...
 
 
 def _named_as(function: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `wrapper` with the name and docstring of the function that it wraps."""
+    """Return `wrapper` with the name, module and docstring of the function that it wraps."""
     wrapper.__wrapped__ = function  # type: ignore[attr-defined]
     wrapper.__name__ = getattr(function, "__name__", wrapper.__name__)
-    wrapper.__doc__ = function.__doc__
+    wrapper.__module__, wrapper.__doc__ = function.__module__, function.__doc__
     return wrapper
 
 
