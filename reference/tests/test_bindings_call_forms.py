@@ -173,3 +173,10 @@ def test_an_operand_with_index_alone_gets_its_reflected_operator_called() -> Non
             return "mine"
 
     assert gb.ones(2) + Other() == "mine"
+
+
+@pytest.mark.parametrize("name", ["set_", "to", "t", "narrow", "squeeze_"])
+def test_a_second_self_is_refused_by_name(name: str) -> None:
+    x = gb.zeros(2, 3)
+    with pytest.raises(TypeError, match=rf"{name}\(\)"):
+        getattr(gb.Tensor, name)(x, x, self=x)

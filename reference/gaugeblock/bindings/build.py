@@ -102,7 +102,7 @@ def make_reversed(dunder: str, group: Group) -> Any:
 def slow_to(caller: Caller) -> Callable[..., Any]:
     """Return the general path of ``x.to(...)``, whose forms outnumber the schemas."""
 
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def run(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and args[0].__class__ is DType and not kwargs and not SPECIAL:
             return call_on(TO_DTYPE, self, args[0], False, False, None)
         found = intercept(caller.public, (self, *args), kwargs)
@@ -114,7 +114,7 @@ def slow_to(caller: Caller) -> Callable[..., Any]:
 def slow_set(caller: Caller) -> Callable[..., Any]:
     """Return the general path of ``x.set_(...)``: only the form with a tensor is an operator of the table."""
 
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def run(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if args and hasattr(args[0], "untyped"):
             args = (args[0].untyped(), *args[1:])
         if len(args) == 1 and not kwargs and not isinstance(args[0], UntypedStorage):
