@@ -116,7 +116,7 @@ def modules_of(package: str) -> dict[str, set[str]]:
 
 
 def imports_within(path: Path, package: str) -> set[str]:
-    """What a file of a package imports relatively: modules, and names that may be modules."""
+    """Return what a file of a package imports relatively: modules, and names, which may be modules too."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     typing = {
         id(node)

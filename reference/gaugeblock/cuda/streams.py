@@ -22,14 +22,14 @@ from .driver.protocol import Driver, DriverError
 
 STREAMS_PER_POOL = 32
 PRIORITIES = 4
-"""How many priorities there are streams of: 0, the lowest, to -3."""
+"""Number of priorities of streams in a pool: from 0, the lowest, to -3."""
 
 _lock = fork_safe(RLock())
 _pools: WeakKeyDictionary[Driver, dict[tuple[int, int, int], tuple[list[int], int]]] = WeakKeyDictionary()
 
 
 def clamp_priority(driver: Driver, device: int, priority: int) -> int:
-    """The nearest priority that the pool has."""
+    """Return the nearest priority of streams in the pool."""
     lowest, highest = priority_range(driver, device)
     return min(max(priority, highest), lowest)
 
@@ -102,7 +102,7 @@ class Stream:
         return 0, self.cuda_stream
 
     def query(self) -> bool:
-        """Whether all work of the stream is done; waits for nothing."""
+        """Return whether all work of the stream is done, without waiting."""
         return self.driver.stream_query(self.device_index, self.cuda_stream)
 
     def synchronize(self) -> None:
@@ -150,7 +150,7 @@ class Stream:
 
 
 class ExternalStream(Stream):
-    """A stream that somebody else made, by its handle; it must live as long as this object is used."""
+    """A stream created elsewhere, given by its handle. It must outlive this object."""
 
     __slots__ = ()
 
@@ -239,11 +239,11 @@ class Event:
             on.driver.stream_wait_event(on.device_index, on.cuda_stream, self.cuda_event)
 
     def query(self) -> bool:
-        """Whether the stream has come there, or the event was never recorded; waits for nothing."""
+        """Return whether the event has completed or was never recorded, without waiting."""
         return self.driver is None or self.driver.event_query(self._device, self.cuda_event)
 
     def synchronize(self) -> None:
-        """Wait until the stream has come there."""
+        """Wait until the event has completed."""
         if self.driver is not None:
             self.driver.event_synchronize(self._device, self.cuda_event)
 
@@ -295,7 +295,7 @@ _current = _Current()
 
 
 def current_handle(device: int) -> int:
-    """The driver's handle of this thread's current stream on the device of that index."""
+    """Return the driver's handle of this thread's current stream on the device with that index."""
     streams = _current.streams
     if not streams:
         return 0
@@ -352,7 +352,7 @@ def _check(stream: object, operator: str) -> None:
 
 
 def is_current_stream_capturing() -> bool:
-    """Whether the current stream's work is captured for a graph instead of done."""
+    """Return whether the current stream is being captured into a graph."""
     index = current_device_index()
     asked = getattr(get_driver(), "capture_of", None)
     return asked is not None and bool(asked(index, current_handle(index)))

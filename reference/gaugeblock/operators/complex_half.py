@@ -6,7 +6,7 @@ Of the kernels that NumPy computes, and of compiled reductions, those named here
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.dtype import DType, complex32, complex64, float16, float32
@@ -36,11 +36,15 @@ NARROWER = {wide: narrow for narrow, wide in WIDER.items()}
 Kernel = Callable[..., Any]
 
 
-def has_complex32(value: Any) -> bool:
+def has_complex32(values: Iterable[Any]) -> bool:
     """Return whether an argument is complex32: a tensor, a list with such a tensor, or the dtype."""
-    if isinstance(value, (list, tuple)):
-        return any(map(has_complex32, value))
-    return value is complex32 or (isinstance(value, Tensor) and value.geometry.dtype is complex32)
+    for value in values:
+        if isinstance(value, Tensor):
+            if value.geometry.dtype is complex32:
+                return True
+        elif value is complex32 or (isinstance(value, (list, tuple)) and has_complex32(value)):
+            return True
+    return False
 
 
 def takes_complex32(name: str) -> bool:
@@ -107,7 +111,8 @@ def _converted(value: Any, dtype: DType) -> Any:
     """Return an argument with its complex32 tensors converted to `dtype`."""
     if isinstance(value, (list, tuple)):
         return [_converted(one, dtype) for one in value]
-    return invoke("to.dtype", value, dtype) if isinstance(value, Tensor) and has_complex32(value) else value
+    is_half = isinstance(value, Tensor) and value.geometry.dtype is complex32
+    return invoke("to.dtype", value, dtype) if is_half else value
 
 
 def _is_half(value: Any) -> bool:

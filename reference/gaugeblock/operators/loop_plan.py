@@ -6,7 +6,7 @@
     plan.loop(kernel, [plan.results[0]], [rows])
     result = plan(tensor)
 
-Metas and plain arguments decide a plan; what is left for a call is to allocate, and to run the loops.
+A plan depends on metas and plain arguments only. A call allocates the results and temporaries and runs the loops.
 """
 
 from __future__ import annotations

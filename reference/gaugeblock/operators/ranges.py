@@ -281,7 +281,7 @@ def _real_line(first: float, last: float, count: int, step: Any) -> Array:
 
 
 def _halves(first: float, last: float, count: int) -> tuple[float, ...]:
-    """What the compiled loop takes for the values of `_real_line`."""
+    """Return the values of `_real_line` as the compiled loop takes them."""
     with np.errstate(all="ignore"):
         step = float((np.float64(last) - np.float64(first)) / (count - 1))
     return first, step, last, float((count + 1) // 2), float(count - 1)

@@ -167,7 +167,7 @@ def _without_complex32(name: str, function: Callable[..., Any]) -> Callable[...,
 
 def _called(name: str | None, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the kernel of operator `name`, or what stands in its place for complex32."""
-    if name is not None and (has_complex32(args) or has_complex32(tuple(kwargs.values()))):
+    if name is not None and (has_complex32(args) or (kwargs and has_complex32(kwargs.values()))):
         function = kernel_of_complex32(name, function)
     return function(*args, **kwargs)
 

@@ -23,7 +23,7 @@ __all__ = [
     "kaiser", "nuttall",
 ]  # fmt: skip
 OPTIONS = frozenset({"dtype", "layout", "device", "requires_grad"})
-"""What every window takes beside its own arguments."""
+"""Arguments of every window beside its own."""
 
 
 def _window(

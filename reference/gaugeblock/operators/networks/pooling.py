@@ -51,7 +51,7 @@ class Windows(NamedTuple):
 
     @property
     def taps(self) -> list[int]:
-        """How many elements each window has."""
+        """Return the number of elements in a window."""
         return [taps for run in self.runs for taps in [run.taps] * run.places]
 
 
