@@ -25,10 +25,16 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-class Unsupported(NotImplementedError):
-    """Raised by an adapter's ``call`` when the backend does not offer the operator (or this form of it) at all."""
+NOT_OFFERED = "not offered by the backend"
 
-    def __init__(self, operator: str, reason: str = "not offered by the backend") -> None:
+
+class Unsupported(NotImplementedError):
+    """Raised by an adapter's ``call`` when the backend does not offer the operator, or does not offer it in this form.
+
+    Without a ``reason`` the operator is not offered in any form: the suite asks for no other call of it.
+    """
+
+    def __init__(self, operator: str, reason: str = NOT_OFFERED) -> None:
         super().__init__(f"{operator}: {reason}")
         self.operator = operator
         self.reason = reason

@@ -18,7 +18,7 @@ _KINDS = "biufc"
 _ACCUMULATING = frozenset({"sum", "prod", "cumsum", "cumprod"})
 # Elements of an array that every machine can hold.
 _LARGEST = 2**31
-_DIMS = ("dim", "dims", "dim0", "start_dim", "source", "destination")
+_DIMS = ("dim", "dims", "dim0", "dim1", "axis0", "axis1", "start_dim", "end_dim", "source", "destination")
 
 
 def check(backend: Any, operator: str, bound: Mapping[Any, Any], kinds: str) -> None:
@@ -175,6 +175,14 @@ def _one_axis(backend: Any, x: Any, indices: Any, dim: Any = None, *rest: Any) -
     return "places along no axis are left open" if dim is None else None
 
 
+def _from_the_end(backend: Any, x: Any, y: Any, dim: int = -1) -> str | None:
+    return None if dim < 0 else "the axis is counted from the end"
+
+
+def _in_a_line(backend: Any, sequence: Any, *rest: Any) -> str | None:
+    return None if len(backend.shape(sequence)) == 1 else "what is searched has one dim"
+
+
 def _no_wildcard(backend: Any, x: Any, size: Any) -> str | None:
     return "sizes of -1 are not known" if any(n < 0 for n in size) else None
 
@@ -223,10 +231,13 @@ _LIMITS: dict[str, Callable[..., str | None]] = {
     "linalg_eigvalsh": _symmetric,
     "linalg_cholesky": _symmetric,
     "linalg_qr": _two_factors,
+    "linalg_cross": _from_the_end,
+    "linalg_vecdot": _from_the_end,
     "nonzero": _has_dims,
     "argwhere": _has_dims,
     "broadcast_to": _no_wildcard,
     "cat": _same_ranks,
     "meshgrid": _lines,
     "take_along_dim": _one_axis,
+    "searchsorted": _in_a_line,
 }

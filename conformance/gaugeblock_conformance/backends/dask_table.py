@@ -17,5 +17,6 @@ DASK = table(
     cumprod                if      cumprod(self, axis=dim, dtype=dtype)
     to.dtype               buifc   self.astype(dtype)
     clone                  buifc   self.copy()
+    eye.m                  buifc   eye(n, M=m, dtype=dtype)
     """
 )

@@ -125,8 +125,6 @@ class MlxBackend(ArrayApiBackend):
             return None
         if operator == "__getitem__" and any(map(self._is_mask, _parts(args))):
             raise Unsupported(operator, "masks as indices are not yet supported by MLX, as documented")
-        if operator == "searchsorted.Tensor" and len(self.shape(args[0])) != 1:
-            raise Unsupported(operator, "MLX searches in arrays of one dim")
         if operator == "__matmul__" and kind_of(self.dtype(args[0])) not in "fc":
             raise Unsupported(operator, "MLX multiplies matrices of inexact dtypes")
         if operator in ("std.correction", "var.correction") and type(kwargs.get("correction", 1)) is not int:

@@ -182,6 +182,11 @@ def _imag(backend: PaddleBackend, bound: dict[str, Any]) -> str | None:
     return "without elements its strides end the process, as real's" if 0 in backend.shape(bound["self"]) else None
 
 
+def _searchsorted(backend: PaddleBackend, bound: dict[str, Any]) -> str | None:
+    finite = all(np.isfinite(backend.to_numpy(bound[name])).all() for name in ("sorted_sequence", "self"))
+    return None if finite else "beside NaN and infinity the size of the innermost dim is returned"
+
+
 _OTHERWISE: dict[str, Callable[[PaddleBackend, dict[str, Any]], str | None]] = {
     "reshape": _sizes,
     "sum": _sum,
@@ -189,6 +194,8 @@ _OTHERWISE: dict[str, Callable[[PaddleBackend, dict[str, Any]], str | None]] = {
     "diff": lambda backend, bound: None if bound["n"] > 0 else "n is a positive integer",
     "full": lambda backend, bound: "without dtype= it is float32" if bound["dtype"] is None else None,
     "imag": _imag,
+    "repeat_interleave.self_int": lambda backend, bound: None if bound["repeats"] else "the page names no 0 repeats",
+    "searchsorted.Tensor": _searchsorted,
     "rot90": lambda backend, bound: None if bound["k"] % 4 else "the page does not say whether no turn copies",
 }
 """Operator -> why the page of its function says something else than the spec of a call with these arguments."""

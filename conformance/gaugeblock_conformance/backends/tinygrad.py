@@ -111,6 +111,8 @@ class TinygradBackend(ArrayApiBackend):
             raise Unsupported(operator, "tinygrad has no masks as indices")
         if operator == "roll" and len(args) > 2 and _repeats(args[2]):
             raise Unsupported(operator, "tinygrad does not say what shifts along a dim named twice do")
+        if operator == "unfold" and not args[0].shape:
+            raise Unsupported(operator, "tinygrad does not say what windows a tensor without dims has")
         if operator == "masked_select" and np.broadcast_shapes(*(x.shape for x in args)) != args[0].shape:
             raise Unsupported(operator, "tinygrad broadcasts the mask alone")
         start = _ORDERED.get(operator)

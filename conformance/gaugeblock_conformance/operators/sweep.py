@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from ..backend import Unsupported
+from ..backend import NOT_OFFERED, Unsupported
 from ..budget import STANDARD
 from ..failure import ConformanceError
 from ..session import Session
@@ -24,6 +24,8 @@ _SIZES = (32, 8, 4, 2, 1)
 _TRIES, _FREE = 3, 2
 # How many times as many calls may be drawn as are wanted, as long as conditions are not met.
 _LONGER = 6
+# An operator of which so many calls in a row are not offered is left.
+_PATIENCE = 8
 _AHEAD = 16
 
 
@@ -35,8 +37,8 @@ def sweep(
 
     What the calls of an operator have to meet is planned by :class:`.plan.Plan`; ``whole`` asks for enough of them that
     each dtype and each layout is met under any budget. ``make`` may give None for a code that stands for no call: other
-    codes are taken, a few times. An operator that the backend does not offer is noted and left at its first example.
-    The first failure of an operator is made simpler, byte by byte.
+    codes are taken, a few times. A call that the backend does not offer is noted and another one takes its place; an
+    operator that it does not offer at all is left. The first failure of an operator is made simpler, byte by byte.
     """
 
     def judge(name: str) -> None:
@@ -44,20 +46,26 @@ def sweep(
         count = max(2, round(s.budget.examples * weight), least)
         codes = _codes((s.seed, zlib.crc32(f"{body.__name__}/{name}".encode())))
         plan = Plan(name, (s.seed, zlib.crc32(body.__name__.encode())), count, writable)
-        thorough, k = s.budget.examples >= STANDARD.examples, 0
+        thorough, k, refused, in_a_row = s.budget.examples >= STANDARD.examples, 0, 0, 0
         while k < count or (whole and k < _LONGER * count and plan.lacks(thorough)):
             k += 1
             code, call = _made(name, plan.next(), make, codes)
             if call is None:
                 continue
-            plan.note(call)
             before = s.outcome.examples
             try:
                 _example(s, body, call)
             except ConformanceError as error:
                 raise _simplest(s, name, code, make, body, error) from None
-            if s.outcome.examples == before and s.outcome.misbuilt is None:
+            if s.outcome.examples > before or s.outcome.misbuilt is not None:
+                plan.note(call)
+                in_a_row = 0
+                continue
+            refused, in_a_row = refused + 1, in_a_row + 1
+            if in_a_row == max(_PATIENCE, count // 4) or s.outcome.unsupported.get(name) == NOT_OFFERED:
                 break
+            if refused <= count:
+                k -= 1
 
     s.each(names, judge)
 
