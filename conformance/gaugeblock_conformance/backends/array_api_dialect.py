@@ -50,6 +50,8 @@ class ArrayApiDialect(Dialect):
         return f"{self.alias}.asarray({data}, dtype={self.dtype(dtype)})"
 
     def shaped(self, data: str, dtype: str, sizes: tuple[int, ...]) -> str:
+        if 0 in sizes and dtype == "bfloat16":
+            return f"{self.alias}.zeros({sizes!r}, dtype={self.dtype(dtype)})"
         if 0 in sizes:
             # A library may make another array of empty lists than of an array of NumPy's, which the adapter gives it.
             return f"{self.alias}.asarray(np.zeros({sizes!r}, dtype={dtype!r}), dtype={self.dtype(dtype)}, copy=True)"

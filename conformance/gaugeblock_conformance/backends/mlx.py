@@ -125,6 +125,8 @@ class MlxBackend(ArrayApiBackend):
             return None
         if operator == "__getitem__" and any(map(self._is_mask, _parts(args))):
             raise Unsupported(operator, "masks as indices are not yet supported by MLX, as documented")
+        if operator == "kron" and not all(prod(self.shape(x)) for x in args):
+            raise Unsupported(operator, "the page does not say whether arrays may be empty")
         if operator == "__matmul__" and kind_of(self.dtype(args[0])) not in "fc":
             raise Unsupported(operator, "MLX multiplies matrices of inexact dtypes")
         if operator in ("std.correction", "var.correction") and type(kwargs.get("correction", 1)) is not int:

@@ -187,10 +187,16 @@ def _searchsorted(backend: PaddleBackend, bound: dict[str, Any]) -> str | None:
     return None if finite else "beside NaN and infinity the size of the innermost dim is returned"
 
 
+def _clip(backend: PaddleBackend, bound: dict[str, Any]) -> str | None:
+    bounds = [bound[name] for name in ("min", "max")]
+    return "the page does not say whether bounds may be NaN" if any(one != one for one in bounds) else None
+
+
 _OTHERWISE: dict[str, Callable[[PaddleBackend, dict[str, Any]], str | None]] = {
     "reshape": _sizes,
     "sum": _sum,
     "sum.dim_IntList": _sum,
+    "clamp": _clip,
     "diff": lambda backend, bound: None if bound["n"] > 0 else "n is a positive integer",
     "full": lambda backend, bound: "without dtype= it is float32" if bound["dtype"] is None else None,
     "imag": _imag,

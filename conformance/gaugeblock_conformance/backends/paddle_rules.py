@@ -78,6 +78,7 @@ RULES = (
             "with the same shape and data type (use dtype if dtype is not None) as x.", "zeros_like"),
     _silent("sharing", "to.dtype", (), "It's meaningless if the output dtype equals the input dtype, but it's fine if "
             "you do so.", "cast"),
+    _silent("sharing", "broadcast_to", (), "Broadcast the input tensor to a given shape.", "broadcast_to"),
     _silent("sharing", "real imag", (), "Returns a new tensor containing imaginary values of input tensor.", "imag"),
     _silent("values", "to.dtype", ("last place",), "Take in the Tensor x with x.dtype and cast it to the output with "
             "dtype. (Of rounding the page says nothing.)", "cast"),
