@@ -30,7 +30,7 @@ def gemm(dtype: DType) -> Builtin | None:
     if found is None:
         return None
     address, bits = found
-    entry = compiler().load(_text(type, bits))
+    entry = compiler().load(f"gemm {type} {bits}", lambda: _text(type, bits))
     return compiler().builtin("gemm", entry, [address])
 
 

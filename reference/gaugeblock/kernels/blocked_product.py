@@ -38,7 +38,8 @@ BLOCKS = {"avx512": Block(8, 2), "avx2": Block(6, 2), "neon": Block(8, 2)}
 @functools.cache
 def _product(dtype: DType, level: Level) -> Builtin:
     type = "float" if dtype is float32 else "double"
-    return compiler().builtin("product", compiler().load(_Writer(type, dtype.itemsize, level).module()), [])
+    entry = compiler().load(f"product {type} {level.name}", lambda: _Writer(type, dtype.itemsize, level).module())
+    return compiler().builtin("product", entry, [])
 
 
 def blocked_product(dtype: DType) -> Builtin | None:

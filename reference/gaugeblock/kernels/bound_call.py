@@ -21,7 +21,8 @@ from ..memory.storage import Storage
 from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor, new_like, view_at_same_place
 from ..tensor.versions import bump_version
-from .bound_call_code import ITEMS, LARGEST_NUMBER, LIST_ITEMS, SIZE, TYPE, text
+from .bound_call_code import ITEMS, LARGEST_NUMBER, LIST_ITEMS, SIZE, TYPE, layout, text
+from .code import Module
 from .entry import METH_FASTCALL, MethodDef
 
 
@@ -172,7 +173,8 @@ def install(compiler: Any) -> None:
     if not _layout_is_known():
         return
     values = (Tensor, Storage, cpu, 0, 1, NO_BLOCKS, new_like, bump_version, UNSET)
-    set_objects, fresh, into, view = compiler.load_all(text(), ("_set", "_fresh", "_into", "_view"))
+    suffixes = ("_set", "_fresh", "_into", "_view")
+    (set_objects, fresh, into, view), _ = compiler.described(f"bound call {layout()}", lambda: Module(text()), suffixes)
     table = (ctypes.c_void_p * len(values))(*map(id, values))
     ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(set_objects)(ctypes.addressof(table))
     _Methods.fresh = MethodDef(b"fresh", fresh, METH_FASTCALL, None)

@@ -151,6 +151,10 @@ class CacheFolder:
             os.unlink(place)
         return None
 
+    def holds(self, name: str) -> bool:
+        """Return whether there is a file of this name."""
+        return self.folder is not None and os.path.exists(os.path.join(self.folder, name))
+
     def _read(self, place: str) -> tuple[bytes, bytes] | None:
         handle = os.open(place, _READ)
         try:

@@ -11,11 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 NAME = "GAUGEBLOCK_NAME"
 """Stands in a module's text for the name that its content gives it."""
 PLAIN = "; without optimisation from here on"
 """The line between the two parts of a module (see compiler)."""
+
+
+class Module(NamedTuple):
+    """The IR text of a module, and what has to be known of it beside its code."""
+
+    text: str
+    facts: str = ""
 
 
 class Code:

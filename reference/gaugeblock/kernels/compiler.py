@@ -1,5 +1,8 @@
 """IR text to machine code: one LLVM engine, objects cached on disk, Python builtins made from entry points.
 
+A module whose text follows from the sources of this package and a few words is loaded by these words: `described`. Its
+text is then written only where the cache does not know which object they stand for.
+
 A module's text may have a second part, after the line PLAIN. What stands there runs once per call or less (arguments
 read, work shared out) and is compiled without optimisation, in a fourth of the time. The parts are modules of their
 own, which know each other's functions by names that begin with NAME.
@@ -15,10 +18,11 @@ from collections.abc import Callable, Sequence
 
 from ..core.fork_safety import fork_safe
 from . import common
-from .code import NAME, PLAIN
+from .code import NAME, PLAIN, Module
 from .digest import digest
 from .entry import METH_FASTCALL, MethodDef
 from .llvm import llvm
+from .object_cache import Described, Descriptions, ObjectCache
 from .parallel import attach
 from .pool import pool_of
 from .runtime import EXTENDED
@@ -32,8 +36,6 @@ class Compiler:
     def __init__(self) -> None:
         import llvmlite
 
-        from .object_cache import ObjectCache
-
         binding = self._llvm = llvm()
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
@@ -46,6 +48,7 @@ class Compiler:
         )
         self._salt = f"parts {llvmlite.__version__} {binding.llvm_version_info} {self._machines[0].triple}"
         self._cache = ObjectCache()
+        self._descriptions = Descriptions(self._salt)
         self._lock = fork_safe(threading.RLock())
         self._loaded: set[str] = set()
         self._common = False
@@ -55,19 +58,52 @@ class Compiler:
         self._new.restype = ctypes.py_object
         self._new.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
-    def load(self, text: str) -> int:
-        """Address of the function @NAME of a module given as IR text."""
+    def described(
+        self, description: str, write: Callable[[], Module], suffixes: Sequence[str] = ("",)
+    ) -> tuple[tuple[int, ...], str]:
+        """Return the addresses of the functions NAME + suffix of a described module, and its facts.
+
+        `write` gives the module. The description must say all that its text depends on beside the package's sources.
+        """
+        known = self._descriptions.read(description)
+        if known is not None:
+            if known.uses_common:
+                self._load_common()
+            found = self._addresses(known.key, suffixes, None)
+            if found is not None:
+                return found, known.facts
+        module = write()
+        found = self.load_all(module.text, suffixes)
+        key = self._key(module.text)
+        if self._cache.holds(key):
+            self._descriptions.write(description, Described(key, _uses_common(module.text), module.facts))
+        return found, module.facts
+
+    def load(self, description: str, write: Callable[[], str]) -> int:
+        """Return the address of the function @NAME of the module that a description stands for."""
+        return self.described(description, lambda: Module(write()))[0][0]
+
+    def load_text(self, text: str) -> int:
+        """Return the address of the function @NAME of a module given as IR text."""
         return self.load_all(text, ("",))[0]
 
     def load_all(self, text: str, suffixes: Sequence[str]) -> tuple[int, ...]:
-        """Addresses of the functions NAME + suffix, compiled now or taken from the object cache."""
-        if f"@{common.PREFIX}_" in text and not self._common:
+        """Return the addresses of the functions NAME + suffix, compiled now or taken from the object cache."""
+        if _uses_common(text):
             self._load_common()
-        key, name = self._key(text)
+        found = self._addresses(self._key(text), suffixes, text)
+        assert found is not None
+        return found
+
+    def _addresses(self, key: str, suffixes: Sequence[str], text: str | None) -> tuple[int, ...] | None:
+        """Return the addresses in an object; None if the cache has lost it and its text is not given."""
+        name = _name(key)
         with self._lock:
             if name not in self._loaded:
                 data = self._cache.read(key)
                 if data is None:
+                    if text is None:
+                        return None
                     data = joined(self._compiled(text.replace(NAME, name)))
                     self._cache.write(key, data)
                 for part in parted(data):
@@ -78,11 +114,10 @@ class Compiler:
 
     def symbol(self, text: str) -> str:
         """What stands for NAME in a module once it is loaded."""
-        return self._key(text)[1]
+        return _name(self._key(text))
 
-    def _key(self, text: str) -> tuple[str, str]:
-        key = digest(f"{self._salt}\n{text}".encode()).hex()
-        return key, f"gb_{key[:32]}"
+    def _key(self, text: str) -> str:
+        return digest(f"{self._salt}\n{text}".encode()).hex()
 
     def _compiled(self, text: str) -> list[bytes]:
         """The objects of the parts that are not empty."""
@@ -91,7 +126,10 @@ class Compiler:
 
     def _load_common(self) -> None:
         """Load what modules share, thread pool included, and make it known by name."""
-        addresses = self.load_all(common.text(NAME), (*common.OWN, *common.SUFFIXES))
+        if self._common:
+            return
+        suffixes = (*common.OWN, *common.SUFFIXES)
+        addresses, _ = self.described("common", lambda: Module(common.text(NAME)), suffixes)
         with self._lock:
             if self._common:
                 return
@@ -105,8 +143,7 @@ class Compiler:
 
     def common(self, symbol: str) -> int:
         """The address of a function that modules share."""
-        if not self._common:
-            self._load_common()
+        self._load_common()
         return self._symbols[symbol]
 
     def builtin(self, name: str, address: int, descriptor: Sequence[int]) -> Builtin:
@@ -119,6 +156,14 @@ class Compiler:
         data = array.array("q", descriptor).tobytes()
         builtin: Builtin = self._new(ctypes.addressof(method), data, None)
         return builtin
+
+
+def _name(key: str) -> str:
+    return f"gb_{key[:32]}"
+
+
+def _uses_common(text: str) -> bool:
+    return f"@{common.PREFIX}_" in text
 
 
 _LENGTH = struct.Struct("<q")

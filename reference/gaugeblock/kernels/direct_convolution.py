@@ -24,7 +24,7 @@ NUMBERS = 4 + 6 * 3 + 1
 
 @functools.cache
 def _kernel(dtype: DType, level: Level) -> Builtin:
-    row = compiler().load(_text(dtype, level))
+    row = compiler().load(f"convolution {dtype.name} {level.name}", lambda: _text(dtype, level))
     address = contiguous_address(Signature(1, "mmm" + "i" * NUMBERS))
     return compiler().builtin("convolution", address, [row, *(dtype.itemsize,) * 4])
 

@@ -6,9 +6,10 @@ combine two states, and a finish that gives either the results or the parameters
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..core.dtype import DType
 from .body import components
@@ -38,6 +39,7 @@ class Phase(NamedTuple):
     step: Callable[[State, Value, Lane, Context], State]
     combine: Callable[[State, State], State]
     finish: Callable[[State, Context], tuple[Value, ...]]
+    name: str = ""
 
 
 class Fold(NamedTuple):
@@ -45,6 +47,23 @@ class Fold(NamedTuple):
 
     phases: tuple[Phase, ...]
     numbers: int = 0
+    name: str = ""
+
+
+Builder = TypeVar("Builder", bound=Callable[..., Any])
+
+
+def named(build: Builder) -> Builder:
+    """Memoise a builder of folds, phases or row programs, and name what it builds after its call.
+
+    The name stands for the same lanes in every process.
+    """
+
+    @functools.cache
+    def memoised(*args: Any, **kwargs: Any) -> Any:
+        return build(*args, **kwargs)._replace(name=f"{build.__name__} {args} {kwargs}")
+
+    return functools.wraps(build)(memoised)  # type: ignore[return-value]
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from .arctangent import hypot
 from .complex_lanes import Complex, Value
 from .conversion import lane_type
 from .expression import BOOL, F32, F64, INT, Lane, LaneType, constant, select
-from .fold import Context, Fold, Phase, State
+from .fold import Context, Fold, Phase, State, named
 from .functions import convert_lane, fabs, isnan, libm, maximum, minimum, sqrt
 from .sum_state import SumState
 
@@ -55,25 +55,25 @@ def _average(total: Value, context: Context) -> tuple[Value, ...]:
     return (_divided(total, convert_lane(context.count, F64)),)
 
 
-@functools.cache
+@named
 def sum_fold(compute: DType) -> Fold:
     """Sum: ints wrap in int64, floats are summed in float64, float64 with compensation."""
     return Fold((_sum_phase(compute, _plain, _whole, real=False),))
 
 
-@functools.cache
+@named
 def nansum_fold(compute: DType) -> Fold:
     """Sum with NaN counted as 0."""
     return Fold((_sum_phase(compute, _without_nan, _whole, real=False),))
 
 
-@functools.cache
+@named
 def mean_fold(compute: DType) -> Fold:
     """Sum divided by the count, rounded once."""
     return Fold((_sum_phase(compute, _plain, _average, real=False),))
 
 
-@functools.cache
+@named
 def nanmean_fold(compute: DType) -> Fold:
     """Mean of the elements that are not NaN."""
     total = SumState(lane_type(compute), 2 if compute.is_complex else 1)
@@ -117,7 +117,7 @@ def _spread(root: bool, with_mean: bool) -> Finish:
     return finish
 
 
-@functools.cache
+@named
 def variance_fold(compute: DType, root: bool, with_mean: bool) -> Fold:
     """Variance or standard deviation in two passes, optionally with the mean; takes the correction as a number."""
     second = _sum_phase(compute, lambda x, context: _moment(x, context.earlier), _spread(root, with_mean), real=True)
@@ -129,14 +129,14 @@ def _mean_and_inverse_deviation(total: Value, context: Context) -> tuple[Value, 
     return context.earlier[0], 1.0 / sqrt(variance + context.numbers[0])
 
 
-@functools.cache
+@named
 def moments_fold(compute: DType) -> Fold:
     """(mean, 1 / sqrt(biased variance + eps)) in two passes; takes eps as a number."""
     second = _sum_phase(compute, lambda x, context: _moment(x, context.earlier), _mean_and_inverse_deviation, real=True)
     return Fold((_sum_phase(compute, _plain, _average, real=False), second), numbers=1)
 
 
-@functools.cache
+@named
 def mean_square_fold(compute: DType) -> Fold:
     """1 / sqrt(mean of squares + eps); takes eps as a number."""
 
@@ -146,7 +146,7 @@ def mean_square_fold(compute: DType) -> Fold:
     return Fold((_sum_phase(compute, _squared, finish, real=True),), numbers=1)
 
 
-@functools.cache
+@named
 def prod_fold(compute: DType) -> Fold:
     """Product: ints wrap in int64, floats in float64."""
     type = lane_type(compute)
@@ -192,7 +192,7 @@ def highest(type: LaneType) -> Lane:
     return constant((1 << (type.bits - (type.kind == "int"))) - 1, type)
 
 
-@functools.cache
+@named
 def extreme_fold(compute: DType, largest: bool) -> Fold:
     """Largest or smallest element; NaN wins."""
     type, choose = lane_type(compute), maximum if largest else minimum
@@ -220,7 +220,7 @@ def _before(a: Lane, b: Lane, largest: bool) -> Lane:
     return better | (isnan(a) & ~isnan(b)) if a.type.is_float else better
 
 
-@functools.cache
+@named
 def position_fold(compute: DType, largest: bool) -> Fold:
     """(extreme, index of its first occurrence); NaN comes before everything."""
     type = lane_type(compute)
@@ -242,7 +242,7 @@ def _truth(x: Value) -> Lane:
     return (x.re != 0.0) | (x.im != 0.0) if isinstance(x, Complex) else convert_lane(x, BOOL)
 
 
-@functools.cache
+@named
 def truth_fold(every: bool) -> Fold:
     """Whether all (every) or any elements are nonzero."""
     return Fold(
@@ -257,7 +257,7 @@ def truth_fold(every: bool) -> Fold:
     )
 
 
-@functools.cache
+@named
 def count_fold(of_nan: bool) -> Fold:
     """How many elements are nonzero, or (of_nan) are not NaN."""
 
@@ -278,7 +278,7 @@ def count_fold(of_nan: bool) -> Fold:
     )
 
 
-@functools.cache
+@named
 def norm_fold(compute: DType, order: str) -> Fold:
     """Vector norm: order "0", "1", "2", "inf", "-inf", or "p" with the order as a number."""
     if order in ("inf", "-inf"):
@@ -298,7 +298,7 @@ def norm_fold(compute: DType, order: str) -> Fold:
     return Fold((phase,), numbers=1 if order == "p" else 0)
 
 
-@functools.cache
+@named
 def exponentials_fold(compute: DType, logarithm: bool) -> Fold:
     """Sum of e**(x - m), m the largest element: its logarithm plus m, or (m, the sum in float64)."""
     type = lane_type(compute)

@@ -38,7 +38,8 @@ class PickKernel:
     def __getattr__(self, attribute: str) -> Builtin:
         if attribute not in ("contiguous", "strided"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
-        row = compiler().load(_text(self.itemsize, self.index, self.level))
+        description = f"pick {self.itemsize} {self.index.name} {self.level.name}"
+        row = compiler().load(description, lambda: _text(self.itemsize, self.index, self.level))
         signature = Signature(1, "mmii")
         descriptor = [row, self.itemsize, self.itemsize, self.index.itemsize]
         address = contiguous_address(signature)

@@ -44,7 +44,9 @@ class PlaceKernel:
         if found is None:
             signature = Signature(1, "mmii")
             itemsizes = (self.itemsize, self.itemsize, self.index.itemsize)
-            descriptor = [compiler().load(self._text()), *itemsizes, rows_driver(signature.memory), first]
+            added = None if self.added is None else self.added.name
+            description = f"place {self.itemsize} {self.index.name} {added} {self.level.name}"
+            descriptor = [compiler().load(description, self._text), *itemsizes, rows_driver(signature.memory), first]
             found = self._strided[first] = compiler().builtin("place", strided_address(signature), descriptor)
         return found
 

@@ -11,12 +11,12 @@ OverflowError for ints below -2**63 or from 2**64 on; both release the interpret
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.dtype import DType
 from .body import Body, Formula, record
-from .code import NAME
+from .code import NAME, Module
 from .compiler import Builtin, compiler
 from .declarations import Declarations
 from .isa import Level, current_level
@@ -28,15 +28,20 @@ from .pointwise_entry import Signature, contiguous_entry, strided_entry
 from .rows_driver import rows_driver
 from .tiles import MAX_OPERANDS, tiled_driver
 
+Operand = DType | Raw | Immediate
+Find = Callable[[], tuple[Formula, tuple[Operand, ...]]]
+
 
 class PointwiseKernel:
     """A compiled loop family; the attributes `contiguous` and `strided` are builtins made on first use."""
 
     __slots__ = (
-        "_descriptor", "_tiled", "compute", "contiguous", "formula", "level", "name", "operands", "results", "strided",
-        "width",
+        "_descriptor", "_tiled", "compute", "contiguous", "formula", "itemsizes", "level", "name", "operands",
+        "results", "signature", "strided", "width",
     )  # fmt: skip
 
+    formula: Formula
+    operands: tuple[Operand, ...]
     contiguous: Builtin
     strided: Builtin
     width: int
@@ -44,18 +49,22 @@ class PointwiseKernel:
     def __init__(
         self,
         name: str,
-        formula: Formula,
-        operands: tuple[DType | Raw | Immediate, ...],
+        formula: Formula | None,
+        operands: tuple[Operand, ...],
         compute: DType,
         results: tuple[DType, ...],
         level: Level,
     ) -> None:
         self.name = name
-        self.formula = formula
-        self.operands = operands
+        if formula is not None:
+            self.formula = formula
+            self.operands = operands
         self.compute = compute
         self.results = results
         self.level = level
+        self.signature = Signature(len(results), "".join(operand_kinds(operands)))
+        memory = [one if isinstance(one, DType) else one.dtype for one in operands if not isinstance(one, Immediate)]
+        self.itemsizes = [dtype.itemsize for dtype in (*results, *memory)]
 
     def __repr__(self) -> str:
         return f"<pointwise kernel {self.title}>"
@@ -78,24 +87,23 @@ class PointwiseKernel:
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute in ("width", "_descriptor", "_tiled"):
-            body = self.body()
-            self.width = body.width
-            row = compiler().load(self.text(body))
-            self._descriptor = [row, *(operand.itemsize for operand in body.memory)]
+            row, self.width = self._row()
+            self._descriptor = [row, *self.itemsizes]
             self._tiled: dict[tuple[bool, ...], Builtin] = {}
         elif attribute == "contiguous":
-            self.contiguous = compiler().builtin(self.name, contiguous_address(self._signature()), self._descriptor)
+            address = contiguous_address(self.signature)
+            self.contiguous = compiler().builtin(self.name, address, self._descriptor)
         elif attribute == "strided":
-            signature = self._signature()
-            descriptor = [*self._descriptor, rows_driver(signature.memory), 0]
-            self.strided = compiler().builtin(self.name, strided_address(signature), descriptor)
+            descriptor = [*self._descriptor, rows_driver(self.signature.memory), 0]
+            self.strided = compiler().builtin(self.name, strided_address(self.signature), descriptor)
         else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
         return object.__getattribute__(self, attribute)
 
-    def _signature(self) -> Signature:
-        kinds = operand_kinds(self.operands)
-        return Signature(len(self.results), "".join(kinds))
+    def _row(self) -> tuple[int, int]:
+        """Return the address of the row function and its width."""
+        body = self.body()
+        return compiler().load_text(self.text(body)), body.width
 
     def tiled(self, apart: tuple[bool, ...]) -> Builtin:
         """As `strided`, with the operands in memory marked in `apart` going through buffers tile by tile."""
@@ -109,32 +117,60 @@ class PointwiseKernel:
                 for place, (itemsize, through) in enumerate(zip(self._descriptor[1:], apart, strict=True))
             ]
             descriptor = [*self._descriptor, tiled_driver(level), 0, *transfers]
-            found = compiler().builtin(self.name, strided_address(self._signature()), descriptor)
+            found = compiler().builtin(self.name, strided_address(self.signature), descriptor)
             self._tiled[apart] = found
         return found
+
+
+class NamedKernel(PointwiseKernel):
+    """The loop family of a formula with a name, which is looked up where its loop has to be written for the first time.
+
+    `find` gives the formula for the name, and the operands as the formula takes them.
+    """
+
+    __slots__ = ("description", "find")
+
+    def __init__(
+        self, name: str, find: Find, operands: tuple[Operand, ...], compute: DType, results: tuple[DType, ...],
+        level: Level,
+    ) -> None:  # fmt: skip
+        super().__init__(name, None, operands, compute, results, level)
+        self.find = find
+        dtypes = " ".join(dtype.name for dtype in (compute, *results))
+        self.description = f"pointwise {name} {operands} {dtypes} {level.name}"
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute in ("formula", "operands"):
+            self.formula, self.operands = self.find()
+            return object.__getattribute__(self, attribute)
+        return super().__getattr__(attribute)
+
+    def _row(self) -> tuple[int, int]:
+        (row,), width = compiler().described(self.description, self._module)
+        return row, int(width)
+
+    def _module(self) -> Module:
+        body = self.body()
+        return Module(self.text(body), f"{body.width}")
 
 
 @functools.cache
 def contiguous_address(signature: Signature) -> int:
     """Address of the contiguous entry point for a signature."""
-    return compiler().load(contiguous_entry(signature))
+    return compiler().load(f"contiguous {signature}", lambda: contiguous_entry(signature))
 
 
 @functools.cache
 def strided_address(signature: Signature) -> int:
     """Address of the strided entry point for a signature."""
-    return compiler().load(strided_entry(signature))
+    return compiler().load(f"strided {signature}", lambda: strided_entry(signature))
 
 
 _KERNELS: dict[tuple[object, ...], PointwiseKernel] = {}
 
 
 def pointwise_kernel(
-    name: str,
-    formula: Formula,
-    operands: Sequence[DType | Raw | Immediate],
-    compute: DType,
-    results: Sequence[DType],
+    name: str, formula: Formula, operands: Sequence[Operand], compute: DType, results: Sequence[DType]
 ) -> PointwiseKernel:
     """The kernel of a formula for operand dtypes (memory or Immediate), compute dtype and result dtypes; memoised."""
     level = current_level()
@@ -142,5 +178,18 @@ def pointwise_kernel(
     kernel = _KERNELS.get(key)
     if kernel is None:
         kernel = PointwiseKernel(name, formula, tuple(operands), compute, tuple(results), level)
+        kernel = _KERNELS.setdefault(key, kernel)
+    return kernel
+
+
+def named_kernel(
+    name: str, find: Find, operands: Sequence[Operand], compute: DType, results: Sequence[DType]
+) -> PointwiseKernel:
+    """The kernel of the formula that stands for `name` in every process; memoised."""
+    level = current_level()
+    key = (name, *operands, None, compute, *results, level.name)
+    kernel = _KERNELS.get(key)
+    if kernel is None:
+        kernel = NamedKernel(name, find, tuple(operands), compute, tuple(results), level)
         kernel = _KERNELS.setdefault(key, kernel)
     return kernel

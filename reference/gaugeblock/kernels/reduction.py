@@ -77,26 +77,28 @@ class ReductionKernel:
         """Address of the function for a row of outputs; a `wide` one also folds many outputs that lie side by side."""
         found = self._rows.get(wide)
         if found is None:
-            body = record_fold(self.fold, self.input, self.compute, self.results, self.level)
-            single = OutputWriter(body, self.level).single()
-            found = self._rows[False] = compiler().load(single)
             if wide:
-                symbol = compiler().symbol(single)
-                found = self._rows[True] = compiler().load(OutputWriter(body, self.level).several(symbol))
+                self._row(wide=False)
+            dtypes = [dtype.name for dtype in (self.input, self.compute, *self.results)]
+            description = f"fold {self.fold.name} {wide} {dtypes} {self.level.name}"
+            found = self._rows[wide] = compiler().load(description, lambda: self._text(wide))
         return found
+
+    def _text(self, wide: bool) -> str:
+        body = record_fold(self.fold, self.input, self.compute, self.results, self.level)
+        single = OutputWriter(body, self.level).single()
+        return OutputWriter(body, self.level).several(compiler().symbol(single)) if wide else single
 
 
 @functools.cache
 def _entry(outputs: int, numbers: int) -> int:
-    return compiler().load(reduction_entry(outputs, numbers))
+    return compiler().load(f"reduction {outputs} {numbers}", lambda: reduction_entry(outputs, numbers))
 
 
 _KERNELS: dict[tuple[object, ...], ReductionKernel] = {}
 
 
-def reduction_kernel(
-    name: str, fold: Fold, input: DType, compute: DType, results: Sequence[DType]
-) -> ReductionKernel:
+def reduction_kernel(name: str, fold: Fold, input: DType, compute: DType, results: Sequence[DType]) -> ReductionKernel:
     """The kernel of a fold: elements are converted from `input` to `compute`, results to `results`; memoised."""
     level = current_level()
     key = (fold, input, compute, *results, level.name)

@@ -42,6 +42,7 @@ class RowProgram(NamedTuple):
     kept: Callable[[Value, Context], Lane] | None = None
     beside: int = 0
     found: Callable[[Context], tuple[Value, ...]] | None = None
+    name: str = ""
 
 
 @dataclass(slots=True)
@@ -85,7 +86,9 @@ class RowMapKernel:
     def __getattr__(self, attribute: str) -> Builtin:
         if attribute != "strided":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
-        row = compiler().load(RowMapWriter(self).text())
+        dtypes = [dtype.name for dtype in (self.dtype, *self.found)], [dtype.name for dtype in self.beside]
+        description = f"row map {self.program.name} {dtypes} {self.level.name}"
+        row = compiler().load(description, lambda: RowMapWriter(self).text())
         kinds = "m" * (1 + len(self.beside)) + "d" * self.program.numbers
         memory = (self.dtype, *self.found, self.dtype, *self.beside)
         descriptor = [row, *(d.itemsize for d in memory), rows_driver(len(memory)), 1]

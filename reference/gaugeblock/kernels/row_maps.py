@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 
@@ -11,7 +10,7 @@ from .complex_lanes import Value
 from .conversion import lane_type
 from .elementary import evaluated
 from .expression import F32, F64, Lane, LaneType, constant, select
-from .fold import Context, Phase, State
+from .fold import Context, Phase, State, named
 from .folds import extreme_fold
 from .functions import bits_of, convert_lane, float_of_bits, isfinite, libm, mul_add, polynomial
 from .row_map import RowProgram
@@ -84,7 +83,7 @@ def _real(x: Value) -> Lane:
     return x
 
 
-@functools.cache
+@named
 def softmax(compute: DType) -> RowProgram:
     """e**(x - m) / sum(e**(x - m)), m the largest element of the row."""
     type = lane_type(compute)
@@ -99,7 +98,7 @@ def softmax(compute: DType) -> RowProgram:
     return RowProgram(phases, share, kept=lambda x, context: _power(_real(x), context.earlier[0]))
 
 
-@functools.cache
+@named
 def log_softmax(compute: DType) -> RowProgram:
     """x - m - log(sum(e**(x - m)))."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 
 from ..core.dtype import DType
 from .complex_lanes import Value
 from .conversion import lane_type
 from .expression import Lane
-from .fold import Context
+from .fold import Context, named
 from .folds import mean_square_fold, moments_fold
 from .functions import convert_lane, mul_add
 from .row_map import RowProgram
@@ -37,7 +36,7 @@ def _map(
     return map
 
 
-@functools.cache
+@named
 def layer_norm(compute: DType, weight: bool, bias: bool) -> RowProgram:
     """(x - mean) / sqrt(variance + eps) * weight + bias; found are the mean and the inverse of the root.
 
@@ -56,7 +55,7 @@ def layer_norm(compute: DType, weight: bool, bias: bool) -> RowProgram:
     )  # fmt: skip
 
 
-@functools.cache
+@named
 def rms_norm(compute: DType, weight: bool) -> RowProgram:
     """x / sqrt(mean of squares + eps) * weight; found is the inverse of the root. The number is eps."""
     fold = mean_square_fold(compute)

@@ -17,7 +17,7 @@ from .sharing import MAX_DIMS
 @functools.cache
 def rows_driver(operands: int) -> int:
     """The address of the driver for a number of operands in memory."""
-    return compiler().load(_text(operands))
+    return compiler().load(f"rows {operands}", lambda: _text(operands))
 
 
 def _text(operands: int) -> str:

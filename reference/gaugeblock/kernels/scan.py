@@ -57,7 +57,10 @@ class ScanKernel:
     def __getattr__(self, attribute: str) -> Builtin:
         if attribute not in ("strided", "abreast"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
-        row = compiler().load(self.text(self.width if attribute == "abreast" else 1))
+        width = self.width if attribute == "abreast" else 1
+        dtypes = [dtype.name for dtype in (self.input, self.compute, *self.results)]
+        description = f"scan {self.phase.name} {width} {dtypes} {self.level.name}"
+        row = compiler().load(description, lambda: self.text(width))
         itemsizes = [dtype.itemsize for dtype in (*self.results, self.input)]
         strided = strided_address(Signature(len(self.results), "m"))
         descriptor = [row, *itemsizes, rows_driver(len(itemsizes)), 1]

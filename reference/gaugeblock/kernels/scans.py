@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import functools
-
 from ..core.dtype import DType
 from .complex_lanes import Value
 from .conversion import lane_type
 from .expression import F64, INT, Lane, constant, select
-from .fold import Context, Phase, State
+from .fold import Context, Phase, State, named
 from .folds import highest, lowest, prod_fold, sum_fold
 from .functions import convert_lane, fabs, isnan, libm
 
 
+@named
 def running_sum(compute: DType) -> Phase:
     """cumsum."""
     return sum_fold(compute).phases[0]
 
 
+@named
 def running_product(compute: DType) -> Phase:
     """cumprod."""
     return prod_fold(compute).phases[0]
@@ -27,7 +27,7 @@ def _apart(a: State, b: State) -> State:
     raise TypeError("a running extreme is not combined from parts")
 
 
-@functools.cache
+@named
 def running_extreme(compute: DType, largest: bool) -> Phase:
     """(extreme so far, index of its last occurrence); NaN stays once met."""
     type = lane_type(compute)
@@ -44,7 +44,7 @@ def running_extreme(compute: DType, largest: bool) -> Phase:
     return Phase(lambda x: start, step, _apart, lambda state, context: (state[0], state[1]))
 
 
-@functools.cache
+@named
 def running_exponentials(compute: DType) -> Phase:
     """logcumsumexp of floats: state (m, sum of e**(x - m)) in float64."""
 

@@ -21,7 +21,7 @@ from .pointwise_entry import Signature
 @functools.cache
 def _kernel(dtype: DType, level: Level) -> Builtin:
     signature = Signature(1, "iii" if dtype is int64 else "iddddd")
-    row = compiler().load(_text(dtype, level))
+    row = compiler().load(f"steps {dtype.name} {level.name}", lambda: _text(dtype, level))
     return compiler().builtin("steps", contiguous_address(signature), [row, dtype.itemsize])
 
 

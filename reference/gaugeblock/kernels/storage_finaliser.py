@@ -11,18 +11,17 @@ from typing import Any
 
 from ..core.sealed import member_of
 from ..memory.storage import Finalisers, Storage, apply_mode, release
-from .code import NAME
+from .code import NAME, Module
 from .entry import METH_NOARGS, MethodDef
 
 _SLOTS = ("pool", "pointer", "allocator", "deleter")
 
 
-def _text() -> str:
+def _text(pool: int, pointer: int, allocator: int, deleter: int) -> str:
     """Return the IR of the finalisers.
 
     @NAME_direct returns small blocks itself, @NAME_managed never does; @NAME_set stores the function that releases.
     """
-    pool, pointer, allocator, deleter = (member_of(_slot(name)).offset for name in _SLOTS)
     return f"""@_Py_NoneStruct = external global i8
 @PyExc_KeyboardInterrupt = external global ptr
 @release = internal global ptr null
@@ -110,7 +109,11 @@ _KEPT: list[object] = []
 
 def install(compiler: Any) -> None:
     """Make the compiled functions the finalisers of storages."""
-    set_release, direct, managed = compiler.load_all(_text(), ("_set", "_direct", "_managed"))
+    offsets = [member_of(_slot(name)).offset for name in _SLOTS]
+    suffixes = ("_set", "_direct", "_managed")
+    (set_release, direct, managed), _ = compiler.described(
+        f"finaliser {offsets}", lambda: Module(_text(*offsets)), suffixes
+    )
     ctypes.PYFUNCTYPE(None, ctypes.py_object)(set_release)(release)
     make = ctypes.pythonapi.PyDescr_NewMethod
     make.restype, make.argtypes = ctypes.py_object, (ctypes.py_object, ctypes.c_void_p)

@@ -30,7 +30,7 @@ _LINE = 64
 @functools.cache
 def tiled_driver(level: Level) -> int:
     """The address of the driver for an instruction set."""
-    return compiler().load(_text(level))
+    return compiler().load(f"tiles {level.name}", lambda: _text(level))
 
 
 def _text(level: Level) -> str:

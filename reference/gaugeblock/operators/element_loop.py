@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from ..core.dtype import DType
 from ..iteration.broadcast import iteration_strides
 from ..iteration.coalesce import loop_dimensions
+from ..kernels.body import Formula
 from ..kernels.operand import Immediate, Raw
-from ..kernels.pointwise import PointwiseKernel, pointwise_kernel
+from ..kernels.pointwise import Operand, PointwiseKernel, named_kernel, pointwise_kernel
 from ..tensor.geometry import Geometry
 from .launch import Launch
 
@@ -43,20 +44,21 @@ def element_launch(
 def formula_kernel(
     name: str, operands: Sequence[DType | Immediate], compute: DType, *results: DType
 ) -> PointwiseKernel:
-    """The kernel of a formula from the tables; operands that the formula wants unconverted are handed over so."""
+    """The kernel of a formula from the tables; one that was declared outside has a name with a namespace."""
+    if "::" in name:
+        formula, kinds = _found(name, operands)
+        return pointwise_kernel(name, formula, kinds, compute, results)
+    return named_kernel(name, lambda: _found(name, operands), operands, compute, results)
+
+
+def _found(name: str, operands: Sequence[DType | Immediate]) -> tuple[Formula, tuple[Operand, ...]]:
+    """Return a formula and its operands; those that it wants unconverted are handed over so."""
     from .formulas import FORMULAS
 
     formula = FORMULAS[name]
     kinds = [_unconverted(one) if index in formula.raw else one for index, one in enumerate(operands)]
-    return pointwise_kernel(name, formula.function, kinds, compute, results)
+    return formula.function, tuple(kinds)
 
 
 def _unconverted(operand: DType | Immediate) -> Raw | Immediate:
     return Raw(operand) if isinstance(operand, DType) else Immediate(operand.dtype, raw=True)
-
-
-def takes_fractions(name: str) -> bool:
-    """Whether the formula's trailing numbers are fractions, for which integers are computed in float64."""
-    from .formulas import FORMULAS
-
-    return FORMULAS[name].numbers == "float"

@@ -18,7 +18,7 @@ from ..kernels.operand import Immediate
 from ..kernels.pointwise import PointwiseKernel
 from ..tensor.geometry import Geometry, remember
 from ..tensor.tensor import Tensor
-from .element_loop import formula_kernel, takes_fractions
+from .element_loop import formula_kernel
 from .launch import NO_ELEMENTS, Launch
 from .number_limits import stored_number
 from .pointwise_call import Call, check_alpha
@@ -40,6 +40,10 @@ WIDE_NUMBERS = frozenset(
 
 DOUBLE_NUMBERS = frozenset({"polygamma", "polygamma.log"})
 """Formulas that take their numbers as float64."""
+
+
+TAKES_FRACTIONS = frozenset({"isclose", "isclose.equal_nan"})
+"""Formulas whose trailing numbers are fractions: they compute with integers in float64."""
 
 
 def number_dtype(formula: str, common: DType) -> DType:
@@ -114,7 +118,7 @@ def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool
     for extra in call.extras if rule.name in TAKES_ALPHA else ():
         check_alpha(rule.base, extra, common)
     result = rule.result_dtype(common, given[0] if given else common)
-    compute = float64 if common.kind < 2 and takes_fractions(call.formula) else common
+    compute = float64 if common.kind < 2 and call.formula in TAKES_FRACTIONS else common
     iterator.config = config._replace(static_dtype=result)
     if call.formula in NUMBERS_ABSTAIN:
         for operand in operands:
@@ -138,11 +142,8 @@ def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool
     return Plan(geometry, compute, iterator.outputs[0].will_resize, through_copy, launch)
 
 
-def _kernel(call: Call, dtypes: Sequence[DType | None], common: DType, output: DType) -> PointwiseKernel:
-    from .formulas import FORMULAS
-
-    compute = float64 if FORMULAS[call.formula].numbers == "float" and common.kind < 2 else common
-    number = Immediate(number_dtype(call.formula, common))
+def _kernel(call: Call, dtypes: Sequence[DType | None], compute: DType, output: DType) -> PointwiseKernel:
+    number = Immediate(number_dtype(call.formula, compute))
     operands: list[DType | Immediate] = [number if dtype is None else dtype for dtype in dtypes]
     operands.extend(Immediate(number_dtype(call.formula, compute)) for _ in call.extras)
     return formula_kernel(call.formula, operands, compute, output)

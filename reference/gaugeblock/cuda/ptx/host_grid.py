@@ -37,7 +37,7 @@ def grid_walk(parameters: Sequence[Parameter]) -> str:
 @functools.lru_cache(maxsize=256)
 def _compiled(kernel: PointwiseKernel, layout: Layout) -> Any:
     written = grid_text(kernel, layout, host_target())
-    address = compiler().load(f"{grid_walk(written.parameters)}\n{written.text}")
+    address = compiler().load_text(f"{grid_walk(written.parameters)}\n{written.text}")
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(address)
 
 

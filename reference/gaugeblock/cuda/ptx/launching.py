@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from ...kernels.operand import operand_kinds
 from ...kernels.pointwise import PointwiseKernel
 from ...kernels.while_loop import all_lanes
 from .image import body_of, image_of
@@ -85,7 +84,7 @@ class PreparedLaunch:
         self.guarded = body.guarded
         self.itemsizes = [operand.itemsize for operand in body.memory]
         self.kinds = ["m"] * len(body.outputs)
-        self.kinds += operand_kinds(kernel.operands)
+        self.kinds += kernel.signature.kinds
         self.mixed = any(kind != "m" for kind in self.kinds)
         if len(strides) != len(self.itemsizes) or any(len(steps) != len(shape) for steps in strides):
             raise ValueError(

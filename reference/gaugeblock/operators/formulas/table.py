@@ -11,10 +11,9 @@ class Formula(NamedTuple):
 
     `function` takes one lane per operand. `compute`: "common" (promoted dtype of the operands) or "float" (the same,
     with bool and ints replaced by the default float dtype). `result`: "compute", "bool" or "real" (the component dtype
-    of a complex compute dtype). `raw` lists operands that the formula takes in their own dtype, unconverted. `numbers`
-    "float" means that its trailing numbers are fractions, so that ints are computed in float64. The 16-bit float
-    dtypes are computed in float32 and rounded once. A function with the attribute `takes_dtype` gets the compute dtype
-    as its last argument.
+    of a complex compute dtype). `raw` lists operands that the formula takes in their own dtype, unconverted. The
+    16-bit float dtypes are computed in float32 and rounded once. A function with the attribute `takes_dtype` gets the
+    compute dtype as its last argument.
     """
 
     name: str
@@ -23,7 +22,6 @@ class Formula(NamedTuple):
     compute: str = "common"
     result: str = "compute"
     raw: tuple[int, ...] = ()
-    numbers: str = "common"
 
 
 class Formulas(dict[str, Formula]):
