@@ -8,12 +8,20 @@ from math import prod
 import numpy as np
 import pytest
 from gaugeblock.core.dtype import bool_, complex128, float16, float32, float64, int8, int32, int64, uint8
-from gaugeblock.iteration.allocate import packed_strides
-from gaugeblock.iteration.broadcast import broadcast_shapes, iteration_strides
-from gaugeblock.iteration.coalesce import coalesce_dimensions
+from gaugeblock.iteration.dimensions import (
+    INT32_MAX,
+    broadcast_shapes,
+    coalesce_dimensions,
+    fits_32bit,
+    iteration_strides,
+    permute,
+    reorder_dimensions,
+    split_32bit,
+    thread_shares,
+    unpermute,
+)
+from gaugeblock.iteration.outputs import packed_strides
 from gaugeblock.iteration.overlap import Extent, Overlap, internal_overlap, pair_overlap
-from gaugeblock.iteration.reorder import permute, reorder_dimensions, unpermute
-from gaugeblock.iteration.split import INT32_MAX, fits_32bit, split_32bit, thread_shares
 from gaugeblock.iteration.types import common_dtype
 from hypothesis import given
 from hypothesis import strategies as st

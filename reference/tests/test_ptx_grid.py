@@ -28,8 +28,8 @@ from gaugeblock.cuda import ptx
 from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.cuda.ptx.divider import divided, magic
 from gaugeblock.cuda.ptx.layout import layout_of
-from gaugeblock.iteration.config import COMPARISON
-from gaugeblock.iteration.split import INT32_MAX
+from gaugeblock.iteration.dimensions import INT32_MAX
+from gaugeblock.iteration.tensor_iterator import COMPARISON
 from gaugeblock.kernels.operand import Immediate
 from gaugeblock.kernels.pointwise import PointwiseKernel
 from gaugeblock.operators.element_loop import formula_kernel

@@ -16,19 +16,85 @@ from ..core.observe import observed
 from ..tensor.geometry import Geometry, geometry_of
 from ..tensor.strides import preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
-from .allocate import FastSetup, fast_setup, fast_strides, packed_strides
-from .broadcast import broadcast_shapes, iteration_strides
-from .coalesce import coalesce_dimensions
-from .config import DEFAULT, IteratorConfig
-from .devices import common_device
+from .dimensions import (
+    Piece,
+    broadcast_shapes,
+    coalesce_dimensions,
+    fits_32bit,
+    iteration_strides,
+    permute,
+    reorder_dimensions,
+    split_32bit,
+    unpermute,
+)
 from .operand import Number, Operand, input_operand, output_operand
+from .outputs import FastSetup, fast_setup, fast_strides, packed_strides, resize_output
 from .overlap import check_no_internal_overlap, check_no_partial_overlap
-from .reorder import permute, reorder_dimensions, unpermute
-from .resize import resize_output
-from .split import Piece, fits_32bit, split_32bit
 from .types import check_castable, common_dtype, floating
 
 Ints = tuple[int, ...]
+
+
+class IteratorConfig(NamedTuple):
+    """Switches of the build steps. The bare default demands one dtype and one device and promotes nothing."""
+
+    check_mem_overlap: bool = True
+    check_all_same_dtype: bool = True
+    check_all_same_device: bool = True
+    allow_cpu_scalars: bool = False
+    promote_inputs_to_common_dtype: bool = False
+    promote_integer_inputs_to_float: bool = False
+    cast_common_dtype_to_outputs: bool = False
+    enforce_safe_casting_to_output: bool = False
+    enforce_linear_iteration: bool = False
+    resize_outputs: bool = True
+    is_reduction: bool = False
+    static_dtype: DType | None = None
+    static_device: Device | None = None
+    static_shape: tuple[int, ...] | None = None
+
+
+DEFAULT = IteratorConfig()
+UNARY = BINARY = IteratorConfig(
+    check_all_same_dtype=False,
+    allow_cpu_scalars=True,
+    promote_inputs_to_common_dtype=True,
+    cast_common_dtype_to_outputs=True,
+    enforce_safe_casting_to_output=True,
+)
+FLOAT = IteratorConfig(
+    check_all_same_dtype=False,
+    allow_cpu_scalars=True,
+    promote_inputs_to_common_dtype=True,
+    promote_integer_inputs_to_float=True,
+    cast_common_dtype_to_outputs=True,
+    enforce_safe_casting_to_output=True,
+)
+COMPARISON = IteratorConfig(
+    check_all_same_dtype=False, allow_cpu_scalars=True, promote_inputs_to_common_dtype=True
+)
+COPY = IteratorConfig(check_all_same_dtype=False, check_all_same_device=False, resize_outputs=False)
+
+
+def common_device(operands: Sequence[Geometry], *, check: bool = True, allow_cpu_scalars: bool = False) -> Device:
+    """The device of the operands; RuntimeError names both when two differ."""
+    found: Device | None = None
+    for operand in operands:
+        if operand.device is not cpu or operand.ndim:
+            if found is None:
+                found = operand.device
+            elif check and operand.device is not found:
+                raise RuntimeError(
+                    f"Expected all tensors to be on the same device, but found at least two devices, "
+                    f"{found} and {operand.device}!"
+                )
+    if found is None:
+        return cpu
+    if check and not allow_cpu_scalars and any(operand.device is not found for operand in operands):
+        raise RuntimeError(
+            f"Expected all tensors to be on the same device, but found at least two devices, {found} and {cpu}!"
+        )
+    return found
 
 
 class Snapshot(NamedTuple):
@@ -38,6 +104,10 @@ class Snapshot(NamedTuple):
     shape: Ints
     strides: tuple[Ints | None, ...]
     note: str
+
+
+def _show(values: tuple[int, ...]) -> str:
+    return "[" + ", ".join(map(str, values)) + "]"
 
 
 class TensorIterator:
@@ -326,9 +396,16 @@ class TensorIterator:
 
     def explain(self) -> str:
         """A table of shape and byte strides after each step."""
-        from .explain import explain
 
-        return explain(self)
+        lines = [f"operand {number}: {operand.describe()}" for number, operand in enumerate(self.operands)]
+        rows = [("step", "shape", "strides in bytes, operand by operand", "note")]
+        for snapshot in self.snapshots:
+            strides = "  ".join("-" if steps is None else _show(steps) for steps in snapshot.strides)
+            rows.append((snapshot.step, _show(snapshot.shape), strides, snapshot.note))
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        for row in rows:
+            lines.append("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        return "\n".join(lines)
 
 
 def planned_geometry(iterator: TensorIterator, index: int = 0) -> Geometry:
@@ -336,3 +413,16 @@ def planned_geometry(iterator: TensorIterator, index: int = 0) -> Geometry:
     geometry = iterator.outputs[index].geometry
     assert geometry is not None
     return geometry
+
+
+def plan(
+    *inputs: Tensor | Number,
+    outputs: tuple[Tensor | None, ...] = (None,),
+    config: IteratorConfig = DEFAULT,
+    **switches: Any,
+) -> TensorIterator:
+    """The built iterator over `inputs` and `outputs` (None: to be allocated), nothing allocated or resized.
+
+    `switches` are fields of IteratorConfig; TypeError names an unknown one. Raises what the operator would raise.
+    """
+    return TensorIterator(outputs, inputs, IteratorConfig(**{**config._asdict(), **switches})).build(allocate=False)

@@ -13,10 +13,9 @@ from ..core.device import Device, cpu
 from ..core.dtype import DType, bfloat16, complex32, float16
 from ..core.errors import check_sizes
 from ..core.rounding import ROUNDED_HERE, rounded
-from ..iteration.allocate import FastSetup, fast_setup, fast_strides, packed_strides
-from ..iteration.broadcast import iteration_strides
-from ..iteration.devices import common_device
-from ..iteration.reorder import reorder_dimensions
+from ..iteration.dimensions import iteration_strides, reorder_dimensions
+from ..iteration.outputs import FastSetup, fast_setup, fast_strides, packed_strides
+from ..iteration.tensor_iterator import common_device
 from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.geometry import CONJUGATE, geometry_of
 from ..tensor.tensor import Tensor, empty_tensor, new_like

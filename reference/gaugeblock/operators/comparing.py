@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..core.promotion import promote_types
-from ..iteration.broadcast import broadcast_shapes
+from ..iteration.dimensions import broadcast_shapes
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import FEW, kept_array
 from ..tensor.geometry import Geometry

@@ -9,7 +9,7 @@ from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_f
 from ..core.warn import warn
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
-from ..iteration.broadcast import broadcast_shapes
+from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
 from ..kernels.bound_call import bound
 from ..memory.devices import read_device, write_device

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.dtype import DType
-from ..iteration.broadcast import iteration_strides
-from ..iteration.coalesce import loop_dimensions
+from ..iteration.dimensions import iteration_strides, loop_dimensions
 from ..kernels.body import Formula
 from ..kernels.operand import Immediate, Raw
 from ..kernels.pointwise import Operand, PointwiseKernel, named_kernel, pointwise_kernel

@@ -8,7 +8,7 @@ from typing import Any
 from ..core.device import cpu
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
-from ..iteration.broadcast import broadcast_shapes
+from ..iteration.dimensions import broadcast_shapes
 from ..iteration.operand import Number
 from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.types import UPSTREAM_NAMES

@@ -7,7 +7,7 @@ import numpy as np
 from ..core.device import cpu
 from ..core.dtype import bool_, int64
 from ..core.memory_format import contiguous_format
-from ..iteration.broadcast import broadcast_shapes
+from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version

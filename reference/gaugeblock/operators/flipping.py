@@ -11,7 +11,7 @@ import numpy as np
 from ..core.device import cpu
 from ..core.errors import wrap_dim
 from ..core.memory_format import contiguous_format
-from ..iteration.coalesce import loop_dimensions
+from ..iteration.dimensions import loop_dimensions
 from ..memory.elements import store_bytes
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.geometry import Geometry, geometry_of

@@ -8,8 +8,7 @@ from typing import Any
 from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.promotion import promote_types
-from ..iteration.broadcast import broadcast_shapes, iteration_strides
-from ..iteration.coalesce import loop_dimensions
+from ..iteration.dimensions import broadcast_shapes, iteration_strides, loop_dimensions
 from ..kernels.body import Formula
 from ..kernels.pointwise import pointwise_kernel
 from ..tensor.geometry import Geometry, remember

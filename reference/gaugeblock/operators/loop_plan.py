@@ -16,7 +16,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ..core.dtype import DType
-from ..iteration.coalesce import loop_dimensions
+from ..iteration.dimensions import loop_dimensions
 from ..kernels.pointwise import PointwiseKernel
 from ..tensor.geometry import Geometry, remember
 from ..tensor.tensor import Tensor, new_like

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..iteration.broadcast import iteration_strides
-from ..iteration.coalesce import loop_dimensions
+from ..iteration.dimensions import iteration_strides, loop_dimensions
 from ..kernels.pick import pick_kernel
 from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ..core.device import meta
 from ..core.dtype import DType
-from ..iteration.config import COMPARISON
 from ..iteration.operand import Number
-from ..iteration.tensor_iterator import TensorIterator, planned_geometry
+from ..iteration.tensor_iterator import COMPARISON, TensorIterator, planned_geometry
 from ..tensor.geometry import Geometry, geometry_of
 from ..tensor.strides import preserve_format_strides
 from ..tensor.tensor import Tensor, new_like

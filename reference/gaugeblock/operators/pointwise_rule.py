@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..core.dtype import BY_NAME, DType, bool_
 from ..core.lazy_property import lazy_property
-from ..iteration.config import COMPARISON, FLOAT, IteratorConfig
+from ..iteration.tensor_iterator import COMPARISON, FLOAT, IteratorConfig
 from ..iteration.types import UPSTREAM_NAMES, check_castable
 from .rows import Row
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..iteration.outputs import resize_output
 from ..iteration.overlap import check_no_partial_overlap
-from ..iteration.resize import resize_output
 from ..kernels.bound_call import Fresh, Into
 from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor, new_like

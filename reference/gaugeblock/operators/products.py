@@ -15,7 +15,7 @@ from ..core.away import LONG, away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
 from ..core.promotion import promote_types
-from ..iteration.broadcast import broadcast_shapes
+from ..iteration.dimensions import broadcast_shapes
 from ..iteration.types import UPSTREAM_NAMES
 from ..kernels.accessor import INT32_MAX
 from ..kernels.blas import gemm, lay

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ..core.away import long_call
-from ..iteration.broadcast import iteration_strides
-from ..iteration.coalesce import coalesce_dimensions
+from ..iteration.dimensions import coalesce_dimensions, iteration_strides
 from ..kernels.compiler import Builtin
 from ..tensor.geometry import Geometry
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..core.dtype import DType, dtype_of_number
 from ..core.errors import check_ints, type_error
 from ..core.size import Size
-from ..iteration import broadcast
+from ..iteration import dimensions
 from ..iteration.types import common_dtype
 from ..tensor.reinterpret import is_conj, is_neg
 from ..tensor.tensor import Tensor
@@ -30,7 +30,7 @@ def result_type(tensor1: Any, tensor2: Any) -> DType:
 
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that all of `shapes` (tuples or single sizes) stretch to. Raises RuntimeError when they do not fit."""
-    return Size(broadcast.broadcast_shapes(check_ints("broadcast_shapes", "shapes", shape) for shape in shapes))
+    return Size(dimensions.broadcast_shapes(check_ints("broadcast_shapes", "shapes", shape) for shape in shapes))
 
 
 def is_tensor(obj: Any) -> bool:

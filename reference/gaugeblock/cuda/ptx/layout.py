@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from ...iteration.split import INT32_MAX, fits_32bit
+from ...iteration.dimensions import INT32_MAX, fits_32bit
 
 Ints = tuple[int, ...]
 LOAD_BYTES = 16

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.device import Device
 from ...core.dtype import DType, int32
-from ...iteration.broadcast import broadcast_shapes
+from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..named_results import result_type

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.warn import warn_deprecated
-from ...iteration.broadcast import broadcast_shapes
+from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import values
 from ..named_results import result_type

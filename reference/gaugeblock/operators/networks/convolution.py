@@ -12,7 +12,7 @@ from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import DType, float32
 from ...core.memory_format import MemoryFormat, contiguous_format
-from ...iteration.coalesce import loop_dimensions
+from ...iteration.dimensions import loop_dimensions
 from ...kernels.windows import products_kernel
 from ...tensor.array_view import array_of
 from ...tensor.geometry import Geometry, geometry_of, remember

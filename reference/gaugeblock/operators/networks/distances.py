@@ -11,7 +11,7 @@ from ...core.device import cpu
 from ...core.dtype import DEFAULTS
 from ...core.errors import type_error
 from ...core.promotion import promote_types
-from ...iteration.broadcast import broadcast_shapes
+from ...iteration.dimensions import broadcast_shapes
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor

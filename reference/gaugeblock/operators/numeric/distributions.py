@@ -10,7 +10,7 @@ import numpy as np
 from ...core.device import Device, as_device, meta
 from ...core.dtype import DEFAULTS, DType
 from ...core.errors import check_ints
-from ...iteration.broadcast import broadcast_shapes
+from ...iteration.dimensions import broadcast_shapes
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import outline, values

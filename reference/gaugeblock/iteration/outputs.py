@@ -1,4 +1,4 @@
-"""Step: strides of outputs that the iterator allocates."""
+"""Outputs of an iterator: the strides of those that it allocates, and the resizing of those that do not fit."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from enum import Enum
 
 from ..core.memory_format import channels_last
+from ..core.warn import warn
+from ..tensor.changing import change_metadata
 from ..tensor.geometry import Geometry
+from ..tensor.refresh import grow_own_storage
 from ..tensor.strides import channels_last_strides, default_strides, is_channels_last
-from .reorder import unpermute
+from ..tensor.tensor import Tensor
+from .dimensions import unpermute
 
 Ints = tuple[int, ...]
 
@@ -57,3 +61,17 @@ def packed_strides(shape: Ints, order: Ints) -> Ints:
         steps.append(step)
         step *= shape[dim]
     return unpermute(tuple(steps), order)
+
+
+def resize_output(tensor: Tensor, geometry: Geometry, *, silent: bool = False) -> None:
+    """Make `tensor` have `geometry`, growing its storage where needed; warns when it had elements, unless `silent`."""
+    if not silent and tensor.geometry.numel > 0:
+        warn(
+            f"An output with one or more elements was resized since it had shape {list(tensor.geometry.sizes)}, which "
+            f"does not match the required output shape {list(geometry.sizes)}. This behavior is deprecated: give an "
+            f"output of the right shape, or resize it to zero elements first."
+        )
+    needed = (tensor.offset * geometry.dtype.itemsize) + geometry.nbytes
+    if geometry.nbytes:
+        grow_own_storage(tensor, needed)
+    change_metadata(tensor, geometry, tensor.storage_impl, tensor.offset)

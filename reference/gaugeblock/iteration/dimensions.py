@@ -1,0 +1,189 @@
+"""The dims of a loop: broadcast to one shape, ordered, coalesced, and split for 32-bit offsets and threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
+from typing import NamedTuple
+
+Ints = tuple[int, ...]
+
+
+def broadcast_shapes(shapes: Iterable[Ints]) -> Ints:
+    """The shape all of `shapes` stretch to; RuntimeError names the two sizes and the dim that do not fit."""
+    result: Ints = ()
+    for shape in shapes:
+        if shape == result:
+            continue
+        result = _pair(result, shape)
+    return result
+
+
+def _pair(a: Ints, b: Ints) -> Ints:
+    if not a or not b:
+        return a or b
+    ndim = max(len(a), len(b))
+    a = (1,) * (ndim - len(a)) + a
+    b = (1,) * (ndim - len(b)) + b
+    sizes = []
+    for dim, (x, y) in enumerate(zip(a, b, strict=True)):
+        if x != y and x != 1 and y != 1:
+            raise RuntimeError(
+                f"The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension {dim}; "
+                f"shapes {list(a)} and {list(b)} do not broadcast"
+            )
+        sizes.append(y if x == 1 else x)
+    return tuple(sizes)
+
+
+def iteration_strides(sizes: Ints, strides: Ints, shape: Ints, itemsize: int) -> Ints:
+    """Byte strides over `shape`: 0 on dims that the operand lacks or stretches."""
+    lead = len(shape) - len(sizes)
+    stretched = [
+        0 if size == 1 and target != 1 else stride * itemsize
+        for size, stride, target in zip(sizes, strides, shape[lead:], strict=True)
+    ]
+    return (0,) * lead + tuple(stretched)
+
+
+def reorder_dimensions(shape: Ints, strides: Sequence[Ints | None], reduced_outputs: Sequence[bool] = ()) -> Ints:
+    """The permutation that lists the dims of `shape` from innermost to outermost.
+
+    `strides` holds the byte strides of each operand over `shape`, outputs first; None abstains (still to be
+    allocated). `reduced_outputs` marks outputs of a reduction, whose stride-0 dims go innermost. An insertion sort:
+    a dim moves inwards while the comparison asks for it, and an undecided comparison looks one dim further.
+    """
+    ndim = len(shape)
+    order = list(range(ndim - 1, -1, -1))
+    voters = [(steps, index < len(reduced_outputs) and reduced_outputs[index]) for index, steps in enumerate(strides)]
+    for start in range(1, ndim):
+        place = start
+        for inner in range(start - 1, -1, -1):
+            verdict = _compare(shape, voters, order[inner], order[place])
+            if verdict > 0:
+                order[inner], order[place] = order[place], order[inner]
+                place = inner
+            elif verdict < 0:
+                break
+    return tuple(order)
+
+
+def _compare(shape: Ints, voters: Sequence[tuple[Ints | None, bool]], first: int, second: int) -> int:
+    """Positive when `second` belongs inside of `first`; the first operand with an opinion decides."""
+    for strides, reduced in voters:
+        if strides is None:
+            continue
+        a, b = strides[first], strides[second]
+        if reduced and (a == 0) != (b == 0):
+            return 1 if b == 0 else -1
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return 1 if a > b else -1
+        if shape[first] > shape[second]:
+            return 1
+    return 0
+
+
+def permute(values: Ints, order: Ints) -> Ints:
+    """`values` listed in `order`."""
+    return tuple([values[dim] for dim in order])
+
+
+def unpermute(values: Ints, order: Ints) -> Ints:
+    """The inverse of `permute`."""
+    result = [0] * len(order)
+    for place, dim in enumerate(order):
+        result[dim] = values[place]
+    return tuple(result)
+
+
+def coalesce_dimensions(shape: Ints, strides: Sequence[Ints]) -> tuple[Ints, tuple[Ints, ...]]:
+    """Shape and byte strides (innermost first) with all mergeable neighbours merged.
+
+    Dims merge when one has size 1, or when size times stride of the inner equals the stride of the outer for all.
+    """
+    if len(shape) <= 1:
+        return shape, tuple(strides)
+    sizes = [shape[0]]
+    steps = [[operand[0]] for operand in strides]
+    for dim in range(1, len(shape)):
+        size = shape[dim]
+        if sizes[-1] == 1:
+            for merged, operand in zip(steps, strides, strict=True):
+                merged[-1] = operand[dim]
+            sizes[-1] = size
+        elif size == 1:
+            continue
+        elif all(sizes[-1] * merged[-1] == operand[dim] for merged, operand in zip(steps, strides, strict=True)):
+            sizes[-1] *= size
+        else:
+            sizes.append(size)
+            for merged, operand in zip(steps, strides, strict=True):
+                merged.append(operand[dim])
+    return tuple(sizes), tuple(tuple(merged) for merged in steps)
+
+
+def loop_dimensions(shape: Ints, strides: Sequence[Ints]) -> tuple[Ints, tuple[Ints, ...]]:
+    """Return shape and byte strides, given in logical order and outputs first, reordered and coalesced for a loop."""
+    order = reorder_dimensions(shape, strides)
+    return coalesce_dimensions(permute(shape, order), [permute(operand, order) for operand in strides])
+
+
+INT32_MAX = (1 << 31) - 1
+GRAIN_SIZE = 32768
+
+
+class Piece(NamedTuple):
+    """A box of the iteration space: its shape, and where each operand starts in bytes."""
+
+    shape: Ints
+    offsets: Ints
+
+
+def fits_32bit(shape: Ints, strides: Sequence[Ints]) -> bool:
+    """Whether the count and every operand's last byte offset stay within a signed 32-bit number."""
+    if prod(shape) > INT32_MAX:
+        return False
+    return all(
+        1 + sum((size - 1) * abs(step) for size, step in zip(shape, operand, strict=True)) <= INT32_MAX
+        for operand in strides
+    )
+
+
+def dim_to_split(shape: Ints, strides: Sequence[Ints]) -> int:
+    """The dim over which some operand reaches furthest; ties go to the outermost."""
+    best, furthest = len(shape) - 1, -1
+    for dim in range(len(shape) - 1, -1, -1):
+        reach = max((abs(operand[dim]) * (shape[dim] - 1) for operand in strides), default=0)
+        if reach > furthest and shape[dim] > 1:
+            best, furthest = dim, reach
+    return best
+
+
+def split_32bit(shape: Ints, strides: Sequence[Ints]) -> Iterator[Piece]:
+    """Pieces that each fit 32-bit offsets, covering `shape` once, by halving the furthest-reaching dim."""
+    pending = [Piece(shape, (0,) * len(strides))]
+    while pending:
+        piece = pending.pop()
+        if fits_32bit(piece.shape, strides):
+            yield piece
+            continue
+        dim = dim_to_split(piece.shape, strides)
+        low = piece.shape[dim] // 2
+        for begin, count in ((low, piece.shape[dim] - low), (0, low)):
+            offsets = tuple(
+                offset + begin * operand[dim] for offset, operand in zip(piece.offsets, strides, strict=True)
+            )
+            pending.append(Piece((*piece.shape[:dim], count, *piece.shape[dim + 1 :]), offsets))
+
+
+def thread_shares(count: int, grain: int, threads: int) -> list[tuple[int, int]]:
+    """Disjoint ``(begin, end)`` that cover range(count); one share when it is below the grain or one thread."""
+    if count <= 0:
+        return []
+    if threads <= 1 or count <= grain:
+        return [(0, count)]
+    shares = min(threads, -(-count // grain))
+    chunk = -(-count // shares)
+    return [(begin, min(begin + chunk, count)) for begin in range(0, count, chunk)]
