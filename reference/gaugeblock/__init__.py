@@ -13,13 +13,13 @@ from typing import Any
 from . import iteration, memory
 from .bindings import autograd_members as _autograd_members  # noqa: F401
 from .bindings import subclass_methods as _subclass_methods  # noqa: F401
+from .bindings.binding import MARKED as _MARKED
+from .bindings.binding import marking as _marking
+from .bindings.build import install as _install
 from .bindings.build import make_function as _make_function
+from .bindings.build import show_binding
 from .bindings.factories import FUNCTIONS as _FACTORIES
-from .bindings.groups import functions as _functions
-from .bindings.install import install as _install
-from .bindings.show import show_binding
-from .bindings.unrecorded_views import MARKED as _MARKED
-from .bindings.unrecorded_views import marking as _marking
+from .bindings.overloads import functions as _functions
 from .core.determinism import (
     are_deterministic_algorithms_enabled,
     is_deterministic_algorithms_warn_only_enabled,

@@ -27,8 +27,8 @@ from .kernels.accessor import PackedAccessor, TensorAccessor, accessor, packed_a
 from .kernels.expression import Lane, select
 from .kernels.isa import capability
 from .kernels.parallel import GRAIN, parallel_for
-from .operators.formula_call import map_into
 from .operators.introspection import PathTrace, trace_paths, vector_width
+from .operators.launch import map_into
 
 __all__ = [
     "GRAIN", "Argument", "Lane", "PackedAccessor", "PathTrace", "TensorAccessor", "accessor", "capability", "check",

@@ -9,8 +9,7 @@ from typing import Any
 from .core.errors import type_error
 from .core.observe import OBSERVATION
 from .dispatch.dispatcher import run_entry, tensor_keys
-from .dispatch.key_set import DispatchKeySet
-from .dispatch.keys import runtime_key
+from .dispatch.keys import DispatchKeySet, runtime_key
 from .dispatch.registry import REGISTRY, Operator, Resolved
 from .dispatch.state import STATE, enter_special, leave_special
 from .dispatch.table import describe, origin

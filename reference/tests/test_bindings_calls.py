@@ -8,7 +8,7 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.bindings.groups import functions, methods
+from gaugeblock.bindings.overloads import functions, methods
 from gaugeblock.bindings.stub import PLACE, text
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import gaugeblock as gb
 import pytest
 from gaugeblock.dispatch.dispatcher import geometry_keys
-from gaugeblock.dispatch.key_set import DispatchKeySet
-from gaugeblock.dispatch.keys import FUNCTIONALITIES, RUNTIME_KEYS, check_key, runtime_key
+from gaugeblock.dispatch.keys import FUNCTIONALITIES, RUNTIME_KEYS, DispatchKeySet, check_key, runtime_key
 
 
 def test_functionality_decides_before_backend() -> None:

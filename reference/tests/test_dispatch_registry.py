@@ -87,7 +87,7 @@ def test_unknown_key_is_refused() -> None:
 
 
 def test_fallthrough_moves_to_the_next_key_of_that_backend_only() -> None:
-    from gaugeblock.dispatch.key_set import DispatchKeySet
+    from gaugeblock.dispatch.keys import DispatchKeySet
 
     registry, operator = one(("CPU", print), ("AutogradCUDA", repr))
     registry.register_fallback("AutogradCPU", FALLTHROUGH)

@@ -321,7 +321,7 @@ def test_objects_of_another_user_are_not_run(shared: Path) -> None:
     # The user lets everybody in; another one exchanges the objects, with right digests.
     cache.chmod(0o777)
     forge = (
-        "import os; from gaugeblock.kernels.digest import digest\n"
+        "import os; from gaugeblock.kernels.cache_folder import digest\n"
         f"for name in os.listdir({str(cache)!r}):\n"
         f"    place = os.path.join({str(cache)!r}, name); os.unlink(place)\n"
         "    open(place, 'wb').write(digest(b'forged', name.encode()) + b'forged')\n"

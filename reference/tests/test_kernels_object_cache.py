@@ -14,8 +14,8 @@ from gaugeblock.kernels import folds, row_maps, scans
 from gaugeblock.kernels.object_cache import Described, Descriptions, source_state
 from gaugeblock.kernels.operand import Immediate
 from gaugeblock.kernels.pointwise import NamedKernel
-from gaugeblock.operators.element_loop import formula_kernel
 from gaugeblock.operators.formulas import FORMULAS
+from gaugeblock.operators.launch import formula_kernel
 
 CALLS = """
 import gaugeblock as gb

@@ -13,7 +13,7 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.bindings.groups import functions
+from gaugeblock.bindings.overloads import functions
 from gaugeblock.memory import host_allocator
 
 CLEAN = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError, OverflowError, BufferError, MemoryError)

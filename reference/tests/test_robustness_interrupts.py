@@ -204,7 +204,7 @@ def test_long_operators_are_called_away(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_compiler_is_found_after_an_import_that_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     import llvmlite
-    from gaugeblock.kernels.llvm import llvm
+    from gaugeblock.kernels.isa import llvm
 
     binding = llvm()
     monkeypatch.delattr(llvmlite, "binding")

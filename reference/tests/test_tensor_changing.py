@@ -13,7 +13,7 @@ import gaugeblock as gb
 import numpy as np
 import pytest
 from gaugeblock.memory import set_allocator
-from gaugeblock.memory.pages import aligned_block, release_block
+from gaugeblock.memory.host_allocator import aligned_block, release_block
 
 WAITS = """
 def wait(begun, changed):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..dispatch.dispatcher import call, redispatch
-from ..dispatch.operator import Operator
+from ..dispatch.registry import Operator
 from ..dispatch.state import STATE
 from ..tensor.changing import change_geometry
 from ..tensor.geometry import unwatched

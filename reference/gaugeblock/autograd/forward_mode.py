@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..core.away import carried
-from ..dispatch.operator import Operator
+from ..dispatch.registry import Operator
 from ..dispatch.state import STATE
 from ..operators.rows import rows
 from ..tensor.geometry import CONJUGATE, NEGATIVE, unwatched

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dispatch.operator import Operator
+from ..dispatch.registry import Operator
 from ..dispatch.state import STATE
 from ..tensor.changing import change_geometry
 from ..tensor.geometry import unwatched

@@ -18,10 +18,8 @@ from gaugeblock_spec.schema import Schema
 from ..core.memory_format import contiguous_format
 from ..dispatch.dispatcher import call, redispatch, run_entry
 from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, runtime_key
-from ..dispatch.operator import Operator, Registration, Resolved
-from ..dispatch.registry import REGISTRY
+from ..dispatch.registry import REGISTRY, Operator, Registration, Resolved, any_watched
 from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, OVERRIDING, SPECIAL, STATE
-from ..dispatch.watching import any_watched
 from ..memory.storage import new_object
 from ..operators.rows import rows
 from ..tensor.geometry import watched_twin

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dispatch.dispatcher import call
-from ..dispatch.operator import Operator
-from ..dispatch.registry import REGISTRY
+from ..dispatch.registry import REGISTRY, Operator
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from .autograd_meta import plain_of, requires_grad, version

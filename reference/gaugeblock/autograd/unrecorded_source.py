@@ -6,7 +6,7 @@ from typing import Any
 
 from gaugeblock_spec.schema import Argument, Schema
 
-from ..dispatch.operator import Operator
+from ..dispatch.registry import Operator
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor
 from .derivative_table import row_of_form

@@ -1,33 +1,53 @@
-"""Making one function or method of the public API, when it is first asked for."""
+"""Making the functions and methods of the public API, each when it is first asked for, and showing their source."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from textwrap import dedent
 from typing import Any
 
 from gaugeblock_spec.schema import parse
 
 from ..core.dtype import DType
+from ..core.errors import type_error
+from ..core.fork_safety import fork_safe
+from ..core.resting import without_collecting
 from ..dispatch.dispatcher import call_on
 from ..dispatch.overrides import NOT_OVERRIDDEN, foreign, intercept
-from ..dispatch.registry import REGISTRY
+from ..dispatch.registry import REGISTRY, any_watched
 from ..dispatch.state import OVERRIDING, SPECIAL, WATCHING
-from ..dispatch.watching import any_watched
 from ..memory.untyped import UntypedStorage
 from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.conversion import to_dispatched
+from ..operators.device_methods import METHODS as DEVICE_METHODS
+from ..operators.tensor_data import legacy_tensor, new_tensor
 from ..tensor.metadata import set_
+from ..tensor.tensor import Tensor
 from ..tensor.view_table import view_functions
 from . import copies, direct, factories
-from .binding import Binding
+from . import dispatched as _dispatched  # noqa: F401
+from .binding import MARKED, Binding, marking
 from .caller import Caller
-from .dunders import REVERSED_ROWS
-from .generate import compile_function
-from .groups import Group
-from .parameters import parameters_of, takes_spread
+from .factories import METHODS as FACTORIES
+from .generate import SOURCES, compile_function
+from .overloads import Group, find_operator, functions, methods, parameters_of, takes_spread
 from .reversed_operator import reversed_operator
-from .unrecorded_views import MARKED, marking
+
+BINARY = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
+    "pow": "pow", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}  # fmt: skip
+"""Name in ``__add__``, ``__radd__`` and ``__iadd__`` -> function."""
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not", "pos": "positive"}
+REVERSED_ROWS = {"pow": "pow.Scalar", "remainder": "remainder.Scalar_Tensor"}
+"""Functions that have an own row for a number on the left."""
 
 
 @functools.cache
@@ -145,3 +165,128 @@ VIEW_FUNCTIONS = view_functions()
 def document(group: Group) -> str:
     """Return the docstring of a binding: its schemas."""
     return "\n".join(dict.fromkeys(overload.schema for overload in group.overloads))
+
+
+PENDING: dict[str, Callable[[], Any]] = {}
+"""Methods that are not made yet, with what makes them."""
+GENERATED: set[str] = set(FACTORIES)
+"""Methods made from schemas: they look for overrides and modes themselves."""
+
+
+@without_collecting
+def install() -> None:
+    """Add a stand-in for every operator method and dunder that Tensor does not define itself."""
+    groups = methods()
+    for name, method in {**FACTORIES, "new_tensor": new_tensor}.items():
+        setattr(Tensor, name, method)
+    for name, group in groups.items():
+        if name not in Tensor.__dict__:
+            _pending(name, partial(make_method, group))
+    for name, function in BINARY.items():
+        _pending(f"__{name}__", partial(make_dunder, f"__{name}__", groups[function]))
+        _pending(f"__r{name}__", partial(make_reversed, f"__r{name}__", groups[function]))
+        if function + "_" in groups:
+            _pending(f"__i{name}__", partial(make_dunder, f"__i{name}__", groups[function + "_"]))
+    for name in COMPARISONS:
+        _pending(f"__{name}__", partial(make_dunder, f"__{name}__", groups[name]))
+    for name, function in UNARY.items():
+        _pending(f"__{name}__", partial(make_method, groups[function]))
+    for name, conversion in {**CONVERSIONS, **DEVICE_METHODS}.items():
+        if name not in Tensor.__dict__:
+            setattr(Tensor, name, conversion)
+    Tensor.__new__ = _construct  # type: ignore[assignment]
+    Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+
+def _construct(cls: type[Tensor], *sizes: Any) -> Tensor:
+    return legacy_tensor(*sizes)
+
+
+class Pending:
+    """Stands on Tensor for a method that is not made yet: looking at it makes it, and puts it in this place."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tensor: Tensor | None, owner: type) -> Any:
+        made = method(self.name)
+        return made if tensor is None else made.__get__(tensor, owner)
+
+
+def _pending(name: str, make: Callable[[], Any]) -> None:
+    PENDING[name] = make
+    GENERATED.add(name)
+    setattr(Tensor, name, Pending(name))
+
+
+def method(name: str) -> Any:
+    """The finished method, made now if it is still pending; KeyError when Tensor has none of that name."""
+    with _MAKING:
+        make = PENDING.get(name)
+        if make is not None:
+            setattr(Tensor, name, make())
+            del PENDING[name]
+    return Tensor.__dict__[name]
+
+
+_MAKING = fork_safe(threading.RLock())
+"""Held while a method is created."""
+
+
+def namespace(
+    module: str, prefix: str, others: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of `module`; a function is made when it is first asked for.
+
+    `linalg.det` is the operator `linalg_det`, for the prefix "linalg_"; `others` gives the operators of other names.
+    """
+    renamed = others or {}
+
+    def get(name: str) -> Any:
+        group = functions().get(prefix + name) or functions().get(renamed.get(name, ""))
+        if group is None:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        made = make_function(group)
+        setattr(sys.modules[module], name, made)
+        return made
+
+    def names() -> list[str]:
+        here = vars(sys.modules[module])
+        made = (name.removeprefix(prefix) for name in functions() if name.startswith(prefix))
+        return sorted({*(name for name in here if not name.startswith("_")), *made, *renamed} - HIDDEN)
+
+    return get, names
+
+
+HIDDEN = frozenset({"Any", "OTHER_NAMES", "SAME", "annotations", "namespace"})
+"""What a module imports for its own use."""
+
+
+def show_binding(name: str) -> str:
+    """The source behind an operator ("add.Tensor"), a function ("add") or a method ("Tensor.add", "Tensor.__add__").
+
+    Raises ValueError when there is no such binding.
+    """
+    if not isinstance(name, str):
+        type_error("show_binding", "name", name, "str")
+    factory = factories.FUNCTIONS.get(name) or factories.METHODS.get(name.removeprefix("Tensor."))
+    if factory is not None:
+        return dedent(inspect.getsource(factory))
+    if name.startswith("Tensor."):
+        attribute = name.partition(".")[2]
+        if attribute in PENDING:
+            method(attribute)
+    else:
+        overload = find_operator(name)
+        public = name if overload is None else overload.operator.partition(".")[0]
+        if public in functions():
+            name = public
+            if name not in SOURCES:
+                make_function(functions()[name])
+        elif public in methods():
+            return show_binding(f"Tensor.{public}")
+    if name not in SOURCES:
+        raise ValueError(f"no generated binding {name!r}; functions: {', '.join(sorted(functions()))}")
+    return SOURCES[name]

@@ -19,8 +19,8 @@ from typing import Any, Protocol
 from ..core.device import cpu
 from ..core.dtype import DType
 from ..dispatch.dispatcher import call, plain_kernel
+from ..dispatch.registry import any_watched
 from ..dispatch.state import SPECIAL, WATCHING
-from ..dispatch.watching import any_watched
 from ..kernels.bound_call import Fresh, Into, View, form_of
 from ..operators.device_loops import DEVICE_LOOPS, device_call
 from ..operators.plan import Plannable, Planned
@@ -32,7 +32,7 @@ from ..tensor.view_table import ViewFunction
 from .caller import Bound
 from .converters import NO as UNSET
 from .generate import adapter
-from .parameters import OTHER, Parameter
+from .overloads import OTHER, Parameter
 
 ENABLED = os.environ.get("GAUGEBLOCK_CALL_CACHE") != "0"
 

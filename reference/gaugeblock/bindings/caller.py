@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import Argument, parse
 
+from ..core.device import Device
+from ..core.dtype import DType
+from ..core.memory_format import MemoryFormat
 from ..dispatch.dispatcher import call
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY, Operator
@@ -20,6 +23,7 @@ from ..tensor.tensor import Tensor
 from .converters import (
     NO,
     NUMBERS_AS_TENSORS,
+    Converter,
     converter_of,
     first_size,
     is_wide,
@@ -29,9 +33,103 @@ from .converters import (
     shown_type,
 )  # fmt: skip
 from .deprecated_forms import modern
-from .groups import Group, Overload, by_keyword
+from .overloads import Group, Overload, by_keyword
 from .parts_out import WRITING_PARTS, write_parts
-from .recipe import LIMIT, Recipe, key_of, recipe_for
+
+EXACT = frozenset({Tensor, int, float, bool, complex, str, type(None), DType, Device, MemoryFormat})
+"""Classes whose instances either fit a parameter unchanged or do not fit it at all."""
+LIMIT = 64
+
+
+class Step(NamedTuple):
+    """Where one value comes from: the position of an argument, its keyword, or a default; and how it is converted."""
+
+    place: int | None
+    keyword: str | None
+    default: Any
+    convert: Converter | None
+
+
+class Recipe(NamedTuple):
+    """Operator, values in order, keyword-only options; `tail` when all arguments go through unchanged, before it.
+
+    From `gathered` on, ints given one by one are one argument.
+    """
+
+    operator: Operator
+    steps: tuple[Step, ...]
+    options: tuple[tuple[str, Step], ...]
+    tail: tuple[Any, ...] | None
+    gathered: int | None = None
+
+    def values(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any] | None:
+        """The positional values of a call, None when one no longer fits."""
+        found = [_value(step, args, kwargs) for step in self.steps]
+        return None if any(value is NO for value in found) else found
+
+    def keywords(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The keyword-only values of a call, None when one no longer fits."""
+        found = {name: _value(step, args, kwargs) for name, step in self.options}
+        return None if any(value is NO for value in found.values()) else found
+
+
+def _value(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    if step.place is not None:
+        given = args[step.place]
+    elif step.keyword is not None:
+        given = kwargs[step.keyword]
+    else:
+        return step.default
+    return given if step.convert is None else step.convert(given)
+
+
+def key_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """The types of a call."""
+    if not kwargs:
+        return tuple([value.__class__ for value in args])
+    return (tuple([value.__class__ for value in args]), *[(name, value.__class__) for name, value in kwargs.items()])
+
+
+def recipe_for(
+    signature: Signature,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    names: Mapping[str, str],
+    gathered: int | None = None,
+) -> Recipe:
+    """The recipe of a call that `signature` took; `names` gives the parameter that each keyword stands for.
+
+    The argument at `gathered` is a tuple of what was given one by one, of class int.
+    """
+    keyword_of = {parameter: keyword for keyword, parameter in names.items()}
+    steps: list[Step] = []
+    options: list[tuple[str, Step]] = []
+    place = 0
+    for parameter in signature.parameters:
+        keyword = keyword_of.get(parameter.name)
+        if not parameter.keyword and place < len(args):
+            given, step = args[place], Step(place, None, None, None)
+            place += 1
+        elif keyword is not None:
+            given, step = kwargs[keyword], Step(None, keyword, None, None)
+        else:
+            given, step = None, Step(None, None, parameter.default, None)
+        found = (step.place is not None and step.place != gathered) or step.keyword is not None
+        if found and not _unchanged(given, parameter.convert):
+            step = step._replace(convert=parameter.convert)
+        if not (parameter.keyword and parameter.argument.kwarg_only):
+            steps.append(step)
+        elif step.keyword is not None:
+            options.append((parameter.name, step))
+    straight = all(step.convert is None and step.keyword is None for step in steps)
+    straight = straight and all(step.convert is None and step.keyword == name for name, step in options)
+    tail = tuple(step.default for step in steps if step.place is None) if straight else None
+    return Recipe(signature.operator, tuple(steps), tuple(options), tail, gathered)
+
+
+def _unchanged(given: Any, convert: Converter) -> bool:
+    return given.__class__ in EXACT and convert(given) is given
+
 
 SYNONYMS = {
     "axis": "dim", "keepdims": "keepdim", "input": "self", "x": "self", "a": "self", "x1": "self", "x2": "other",

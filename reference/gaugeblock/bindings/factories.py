@@ -30,7 +30,7 @@ from ..tensor.geometry import contiguous_geometry, geometry_of
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor, new_like
 from .caller import Caller
-from .groups import functions, methods
+from .overloads import functions, methods
 
 Quick = Callable[[tuple[Any, ...], DType | None], Tensor | None]
 FILLS: dict[str, Callable[[Tensor], object]] = {

@@ -15,7 +15,7 @@ from .call_cache import Filler, Request
 from .caller import Bound
 from .converters import NO, number
 from .generate import compile_function
-from .parameters import Parameter
+from .overloads import Parameter
 
 WATCHED: dict[str, Callable[[Any, Any], Any]] = {
     "add.Tensor": lambda self, number: self.add(number),

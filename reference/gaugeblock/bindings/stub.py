@@ -12,9 +12,8 @@ from ..core.dtype import ALIASES, BY_NAME
 from ..operators.public import names as public_names
 from ..operators.rows import Row
 from ..tensor.tensor import Tensor
-from .dunders import BINARY, COMPARISONS, UNARY
-from .groups import Group, by_keyword, functions, methods
-from .parameters import SIZES_FIRST
+from .build import BINARY, COMPARISONS, UNARY
+from .overloads import SIZES_FIRST, Group, by_keyword, functions, methods
 
 PLACE = Path(__file__).parent.parent / "__init__.pyi"
 TYPES = {

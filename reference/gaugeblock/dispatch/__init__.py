@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from . import modes as _modes  # noqa: F401
 from . import subclass as _subclass  # noqa: F401
-from .dispatch_key import DispatchKey
-from .dispatcher import call, redispatch
+from .dispatcher import (
+    call,
+    dispatch_keys,
+    has_computed_kernel_for_dispatch_key,
+    has_kernel_for_any_dispatch_key,
+    has_kernel_for_dispatch_key,
+    redispatch,
+)
 from .guards import (
     AutoDispatchBelowADInplaceOrView,
     AutoDispatchBelowAutograd,
@@ -18,13 +24,7 @@ from .guards import (
     tls_include_set,
 )
 from .inference import inference_mode, is_inference, is_inference_mode_enabled
-from .key_set import DispatchKeySet
-from .queries import (
-    dispatch_keys,
-    has_computed_kernel_for_dispatch_key,
-    has_kernel_for_any_dispatch_key,
-    has_kernel_for_dispatch_key,
-)
+from .keys import DispatchKey, DispatchKeySet
 from .registry import FALLTHROUGH, REGISTRY, Operator
 from .state import key_guard
 from .table import DispatchTable, dispatch_table

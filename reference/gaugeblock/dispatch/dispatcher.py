@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..core.device import cpu
+from ..core.device import PRIVATE, cpu, rename_private_device
+from ..core.errors import type_error
 from ..tensor.changing import change_geometry
 from ..tensor.geometry import CONJUGATE, NEGATIVE, WATCHED_KEY, Geometry, unwatched
 from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE
-from .keys import AUTOGRAD_MASK, BACKEND_BIT, FUNCTIONALITY_BIT, runtime_key
-from .registry import AMBIGUOUS, FALLTHROUGH, REGISTRY, Kernel, Operator, Registration, Resolved
+from .keys import ALIASES, AUTOGRAD_MASK, BACKEND_BIT, FUNCTIONALITY_BIT, DispatchKeySet, check_key, runtime_key
+from .registry import AMBIGUOUS, DEEPEST, FALLTHROUGH, REGISTRY, Kernel, Operator, Registration, Resolved
 from .state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, SPECIAL, STATE, WATCHING
-from .watching import DEEPEST
 
 DENSE = FUNCTIONALITY_BIT["Dense"] | FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
 RECORDED = FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
@@ -195,3 +195,37 @@ def missing_kernel(operator: Operator, entry: Registration, key: str) -> Excepti
         f"Could not run '{operator.qualified_name}' with arguments from the '{key}' backend: it has kernels for "
         f"{', '.join(registered) or 'no backend'} only"
     )
+
+
+def dispatch_keys(tensor: Any) -> DispatchKeySet:
+    """The keys of a tensor; they do not depend on requires_grad. TypeError for anything else."""
+    if not isinstance(tensor, Tensor):
+        type_error("dispatch_keys", "tensor", tensor, "Tensor")
+    return DispatchKeySet(mask=keys_of(tensor) & ~WATCHED_KEY)
+
+
+def has_kernel_for_dispatch_key(name: str, key: str) -> bool:
+    """Whether a kernel of operator `name` is registered under exactly this key. RuntimeError, ValueError."""
+    return REGISTRY.find(name).has_kernel(check_key(str.__str__(key)))
+
+
+def has_kernel_for_any_dispatch_key(name: str, keys: DispatchKeySet) -> bool:
+    """Whether a kernel of operator `name` is registered under one of the keys. RuntimeError."""
+    return REGISTRY.find(name).has_kernel(*keys)
+
+
+def has_computed_kernel_for_dispatch_key(name: str, key: str) -> bool:
+    """Whether the operator's table has a kernel for this key: registered, from an alias key, or a fallback."""
+    if check_key(str.__str__(key)) in ALIASES:
+        return has_kernel_for_dispatch_key(name, key)
+    return REGISTRY.lookup(REGISTRY.find(name), str.__str__(key)).function is not None
+
+
+def rename_privateuse1_backend(backend_name: str) -> None:
+    """Call the device of the PrivateUse1 keys `backend_name` from now on, once per process.
+
+    Kernels are registered under "PrivateUse1", memory with `register_allocator`. Raises RuntimeError when the name is
+    no identifier, belongs to another device, or the device has another name already.
+    """
+    rename_private_device(backend_name)
+    DEVICE_KEYS[backend_name] = DEVICE_KEYS[PRIVATE]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Self
 
-from .key_set import DispatchKeySet
-from .keys import AUTOGRAD_MASK, BACKEND_MASK, FUNCTIONALITY_BIT
+from .keys import AUTOGRAD_MASK, BACKEND_MASK, FUNCTIONALITY_BIT, DispatchKeySet
 from .state import STATE, enter_special, leave_special
 
 AUTOGRAD_AND_VIEWS = AUTOGRAD_MASK | FUNCTIONALITY_BIT["ADInplaceOrView"]

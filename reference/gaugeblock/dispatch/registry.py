@@ -1,4 +1,4 @@
-"""The operator table: what is declared, which kernels are registered, which one a runtime key resolves to.
+"""Operators and their table: what is declared, which kernels are registered, which one a runtime key resolves to.
 
 Precedence for one runtime key (PyTorch's): a kernel for the key itself; CompositeExplicitAutogradNonFunctional,
 then CompositeExplicitAutograd, for backend keys; CompositeImplicitAutograd, for backend keys and for autograd keys
@@ -9,13 +9,15 @@ The last registration for a key is the active one; earlier ones stay and come ba
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
-from gaugeblock_spec.schema import parse
+from gaugeblock_spec.schema import Schema, parse
 
 from ..core.fork_safety import fork_safe
 from ..core.warn import warn as give_warning
 from ..tensor.geometry import WATCHED_KEY
+from ..tensor.tensor import Tensor
 from .keys import (
     ALIASES,
     AUTOGRAD_KEYS,
@@ -29,9 +31,120 @@ from .keys import (
     check_key,
     runtime_key,
 )
-from .operator import AMBIGUOUS, FALLTHROUGH, IMPLIED_NAMESPACE, MISSING, Kernel, Operator, Registration, Resolved
 from .state import enter_special, leave_special
-from .watching import NoWatchers, Watchers
+
+Kernel = Callable[..., Any]
+IMPLIED_NAMESPACE = "aten::"
+
+
+class Registration(NamedTuple):
+    """A kernel under a key; `label` says which rule chose it when it is the answer of a look-up."""
+
+    function: Kernel | None
+    label: str
+    boxed: bool = False
+    with_keys: bool = False
+
+    @property
+    def fallthrough(self) -> bool:
+        return self.label == "fallthrough"
+
+
+FALLTHROUGH = Registration(None, "fallthrough")
+MISSING = Registration(None, "missing")
+AMBIGUOUS = Registration(None, "ambiguous autogradother")
+
+
+class Resolved(NamedTuple):
+    """The answer for one key set: the kernel, the keys left after fallthroughs, whether it takes plain arguments."""
+
+    entry: Registration
+    mask: int
+    plain: bool
+
+
+class Operator:
+    """One declared operator overload and its kernels by key.
+
+    `name` has no namespace for the operators of the spec and ``namespace::`` for others. `public` is the callable
+    object that stands for it outside, `derivative` its registered gradient, `rules` what modes and Tensor subclasses
+    do with it instead of asking their ``__torch_dispatch__``.
+    """
+
+    __slots__ = ("derivative", "kernels", "name", "public", "resolved", "rules", "sealed", "text")
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self.sealed = False
+        self.public: Any = None
+        self.derivative: Any = None
+        self.rules: dict[type, Kernel] = {}
+        self.kernels: dict[str, list[Registration]] = {}
+        self.resolved: dict[int, Resolved] = {}
+
+    def __repr__(self) -> str:
+        return f"Operator({self.text!r})"
+
+    @property
+    def schema(self) -> Schema:
+        return parse(self.text)
+
+    @property
+    def qualified_name(self) -> str:
+        """The name with its namespace."""
+        return self.name if "::" in self.name else IMPLIED_NAMESPACE + self.name
+
+    def has_kernel(self, *keys: str) -> bool:
+        return any(self.kernels.get(key) for key in keys)
+
+    def active(self, key: str) -> Registration | None:
+        stack = self.kernels.get(key)
+        return stack[-1] if stack else None
+
+    def forget_resolved(self) -> None:
+        self.resolved.clear()
+
+
+class Watchers(Protocol):
+    """`resolve` gives the recorder of a call with watched tensors; `guarded` a kernel that is not to see them."""
+
+    def resolve(self, operator: Operator, mask: int) -> Resolved: ...
+
+    def guarded(
+        self, operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Resolved: ...
+
+
+class NoWatchers:
+    """While no tensor has required a gradient there is nothing to record."""
+
+    def resolve(self, operator: Operator, mask: int) -> Resolved:
+        """Never asked: only autograd makes watched tensors."""
+        raise RuntimeError(f"{operator.name}: a tensor is watched, but nothing records")
+
+    def guarded(
+        self, operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Resolved:
+        """The kernel itself."""
+        return found
+
+
+DEEPEST = 8
+"""Lists within lists that are searched for tensors; a list may contain itself."""
+
+
+def any_watched(args: Sequence[Any], kwargs: Mapping[str, Any], depth: int = 0) -> bool:
+    """Whether autograd watches a tensor among the arguments, those in lists included."""
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        kind = value.__class__
+        if kind is Tensor or isinstance(value, Tensor):
+            if value.geometry.watched:
+                return True
+        elif (kind is tuple or kind is list) and depth < DEEPEST and any_watched(value, {}, depth + 1):
+            return True
+    return False
+
 
 __all__ = [
     "AMBIGUOUS", "FALLTHROUGH", "IMPLIED_NAMESPACE", "MISSING", "REGISTRY", "Kernel", "Operator", "Registration",

@@ -10,7 +10,7 @@ from ..core.device import Device, cpu, named_device
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import check_int, check_ints, check_nbytes, check_sizes, type_error
 from ..core.layout import Layout, strided
-from ..memory.dataless import dataless_storage
+from ..memory.storage import dataless_storage
 from ..tensor.changing import subclass_pointer
 from ..tensor.geometry import geometry_of, unwatched
 from ..tensor.getters import set_requires_grad

@@ -15,7 +15,21 @@ import os
 import stat
 import sys
 
-from .digest import DIGEST_SIZE, digest
+try:
+    # `hashlib` would load OpenSSL for it, which takes longer than everything else here.
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
+DIGEST_SIZE = 32
+
+
+def digest(content: bytes, name: bytes = b"") -> bytes:
+    """Return a 32-byte digest of `content`, or of `content` and `name`."""
+    total = blake2b(name, digest_size=DIGEST_SIZE)
+    total.update(content)
+    return total.digest()
+
 
 VARIABLE = "GAUGEBLOCK_CACHE_DIR"
 MAX_FILE = 64 * 1024 * 1024

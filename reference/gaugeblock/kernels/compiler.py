@@ -18,10 +18,10 @@ from collections.abc import Callable, Sequence
 
 from ..core.fork_safety import fork_safe
 from . import common
+from .cache_folder import digest
 from .code import NAME, PLAIN, Module
-from .digest import digest
 from .entry import METH_FASTCALL, MethodDef
-from .llvm import llvm
+from .isa import llvm
 from .object_cache import Described, Descriptions, ObjectCache
 from .parallel import attach
 from .pool import pool_of

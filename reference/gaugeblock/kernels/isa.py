@@ -1,4 +1,4 @@
-"""Instruction-set levels and the choice among them at run time (GAUGEBLOCK_CPU_CAPABILITY)."""
+"""LLVM, instruction-set levels, and the choice among them at run time (GAUGEBLOCK_CPU_CAPABILITY)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,22 @@ import functools
 import os
 import platform
 import sys
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
+from ..core.fork_safety import fork_safe
 from ..core.warn import warn
-from .llvm import llvm
+
+
+@functools.cache
+def llvm() -> Any:
+    """Return `llvmlite.binding`; the lock that it holds in every call is free in forked children."""
+    binding = import_module("llvmlite.binding")  # the package lacks the name after an import that Ctrl-C has ended
+    lock = getattr(getattr(binding.ffi.lib, "_lock", None), "_lock", None)
+    if lock is not None:
+        fork_safe(lock)
+    return binding
+
 
 VARIABLE = "GAUGEBLOCK_CPU_CAPABILITY"
 

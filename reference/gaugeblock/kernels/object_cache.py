@@ -7,8 +7,7 @@ import os
 import sys
 from typing import NamedTuple
 
-from .cache_folder import CacheFolder, cache_folder
-from .digest import digest
+from .cache_folder import CacheFolder, cache_folder, digest
 
 MAX_BYTES = 256 * 1024 * 1024
 _CHECK_EVERY = 256

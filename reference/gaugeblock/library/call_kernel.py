@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..dispatch.call_form import outer_form, without_defaults
-from ..dispatch.key_set import DispatchKeySet
-from ..dispatch.modes import public
+from ..dispatch.keys import DispatchKeySet
+from ..dispatch.modes import outer_form, public, without_defaults
 from ..dispatch.registry import Operator
 
 Kernel = Callable[..., Any]

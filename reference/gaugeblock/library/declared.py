@@ -19,14 +19,14 @@ from gaugeblock_spec.schema import Argument, Schema, parse
 from ..bindings.caller import Caller
 from ..bindings.direct import general
 from ..bindings.generate import compile_function
-from ..bindings.groups import Group, Overload
+from ..bindings.overloads import Group, Overload
 from ..core.errors import type_error
 from ..dispatch.registry import REGISTRY
 from ..operators.formulas import FORMULAS
 from ..operators.formulas.table import Formula
-from ..operators.pointwise import Functional, InPlace, Into
+from ..operators.pointwise import Functional, InPlace, Out
 from ..operators.pointwise_call import Call
-from ..operators.pointwise_rule import PointwiseRule
+from ..operators.pointwise_plan import PointwiseRule
 from ..operators.rows import Row
 from ..tensor.tensor import Tensor
 from .derivative import MissingDerivative
@@ -62,7 +62,7 @@ class DeclaredOperator:
         for text, run in (
             (row.schema, Functional(row.name, rule, build)),
             (row.inplace, InPlace(row.inplace_name or "", rule, build)),
-            (row.out, Into(row.out_name or "", rule, build)),
+            (row.out, Out(row.out_name or "", rule, build)),
         ):
             if text is not None:
                 self._define(f"{namespace}::{text}", run)

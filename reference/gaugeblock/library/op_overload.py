@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dispatch.dispatcher import call, redispatch
-from ..dispatch.key_set import DispatchKeySet
-from ..dispatch.keys import check_key
+from ..dispatch.keys import DispatchKeySet, check_key
 from ..dispatch.modes import PUBLISHER, public
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.registry import IMPLIED_NAMESPACE, REGISTRY, Operator

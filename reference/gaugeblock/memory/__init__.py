@@ -3,8 +3,7 @@
 `set_allocator` puts another allocator behind every host storage, `set_poison` fills what is freshly allocated.
 """
 
-from .allocator import Allocator
-from .host_allocator import HostAllocator, HostStatistics, host_allocator
+from .host_allocator import Allocator, HostAllocator, HostStatistics, host_allocator
 from .storage import get_allocator, get_poison, set_allocator, set_poison
 
 __all__ = [

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.device import DEVICE_TYPES, Device
-from .allocator import Allocator
 from .elements import read_bytes, write_bytes
+from .host_allocator import Allocator
 
 _ALLOCATORS: dict[str, Any] = {}
 _HOST = ("cpu", "meta")

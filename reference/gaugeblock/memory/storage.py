@@ -1,17 +1,15 @@
-"""Storage: bytes with an address, a device and a version, released exactly once."""
+"""Storage: bytes with an address, a device and a version, released exactly once; foreign memory, and none at all."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from ..core.device import Device, cpu
 from ..core.errors import check_nbytes
 from ..core.sealed import seal
-from .allocator import Allocator
 from .devices import device_allocator, move_in_device
-from .host_allocator import SMALL_LIMIT, host_allocator, small_class
-from .pages import is_mapped, memmove, memset
+from .host_allocator import SMALL_LIMIT, Allocator, host_allocator, is_mapped, memmove, memset, small_class
 
 new_object = object.__new__
 
@@ -323,3 +321,45 @@ def storage_like(storage: Storage) -> Storage:
     made.version = storage.version
     return made
 
+
+ADDRESS_LIMIT = 1 << 62
+"""More than any machine addresses, less than what overflows."""
+
+
+def blob_storage(
+    pointer: int, nbytes: int, *, deleter: Callable[[int], object] | None = None, owner: Any = None
+) -> Storage:
+    """`nbytes` bytes at address `pointer` as a storage that is never resized; ``deleter(pointer)`` runs once, last.
+
+    Raises RuntimeError for a negative size, for a null pointer with bytes and for what can be no address.
+    """
+    if nbytes < 0:
+        raise RuntimeError(f"from_blob(): argument 'nbytes' must not be negative, got {nbytes}")
+    if not pointer and nbytes:
+        raise RuntimeError(f"from_blob(): argument 'pointer' must not be null for {nbytes} bytes")
+    check_nbytes("from_blob", nbytes)
+    if not 0 <= pointer <= ADDRESS_LIMIT - nbytes:
+        raise RuntimeError(f"from_blob(): argument 'pointer' must be an address with {nbytes} bytes, got {pointer}")
+    return foreign_storage(pointer, nbytes, owner=owner, deleter=deleter)
+
+
+class DatalessStorage(Storage):
+    """A storage that nothing can be read from; `pointer` raises RuntimeError."""
+
+    __slots__ = ()
+
+    @property
+    def pointer(self) -> NoReturn:  # type: ignore[override]
+        """Always raises RuntimeError."""
+        raise RuntimeError("a wrapper tensor has no data of its own; ask the tensors that it wraps")
+
+
+def dataless_storage(nbytes: int, device: Device) -> Storage:
+    """The storage of a wrapper tensor that claims `nbytes` bytes on `device`; it is never resized."""
+    storage = new_object(DatalessStorage)
+    storage.pool = storage.allocator = storage.deleter = storage.owner = None
+    storage.device = device
+    storage.resizable = False
+    storage.version = 0
+    storage._nbytes = nbytes
+    return storage

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from ..bindings.groups import nn_functions
+from ..bindings.overloads import nn_functions
 
 
 @functools.cache

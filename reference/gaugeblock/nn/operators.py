@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..bindings.build import make_function
-from ..bindings.groups import nn_functions
+from ..bindings.overloads import nn_functions
 
 
 def __getattr__(name: str) -> Any:

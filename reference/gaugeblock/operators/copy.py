@@ -20,9 +20,8 @@ from ..tensor.hooks import hooks
 from ..tensor.strides import channels_last_strides, default_strides, extent, preserve_format_strides
 from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.versions import bump_version
-from .element_loop import element_launch
 from .extents import extent_of
-from .launch import Launch
+from .launch import Launch, element_launch
 from .plan import Planned, plannable
 from .registration import kernel
 

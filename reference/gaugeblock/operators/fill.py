@@ -20,9 +20,8 @@ from ..tensor.strides import default_strides
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import BUILTIN, clone, copy_, copy_values
-from .element_loop import element_launch
 from .extents import extent_of, warn_of_internal_overlap
-from .launch import Launch
+from .launch import Launch, element_launch
 from .number_limits import check_fits, stored_number
 from .registration import kernel
 

@@ -21,9 +21,8 @@ from ..tensor.tensor import Tensor, new_like
 from ..tensor.views import transpose
 from .arrays import Array, outline, values
 from .copy import clone
-from .element_loop import formula_kernel
 from .fresh_fill import fill_zeros
-from .launch import Launch
+from .launch import Launch, formula_kernel
 from .many_dims import along, has_many_dims
 from .plan import Planned, plannable
 from .registration import kernel

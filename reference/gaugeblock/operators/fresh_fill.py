@@ -12,8 +12,7 @@ from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..iteration.operand import Number
 from ..memory.elements import pack_element, read_bytes, store_bytes
-from ..memory.host_allocator import SMALL_LIMIT, host_allocator
-from ..memory.pages import memset
+from ..memory.host_allocator import SMALL_LIMIT, host_allocator, memset
 from ..tensor.array_view import array_of
 from ..tensor.geometry import Geometry, contiguous_geometry, remember
 from ..tensor.tensor import Tensor, new_like

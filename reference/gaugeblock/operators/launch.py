@@ -1,13 +1,24 @@
-"""Running a compiled kernel over an iteration space: one contiguous run, or nested strides."""
+"""Running a compiled kernel, or a formula by name, over an iteration space: one contiguous run, or nested strides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import prod
 from typing import Any, Protocol
 
+from ..core.device import cpu
+from ..core.dtype import DType
 from ..core.observe import observed
+from ..core.promotion import promote_types
+from ..iteration.dimensions import broadcast_shapes, iteration_strides, loop_dimensions
+from ..kernels.body import Formula
 from ..kernels.compiler import Builtin
+from ..kernels.operand import Immediate, Raw
+from ..kernels.pointwise import Operand, PointwiseKernel, named_kernel, pointwise_kernel
+from ..tensor.geometry import Geometry, remember
+from ..tensor.tensor import Tensor
+from ..tensor.versions import bump_version
 
 TILED_FROM = 8
 """Elements of a row from which bringing strided operands together pays."""
@@ -140,3 +151,92 @@ class EmptyLaunch(Launch):
 
 
 NO_ELEMENTS = EmptyLaunch()
+
+
+Ints = tuple[int, ...]
+
+
+def element_launch(
+    formula: str,
+    out: Geometry,
+    inputs: Sequence[Geometry | Immediate],
+    compute: DType,
+    more: Sequence[Geometry] = (),
+) -> Launch | None:
+    """The launch that writes `formula` of the inputs, broadcast, to `out`; None when there is nothing to write.
+
+    Further results of the formula go to `more`, of the same sizes. Dims that `out` repeats (stride 0) are written once.
+    """
+    if out.numel == 0:
+        return None
+    shape = tuple([1 if step == 0 else size for size, step in zip(out.sizes, out.strides, strict=True)])
+    outputs = [out, *more]
+    memory = [*outputs, *(value for value in inputs if not isinstance(value, Immediate))]
+    strides = [iteration_strides(g.sizes, g.strides, out.sizes, g.dtype.itemsize) for g in memory]
+    merged, steps = loop_dimensions(shape, strides)
+    operands = [v if isinstance(v, Immediate) else v.dtype for v in inputs]
+    places = [place for place, value in enumerate(inputs, len(outputs)) if not isinstance(value, Immediate)]
+    slots = [*range(len(outputs)), *places]
+    kernel = formula_kernel(formula, operands, compute, *(one.dtype for one in outputs))
+    return Launch(kernel, merged, steps, [g.dtype.itemsize for g in memory], slots)
+
+
+def formula_kernel(
+    name: str, operands: Sequence[DType | Immediate], compute: DType, *results: DType
+) -> PointwiseKernel:
+    """The kernel of a formula from the tables; one that was declared outside has a name with a namespace."""
+    if "::" in name:
+        formula, kinds = _found(name, operands)
+        return pointwise_kernel(name, formula, kinds, compute, results)
+    return named_kernel(name, lambda: _found(name, operands), operands, compute, results)
+
+
+def _found(name: str, operands: Sequence[DType | Immediate]) -> tuple[Formula, tuple[Operand, ...]]:
+    """Return a formula and its operands; those that it wants unconverted are handed over so."""
+    from .formulas import FORMULAS
+
+    formula = FORMULAS[name]
+    kinds = [_unconverted(one) if index in formula.raw else one for index, one in enumerate(operands)]
+    return formula.function, tuple(kinds)
+
+
+def _unconverted(operand: DType | Immediate) -> Raw | Immediate:
+    return Raw(operand) if isinstance(operand, DType) else Immediate(operand.dtype, raw=True)
+
+
+def map_into(out: Tensor, formula: Formula, *inputs: Tensor, compute: DType | None = None) -> Tensor:
+    """Write ``formula(*inputs)``, element by element, to `out`, and return it.
+
+    The inputs broadcast to out's sizes and are converted to `compute` (their promoted dtype if not given), the results
+    to out's dtype. The formula is a function of lanes: it is called once per combination of dtypes, to be recorded.
+    Raises RuntimeError for sizes that do not broadcast to out's, for no input, and for tensors without data.
+    """
+    if not inputs:
+        raise RuntimeError("map_into(): expected at least one input")
+    key = (formula, compute, *[tensor.geometry for tensor in inputs])
+    plans = out.geometry.plans
+    launch: Launch | None = plans.get(key)
+    if launch is None:
+        launch = remember(plans, key, _launch(out.geometry, formula, [t.geometry for t in inputs], compute))
+    bump_version(out)
+    if out.geometry.numel:
+        launch.run([out.pointer, *[tensor.pointer for tensor in inputs]])
+    return out
+
+
+def _launch(out: Geometry, formula: Formula, inputs: list[Geometry], compute: DType | None) -> Launch:
+    operands = [out, *inputs]
+    for geometry in operands:
+        if geometry.device is not cpu or geometry.lazy:
+            raise RuntimeError(
+                f"map_into(): expected tensors whose memory holds their values, got one on {geometry.device}"
+                f"{', lazily conjugate or negative' if geometry.lazy else ''}"
+            )
+    if broadcast_shapes([geometry.sizes for geometry in operands]) != out.sizes:
+        raise RuntimeError(f"map_into(): the inputs do not broadcast to the output's sizes {list(out.sizes)}")
+    common = compute or reduce(promote_types, [geometry.dtype for geometry in inputs])
+    strides = [iteration_strides(g.sizes, g.strides, out.sizes, g.dtype.itemsize) for g in operands]
+    shape, steps = loop_dimensions(out.sizes, strides)
+    name: Any = getattr(formula, "__name__", "formula")
+    kernel = pointwise_kernel(name, formula, [g.dtype for g in inputs], common, (out.dtype,))
+    return Launch(kernel, shape, steps, [g.dtype.itemsize for g in operands], range(len(operands)))

@@ -23,7 +23,7 @@ from ..dispatch.dispatcher import call, plain_kernel
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import SPECIAL
 from ..kernels.bound_call import Fresh, bound_into, form_of
-from ..memory.pages import memmove
+from ..memory.host_allocator import memmove
 from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version

@@ -10,20 +10,144 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.device import cpu
-from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, float16, float32, float64
+from ..core.device import cpu, meta
+from ..core.dtype import BY_NAME, DEFAULTS, DType, bfloat16, bool_, float16, float32, float64
+from ..core.lazy_property import lazy_property
 from ..iteration.operand import Number
-from ..iteration.tensor_iterator import TensorIterator, planned_geometry
+from ..iteration.tensor_iterator import COMPARISON, FLOAT, IteratorConfig, TensorIterator, planned_geometry
+from ..iteration.types import UPSTREAM_NAMES, check_castable
 from ..kernels.operand import Immediate
 from ..kernels.pointwise import PointwiseKernel
-from ..tensor.geometry import Geometry, remember
-from ..tensor.tensor import Tensor
-from .element_loop import formula_kernel
-from .launch import NO_ELEMENTS, Launch
+from ..tensor.geometry import Geometry, geometry_of, remember
+from ..tensor.strides import preserve_format_strides
+from ..tensor.tensor import Tensor, new_like
+from .launch import NO_ELEMENTS, Launch, formula_kernel
 from .number_limits import stored_number
 from .pointwise_call import Call, check_alpha
-from .pointwise_layout import NUMBERS_ABSTAIN, given_layout
-from .pointwise_rule import FLOAT_RULES, PointwiseRule
+from .rows import Row
+
+NOT_FOR_BOOL = {
+    "sub": (
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
+        "the `~` or `logical_not()` operator instead."
+    ),
+    "neg": (
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+        "`~` or `logical_not()` operator instead."
+    ),
+    "relu": "Boolean inputs not supported for relu",
+    "relu6": "Bool inputs not supported for hardtanh",
+    "hardtanh": "Bool inputs not supported for hardtanh",
+}
+TAKES_WIDE_UNSIGNED = frozenset(
+    """eq ne where isnan isinf isfinite isclose signbit nan_to_num bitwise_and bitwise_or bitwise_xor
+    __and__ __or__ __xor__ mul multiply floor ceil round trunc fix""".split()
+)
+TAKES_COMPLEX32 = frozenset(
+    "abs add addcmul eq isclose isfinite isinf isnan mul ne neg rsub sgn sub where".split()
+)
+UNLISTED = {
+    "uint16": TAKES_WIDE_UNSIGNED,
+    "uint32": TAKES_WIDE_UNSIGNED,
+    "uint64": TAKES_WIDE_UNSIGNED,
+    "complex32": TAKES_COMPLEX32,
+}
+"""Dtypes that no row lists -> base names of the operators that compute in them all the same."""
+NOT_FOR_BOOL["rsub"] = NOT_FOR_BOOL["sub"]
+COMPLEX_HINTS = {"sign": "use sgn() instead", "clamp": "", "floor": "", "ceil": "", "trunc": "", "round": ""}
+
+
+class PointwiseRule:
+    """Rules of one row; compared by identity, since it is part of the plans' keys."""
+
+    def __init__(self, row: Row) -> None:
+        self.row = row
+        self.name = row.name
+        self.base = row.base
+        self.config: IteratorConfig = FLOAT_RULES if row.promotion == "int_to_float" else PLAIN_RULES
+
+    @lazy_property
+    def dtypes(self) -> frozenset[DType]:
+        return frozenset(BY_NAME[name] for name in self.names)
+
+    @lazy_property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the dtypes that the rule computes in."""
+        return (*self.row.dtypes, *(name for name, operators in UNLISTED.items() if self.base in operators))
+
+    def check_inputs(self, common: DType, given: Sequence[DType]) -> None:
+        """Raise for dtypes that the operator does not compute in; before anything is allocated."""
+        message = NOT_FOR_BOOL.get(self.base)
+        if message is not None and bool_ in given:
+            raise RuntimeError(message)
+        if common in self.dtypes:
+            return
+        if common.is_complex and self.base in COMPLEX_HINTS:
+            hint = COMPLEX_HINTS[self.base]
+            raise NotImplementedError(f"{self.base} is not supported for complex inputs{'; ' if hint else ''}{hint}")
+        allowed = ", ".join(self.names)
+        raise NotImplementedError(
+            f"\"{self.base}\" not implemented for '{UPSTREAM_NAMES[common.name]}'; it computes in {allowed}"
+        )
+
+    def result_dtype(self, common: DType, self_dtype: DType) -> DType:
+        """The dtype of a fresh result."""
+        kind = self.row.result
+        if kind == "bool":
+            return bool_
+        if kind == "real":
+            return common.to_real()
+        return self_dtype if kind == "input" else common
+
+    def check_output(self, common: DType, result: DType, output: DType, *, inplace: bool) -> None:
+        """RuntimeError when out=, or self of an in-place call, may not take the result."""
+        if result is output or self.row.out_cast == "any" or (inplace and self.row.result == "bool"):
+            return
+        if self.row.result == "real" and common.is_complex and output is common and inplace:
+            raise RuntimeError(f"In-place {self.base} is not supported for complex tensors.")
+        if self.row.out_cast == "exact" and not inplace:
+            raise RuntimeError(
+                f"{self.base}(): Found dtype {UPSTREAM_NAMES[output.name]} for argument 'out' but expected "
+                f"{UPSTREAM_NAMES[result.name]}"
+            )
+        check_castable(result, output)
+
+
+PLAIN_RULES = COMPARISON
+FLOAT_RULES = FLOAT._replace(enforce_safe_casting_to_output=False)
+
+
+NUMBERS_ABSTAIN = frozenset({"clamp", "clamp_min", "clamp_max", "pow", "pow.square"})
+"""Formulas whose numbers are options: only the tensors determine whether the operands have the same layout."""
+LIKE_SELF = frozenset({"hardtanh", "nan_to_num"})
+"""Formulas whose result has the layout of a clone of self."""
+
+
+def given_layout(call: Call, dtype: DType) -> Geometry | None:
+    """Return the geometry of the new result; None when the iterator chooses it."""
+    first = next((operand for operand in call.operands if isinstance(operand, Tensor)), None)
+    if first is None:
+        return None
+    geometry = first.geometry
+    if call.formula in LIKE_SELF:
+        strides = preserve_format_strides(geometry.sizes, geometry.strides)
+    elif call.formula == "isinf":
+        strides = _step(_step(first), 0).geometry.strides
+    elif call.formula == "isfinite":
+        alike = _step(first)
+        strides = _step(alike, _step(alike, 0)).geometry.strides
+    elif call.formula == "div" and first is not call.operands[0]:
+        strides = _step(_step(first), 0).geometry.strides
+    else:
+        return None
+    return geometry_of(geometry.sizes, strides, dtype, geometry.device)
+
+
+def _step(*operands: Tensor | Number) -> Tensor:
+    """Return a meta tensor with the layout that an operator on these operands gives its result."""
+    result = planned_geometry(TensorIterator((None,), operands, COMPARISON).build(allocate=False))
+    return new_like(geometry_of(result.sizes, result.strides, result.dtype, meta))
+
 
 HALF = (float16, bfloat16)
 TAKES_ALPHA = frozenset(

@@ -28,7 +28,7 @@ from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.views import expand
 from .arrays import Array, check_same_device, values, widened
-from .element_loop import element_launch
+from .launch import element_launch
 from .many_dims import MOST_DIMS
 from .plan import Planned, plannable
 from .registration import kernel

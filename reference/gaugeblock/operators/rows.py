@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 import gaugeblock_spec
 
-from ..kernels.cache_folder import cache_folder
-from ..kernels.digest import digest
+from ..kernels.cache_folder import cache_folder, digest
 
 BETWEEN_COLUMNS, BETWEEN_CELLS = "\x1d", "\n"
 

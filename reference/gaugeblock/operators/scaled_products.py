@@ -17,7 +17,7 @@ from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.views import expand
 from .arrays import Array, values, widened
-from .element_loop import element_launch
+from .launch import element_launch
 from .plan import Planned, plannable
 from .products import HALF, check_batches, check_dtypes, check_matrices, check_matrix_vector
 from .registration import kernel

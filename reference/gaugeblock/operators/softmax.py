@@ -19,8 +19,7 @@ from ..tensor.tensor import Tensor, new_like
 from .arguments import dtype_argument
 from .conversion import converted
 from .copy import copy_values
-from .element_loop import element_launch
-from .launch import Launch
+from .launch import Launch, element_launch
 from .many_dims import MOST_DIMS, along
 from .plan import Planned, plannable
 from .reduce_call import reduce, reduced_dims

@@ -15,7 +15,7 @@ import weakref
 from itertools import count
 from typing import Protocol
 
-from gaugeblock.memory.pages import aligned_block, memmove, memset, release_block
+from gaugeblock.memory.host_allocator import aligned_block, memmove, memset, release_block
 
 from .address_space import AddressSpace
 

@@ -9,7 +9,7 @@ from typing import Any
 import gaugeblock as gb
 from gaugeblock import Tensor
 
-from ...dispatch.watching import any_watched
+from ...dispatch.registry import any_watched
 from ...operators.invoke import invoke
 
 Sizes = Sequence[int]

@@ -7,10 +7,10 @@ from typing import Any
 
 from ...core.device import cpu
 from ...core.warn import warn
-from ...dispatch.operator import Operator
+from ...dispatch.registry import Operator
 from ...kernels.operand import Immediate
 from ...operators.conversion import converted
-from ...operators.element_loop import element_launch
+from ...operators.launch import element_launch
 from ...operators.number_limits import stored_number
 from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version

@@ -7,8 +7,7 @@ from typing import Any
 
 from ...core.device import Device, cpu
 from ...dispatch.dispatcher import call, redispatch
-from ...dispatch.operator import Operator
-from ...dispatch.registry import REGISTRY
+from ...dispatch.registry import REGISTRY, Operator
 from ...memory.devices import read_device
 from ...memory.elements import write_bytes
 from ...memory.storage import Storage, allocate_storage

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...dispatch.dispatcher import missing_kernel, redispatch
-from ...dispatch.operator import MISSING, Operator
+from ...dispatch.registry import MISSING, Operator
 from ...operators.copy import copy_values
 from ...operators.formulas import FORMULAS
 from ...operators.generator import Generator

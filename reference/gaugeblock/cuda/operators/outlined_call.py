@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ...core.observe import observed
 from ...dispatch.dispatcher import redispatch, tensor_keys
 from ...dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT
-from ...dispatch.operator import Operator
+from ...dispatch.registry import Operator
 from ...memory.storage import Storage, allocate_storage
 from ...operators.lazy_values import LAZY_MASK
 from ...tensor.changing import change_metadata

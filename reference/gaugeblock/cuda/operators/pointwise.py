@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...operators.element_loop import element_launch
-from ...operators.launch import Launch
+from ...operators.launch import Launch, element_launch
 from ...operators.pointwise import RULES
 from ...operators.pointwise_call import CALLS, Call, call_builder
-from ...operators.pointwise_plan import arguments, fitted, plan_call
-from ...operators.pointwise_rule import PointwiseRule
+from ...operators.pointwise_plan import PointwiseRule, arguments, fitted, plan_call
 from ...tensor.tensor import Tensor
 from .twins import host_views
 

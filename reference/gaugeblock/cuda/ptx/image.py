@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from ...core.fork_safety import fork_safe
 from ...kernels.body import Body, record
+from ...kernels.cache_folder import digest
 from ...kernels.code import NAME
-from ...kernels.digest import digest
-from ...kernels.llvm import llvm
+from ...kernels.isa import llvm
 from ...kernels.object_cache import ObjectCache
 from ...kernels.pointwise import PointwiseKernel
 from .grid_kernel import GridWriter, Parameter, parameters

@@ -14,10 +14,10 @@ from ...iteration.operand import Number
 from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.geometry import remember
 from ...tensor.tensor import Tensor
-from ..element_loop import element_launch
+from ..launch import element_launch
+from ..pointwise import run_functional
 from ..pointwise_call import Call
-from ..pointwise_rule import PointwiseRule
-from ..pointwise_run import run_functional
+from ..pointwise_plan import PointwiseRule
 from ..rows import rows
 
 

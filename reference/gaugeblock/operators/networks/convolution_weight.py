@@ -10,8 +10,8 @@ import numpy as np
 from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import float32, float64
+from ...dispatch.registry import any_watched
 from ...dispatch.state import SPECIAL
-from ...dispatch.watching import any_watched
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, values

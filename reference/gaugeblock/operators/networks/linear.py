@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ...core.dtype import bfloat16, float16
 from ...tensor.geometry import Geometry
 from ...tensor.tensor import Tensor
-from ..element_loop import element_launch
+from ..launch import element_launch
 from ..plan import Planned, plannable, planned
 from .calls import apply
 

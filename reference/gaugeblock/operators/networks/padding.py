@@ -14,8 +14,8 @@ from ...tensor.tensor import Tensor
 from ...tensor.views import sliced
 from ..arrays import filled, number_as
 from ..copy import copy_values
-from ..element_loop import formula_kernel
 from ..fill import fill_scalar
+from ..launch import formula_kernel
 from ..loop_plan import LoopPlan, planned_loops
 from ..plan import Planned, plannable
 from .calls import apply, check_dtype

@@ -16,7 +16,7 @@ from ...tensor.array_view import array_of
 from ...tensor.geometry import contiguous_geometry
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import filled, values
-from ..element_loop import formula_kernel
+from ..launch import formula_kernel
 from ..loop_plan import LoopPlan, View, planned_loops
 from ..plan import Planned, plannable
 from .windows import Ints, padded, repeated, window_counts, windows

@@ -16,8 +16,8 @@ from ...tensor.geometry import Geometry, contiguous_geometry, remember
 from ...tensor.tensor import Tensor, new_like
 from ..arrays import Array, from_array, values
 from ..copy import copy_values
-from ..element_loop import formula_kernel
 from ..gathering import index_select
+from ..launch import formula_kernel
 from ..loop_plan import LoopPlan
 from .calls import apply, check_dtype
 from .dense_weights import mixed

@@ -12,8 +12,8 @@ from ...tensor.geometry import remember
 from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version
 from ..arrays import check_same_device, outline_between
-from ..element_loop import element_launch
 from ..invoke import apply
+from ..launch import element_launch
 from ..named_results import result_type
 
 
