@@ -1,15 +1,95 @@
-"""Gradients of short-time Fourier transforms and of signals put together from them."""
+"""Gradients of Fourier transforms, of whole signals and of short times."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import gaugeblock as gb
 from gaugeblock import Tensor
 
-from .padded import padded_back, sources
-from .transforms import fft_back, irfft_back, rfft_back
-from .view_parts import unfold_back
+from .spatial import padded_back, sources
+from .views import unfold_back
+
+Sizes = Sequence[int]
+ADJOINT = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+"""The scale of the transform back that is the adjoint of one with this scale."""
+
+
+def _fitted(tensor: Tensor, dim: int, size: int) -> Tensor:
+    """A tensor cut, or filled up with zeros, to `size` along `dim`."""
+    own = tensor.shape[dim]
+    if own == size:
+        return tensor
+    return gb.constant_pad_nd(tensor, (0, 0) * (tensor.ndim - 1 - dim % tensor.ndim) + (0, size - own))
+
+
+def _dims(shape: Sizes, count: int | None, dim: int | Sizes | None) -> tuple[int, ...]:
+    """The transformed dims; without any named the last `count`, or all."""
+    if dim is None:
+        return tuple(range(0 if count is None else len(shape) - count, len(shape)))
+    return (dim,) if isinstance(dim, int) else tuple(dim)
+
+
+def _back(grad: Tensor, shape: Sizes, dims: Sizes, norm: str | None, inverse: bool) -> Tensor:
+    """The adjoint of a complex transform over dims of a tensor of `shape`."""
+    if not dims:
+        return grad
+    grad = (gb.fft.fftn if inverse else gb.fft.ifftn)(grad, None, tuple(dims), ADJOINT[norm])
+    for dim in dims:
+        grad = _fitted(grad, dim, shape[dim])
+    return grad
+
+
+def fft_back(
+    grad: Tensor, shape: Sizes, s: int | Sizes | None, dim: int | Sizes | None, norm: str | None, inverse: bool
+) -> Tensor:
+    """The gradient of a tensor of `shape` from that of its transform, or inverse transform, over dims."""
+    return _back(grad, shape, _dims(shape, _count(s), dim), norm, inverse)
+
+
+def _count(s: int | Sizes | None) -> int | None:
+    return None if s is None else 1 if isinstance(s, int) else len(s)
+
+
+def _length(shape: Sizes, s: int | Sizes | None, dim: int) -> int:
+    """The length of a transform along `dim`, the last one transformed."""
+    last = s if s is None or isinstance(s, int) else s[-1]
+    return shape[dim] if last is None or last == -1 else last
+
+
+def rfft_back(
+    grad: Tensor, shape: Sizes, s: int | Sizes | None, dim: int | Sizes | None, norm: str | None, conjugate: bool
+) -> Tensor:
+    """The gradient of a real tensor of `shape` from that of its one-sided transform, or of the conjugate of that."""
+    dims = _dims(shape, _count(s), dim)
+    full = _fitted(grad.conj() if conjugate else grad, dims[-1], _length(shape, s, dims[-1]))
+    return _back(full, shape, dims, _swapped(norm) if conjugate else norm, False)
+
+
+def _swapped(norm: str | None) -> str:
+    """The scale of hfft in that of irfft, and of ihfft in that of rfft."""
+    return ADJOINT[norm]
+
+
+def irfft_back(
+    grad: Tensor, shape: Sizes, s: int | Sizes | None, dim: int | Sizes | None, norm: str | None, conjugate: bool
+) -> Tensor:
+    """The gradient of a one-sided spectrum of `shape`, or of one that is conjugated first, from that of the signal.
+
+    All frequencies count twice but the zeroth and, for even lengths, the last.
+    """
+    dims = _dims(shape, _count(s), dim)
+    own = _swapped(norm) if conjugate else norm
+    last, length = dims[-1], grad.shape[dims[-1]]
+    half = gb.fft.rfft(grad, None, last, ADJOINT[own])
+    kept = half.shape[last]
+    twice = gb.ones((kept,), dtype=grad.dtype, device=grad.device)
+    twice[1 : kept - (1 - length % 2)] = 2
+    half = half * twice.reshape((-1,) + (1,) * (len(shape) - 1 - last % len(shape)))
+    found = _back(_fitted(half, last, shape[last]), shape, dims[:-1], own, True)
+    return found.conj() if conjugate else found
+
 
 Pair = tuple[Tensor | None, Tensor | None]
 
@@ -122,4 +202,10 @@ def istft_back(
     return mine, theirs
 
 
-HELPERS: dict[str, Any] = {"stft_back": stft_back, "istft_back": istft_back}
+HELPERS: dict[str, Callable[..., Any]] = {
+    "fft_back": fft_back,
+    "rfft_back": rfft_back,
+    "irfft_back": irfft_back,
+    "stft_back": stft_back,
+    "istft_back": istft_back,
+}

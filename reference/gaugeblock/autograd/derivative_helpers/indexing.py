@@ -1,0 +1,330 @@
+"""Gradients of reads and writes at places: index tensors, masks, scatter and gather, tables of rows and their bags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import gaugeblock as gb
+from gaugeblock import Tensor
+
+from ...dispatch.registry import any_watched
+from ...operators.invoke import invoke
+
+Sizes = Sequence[int]
+Indices = Sequence[Tensor | None]
+
+
+def collected(shape: Sizes, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Zeros of `shape` with the parts of `source` added at `index` along `dim`; in place where nothing is recorded."""
+    zeros = source.new_zeros(shape)
+    if any_watched((source,), {}):
+        return zeros.index_add(dim, index, source)
+    return zeros.index_add_(dim, index, source)
+
+
+def index_back(grad: Tensor, shape: Sizes, indices: Indices) -> Tensor:
+    """Zeros of `shape` with `grad` added at the indexed places; places that repeat get the sum."""
+    chosen = [index for index in indices if index is not None]
+    if len(chosen) == 1 and chosen[0].dtype in (gb.int64, gb.int32):
+        dim = next(place for place, index in enumerate(indices) if index is not None)
+        places = chosen[0].reshape((-1,)).remainder(max(shape[dim], 1))
+        source = grad.reshape((*shape[:dim], places.numel(), *shape[dim + 1 :]))
+        return collected(shape, dim, places, source)
+    found: Tensor = invoke("index_put", grad.new_zeros(shape), indices, grad, True)
+    return found
+
+
+def index_zeroed(grad: Tensor, indices: Indices) -> Tensor:
+    """`grad` with zeros at the indexed places."""
+    found: Tensor = invoke("index_put", grad, indices, grad.new_zeros(()), False)
+    return found
+
+
+def index_at(grad: Tensor, indices: Indices) -> Tensor:
+    """The elements of `grad` at the indexed places."""
+    found: Tensor = invoke("index.Tensor", grad, indices)
+    return found
+
+
+def take_back(grad: Tensor, shape: Sizes, index: Tensor) -> Tensor:
+    """Zeros of `shape` with `grad` added at the flat places `index`."""
+    return grad.new_zeros(shape).put(index, grad, True)
+
+
+def take_along_dim_back(grad: Tensor, shape: Sizes, indices: Tensor, dim: int | None) -> Tensor:
+    """Zeros of `shape`, broadcast with the indices in all other dims, with `grad` added at `indices` along `dim`."""
+    if dim is None:
+        return take_back(grad.reshape((-1,)), shape, indices.reshape((-1,)))
+    sizes = list(grad.shape)
+    sizes[dim] = shape[dim]
+    return grad.new_zeros(sizes).scatter_add(dim, indices.expand(grad.shape).remainder(shape[dim]), grad)
+
+
+def masked_select_back(grad: Tensor, shape: Sizes, mask: Tensor) -> Tensor:
+    """Zeros with the elements of `grad` in order where `mask` is true, both broadcast."""
+    sizes = gb.broadcast_shapes(tuple(shape), mask.shape)
+    return grad.new_zeros(sizes).masked_scatter(mask, grad)
+
+
+def masked_scatter_back(grad: Tensor, mask: Tensor, shape: Sizes) -> Tensor:
+    """The elements of `grad` where `mask` is true in order, then zeros, in sizes `shape`."""
+    chosen = grad.masked_select(mask)
+    missing = prod(shape) - chosen.numel()
+    return gb.cat((chosen, grad.new_zeros((missing,)))).reshape(tuple(shape))
+
+
+def gathered(grad: Tensor, dim: int, index: Tensor, shape: Sizes) -> Tensor:
+    """The elements of `grad` at `index` along `dim`, filled up with zeros to `shape` where that is larger."""
+    return filled_up(grad.gather(dim, index), shape)
+
+
+def filled_up(tensor: Tensor, shape: Sizes) -> Tensor:
+    """A tensor with zeros behind its elements along each dim, up to `shape`."""
+    if tensor.shape == tuple(shape):
+        return tensor
+    pad = [n for own, wanted in zip(tensor.shape[::-1], shape[::-1], strict=True) for n in (0, wanted - own)]
+    return gb.constant_pad_nd(tensor, pad)
+
+
+def source_back(grad: Tensor, dim: int, index: Tensor, shape: Sizes) -> Tensor:
+    """The parts of `grad` at `index` along `dim`, in the sizes of the source that was written there."""
+    return grad.index_select(dim, index).reshape(tuple(shape))
+
+
+def index_fill_value_back(grad: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The sum of `grad` over the parts at `index` along `dim`, each counted once."""
+    if not grad.ndim:
+        return grad if index.numel() else gb.zeros_like(grad)
+    places = gb.unique(index.remainder(grad.shape[dim])) if grad.shape[dim] else index
+    return grad.index_select(dim, places).sum()
+
+
+def zeroed_at(grad: Tensor, index: Tensor) -> Tensor:
+    """`grad` with zeros at the flat places `index`."""
+    return grad.put(index, grad.new_zeros(index.shape), False)
+
+
+def scatter_back(grad: Tensor, dim: int, index: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Zeros of `shape` with the elements of `grad` added at the places `index` along `dim`."""
+    if not shape:
+        return grad.sum()
+    zeros = grad.new_zeros(shape)
+    return zeros.scatter_add(dim, index, grad) if index.numel() else zeros
+
+
+def pick_back(grad: Tensor, dim: int, index: Tensor, shape: tuple[int, ...], keepdim: bool) -> Tensor:
+    """As scatter_back for one place along `dim`, which `grad` and `index` lack unless `keepdim`."""
+    if keepdim or not shape:
+        return scatter_back(grad, dim, index, shape)
+    return scatter_back(grad.unsqueeze(dim), dim, index.unsqueeze(dim), shape)
+
+
+def pick(value: Tensor, dim: int, index: Tensor, keepdim: bool) -> Tensor:
+    """The elements of `value` at the places `index` along `dim`, which `index` lacks unless `keepdim`."""
+    if not value.ndim:
+        return value
+    if keepdim:
+        return value.gather(dim, index)
+    return value.gather(dim, index.unsqueeze(dim)).squeeze(dim)
+
+
+def embedding_back(
+    grad: Tensor, indices: Tensor, shape: tuple[int, ...], padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    """The sum, for each row, of what reaches its copies; none for the row of padding, and by frequency on demand."""
+    places = indices.reshape((-1,)).to(gb.int64)
+    rows = grad.reshape((places.numel(), shape[1]))
+    if padding_idx >= 0:
+        rows = rows.masked_fill((places == padding_idx).unsqueeze(1), 0)
+    if scale_grad_by_freq:
+        counts = gb.bincount(places, minlength=shape[0]).index_select(0, places)
+        rows = rows / counts.unsqueeze(1)
+    return grad.new_zeros(tuple(shape)).index_add(0, places, rows)
+
+
+def _slopes(difference: Tensor, p: float, distance: Tensor) -> Tensor:
+    """The derivative of the p-norm of differences (last dim) by each of them; 0 where the distance is 0."""
+    if p == 0:
+        return difference * 0
+    if p == 1:
+        return difference.sign()
+    if p == float("inf"):
+        return difference.sign() * (difference.abs() == distance)
+    apart = distance == 0
+    safe = distance.masked_fill(apart, 1)
+    if p == 2:
+        return (difference / safe).masked_fill(apart, 0)
+    size = difference.abs()
+    part = size.masked_fill(size == 0, 1).pow(p - 1).masked_fill(size == 0, 0)
+    return (difference.sign() * part / safe.pow(p - 1)).masked_fill(apart, 0)
+
+
+def cdist_back(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tensor) -> Tensor:
+    """What reaches the rows of x1 from their distances to all rows of x2."""
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    return (grad.unsqueeze(-1) * _slopes(difference, p, result.unsqueeze(-1))).sum(-2)
+
+
+def pdist_back(grad: Tensor, self: Tensor, p: float, result: Tensor) -> Tensor:
+    """What reaches the rows from the distances of all pairs."""
+    first, second = gb.triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
+    difference = self.index_select(0, first) - self.index_select(0, second)
+    part = grad.unsqueeze(-1) * _slopes(difference, p, result.unsqueeze(-1))
+    return grad.new_zeros(tuple(self.shape)).index_add(0, first, part).index_add(0, second, -part)
+
+
+def dropout_back(grad: Tensor, mask: Tensor, p: float, train: bool | None) -> Tensor:
+    """`grad` where elements were kept, scaled as they were."""
+    if train is False:
+        return grad
+    return grad * mask * (0.0 if p == 1 else 1 / (1 - p))
+
+
+Pair = tuple[Tensor, Tensor]
+
+
+def scatter_reduce_back(
+    grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, result: Tensor
+) -> Pair:
+    """The gradients of `self` and `src` where `src` was reduced into `self` at `index` along `dim`.
+
+    amax and amin share a gradient evenly among all that equal the result.
+    """
+    used = src[tuple(slice(0, size) for size in index.shape)]
+    mine, theirs = _REDUCTIONS[reduce](grad, self, dim, index, used, include_self, result)
+    if not include_self:
+        mine = mine.scatter(dim, index, 0)
+    return mine, filled_up(theirs, src.shape)
+
+
+def index_reduce_back(
+    grad: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, result: Tensor
+) -> Pair:
+    """As scatter_reduce_back, for whole parts along `dim`."""
+    sizes = [1] * source.ndim
+    if sizes:
+        sizes[dim] = -1
+    places = index.reshape(sizes).expand(source.shape)
+    return scatter_reduce_back(grad, self, dim, places, source, reduce, include_self, result)
+
+
+def scatter_value_reduce_back(grad: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
+    """The gradient of `self` where a number was added to or multiplied with its elements at `index` along `dim`."""
+    if reduce == "add":
+        return grad
+    return grad * gb.ones_like(grad).scatter(dim, index, value.conjugate(), reduce="multiply")
+
+
+def _sum(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include: bool, result: Tensor) -> Pair:
+    return grad, grad.gather(dim, index)
+
+
+def _mean(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include: bool, result: Tensor) -> Pair:
+    count = gb.full_like(grad, 1 if include else 0).scatter_add(dim, index, gb.ones_like(src))
+    share = grad / count.masked_fill(count == 0, 1)
+    return share, share.gather(dim, index)
+
+
+def _prod(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include: bool, result: Tensor) -> Pair:
+    """The product of all others is that of all, divided by the own factor, or made without it where it is zero."""
+    ones = gb.ones_like(self)
+    start = self if include else ones
+    zero = src == 0
+    alone = zero & (gb.zeros_like(self).scatter_add(dim, index, zero.to(src.dtype)).gather(dim, index) == 1)
+    product = start.scatter_reduce(dim, index, src, "prod").conj()
+    without = start.scatter_reduce(dim, index, src.masked_fill(alone, 1), "prod").conj()
+    divided = (grad * product).gather(dim, index) / src.masked_fill(zero, 1).conj()
+    mine = grad * ones.scatter_reduce(dim, index, src, "prod").conj()
+    return mine, gb.where(alone, (grad * without).gather(dim, index), divided)
+
+
+def _touched(self: Tensor, dim: int, index: Tensor) -> Tensor:
+    return gb.zeros_like(self, dtype=gb.bool).scatter(dim, index, True)
+
+
+def _extreme(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include: bool, result: Tensor) -> Pair:
+    mine = self == result
+    if not include:
+        mine = mine & ~_touched(self, dim, index)
+    theirs = (src == result.gather(dim, index)).to(grad.dtype)
+    count = mine.to(grad.dtype).scatter_add(dim, index, theirs)
+    share = grad / count.masked_fill(count == 0, 1)
+    return share.masked_fill(~mine, 0), share.gather(dim, index) * theirs
+
+
+_REDUCTIONS = {
+    "sum": _sum, "add": _sum, "prod": _prod, "multiply": _prod, "mean": _mean, "amax": _extreme, "amin": _extreme,
+}  # fmt: skip
+
+
+MEAN, MAX = 1, 2
+
+
+def bag_back(
+    grad: Tensor,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    by_frequency: bool,
+    mode: int,
+    scale: Tensor | None,
+    last: bool,
+    padding: int | None,
+    picked: Tensor,
+    needed: tuple[bool, bool],
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of the table and of the weights of single rows.
+
+    A bag is what lies from its offset to the next; with `last` the last offset is an end. `picked` are the rows of the
+    maxima. Rows equal to `padding` do not count. By frequency, a row's gradient is divided by how often it is read.
+    """
+    table = gb.zeros_like(weight)
+    bags, count = grad.shape[0], indices.numel()
+    if not bags or not count:
+        return table, (None if scale is None else gb.zeros_like(scale))
+    rows, starts = indices.to(gb.int64), offsets.narrow(0, 0, bags).to(gb.int64)
+    place = gb.arange(count, device=grad.device)
+    owner = gb.searchsorted(starts, place, right=True) - 1
+    counted = place < offsets[-1] if last else gb.ones_like(place, dtype=gb.bool)
+    if padding is not None:
+        counted = counted & (rows != padding % weight.shape[0])
+    sizes = gb.zeros_like(starts).index_add(0, owner, counted.to(gb.int64))
+    if mode == MAX:
+        return table.scatter_add(0, picked.to(gb.int64), grad * (sizes > 0).unsqueeze(1)), None
+    reached = grad.index_select(0, owner) * counted.unsqueeze(1)
+    if mode == MEAN:
+        reached = reached / sizes.clamp_min(1).index_select(0, owner).unsqueeze(1)
+    scaled = reached if scale is None else reached * scale.unsqueeze(1)
+    if by_frequency:
+        scaled = scaled / gb.bincount(rows, minlength=weight.shape[0]).index_select(0, rows).unsqueeze(1)
+    shares = (weight.index_select(0, rows) * reached).sum(1) if scale is not None and needed[1] else None
+    return (table.index_add(0, rows, scaled) if needed[0] else None), shares
+
+
+HELPERS: dict[str, Callable[..., Any]] = {
+    "collected": collected,
+    "index_back": index_back,
+    "index_zeroed": index_zeroed,
+    "index_at": index_at,
+    "take_back": take_back,
+    "take_along_dim_back": take_along_dim_back,
+    "masked_select_back": masked_select_back,
+    "masked_scatter_back": masked_scatter_back,
+    "gathered": gathered,
+    "source_back": source_back,
+    "index_fill_value_back": index_fill_value_back,
+    "zeroed_at": zeroed_at,
+    "scatter_back": scatter_back,
+    "pick_back": pick_back,
+    "pick": pick,
+    "embedding_back": embedding_back,
+    "cdist_back": cdist_back,
+    "pdist_back": pdist_back,
+    "dropout_back": dropout_back,
+    "scatter_reduce_back": scatter_reduce_back,
+    "index_reduce_back": index_reduce_back,
+    "scatter_value_reduce_back": scatter_value_reduce_back,
+    "bag_back": bag_back,
+}

@@ -1,0 +1,285 @@
+"""Gradients of products of matrices, linear equations, inverses, determinants and functions of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import gaugeblock as gb
+from gaugeblock import Tensor
+
+Pair = tuple[Tensor | None, Tensor | None]
+
+
+def product_like(left: Tensor, right: Tensor, strides: tuple[int, ...]) -> Tensor:
+    """The matrix product, its elements in memory column by column where `strides` are those of such a matrix."""
+    if strides[0] == 1 and strides[1] > 1:
+        columns: Tensor = right.mT.mm(left.mT).mT
+        return columns
+    return left.mm(right)
+
+
+def linear_input_back(grad: Tensor, weight: Tensor) -> Tensor:
+    """`grad` times the conjugate weight, a matrix or a vector."""
+    return grad.matmul(weight.conj()) if weight.ndim == 2 else grad.unsqueeze(-1) * weight.conj()
+
+
+def linear_weight_back(grad: Tensor, input: Tensor, ndim: int) -> Tensor:
+    """The sum over all leading places of `grad` times the conjugate input, for a weight of `ndim` dims."""
+    if ndim == 1:
+        return _rows(grad.unsqueeze(-1) * input.conj()).sum(0)
+    return _rows(grad).t().mm(_rows(input).conj())
+
+
+def _rows(value: Tensor) -> Tensor:
+    """A matrix with the last dim of `value`."""
+    return value if value.ndim == 2 else value.reshape((prod(value.shape[:-1]), value.shape[-1]))
+
+
+def scaled(grad: Tensor, factor: Any) -> Tensor:
+    """`grad` times the conjugate of a number."""
+    return grad if factor == 1 else grad * factor.conjugate()
+
+
+def matmul_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, bool]) -> Pair:
+    """The gradients of both factors of matmul, with the batch dims of the product where they were broadcast."""
+    if self.ndim == 1 and other.ndim == 1:
+        return (grad * other.conj() if needed[0] else None, grad * self.conj() if needed[1] else None)
+    if self.ndim == 2 and other.ndim == 2:
+        return (
+            product_like(grad, other.adjoint(), self.stride()) if needed[0] else None,
+            product_like(self.adjoint(), grad, other.stride()) if needed[1] else None,
+        )
+    left = self.unsqueeze(0) if self.ndim == 1 else self
+    right = other.unsqueeze(-1) if other.ndim == 1 else other
+    if self.ndim == 1:
+        grad = grad.unsqueeze(-2)
+    if other.ndim == 1:
+        grad = grad.unsqueeze(-1)
+    mine = theirs = None
+    if needed[0]:
+        mine = grad.matmul(right.adjoint())
+        mine = mine.squeeze(-2) if self.ndim == 1 else mine
+    if needed[1]:
+        if right.ndim == 2 and left.ndim > 2:
+            rows = prod(left.shape[:-1])
+            theirs = left.reshape((rows, left.shape[-1])).adjoint().mm(grad.reshape((rows, grad.shape[-1])))
+        else:
+            theirs = left.adjoint().matmul(grad)
+        theirs = theirs.squeeze(-1) if other.ndim == 1 else theirs
+    return mine, theirs
+
+
+def inner_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, bool]) -> Pair:
+    """The gradients of both operands of inner, which sums over their last dims."""
+    if not self.ndim or not other.ndim:
+        return (grad * other.conj() if needed[0] else None, grad * self.conj() if needed[1] else None)
+    size = self.shape[-1]
+    rows, columns = prod(self.shape[:-1]), prod(other.shape[:-1])
+    flat = grad.reshape((rows, columns))
+    mine = flat.mm(other.reshape((columns, size)).conj()).reshape(self.shape) if needed[0] else None
+    theirs = flat.t().mm(self.reshape((rows, size)).conj()).reshape(other.shape) if needed[1] else None
+    return mine, theirs
+
+
+def cross_dim(shape: Sequence[int], dim: int | None) -> int:
+    """`dim`, or when it is None the first dim of size 3."""
+    return tuple(shape).index(3) if dim is None else dim
+
+
+def cross_back(grad: Tensor, self: Tensor, other: Tensor, dim: int, needed: tuple[bool, bool]) -> Pair:
+    """The gradients of both factors of a cross product along `dim`, broadcast."""
+    mine = gb.linalg.cross(other.conj(), grad, dim=dim) if needed[0] else None
+    theirs = gb.linalg.cross(grad, self.conj(), dim=dim) if needed[1] else None
+    return mine, theirs
+
+
+def vander_back(grad: Tensor, x: Tensor, increasing: bool) -> Tensor:
+    """The gradient of `x` where the columns of a matrix are its powers from 0, or up to 0."""
+    columns = grad.shape[-1]
+    if columns < 2:
+        return gb.zeros_like(x)
+    rising = grad if increasing else grad.flip((-1,))
+    degrees = gb.arange(columns - 1, device=grad.device)
+    slopes = (degrees + 1) * x.unsqueeze(-1).pow(degrees)
+    return (rising.narrow(-1, 1, columns - 1) * slopes.conj()).sum(-1)
+
+
+def trace_back(grad: Tensor, shape: Sequence[int]) -> Tensor:
+    """Zeros of `shape` with `grad` everywhere on the main diagonal."""
+    return grad.new_zeros(shape).diagonal_scatter(grad.expand((min(shape),)))
+
+
+def inverse_back(grad: Tensor, inverse: Tensor) -> Tensor:
+    """The gradient of a square matrix from that of its inverse."""
+    return -inverse.adjoint().matmul(grad).matmul(inverse.adjoint())
+
+
+def _is_vector(matrix: tuple[int, ...], right: tuple[int, ...]) -> bool:
+    return len(right) == 1 or (len(right) == len(matrix) - 1 and right == matrix[:-1])
+
+
+def solve_back(
+    grad: Tensor, A: Tensor, solution: Tensor, right: tuple[int, ...], left: bool, needed: tuple[bool, bool]
+) -> Pair:
+    """The gradients of the matrix and of the right side, of sizes `right`, of linalg.solve."""
+    vector = _is_vector(tuple(A.shape), tuple(right))
+    if vector:
+        grad, solution = grad.unsqueeze(-1), solution.unsqueeze(-1)
+    theirs = gb.linalg.solve(A.adjoint(), grad, left=left)
+    mine = _outer(theirs, solution, left) if needed[0] else None
+    return mine, theirs.squeeze(-1) if vector else theirs
+
+
+def _outer(right: Tensor, solution: Tensor, left: bool) -> Tensor:
+    return -right.matmul(solution.adjoint()) if left else -solution.adjoint().matmul(right)
+
+
+def _part(matrix: Tensor, upper: bool, unitriangular: bool) -> Tensor:
+    offset = 1 if unitriangular else 0
+    return matrix.triu(offset) if upper else matrix.tril(-offset)
+
+
+def solve_triangular_back(
+    grad: Tensor, A: Tensor, solution: Tensor, upper: bool, left: bool, unitriangular: bool, needed: tuple[bool, bool]
+) -> Pair:
+    """The gradients of the triangular matrix, zero outside of its triangle, and of the right side."""
+    theirs = gb.linalg.solve_triangular(A.adjoint(), grad, upper=not upper, left=left, unitriangular=unitriangular)
+    return _part(_outer(theirs, solution, left), upper, unitriangular) if needed[0] else None, theirs
+
+
+def triangular_solve_back(
+    grads: tuple[Tensor, ...], A: Tensor, solution: Tensor, upper: bool, transpose: bool, unitriangular: bool
+) -> Pair:
+    """The gradients of the right side and of the matrix, of which the second result is a copy."""
+    turned = A.conj() if transpose else A.adjoint()
+    lower = upper == transpose
+    theirs = gb.linalg.solve_triangular(turned, grads[0], upper=lower, unitriangular=unitriangular)
+    product = _outer(theirs, solution, True)
+    return theirs, _part(product.transpose(-2, -1) if transpose else product, upper, unitriangular) + grads[1]
+
+
+def det_back(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
+    """The gradient of a square matrix from that of its determinant; of a singular one too, through its cofactors."""
+    if not A.numel():
+        return gb.zeros_like(A)
+    if A.device.type == "meta" or not (det == 0).any().item():
+        return _det_regular(grad, A, det)
+    n = A.shape[-1]
+    matrices, grads, dets = A.reshape((-1, n, n)), grad.reshape((-1,)), det.reshape((-1,))
+    parts = [
+        (_det_singular if dets[k].item() == 0 else _det_regular)(grads[k], matrices[k], dets[k])
+        for k in range(len(dets))
+    ]
+    return gb.stack(parts).reshape(A.shape)
+
+
+def _det_regular(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
+    factor = (grad * det.conj()).unsqueeze(-1).unsqueeze(-1)
+    found: Tensor = gb.linalg.solve(A.adjoint(), factor * gb.eye(A.shape[-1], dtype=A.dtype, device=A.device))
+    return found
+
+
+def _det_singular(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
+    u, s, vh = gb.linalg.svd(A)
+    count = s.shape[-1]
+    others = (
+        s.unsqueeze(-2).expand((count, count)).masked_fill(gb.eye(count, dtype=gb.bool, device=s.device), 1).prod(-1)
+    )
+    sign = gb.linalg.det(u) * gb.linalg.det(vh)
+    found: Tensor = (u * (others * (grad * sign.conj())).unsqueeze(-2)).matmul(vh)
+    return found
+
+
+def slogdet_back(grads: tuple[Tensor, ...], A: Tensor, sign: Tensor) -> Tensor:
+    """The gradient of a square matrix from those of sign and logarithm of the modulus of its determinant."""
+    total = grads[1]
+    if sign.is_complex():
+        total = gb.complex(total, (grads[0] * sign.conj()).imag)
+    return logdet_back(total, A)
+
+
+def logdet_back(grad: Tensor, A: Tensor) -> Tensor:
+    """The gradient of a square matrix from that of the logarithm of its determinant."""
+    found: Tensor = grad.unsqueeze(-1).unsqueeze(-1) * gb.linalg.inv_ex(A)[0].adjoint()
+    return found
+
+
+def pinv_back(grad: Tensor, A: Tensor, inverse: Tensor) -> Tensor:
+    """The gradient of a matrix, of constant rank nearby, from that of its pseudo-inverse."""
+    back, turned = grad.adjoint(), inverse.adjoint()
+    total = -turned.matmul(grad).matmul(turned)
+    left = back.matmul(inverse).matmul(turned)
+    total = total + left - A.matmul(inverse.matmul(left))
+    right = turned.matmul(inverse).matmul(back)
+    return total + right - right.matmul(inverse).matmul(A)
+
+
+def lstsq_back(
+    grad_solution: Tensor, grad_residuals: Tensor, A: Tensor, b: Tensor, solution: Tensor, needed: tuple[bool, bool]
+) -> Pair:
+    """The gradients of the matrix and of the right side from those of the solution and of the squared residuals."""
+    vector = b.ndim == 1 or (b.ndim == A.ndim - 1 and b.shape == A.shape[:-1])
+    if vector:
+        b, solution, grad_solution = b.unsqueeze(-1), solution.unsqueeze(-1), grad_solution.unsqueeze(-1)
+    inverse = gb.linalg.pinv(A)
+    mine = pinv_back(grad_solution.matmul(b.adjoint()), A, inverse) if needed[0] else None
+    theirs = inverse.adjoint().matmul(grad_solution) if needed[1] else None
+    if grad_residuals.numel():
+        slope = (b - A.matmul(solution)) * (2 * grad_residuals.unsqueeze(-2))
+        mine = mine - slope.matmul(solution.adjoint()) if mine is not None else None
+        theirs = theirs + slope if theirs is not None else None
+    return mine, theirs.squeeze(-1) if vector and theirs is not None else theirs
+
+
+def _enlarged(A: Tensor, grad: Tensor) -> Tensor:
+    """[[A^H, grad], [0, A^H]]: a function of it has the function's derivative along `grad` in the corner."""
+    turned = A.adjoint()
+    return gb.cat((gb.cat((turned, grad), -1), gb.cat((gb.zeros_like(turned), turned), -1)), -2)
+
+
+def _corner(matrix: Tensor) -> Tensor:
+    n = matrix.shape[-1] // 2
+    return matrix.narrow(-2, 0, n).narrow(-1, n, n)
+
+
+def matrix_power_back(grad: Tensor, A: Tensor, n: int, result: Tensor) -> Tensor:
+    """The gradient of a square matrix from that of its n-th power."""
+    if n == 0:
+        return gb.zeros_like(A)
+    if n > 0:
+        return _corner(gb.linalg.matrix_power(_enlarged(A, grad), n)) if n > 1 else grad
+    inverse = result if n == -1 else gb.linalg.inv(A)
+    back = _corner(gb.linalg.matrix_power(_enlarged(inverse, grad), -n)) if n < -1 else grad
+    return -inverse.adjoint().matmul(back).matmul(inverse.adjoint())
+
+
+def matrix_exp_back(grad: Tensor, A: Tensor) -> Tensor:
+    """The gradient of a square matrix from that of its exponential."""
+    return _corner(gb.linalg.matrix_exp(_enlarged(A, grad)))
+
+
+HELPERS: dict[str, Callable[..., Any]] = {
+    "product_like": product_like,
+    "linear_input_back": linear_input_back,
+    "linear_weight_back": linear_weight_back,
+    "scaled": scaled,
+    "matmul_back": matmul_back,
+    "inner_back": inner_back,
+    "cross_dim": cross_dim,
+    "cross_back": cross_back,
+    "vander_back": vander_back,
+    "trace_back": trace_back,
+    "inverse_back": inverse_back,
+    "solve_back": solve_back,
+    "solve_triangular_back": solve_triangular_back,
+    "triangular_solve_back": triangular_solve_back,
+    "det_back": det_back,
+    "slogdet_back": slogdet_back,
+    "logdet_back": logdet_back,
+    "pinv_back": pinv_back,
+    "lstsq_back": lstsq_back,
+    "matrix_power_back": matrix_power_back,
+    "matrix_exp_back": matrix_exp_back,
+}

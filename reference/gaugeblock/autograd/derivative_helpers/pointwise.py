@@ -1,0 +1,247 @@
+"""Gradients of pointwise operators: powers, signs and angles, limits, special functions, activations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NoReturn
+
+import gaugeblock as gb
+from gaugeblock import Tensor
+
+Number = int | float | complex
+
+
+def pow_base(grad: Tensor, base: Tensor, exponent: Tensor | Number) -> Tensor:
+    """The gradient of ``base ** exponent`` by the base: 0 where the exponent is 0."""
+    if not isinstance(exponent, Tensor):
+        if exponent == 0:
+            return gb.zeros_like(grad)
+        if exponent == 1:
+            return grad
+        return grad * ((base if exponent == 2 else base.pow(exponent - 1)) * exponent).conj()
+    slope = exponent * base.pow(exponent + -1)
+    return gb.where(exponent == 0, 0, grad * slope.conj())
+
+
+def pow_exponent(grad: Tensor, base: Tensor | Number, exponent: Tensor, result: Tensor) -> Tensor:
+    """The gradient of ``base ** exponent`` by the exponent; 0 for a base 0 and exponents 0 or of positive real part."""
+    upward = (exponent.real > 0) | (exponent == 0) if exponent.is_complex() else exponent >= 0
+    if isinstance(base, Tensor):
+        still = (base == 0) & upward
+        return grad * (result * base.to(result.dtype).masked_fill(still, 1).log()).conj()
+    if base == 0:
+        return grad * (result * gb.where(upward, 0.0, -math.inf)).conj()
+    return grad * (result * _logarithm(base, result.is_complex())).conj()
+
+
+def _logarithm(base: Number, complex_result: bool) -> Number:
+    if not complex_result:
+        assert not isinstance(base, complex)
+        return math.log(base) if base > 0 else math.nan
+    number: complex = gb.tensor(complex(base), dtype=gb.complex128).log().item()
+    return number
+
+
+def sgn_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """The part of `grad` across the direction of `self`, over its size; 0 where that is 0, and for real numbers."""
+    if not self.is_complex():
+        return gb.zeros_like(grad)
+    across: Tensor = grad - (grad * result.conj()).real * result
+    back: Tensor = (across / self.abs()).masked_fill(self == 0, 0)
+    return back
+
+
+def angle_back(grad: Tensor, self: Tensor) -> Tensor:
+    """``grad * i z / |z|**2``, 0 where z is 0, and for real numbers."""
+    if not self.is_complex():
+        return gb.zeros_like(grad)
+    turned: Tensor = self * 1j / (self * self.conj()).real
+    return grad * turned.masked_fill(self == 0, 0)
+
+
+def angle_forward(tangent: Tensor, self: Tensor) -> Tensor:
+    """``Im(conj(z) t) / |z|**2``, 0 where z is 0, and for real numbers."""
+    if not self.is_complex():
+        return gb.zeros_like(tangent)
+    turned: Tensor = (tangent * self.conj()).imag / (self * self.conj()).real
+    return turned.masked_fill(self == 0, 0)
+
+
+def over_squares(value: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    """``value / (self**2 + other**2)``, 0 where that is 0."""
+    squares = self * self + other * other
+    return value / squares.masked_fill(squares == 0, math.inf)
+
+
+Limit = Tensor | int | float | None
+
+
+def within_limits(grad: Tensor, self: Tensor, low: Limit, high: Limit) -> Tensor:
+    """`grad` where `self` is within the limits that there are, themselves included; else 0."""
+    if low is None:
+        return grad if high is None else gb.where(self <= high, grad, 0)
+    return gb.where(self >= low if high is None else (self >= low) & (self <= high), grad, 0)
+
+
+def below_limit(grad: Tensor, self: Tensor, low: Tensor, high: Tensor | None) -> Tensor:
+    """`grad` where the result is the lower limit: `self` is below it, and it below the upper one; else 0."""
+    return gb.where(self < low if high is None else (low < high) & (self < low), grad, 0)
+
+
+def above_limit(grad: Tensor, self: Tensor, low: Tensor | None, high: Tensor) -> Tensor:
+    """`grad` where the result is the upper limit: `self` or the lower limit is above it; else 0."""
+    return gb.where(self > high if low is None else (self > high) | (high < low), grad, 0)
+
+
+def finite_back(grad: Tensor, self: Tensor) -> Tensor:
+    """`grad` where `self` is finite, each part of a complex number by itself; else 0."""
+    if not self.is_complex():
+        return gb.where(self.isfinite(), grad, 0)
+    return gb.complex(finite_back(grad.real, self.real), finite_back(grad.imag, self.imag))
+
+
+def logit_back(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
+    """``grad / (x (1 - x))``, which outside of [0, 1] is nan, or, with an `eps`, outside of [eps, 1 - eps] is 0."""
+    slope = grad / ((self + 0) * (1 - self))
+    if eps is None or eps < 0:
+        return slope.masked_fill((self < 0) | (self > 1), gb.nan)
+    return slope.masked_fill((self < eps) | (self > 1 - eps), 0)
+
+
+def no_derivative(operator: str, argument: str) -> NoReturn:
+    """Raises NotImplementedError: the operator cannot be differentiated by this argument."""
+    raise NotImplementedError(f"the derivative for '{operator}: {argument}' is not implemented.")
+
+
+def ratio_at_zero(value: Tensor, self: Tensor, limit: float) -> Tensor:
+    """``value / self``, and `limit` where `self` is 0."""
+    zero = self == 0
+    return (value / self.masked_fill(zero, 1)).masked_fill(zero, limit)
+
+
+def acosh_slope(self: Tensor) -> Tensor:
+    """Return 1 / sqrt(self**2 - 1), computed from two factors to avoid cancellation; even in real `self`."""
+    of = self if self.is_complex() else self.abs()
+    slope: Tensor = (of - 1).rsqrt() * (of + 1).rsqrt()
+    return slope
+
+
+def sinc_slope(self: Tensor) -> Tensor:
+    """The derivative of sin(pi x) / (pi x), 0 at 0."""
+    phase = self * math.pi
+    slope = (phase * phase.cos() - phase.sin()) / (self * self * math.pi)
+    return slope.masked_fill(self * self * math.pi == 0, 0)
+
+
+def spherical_slope(x: Tensor) -> Tensor:
+    """The derivative of sin(x) / x, near 0 by its series."""
+    near = x.abs() < 1e-2
+    far = x.masked_fill(near, 1)
+    squared = x * x
+    series = x / -3 * (1 - squared / 10 * (1 - squared / 28))
+    return gb.where(near, series, (far.cos() - far.sin() / far) / far)
+ROOT_HALF = 0.7071067811865476
+DENSITY = 0.3989422804014327
+"""1/sqrt(2) and 1/sqrt(2 pi)."""
+TANH_SCALE, TANH_CUBE = 0.7978845608028654, 0.044715
+"""sqrt(2/pi), and the share of the cube, in the approximation of gelu by tanh."""
+
+
+def rounded_once(slope: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return `slope` computed in float32 for half floats: terms that cancel would leave nothing but their roundings."""
+
+    @wraps(slope)
+    def run(self: Tensor, *rest: Any) -> Tensor:
+        if self.dtype in (gb.float16, gb.bfloat16):
+            return slope(self.float(), *rest).to(self.dtype)
+        return slope(self, *rest)
+
+    return run
+
+
+@rounded_once
+def gelu_slope(self: Tensor, approximate: str) -> Tensor:
+    """The derivative of gelu, exact or of its approximation by tanh."""
+    if approximate == "none":
+        below = (self * ROOT_HALF).erf() * 0.5 + 0.5
+        return below + self * (self * self * -0.5).exp() * DENSITY
+    square = self * self
+    bent = ((self + square * self * TANH_CUBE) * TANH_SCALE).tanh()
+    inner = (square * (3 * TANH_CUBE) + 1) * TANH_SCALE
+    return (bent + 1) * 0.5 + self * (1 - bent * bent) * inner * 0.5
+
+
+@rounded_once
+def silu_slope(self: Tensor) -> Tensor:
+    """The derivative of x * sigmoid(x)."""
+    share = self.sigmoid()
+    return share * (self * (1 - share) + 1)
+
+
+@rounded_once
+def mish_slope(self: Tensor) -> Tensor:
+    """The derivative of x * tanh(softplus(x))."""
+    bent: Tensor = gb.nn.functional.softplus(self).tanh()
+    return bent + self * self.sigmoid() * (1 - bent * bent)
+
+
+def per_channel(weight: Tensor, ndim: int) -> Tensor:
+    """One weight, or one for each place of dim 1, so that it broadcasts to a tensor of `ndim` dims."""
+    if weight.numel() == 1:
+        return weight.reshape(())
+    return weight.reshape((1, -1, *(1,) * (ndim - 2)) if ndim > 1 else (-1,))
+
+
+def summed_per_channel(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """`grad` summed over all dims but dim 1, or over all for a weight with one element."""
+    count = 1
+    for size in shape:
+        count *= size
+    if count == 1 or grad.ndim < 2:
+        return grad.sum().reshape(tuple(shape)) if count == 1 else grad
+    return grad.sum([dim for dim in range(grad.ndim) if dim != 1]).reshape(tuple(shape))
+
+
+def rrelu_back(grad: Tensor, self: Tensor, result: Tensor, lower: float, upper: float, training: bool) -> Tensor:
+    """`grad` times the slope that was drawn, or the middle of the range outside of training and where self is 0."""
+    middle = (lower + upper) / 2
+    if not training:
+        return gb.where(self > 0, grad, grad * middle)
+    slope = gb.where(self < 0, result / self, gb.where(self == 0, middle, 1)).detach()
+    return grad * slope
+
+
+def glu_back(grad: Tensor, self: Tensor, dim: int) -> Tensor:
+    """The gradients of both halves along a dim, of which the second gates the first."""
+    first, second = self.chunk(2, dim)
+    gate = second.sigmoid()
+    return gb.cat([grad * gate, grad * first * gate * (1 - gate)], dim)
+
+
+HELPERS: dict[str, Callable[..., Any]] = {
+    "pow_base": pow_base,
+    "pow_exponent": pow_exponent,
+    "sgn_back": sgn_back,
+    "angle_back": angle_back,
+    "angle_forward": angle_forward,
+    "over_squares": over_squares,
+    "within_limits": within_limits,
+    "below_limit": below_limit,
+    "above_limit": above_limit,
+    "finite_back": finite_back,
+    "logit_back": logit_back,
+    "no_derivative": no_derivative,
+    "ratio_at_zero": ratio_at_zero,
+    "acosh_slope": acosh_slope,
+    "sinc_slope": sinc_slope,
+    "spherical_slope": spherical_slope,
+    "gelu_slope": gelu_slope,
+    "silu_slope": silu_slope,
+    "mish_slope": mish_slope,
+    "per_channel": per_channel,
+    "summed_per_channel": summed_per_channel,
+    "rrelu_back": rrelu_back,
+    "glu_back": glu_back,
+}

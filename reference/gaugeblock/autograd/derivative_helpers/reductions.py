@@ -1,0 +1,296 @@
+"""Gradients of reductions: sums and means, variances, norms, logsumexp, quantiles, products."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gaugeblock as gb
+from gaugeblock import Tensor
+
+from ..grad_mode import is_grad_enabled
+
+Dims = int | Sequence[int] | None
+
+
+def reduced_dims(ndim: int, dim: Dims) -> tuple[int, ...]:
+    """The dims that a reduction removes, counted from 0 and sorted: all for None and no dims."""
+    given = (dim,) if isinstance(dim, int) else tuple(dim or ())
+    return tuple(sorted({place % max(ndim, 1) for place in given})) if given else tuple(range(ndim))
+
+
+def restored(value: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
+    """`value` with dims of size 1 where a reduction of a tensor of `shape` removed some."""
+    if keepdim or not shape:
+        return value
+    for place in reduced_dims(len(shape), dim):
+        value = value.unsqueeze(place)
+    return value
+
+
+def spread(value: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
+    """`value`, the result of a reduction of a tensor of `shape`, at every element that went into it."""
+    return restored(value, shape, dim, keepdim).expand(shape)
+
+
+def count(shape: tuple[int, ...], dim: Dims) -> int:
+    """How many elements go into one of the result."""
+    return math.prod(shape[place] for place in reduced_dims(len(shape), dim) if shape)
+
+
+def mean_back(grad: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
+    """The gradient of a mean."""
+    return spread(grad / max(count(shape, dim), 1), shape, dim, keepdim)
+
+
+def nanmean_back(grad: Tensor, self: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """The gradient of a mean over the elements that are not nan."""
+    there = self.isnan().logical_not()
+    counted = there.sum(reduced_dims(self.ndim, dim), True)
+    return restored(grad, self.shape, dim, keepdim) / counted * there
+
+
+def share_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """`grad` in equal shares to the elements that are `result`, which are the nans where that is nan."""
+    mask = (self == result) | (self.isnan() & result.isnan())
+    return mask * (grad / mask.sum())
+
+
+def share_dim_back(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """`grad` in equal shares to the elements that are `result` along the dims; nan where none is."""
+    mask = restored(result, self.shape, dim, keepdim) == self
+    counted = mask.sum(reduced_dims(self.ndim, dim), True)
+    return restored(grad, self.shape, dim, keepdim) * mask / counted
+
+
+Correction = int | float | None
+
+
+def var_back(grad: Tensor, self: Tensor, dim: Dims, correction: Correction, keepdim: bool) -> Tensor:
+    """``2 (x - mean) / (n - correction)`` times `grad`; a missing correction is 1.
+
+    A variance of all elements without a degree of freedom has inf in place of the slope, and nan where x is the mean.
+    """
+    freedom = count(self.shape, dim) - (1 if correction is None else correction)
+    grad = restored(grad, self.shape, dim, keepdim)
+    centred = self - self.mean(reduced_dims(self.ndim, dim), True)
+    if freedom <= 0 and dim in (None, ()):
+        return grad * gb.full_like(centred, math.inf).masked_fill(centred == 0, math.nan)
+    return grad * (2 / freedom if freedom else math.inf) * centred
+
+
+def std_back(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, correction: Correction, keepdim: bool) -> Tensor:
+    """The gradient of a standard deviation, 0 where that is 0."""
+    return var_back((grad / (result * 2)).masked_fill(result == 0, 0), self, dim, correction, keepdim)
+
+
+def norm_back(grad: Tensor, self: Tensor, result: Tensor, order: float | None, dim: Dims, keepdim: bool) -> Tensor:
+    """The gradient of a vector norm: 0 for order 0 and where the norm is 0; of order inf shared by the largest."""
+    p = 2.0 if order is None else float(order)
+    if p == 0:
+        return gb.zeros_like(self)
+    if self.ndim:
+        grad, result = restored(grad, self.shape, dim, keepdim), restored(result, self.shape, dim, keepdim)
+    if p == 1:
+        return self.sgn() * grad
+    if p == 2:
+        return grad * (self / result).masked_fill(result == 0, 0)
+    size = self.abs()
+    if math.isinf(p):
+        largest = (size == result) | (size.isnan() & result.isnan())
+        return self.sgn() * (grad / largest.sum(reduced_dims(self.ndim, dim), True) * largest)
+    if p < 1:
+        return self.sgn() * size.pow(p - 1).masked_fill(self == 0, 0) * grad * result.pow(1 - p)
+    scaled = self.sgn() * size.pow(p - 1) if p < 2 else self * size.pow(p - 2)
+    return scaled * (grad / result.pow(p - 1)).masked_fill(result == 0, 0)
+
+
+def dist_back(grad: Tensor, self: Tensor, other: Tensor, p: float, result: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradients of the norm of ``self - other`` by both."""
+    back = norm_back(grad, self - other, result, p, None, False)
+    return back, -back
+
+
+def logsumexp_back(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """`grad` times the share of each element in the sum."""
+    spread_grad = restored(grad, self.shape, dim, keepdim)
+    return spread_grad * (self - restored(result, self.shape, dim, keepdim)).exp().conj()
+
+
+def logcumsumexp_back(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """``sum over j >= i of grad[j] exp(x[i] - y[j])``, kept from overflow by adding up logarithms."""
+    if not self.ndim or not self.numel():
+        return grad
+    if grad.is_complex():
+        return (_later(grad.conj().log() - result, dim) + self).exp().conj()
+    above, below = ((_later(part - result, dim) + self).exp() for part in _logarithms(grad))
+    return above - below
+
+
+def logcumsumexp_forward(tangent: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """``sum over j <= i of tangent[j] exp(x[j] - y[i])``, kept from overflow by adding up logarithms."""
+    if not self.ndim or not self.numel():
+        return tangent
+    if tangent.is_complex():
+        return ((tangent.log() + self).logcumsumexp(dim) - result).exp()
+    above, below = (((part + self).logcumsumexp(dim) - result).exp() for part in _logarithms(tangent))
+    return above - below
+
+
+def _logarithms(value: Tensor) -> tuple[Tensor, Tensor]:
+    """The logarithms of the positive and of the negative numbers, for all others the lowest number there is."""
+    least = gb.finfo(value.dtype).min
+    size = value.abs().log()
+    return gb.where(value > 0, size, least), gb.where(value < 0, size, least)
+
+
+def _later(value: Tensor, dim: int) -> Tensor:
+    return value.flip(dim).logcumsumexp(dim).flip(dim)
+
+
+ROUNDED = {"lower": gb.floor, "higher": gb.ceil, "nearest": gb.round}
+
+
+def quantile_back(
+    grad: Tensor,
+    self: Tensor,
+    q: Tensor | float,
+    dim: int | None,
+    keepdim: bool,
+    interpolation: str,
+    ignore_nan: bool,
+    needed: tuple[bool, ...],
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of the elements, and of the shares `q` where they are a tensor and the result is interpolated."""
+    shares = q if isinstance(q, Tensor) else gb.full((), q, dtype=self.dtype, device=self.device)
+    flat = dim is None or not self.ndim
+    rows = self.reshape((-1,)) if flat else self.movedim(dim or 0, -1)
+    back = grad if shares.ndim else grad.unsqueeze(0)
+    if flat:
+        back = back.reshape((-1,))
+    else:
+        back = (back.squeeze((dim or 0) % self.ndim + 1) if keepdim else back).movedim(0, -1)
+    ordered, order = gb.sort(rows, -1)
+    missing = ordered.isnan()
+    last = ordered.shape[-1] - 1
+    whole = gb.full((1,), last, dtype=gb.int64, device=self.device)
+    most = (~missing).sum(-1, keepdim=True) - 1 if ignore_nan else whole
+    ranks = (shares.reshape((-1,)) * most).clamp_min(0)
+    if not ignore_nan:
+        ranks = ranks.masked_fill(missing.narrow(-1, last, 1), last)
+    if interpolation in ROUNDED:
+        ranks = ROUNDED[interpolation](ranks)
+    below = ranks.floor()
+    low, high = below.to(gb.int64), ranks.ceil().to(gb.int64)
+    weight = gb.full_like(ranks, 0.5).masked_fill(low == high, 0) if interpolation == "midpoint" else ranks - below
+    mine = theirs = None
+    if needed[0]:
+        spread = gb.zeros_like(ordered).scatter_add(-1, low, back * (1 - weight)).scatter_add(-1, high, back * weight)
+        found = gb.zeros_like(spread).scatter_add(-1, order, spread)
+        mine = found.reshape(self.shape) if flat else found.movedim(-1, dim or 0)
+    if isinstance(q, Tensor) and needed[1]:
+        slope = ordered.gather(-1, high) - ordered.gather(-1, low)
+        theirs = back * slope * most
+        theirs = (theirs.sum(tuple(range(theirs.ndim - 1))) if theirs.ndim > 1 else theirs).reshape(shares.shape)
+        if interpolation != "linear":
+            theirs = gb.zeros_like(theirs)
+    return mine, theirs
+
+
+def prod_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """The gradient of the product of all elements."""
+    if not self.ndim:
+        return grad
+    if _without_zeros(self):
+        return grad * (result / self).conj()
+    return grad * _others(self.reshape(-1), 0).reshape(self.shape).conj()
+
+
+def prod_dim_back(grad: Tensor, self: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:
+    """The gradient of products along `dim`."""
+    if not self.ndim:
+        return grad
+    if not keepdim:
+        grad, result = grad.unsqueeze(dim), result.unsqueeze(dim)
+    return grad * (result / self if _without_zeros(self) else _others(self, dim)).conj()
+
+
+def reversed_cumsum(grad: Tensor, dim: int) -> Tensor:
+    """The running sums from the end of `dim`."""
+    if grad.numel() <= 1 or grad.size(dim) == 1:
+        return grad
+    return grad.flip(dim).cumsum(dim).flip(dim)
+
+
+def cumprod_back(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """The gradient of running products along `dim`."""
+    if self.numel() <= 1 or self.size(dim) == 1:
+        return grad
+    if _without_zeros(self):
+        return reversed_cumsum(grad * result.conj(), dim) / self.conj()
+    return _recorded(grad, self, dim) if is_grad_enabled() else _at_zeros(grad, self, dim)
+
+
+def _without_zeros(self: Tensor) -> bool:
+    return self.device.type != "meta" and not bool((self == 0).any())
+
+
+def _others(self: Tensor, dim: int) -> Tensor:
+    """For each element the product of all others along `dim`: of those before it and those after it."""
+    size = self.size(dim)
+    if size == 0:
+        return self
+    one = gb.ones_like(self.narrow(dim, 0, 1))
+    before = gb.cat([one, self.narrow(dim, 0, size - 1)], dim).cumprod(dim)
+    after = gb.cat([one, self.narrow(dim, 1, size - 1).flip(dim)], dim).cumprod(dim).flip(dim)
+    return before * after
+
+
+def _at_zeros(grad: Tensor, self: Tensor, dim: int) -> Tensor:
+    """Right for rows with zeros, but not to be differentiated: its masks are taken for constant.
+
+    Up to the first zero the products are as in a row without. The first zero itself gets the sum over the products from
+    it on, with 1 in its place. Behind it every product is 0, and stays so.
+    """
+    zero = self == 0
+    zeros = zero.cumsum(dim)
+    first = zero & (zeros == 1)
+    products = self.masked_fill(first, 1).cumprod(dim).conj()
+    usual = reversed_cumsum((grad * products).masked_fill(zeros > 0, 0), dim) / self.masked_fill(zero, 1).conj()
+    at_first = (grad * products).masked_fill(zeros == 0, 0).sum(dim, True)
+    return gb.where(first, at_first, usual.masked_fill(zeros > 0, 0))
+
+
+def _recorded(grad: Tensor, self: Tensor, dim: int) -> Tensor:
+    """The gradient made of products without division, for it to be differentiated again."""
+    parts = []
+    size = self.size(dim)
+    for place in range(size):
+        rest = size - place - 1
+        one = gb.ones_like(self.narrow(dim, 0, 1))
+        before = gb.prod(self.narrow(dim, 0, place), dim, True)
+        from_here = gb.cat([one, self.narrow(dim, place + 1, rest)], dim).cumprod(dim)
+        parts.append((grad.narrow(dim, place, rest + 1) * (before * from_here).conj()).sum(dim, True))
+    return gb.cat(parts, dim)
+
+
+HELPERS: dict[str, Callable[..., Any]] = {
+    "spread": spread,
+    "mean_back": mean_back,
+    "nanmean_back": nanmean_back,
+    "share_back": share_back,
+    "share_dim_back": share_dim_back,
+    "var_back": var_back,
+    "std_back": std_back,
+    "norm_back": norm_back,
+    "dist_back": dist_back,
+    "logsumexp_back": logsumexp_back,
+    "logcumsumexp_back": logcumsumexp_back,
+    "logcumsumexp_forward": logcumsumexp_forward,
+    "quantile_back": quantile_back,
+    "prod_back": prod_back,
+    "prod_dim_back": prod_dim_back,
+    "reversed_cumsum": reversed_cumsum,
+    "cumprod_back": cumprod_back,
+}
