@@ -23,7 +23,8 @@ from .operator_rows import dtype_classes
 
 KINDS = (
     "hard", "finite", "small", "positive", "unit", "distinct", "sorted", "counts", "naturals", "chance", "signs",
-    "labels", "rising", "around", "spaced", "dominant", "regular", "definite", "pivots", "sorter", "gaps", "slack",
+    "labels", "rising", "falling", "zeros", "around", "spaced", "dominant", "regular", "definite", "pivots", "sorter",
+    "gaps", "slack",
 )  # fmt: skip
 NUMBER_RULES = ("dim", "given_dim", "new_dim", "dims", "size")
 

@@ -22,6 +22,8 @@ PATTERNS: dict[str, Callable[[Array], Array]] = {
     "signs": lambda k: k % 2 * 2 - 1,
     "labels": lambda k: k % 4 - 1,
     "rising": lambda k: np.cumsum((k - k[:1]) % 3),
+    "falling": lambda k: np.minimum((k[-1:] - k) // 7, 5),
+    "zeros": lambda k: k * 0,
     "around": lambda k: (k % 9 - 4) * 0.375,
     "slack": lambda k: k % 3 * 0.3437 + 0.0107,
     "gaps": lambda k: np.where(k % 3 == 1, np.nan, k % 8 - 3),
