@@ -1,4 +1,4 @@
-"""Writing LLVM IR by hand: registers, nested loops and branches as Python blocks.
+"""Writing LLVM IR: registers, nested loops and branches as Python blocks.
 
     code = Code()
     with code.loop("0", "%n", 4) as i:
@@ -27,12 +27,16 @@ class Module(NamedTuple):
 
 
 class Code:
-    """The instructions of one function body, beginning in a block called `entry`."""
+    """The instructions of one function body, or of a part of one with a prefix of its own for registers.
 
-    def __init__(self, block: str = "entry") -> None:
+    `lines` is the text so far; registers are numbered by them. `block` is the label of the block that is written.
+    """
+
+    def __init__(self, block: str = "entry", prefix: str = "x") -> None:
         self.lines: list[str] = []
         self.block = block
-        self._count = 0
+        self.prefix = prefix
+        self._labels = 0
 
     def line(self, text: str) -> None:
         """Append an instruction without a result."""
@@ -40,19 +44,27 @@ class Code:
 
     def register(self, instruction: str) -> str:
         """Append an instruction; the register of its result."""
-        self._count += 1
-        self.lines.append(f"  %x{self._count} = {instruction}")
-        return f"%x{self._count}"
+        name = f"%{self.prefix}.{len(self.lines)}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
 
     def label(self) -> str:
         """A fresh name for a block."""
-        self._count += 1
-        return f"b{self._count}"
+        self._labels += 1
+        return f"b{self._labels}"
 
     def begin(self, label: str) -> None:
         """Begin a block; the one before must have ended in a branch."""
         self.lines.append(f"{label}:")
         self.block = label
+
+    def jump(self, label: str) -> None:
+        """Branch to a block."""
+        self.line(f"br label %{label}")
+
+    def branch(self, condition: str, then: str, otherwise: str) -> None:
+        """Branch to one of two blocks."""
+        self.line(f"br i1 {condition}, label %{then}, label %{otherwise}")
 
     def move(self, pointer: str, nbytes: str | int) -> str:
         """A pointer some bytes further on."""
@@ -90,27 +102,27 @@ class Code:
         head, body, last, done = (self.label() for _ in range(4))
         index = f"%i_{head}"
         before = self.block
-        self.line(f"br label %{head}")
+        self.jump(head)
         self.begin(head)
         self.line(f"{index} = phi i64 [{start}, %{before}], [{index}.next, %{last}]")
         more = self.register(f"icmp slt i64 {index}, {stop}")
-        self.line(f"br i1 {more}, label %{body}, label %{done}")
+        self.branch(more, body, done)
         self.begin(body)
         yield index
-        self.line(f"br label %{last}")
+        self.jump(last)
         self.begin(last)
         self.line(f"{index}.next = add i64 {index}, {step}")
-        self.line(f"br label %{head}")
+        self.jump(head)
         self.begin(done)
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
         """A block that runs only when the i1 is true."""
         inside, after = self.label(), self.label()
-        self.line(f"br i1 {condition}, label %{inside}, label %{after}")
+        self.branch(condition, inside, after)
         self.begin(inside)
         yield
-        self.line(f"br label %{after}")
+        self.jump(after)
         self.begin(after)
 
     def function(self, head: str, tail: str = "") -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import pool, sharing, splitting
 from .code import PLAIN, Code
-from .fold_memory import GATHER_SLOT, ITEMSIZE_SLOT
+from .fold import GATHER_SLOT, ITEMSIZE_SLOT
 from .sharing import MAX_DIMS
 
 PREFIX = "gb_common"

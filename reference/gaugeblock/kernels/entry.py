@@ -8,6 +8,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
+from .code import Code
+
 GIL_GRAIN = 32768
 METH_FASTCALL, METH_NOARGS = 0x80, 0x4
 
@@ -21,8 +23,6 @@ class MethodDef(ctypes.Structure):
         ("flags", ctypes.c_int),
         ("doc", ctypes.c_char_p),
     )
-
-
 
 _READERS = {
     "n": ("i64", "PyLong_AsLongLong"),
@@ -68,37 +68,23 @@ done:
 """What entry points use. `whole_number` reads an int from -2**63 to 2**64 - 1, modulo 2**64; others are an error."""
 
 
-class EntryWriter:
-    """Collects the instructions of one entry point `name(self, args, nargs)` of a kernel called `title`."""
+class EntryWriter(Code):
+    """The instructions of one entry point `name(self, args, nargs)` of a kernel called `title`."""
 
     def __init__(self, name: str, title: str) -> None:
+        super().__init__("read", "e")
         self.name = name
         self.title = title
-        self.lines: list[str] = []
         self.signs: list[str] = []
         self.inexact = False
-        self._count = 0
-
-    def register(self, instruction: str) -> str:
-        """Append an instruction and return its register."""
-        self._count += 1
-        name = f"%e{self._count}"
-        self.lines.append(f"  {name} = {instruction}")
-        return name
 
     def descriptor(self) -> str:
         """Pointer to the contents of the bytes object that is the function's `self`."""
-        return self.register(f"getelementptr i8, ptr %self, i64 {bytes.__basicsize__ - 1}")
-
-    def label(self) -> str:
-        """A fresh block label."""
-        self._count += 1
-        return f"b{self._count}"
+        return self.move("%self", bytes.__basicsize__ - 1)
 
     def object(self, index: int | str) -> str:
         """The argument object at a position."""
-        place = self.register(f"getelementptr ptr, ptr %args, i64 {index}")
-        return self.register(f"load ptr, ptr {place}")
+        return self.load("ptr", self.slot("%args", index))
 
     def integer(self, index: int | str) -> str:
         """The argument at a position as i64; negative values make `check` look for an error."""
@@ -119,59 +105,62 @@ class EntryWriter:
         type, reader = _READERS[kind]
         return [(type, self.register(f"call {type} @{reader}(ptr {item})"))]
 
-    def store(self, type: str, value: str, array: str, index: int) -> None:
+    def put(self, type: str, value: str, array: str, index: int) -> None:
         """Store a register in an 8-byte slot of an array."""
-        place = self.register(f"getelementptr i64, ptr {array}, i64 {index}")
-        self.lines.append(f"  store {type} {value}, ptr {place}")
+        self.store(type, value, self.slot(array, index))
 
     def require(self, condition: str) -> None:
         """Leave with the argument count error when `condition` is false."""
         go = self.label()
-        self.lines += [f"  br i1 {condition}, label %{go}, label %wrong", f"{go}:"]
+        self.branch(condition, go, "wrong")
+        self.begin(go)
+
+    def proceed(self, volume: str) -> None:
+        """Return at once where there are no elements."""
+        work = self.label()
+        self.branch(self.register(f"icmp sgt i64 {volume}, 0"), work, "return")
+        self.begin(work)
 
     def array(self, first: int | str, amount: str, target: str) -> str:
         """Read `amount` ints from position `first` on into `target`; returns the register of their product."""
         before, loop, after, body = self.label(), self.label(), self.label(), self.label()
         index, volume = f"%x_{loop}", f"%y_{loop}"
-        self.lines += [
-            f"  br label %{before}",
-            f"{before}:",
-            f"  br label %{loop}",
-            f"{loop}:",
-            f"  {index} = phi i64 [0, %{before}], [{index}n, %{body}]",
-            f"  {volume} = phi i64 [1, %{before}], [{volume}n, %{body}]",
-        ]
-        more = self.register(f"icmp slt i64 {index}, {amount}")
-        self.lines += [f"  br i1 {more}, label %{body}, label %{after}", f"{body}:"]
+        self.jump(before)
+        self.begin(before)
+        self.jump(loop)
+        self.begin(loop)
+        self.line(f"{index} = phi i64 [0, %{before}], [{index}n, %{body}]")
+        self.line(f"{volume} = phi i64 [1, %{before}], [{volume}n, %{body}]")
+        self.branch(self.register(f"icmp slt i64 {index}, {amount}"), body, after)
+        self.begin(body)
         item = self.object(self.register(f"add i64 {index}, {first}"))
         value = self.register(f"call i64 @PyLong_AsSsize_t(ptr {item})")
-        place = self.register(f"getelementptr i64, ptr {target}, i64 {index}")
-        self.lines += [
-            f"  store i64 {value}, ptr {place}",
-            f"  {volume}n = mul i64 {volume}, {value}",
-            f"  {index}n = add i64 {index}, 1",
-            f"  br label %{loop}",
-            f"{after}:",
-        ]
+        self.store("i64", value, self.slot(target, index))
+        self.line(f"{volume}n = mul i64 {volume}, {value}")
+        self.line(f"{index}n = add i64 {index}, 1")
+        self.jump(loop)
+        self.begin(after)
         return volume
 
     def check(self, *, always: bool = False) -> None:
         """Leave with the pending exception when reading an argument failed."""
         fine, look = self.label(), self.label()
         if self.inexact or always:
-            self.lines.append(f"  br label %{look}")
+            self.jump(look)
         else:
             together = self.signs[0]
             for sign in self.signs[1:]:
                 together = self.register(f"or i64 {together}, {sign}")
-            negative = self.register(f"icmp slt i64 {together}, 0")
-            self.lines.append(f"  br i1 {negative}, label %{look}, label %{fine}")
-        self.lines.append(f"{look}:")
-        error = self.register("call ptr @PyErr_Occurred()")
-        failed = self.register(f"icmp ne ptr {error}, null")
-        self.lines += [f"  br i1 {failed}, label %leave, label %{fine}", f"{fine}:"]
+            self.branch(self.register(f"icmp slt i64 {together}, 0"), look, fine)
+        self.begin(look)
+        self.branch(self._is_pending(), "leave", fine)
+        self.begin(fine)
         self.signs.clear()
         self.inexact = False
+
+    def _is_pending(self) -> str:
+        """An i1 that is true when an exception is set."""
+        return self.register(f"icmp ne ptr {self.register('call ptr @PyErr_Occurred()')}, null")
 
     def run(self, call: str, work: str, shared: str | None = None) -> None:
         """Run `call` (an i1 call); when `work` exceeds the grain run `shared`, without the interpreter lock.
@@ -179,28 +168,27 @@ class EntryWriter:
         A fault is raised.
         """
         big, free, held, joined = self.register(f"icmp sgt i64 {work}, {GIL_GRAIN}"), *[self.label() for _ in range(3)]
-        self.lines += [f"  br i1 {big}, label %{free}, label %{held}", f"{free}:"]
+        self.branch(big, free, held)
+        self.begin(free)
         state = self.register("call ptr @PyEval_SaveThread()")
         unlocked = self.register(shared or call)
-        self.lines.append(f"  call void @PyEval_RestoreThread(ptr {state})")
-        pending = self.register("call ptr @PyErr_Occurred()")  # of a signal's handler
-        raised = self.register(f"icmp ne ptr {pending}, null")
-        unlocked = self.register(f"or i1 {unlocked}, {raised}")
-        self.lines += [f"  br label %{joined}", f"{held}:"]
+        self.line(f"call void @PyEval_RestoreThread(ptr {state})")
+        unlocked = self.register(f"or i1 {unlocked}, {self._is_pending()}")  # set by a signal's handler
+        self.jump(joined)
+        self.begin(held)
         locked = self.register(call)
-        self.lines += [f"  br label %{joined}", f"{joined}:"]
+        self.jump(joined)
+        self.begin(joined)
         fault = self.register(f"phi i1 [{unlocked}, %{free}], [{locked}, %{held}]")
         good, bad, own = self.label(), self.label(), self.label()
-        self.lines += [f"  br i1 {fault}, label %{bad}, label %{good}", f"{bad}:"]
-        error = self.register("call ptr @PyErr_Occurred()")
-        raised = self.register(f"icmp ne ptr {error}, null")
-        self.lines += [f"  br i1 {raised}, label %leave, label %{own}", f"{own}:"]
-        kind = self.register("load ptr, ptr @PyExc_RuntimeError")
-        self.lines += [
-            f"  call void @PyErr_SetString(ptr {kind}, ptr @zero_division)",
-            "  br label %leave",
-            f"{good}:",
-        ]
+        self.branch(fault, bad, good)
+        self.begin(bad)
+        self.branch(self._is_pending(), "leave", own)
+        self.begin(own)
+        kind = self.load("ptr", "@PyExc_RuntimeError")
+        self.line(f"call void @PyErr_SetString(ptr {kind}, ptr @zero_division)")
+        self.jump("leave")
+        self.begin(good)
 
     def text(self, count_check: Sequence[str]) -> str:
         """The function and its messages; `count_check` are lines that branch to %read or %wrong."""

@@ -6,6 +6,7 @@ the other operand's type. Both operands of an operator must have the same lane t
 
 from __future__ import annotations
 
+import struct
 from itertools import count
 from typing import Any, NamedTuple, Union
 
@@ -197,3 +198,22 @@ def select(condition: Lane, a: Operand, b: Operand) -> Lane:
 def guard(value: Lane, fault: Lane) -> Lane:
     """`value`, with the call failing (ZeroDivisionError) when `fault` is true in any lane."""
     return Lane("guard", value.type, (value, fault))
+
+
+def literal(value: bool | int | float, type: LaneType) -> str:
+    """A scalar constant in IR syntax."""
+    if type is BOOL:
+        return "true" if value else "false"
+    if type.is_float:
+        if type is F32:
+            value = round_to_float32(float(value))
+        return "0x" + struct.pack(">d", value).hex().upper()
+    return str(value)
+
+
+def round_to_float32(value: float) -> float:
+    """The float32 nearest to a Python float, as a Python float."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")

@@ -9,8 +9,7 @@ P is the phase. Both have one signature, so that one odometer walks the other re
 from __future__ import annotations
 
 from .declarations import Declarations
-from .fold import FoldBody, RecordedPhase
-from .fold_memory import load_lanes, load_slot, store_slot
+from .fold import FoldBody, RecordedPhase, load_lanes, load_slot, store_slot
 from .loops import deinterleave
 from .lower import Emitter, reachable
 

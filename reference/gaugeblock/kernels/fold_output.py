@@ -11,9 +11,8 @@ from __future__ import annotations
 from .code import NAME
 from .common import PIECES_RUN, SPLIT_RUN, declaration
 from .declarations import Declarations
-from .fold import FoldBody
+from .fold import BLOCK_BYTES, FoldBody, load_lanes, load_slot, store_lanes, store_slot
 from .fold_loops import LoopWriter
-from .fold_memory import BLOCK_BYTES, load_lanes, load_slot, store_lanes, store_slot
 from .isa import Level
 from .loops import interleave
 from .lower import Emitter

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 
+from .code import Code
 from .declarations import Declarations
-from .expression import BOOL, Lane, LaneType
-from .literals import literal
+from .expression import BOOL, Lane, LaneType, literal
 from .vector_forms import looked_up, native, one_by_one
 from .while_loop import Loop
 
@@ -43,21 +43,19 @@ def _ordered(results: tuple[Lane, ...]) -> tuple[Lane, ...]:
     return tuple(order)
 
 
-class Emitter:
+class Emitter(Code):
     """Writes the instructions of lanes at one vector width.
 
-    `names` maps a lane's id to its register or literal, `lines` is the text so far, `faults` the i1 registers of
-    guards, `declarations` the external functions that the module must declare, `wide` whether there are vectors of
-    512 bits and their instructions. Rare cases add
-    blocks, so a loop must close in a block of its own.
+    `names` maps a lane's id to its register or literal, `faults` are the i1 registers of guards, `declarations` the
+    external functions that the module must declare, `wide` says whether there are vectors of 512 bits and their
+    instructions. Rare cases add blocks, so a loop must close in a block of its own.
     """
 
     def __init__(self, width: int, prefix: str, declarations: Declarations) -> None:
+        super().__init__(prefix=prefix)
         self.width = width
-        self.prefix = prefix
         self.declarations = declarations
         self.wide = declarations.vector_bytes == 64
-        self.lines: list[str] = []
         self.names: dict[int, str] = {}
         self.faults: list[str] = []
         self._kept: list[Lane] = []
@@ -66,12 +64,6 @@ class Emitter:
         """IR type of a lane at this width."""
         scalar = type if type.__class__ is str else type.ir  # type: ignore[union-attr]
         return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
-
-    def register(self, instruction: str) -> str:
-        """Append an instruction, returning the new register that holds its value."""
-        name = f"%{self.prefix}.{len(self.lines)}"
-        self.lines.append(f"  {name} = {instruction}")
-        return name
 
     def bind(self, lane: Lane, name: str) -> None:
         """Let `name` stand for an argument lane."""

@@ -46,11 +46,11 @@ class _Arguments:
         slots = 0
         for index, kind in enumerate("m" * signature.outputs + signature.kinds):
             if kind == "m":
-                entry.store("i64", entry.integer(index), self.pointers, places)
+                entry.put("i64", entry.integer(index), self.pointers, places)
                 places += 1
                 continue
             for type, value in entry.number(index, kind):
-                entry.store(type, value, self.numbers, slots)
+                entry.put(type, value, self.numbers, slots)
                 slots += 1
         self.last = entry.integer(signature.operands)
         entry.check()
@@ -89,8 +89,7 @@ def strided_entry(signature: Signature) -> str:
     amount = entry.register(f"mul i64 {ndim}, {many}")
     entry.array(start, amount, strides)
     entry.check(always=True)
-    some, work = entry.register(f"icmp sgt i64 {volume}, 0"), entry.label()
-    entry.lines += [f"  br i1 {some}, label %{work}, label %return", f"{work}:"]
+    entry.proceed(volume)
     slot = entry.register(f"getelementptr i64, ptr {given.itemsizes}, i64 {many}")
     driver = entry.register(f"load ptr, ptr {slot}")
     transfers = entry.register(f"getelementptr i64, ptr {given.itemsizes}, i64 {many + 2}")

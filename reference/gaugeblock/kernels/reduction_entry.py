@@ -13,7 +13,7 @@ from __future__ import annotations
 from .code import NAME, PLAIN
 from .common import SHARE_KEPT, declaration
 from .entry import PYTHON_API, EntryWriter
-from .fold_memory import BLOCK_BYTES, FOLD_SLOT, GATHER_SLOT, ITEMSIZE_SLOT, TURN_SLOT
+from .fold import BLOCK_BYTES, FOLD_SLOT, GATHER_SLOT, ITEMSIZE_SLOT, TURN_SLOT
 from .sharing import MAX_DIMS
 
 
@@ -22,13 +22,13 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     entry = EntryWriter(NAME, "reduction kernel")
     outs = entry.register(f"alloca [{outputs} x ptr]")
     for index in range(outputs):
-        entry.store("i64", entry.integer(index), outs, index)
+        entry.put("i64", entry.integer(index), outs, index)
     source = entry.register(f"inttoptr i64 {entry.integer(outputs)} to ptr")
     parameters = entry.register(f"alloca [{BLOCK_BYTES} x i8], align 64")
     position = outputs + 1
     for index in range(numbers):
         for type, value in entry.number(position + index, "d"):
-            entry.store(type, value, parameters, 1 + index)
+            entry.put(type, value, parameters, 1 + index)
     position += numbers
     kept, reduced = entry.integer(position), entry.integer(position + 1)
     position += 2
@@ -52,13 +52,12 @@ def reduction_entry(outputs: int, numbers: int) -> str:
         start = entry.register(f"add i64 {start}, {amount}")
     entry.array(start, out_dims, out_strides)
     entry.check(always=True)
-    entry.store("i64", volumes[1], parameters, 0)
+    entry.put("i64", volumes[1], parameters, 0)
     descriptor = entry.descriptor()
     for place, slot in ((1, GATHER_SLOT), (2, ITEMSIZE_SLOT), (3, TURN_SLOT), (4, FOLD_SLOT)):
         field = entry.register(f"getelementptr i64, ptr {descriptor}, i64 {place}")
-        entry.store("i64", entry.register(f"load i64, ptr {field}"), parameters, slot)
-    some, work = entry.register(f"icmp sgt i64 {volumes[0]}, 0"), entry.label()
-    entry.lines += [f"  br i1 {some}, label %{work}, label %return", f"{work}:"]
+        entry.put("i64", entry.register(f"load i64, ptr {field}"), parameters, slot)
+    entry.proceed(volumes[0])
     amount = entry.register(f"mul i64 {volumes[0]}, {volumes[1]}")
     base = entry.register(f"load ptr, ptr {descriptor}")
     call = f"ptr {base}, ptr {source}, ptr {outs}, i64 {kept}, ptr {arrays[0]}, ptr {arrays[2]}, ptr {out_strides}, "

@@ -20,7 +20,7 @@ a time are turned, so that the fold itself finds the elements of neighbouring ou
 from __future__ import annotations
 
 from .code import Code
-from .fold_memory import BLOCK_BYTES, FOLD_SLOT, ITEMSIZE_SLOT, SCALAR_BYTES, TURN_SLOT
+from .fold import BLOCK_BYTES, FOLD_SLOT, ITEMSIZE_SLOT, SCALAR_BYTES, TURN_SLOT
 from .sharing import MAX_DIMS, PART, context_of, fields_of, part_function, parts_of, range_of
 
 STATE_BYTES = (BLOCK_BYTES + 63) // 64 * 64

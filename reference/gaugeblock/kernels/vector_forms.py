@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from .code import NAME
 from .declarations import Declarations
-from .expression import Lane
-from .literals import literal
+from .expression import Lane, literal
 
 if TYPE_CHECKING:
     from .lower import Emitter
