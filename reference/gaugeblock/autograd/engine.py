@@ -18,9 +18,9 @@ from ..core.away import carried
 from ..dispatch.state import STATE
 from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor
+from .accumulate_grad import fitted, replaced, replaced_all
 from .anomaly import ANOMALY, check_results, explain_failure
 from .autograd_meta import Edge
-from .gradient_shape import fitted, replaced, replaced_all
 from .node import FIRST, Node
 
 DEPTH = 60

@@ -15,8 +15,7 @@ from .expressions import DESCRIBED, DescribedList, Expression, described, expres
 from .following import following
 from .node import Node
 from .public import gb
-from .raw_saved import RawSaved
-from .saved_tensor import FREED, saved, used, versions_of, with_history
+from .saved_tensor import FREED, RawSaved, saved, used, versions_of, with_history
 
 
 class Use(NamedTuple):

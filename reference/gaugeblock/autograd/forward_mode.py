@@ -25,7 +25,7 @@ from .expressions import expression, find_name
 from .formulas import result_names
 from .grad_mode import enable_grad
 from .public import gb
-from .view_window import Window
+from .view_history import Window
 
 
 class _Dual:

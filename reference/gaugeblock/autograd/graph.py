@@ -8,10 +8,9 @@ from types import ModuleType
 from ..tensor.tensor import Tensor
 from .graph_picture import GraphPicture, Vertex
 from .graph_picture import graph as _picture
-from .multi_hooks import get_gradient_edge, register_multi_grad_hook
-from .mutation import allow_mutation_on_saved_tensors
+from .hooks import get_gradient_edge, register_multi_grad_hook
 from .node import GradientEdge, Node
-from .packing import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from .saved_tensor import allow_mutation_on_saved_tensors, disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
 __all__ = [
     "GradientEdge", "GraphPicture", "Node", "Vertex", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",

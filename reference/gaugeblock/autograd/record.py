@@ -33,7 +33,7 @@ from .formulas import compiled, node_class
 from .forward_mode import DUAL, outside
 from .node import COUNTER, Node
 from .rebinding import rebinding
-from .recorder_source import passing_source, recorder_source
+from .recorder_source import passing_source, quick_call, quick_write, recorder_source
 from .registered_functions import registered_recorder
 from .saved_tensor import PACKING, saved
 from .special_recorders import (
@@ -46,10 +46,8 @@ from .special_recorders import (
     unstripped,
 )
 from .undifferentiable import refusing
-from .unrecorded_source import quick_call, quick_write
-from .unwrapping import number_operand, plain_list, unwrap, unwrap_list
 from .view_history import DEFAULT, check_inplace, rebase
-from .wrapped_results import maker_of, results_of, view_results
+from .wrapping import maker_of, number_operand, plain_list, results_of, unwrap, unwrap_list, view_results
 
 
 def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ from .derivative_table import camel
 from .function import BackwardFunction, geometry_of
 from .grad_mode import enable_grad
 from .view_history import recorded_edge
-from .wrapped_results import differentiable
+from .wrapping import differentiable
 
 
 class RegisteredNode(BackwardFunction):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar, Self, TypeVar
 
 from ..core.away import carried
+from ..core.device import Device, cpu
 from ..dispatch.state import STATE
 from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE, version_of
 from .accumulate_grad import AccumulateGrad
 from .autograd_meta import Edge, handle, more_of, plain_of, result_of
+from .grad_mode import no_grad
 from .node import Node
 
 FREED = (
@@ -170,3 +173,138 @@ def _changed(plain: Tensor, version: int, edge: Edge | None) -> RuntimeError:
         f"[{kind}Tensor {list(geometry.sizes)}]{made} is at version {version_of(plain)}; expected version {version} "
         f"instead. {hint}"
     )
+
+
+class RawSaved:
+    """One saved tensor of a node. Raises AttributeError for a name under which the node saved no tensor."""
+
+    __slots__ = ("_node", "_slot")
+
+    def __init__(self, node: Any, name: str) -> None:
+        if name not in {use.name for use in node.formulas.values} or name in node.formulas.lists:
+            raise AttributeError(f"{node.label!r} object has no attribute '_raw_saved_{name}'")
+        self._node = node
+        self._slot = f"v_{name}"
+
+    def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        """Save the result of ``pack_hook(tensor)`` instead of the tensor; ``unpack_hook`` turns it into a tensor again.
+
+        Raises TypeError unless both are callable, RuntimeError when the node has released the tensor or it already has
+        hooks.
+        """
+        for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
+            if not callable(hook):
+                raise TypeError(f"register_hooks(): argument '{name}' must be callable, not {type(hook).__name__}")
+        kept = getattr(self._node, self._slot)
+        if self._node.released:
+            raise RuntimeError(FREED)
+        if kept is None:
+            raise RuntimeError("register_hooks(): hooks cannot be registered because the node saved None")
+        if isinstance(kept, Packed):
+            raise RuntimeError("Setting hooks on a saved tensor that already has hooks is not allowed")
+        with no_grad():
+            value = pack_hook(kept)
+        setattr(self._node, self._slot, Packed(value, unpack_hook, bare=False))
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class saved_tensors_hooks:
+    """Within the block ``pack_hook(tensor)`` is called for every tensor that a node saves, and what it returns is kept
+    in its place; ``unpack_hook`` makes a tensor of it when it is needed. The innermost pair counts."""
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
+            if not callable(hook):
+                raise TypeError(f"saved_tensors_hooks(): argument '{name}' must be callable, not {type(hook).__name__}")
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+        self._before: list[Any] = []
+
+    def __enter__(self) -> Self:
+        if PACKING.refused is not None:
+            raise RuntimeError(PACKING.refused)
+        self._before.append(PACKING.pairs)
+        PACKING.pairs = (*PACKING.pairs, (self.pack_hook, self.unpack_hook))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        PACKING.pairs = self._before.pop()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keeps in host memory what nodes of the block save, and brings it back where it was."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack(tensor: Any) -> tuple[Device, Any]:
+            return tensor.device, tensor.clone() if tensor.device is cpu else tensor.to(cpu)
+
+        def unpack(packed: tuple[Device, Any]) -> Any:
+            device, tensor = packed
+            return tensor if device is cpu else tensor.to(device)
+
+        super().__init__(pack, unpack)
+
+
+class disable_saved_tensors_hooks:
+    """Within the block entering saved_tensors_hooks raises RuntimeError with this message."""
+
+    def __init__(self, error_message: str) -> None:
+        self.error_message = error_message
+        self._before: list[str | None] = []
+
+    def __enter__(self) -> Self:
+        if PACKING.pairs:
+            raise RuntimeError(self.error_message)
+        self._before.append(PACKING.refused)
+        PACKING.refused = self.error_message
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        PACKING.refused = self._before.pop()
+
+    def __call__(self, function: F) -> F:
+        """`function`, run within such a block."""
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with disable_saved_tensors_hooks(self.error_message):
+                return function(*args, **kwargs)
+
+        return run  # type: ignore[return-value]
+
+
+OUTSIDE = "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):
+    """Let saved tensors be written to within the block: nodes save copies, and the backward pass uses them.
+
+    Raises RuntimeError for a backward pass outside the block, and for nested blocks.
+    Source: torch.autograd.graph.allow_mutation_on_saved_tensors, which copies only tensors that are written to.
+    """
+
+    _active: ClassVar[list[Any]] = []
+
+    def __init__(self) -> None:
+        def unpack(copy: Any) -> Any:
+            if self not in self._active:
+                raise RuntimeError(OUTSIDE)
+            return copy
+
+        def pack(tensor: Any) -> Any:
+            return tensor.detach().clone()
+
+        super().__init__(pack, unpack)
+
+    def __enter__(self) -> Any:
+        if self._active:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        entered = super().__enter__()
+        self._active.append(self)
+        return entered
+
+    def __exit__(self, *error: object) -> None:
+        self._active.remove(self)
+        super().__exit__(*error)

@@ -14,7 +14,7 @@ from .derivative_table import camel
 from .forward_mode import DUAL, PAUSED, tangent_of
 from .node import Node
 from .view_history import recorded_edge
-from .wrapped_results import differentiable
+from .wrapping import differentiable
 
 MISSING = "derivative for aten::{name} is not implemented"
 

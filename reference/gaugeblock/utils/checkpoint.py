@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.grad_mode import enable_grad
-from ..autograd.packing import saved_tensors_hooks
+from ..autograd.saved_tensor import saved_tensors_hooks
 from ..operators.generator import default_generator
 
 __all__ = ["checkpoint"]
