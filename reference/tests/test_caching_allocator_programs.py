@@ -11,7 +11,7 @@ import pytest
 from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
 from gaugeblock.cuda.allocator.out_of_memory import OutOfMemoryError
 from gaugeblock.cuda.allocator.pool_checkpoint import PoolCheckpoint
-from gaugeblock.cuda.allocator.private_pools import PoolId
+from gaugeblock.cuda.allocator.pools import PoolId
 from gaugeblock_testing.cuda_simulator import SimulatedDriver
 
 MIB = 1 << 20

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from gaugeblock.cuda.allocator.allocator_config import division_interval, round_size, segment_size
 from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
 from gaugeblock.cuda.allocator.out_of_memory import OutOfMemoryError
-from gaugeblock.cuda.allocator.round_size import division_interval, round_size, segment_size
 from gaugeblock.cuda.driver.protocol import Driver
 
 from .table_device import Device

@@ -8,8 +8,15 @@ from threading import Thread
 
 import pytest
 from gaugeblock.core.device import Device
-from gaugeblock.cuda.driver.current_device import current_device_index, device_index, set_current_device_index
-from gaugeblock.cuda.driver.installed_driver import HELP, get_driver, install_driver, set_driver_finder
+from gaugeblock.cuda.driver.installed_driver import (
+    HELP,
+    current_device_index,
+    device_index,
+    get_driver,
+    install_driver,
+    set_current_device_index,
+    set_driver_finder,
+)
 from gaugeblock.cuda.driver.protocol import DriverError
 from gaugeblock.cuda.streams import (
     STREAMS_PER_POOL,

@@ -26,8 +26,7 @@ from gaugeblock.core.dtype import (
 )
 from gaugeblock.cuda import ptx
 from gaugeblock.cuda.ptx import host_grid
-from gaugeblock.cuda.ptx.divider import divided, magic
-from gaugeblock.cuda.ptx.layout import layout_of
+from gaugeblock.cuda.ptx.layout import divided, layout_of, magic
 from gaugeblock.iteration.dimensions import INT32_MAX
 from gaugeblock.iteration.tensor_iterator import COMPARISON
 from gaugeblock.kernels.operand import Immediate

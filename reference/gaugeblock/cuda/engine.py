@@ -12,7 +12,6 @@ from ..operators.copy import ELSEWHERE
 from ..operators.device_loops import DEVICE_LOOPS
 from .devices import devices
 from .devices.drivers import runtime
-from .operators.copies import copy_cuda
 from .operators.fast_loops import CudaLoops
 
 DIRECT = ("fill_.Scalar", "zero_")
@@ -46,9 +45,16 @@ def run(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[st
     return run_on_gpu(operator, keys, args, kwargs)
 
 
+def _copy(*args: Any) -> Any:
+    """Copy between devices; see `copy_cuda`."""
+    from .operators.copies import copy_cuda
+
+    return copy_cuda(*args)
+
+
 def _join() -> None:
     register_allocator("cuda", Memories())
-    ELSEWHERE["cuda"] = copy_cuda
+    ELSEWHERE["cuda"] = _copy
     DEVICE_LOOPS["cuda"] = CudaLoops()
     REGISTRY.register_fallback("CUDA", run, own=True)
     for name in DIRECT:

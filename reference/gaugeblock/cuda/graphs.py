@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from .allocator.caching_allocator import CachingAllocator
-from .allocator.private_pools import PoolId
+from .allocator.pools import PoolId
 from .devices.drivers import runtime
 from .devices.memory_pool import MemPool
-from .driver.current_device import device_index
+from .driver.installed_driver import device_index
 from .streams import Stream, StreamContext, current_stream, synchronize
 
 _HANDLES = count(1)

@@ -10,7 +10,7 @@ from .devices.drivers import runtime, runtime_in_use
 from .devices.memory_recording import _dump_snapshot as _dump_snapshot
 from .devices.memory_recording import _record_memory_history as _record_memory_history
 from .devices.memory_recording import _snapshot as _snapshot
-from .driver.current_device import device_index
+from .driver.installed_driver import device_index
 from .streams import current_handle
 
 

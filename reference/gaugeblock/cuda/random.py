@@ -11,7 +11,7 @@ from ..operators.generator import SEED_LISTENERS, Generator
 from ..tensor.tensor import Tensor
 from .devices.devices import AnyDevice, is_available
 from .devices.drivers import runtime, runtime_in_use
-from .driver.current_device import device_index
+from .driver.installed_driver import device_index
 from .streams import is_current_stream_capturing
 
 DRAWING = frozenset({"native_dropout"})

@@ -16,8 +16,13 @@ from weakref import WeakKeyDictionary
 from ..core.device import Device
 from ..core.errors import check_int
 from ..core.fork_safety import fork_safe
-from .driver.current_device import current_device_index, device_index, set_current_device_index
-from .driver.installed_driver import get_driver, installed_driver
+from .driver.installed_driver import (
+    current_device_index,
+    device_index,
+    get_driver,
+    installed_driver,
+    set_current_device_index,
+)
 from .driver.protocol import Driver, DriverError
 
 STREAMS_PER_POOL = 32

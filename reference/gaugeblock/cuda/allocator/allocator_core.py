@@ -10,13 +10,11 @@ from typing import Final, Literal, NoReturn
 from ...core.errors import check_int
 from ...core.fork_safety import fork_safe
 from ..driver.protocol import Driver, DriverError
-from .allocator_config import AllocatorConfig
-from .block import ALLOCATED, SHARED, UNMAPPED, Block
+from .allocator_config import SMALL_LIMIT, AllocatorConfig
 from .block_store import BlockStore, Request
 from .memory_history import Stack
 from .out_of_memory import OutOfMemoryError, figures_of, message_of
-from .private_pools import NO_POOL, PrivatePool
-from .round_size import SMALL_LIMIT
+from .pools import ALLOCATED, NO_POOL, SHARED, UNMAPPED, Block, PrivatePool
 from .segments import (
     allocate_segment,
     beyond_limit,

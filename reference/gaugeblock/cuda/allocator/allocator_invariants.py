@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .block import FREE, PENDING, SHARED, UNMAPPED, Block
+from .allocator_config import MIN_BLOCK
 from .block_store import BlockStore
-from .round_size import MIN_BLOCK
+from .pools import FREE, PENDING, SHARED, UNMAPPED, Block
 from .stream_uses import StreamUses
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from contextlib import closing
 from typing import NamedTuple
 
-from .allocator_config import AllocatorConfig
-from .block import ALLOCATED, FREE, UNMAPPED, Block
+from .allocator_config import MIN_BLOCK, SMALL_LIMIT, AllocatorConfig, round_size, segment_size
 from .expandable_segments import ExpandableSegment
 from .memory_history import MemoryHistory, Stack
-from .pools import BlockPool, FreeBlocks
-from .private_pools import PrivatePools
-from .round_size import MIN_BLOCK, SMALL_LIMIT, round_size, segment_size
+from .pools import ALLOCATED, FREE, UNMAPPED, Block, BlockPool, FreeBlocks, PrivatePools
 from .statistics import MALLOC, NO_SPLIT_CHANGE, Statistics
 
 

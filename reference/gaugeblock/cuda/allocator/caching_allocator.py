@@ -13,16 +13,14 @@ from typing import Any
 
 from ...core.errors import check_int
 from ..driver.protocol import Driver
-from .allocator_config import AllocatorConfig
+from .allocator_config import SMALL_LIMIT, AllocatorConfig, round_size
 from .allocator_core import EXBIBYTE, AllocatorCore, Mode, OutOfMemoryObserver, refuse_reentry
 from .allocator_invariants import check_allocator
-from .block import ALLOCATED, FREE, Block
 from .memory_history import ShownStacks
 from .memory_snapshot import segments_of, snapshot_of
 from .memory_summary import summary_of
 from .pool_checkpoint import PoolCheckpoint, Restored, checkpoint_of, restore
-from .private_pools import NO_POOL, Filter, PoolId
-from .round_size import SMALL_LIMIT, round_size
+from .pools import ALLOCATED, FREE, NO_POOL, Block, Filter, PoolId
 from .segments import release_freeable
 from .statistics import FREED, LIMIT, NO_SPLIT_CHANGE
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..driver.protocol import Driver, DriverError, DriverOutOfMemory
-from .block import FREE, UNMAPPED, Block
-from .round_size import SMALL_SEGMENT
+from .allocator_config import SMALL_SEGMENT
+from .pools import FREE, UNMAPPED, Block
 
 if TYPE_CHECKING:
     from .block_store import BlockStore, Request

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from .block import Block
-from .private_pools import NO_POOL, PoolId
+from .pools import NO_POOL, Block, PoolId
 
 Stack = tuple[tuple[CodeType, int], ...]
 """Code and place in it, the innermost first."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .block import FREE, STATE_NAMES, UNMAPPED, Block
 from .block_store import BlockStore
 from .memory_history import ShownStacks, pool_id
+from .pools import FREE, STATE_NAMES, UNMAPPED, Block
 
 
 def segments_of(store: BlockStore, shown: ShownStacks | None = None) -> list[dict[str, Any]]:

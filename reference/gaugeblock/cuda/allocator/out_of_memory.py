@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .allocator_config import VARIABLE
+from .allocator_config import GIB, KIB, MIB, VARIABLE
 from .block_store import BlockStore, Request
-from .round_size import GIB, KIB, MIB
 
 
 class OutOfMemoryError(RuntimeError):

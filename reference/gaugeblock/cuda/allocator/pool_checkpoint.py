@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .block import ALLOCATED, FREE, PENDING, SHARED, UNMAPPED, Block
 from .block_store import BlockStore
-from .private_pools import PoolId, PrivatePool
+from .pools import ALLOCATED, FREE, PENDING, SHARED, UNMAPPED, Block, PoolId, PrivatePool
 from .statistics import FREED, MALLOC, NO_SPLIT_CHANGE
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..driver.protocol import Driver, DriverOutOfMemory
-from .block import Block
 from .block_store import BlockStore, Request
 from .expandable_segments import allocate_expandable, drop_expandable, unmap_block
 from .memory_history import Stack
-from .pools import BlockPool
-from .private_pools import PrivatePool
+from .pools import Block, BlockPool, PrivatePool
 
 
 def allocate_segment(store: BlockStore, driver: Driver, request: Request, *, retry: bool) -> Block | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from .private_pools import PoolId, PrivatePool
+    from .pools import PoolId, PrivatePool
 
 FAMILIES: Final = (
     "allocation",

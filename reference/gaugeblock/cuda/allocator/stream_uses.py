@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Callable
 
 from ..driver.protocol import Driver, DriverError
-from .block import PENDING, SHARED, Block
-from .private_pools import PrivatePool
+from .pools import PENDING, SHARED, Block, PrivatePool
 
 Completed = Callable[[Block], None]
 """What is done with a block that nobody uses any more."""

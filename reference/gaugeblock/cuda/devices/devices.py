@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from ...core.device import Device
-from ..driver.current_device import check_device_index, current_device_index, device_index, set_current_device_index
+from ..driver.installed_driver import check_device_index, current_device_index, device_index, set_current_device_index
 from .drivers import runtime
 
 AnyDevice = Device | str | int | None

@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING, Any
 from ...core.device import Device
 from ...core.fork_safety import fork_safe
 from ...operators.generator import Generator
-from ..driver.current_device import current_device_index, set_current_device_index
-from ..driver.installed_driver import get_driver, install_driver, installed_driver, set_driver_finder
+from ..driver.installed_driver import (
+    current_device_index,
+    get_driver,
+    install_driver,
+    installed_driver,
+    set_current_device_index,
+    set_driver_finder,
+)
 
 if TYPE_CHECKING:
     from ..driver.protocol import Driver

@@ -8,8 +8,8 @@ from threading import get_ident
 from typing import Any
 
 from ..allocator.caching_allocator import CachingAllocator
-from ..allocator.private_pools import PoolId
-from ..driver.current_device import device_index
+from ..allocator.pools import PoolId
+from ..driver.installed_driver import device_index
 from .devices import AnyDevice
 from .drivers import runtime
 

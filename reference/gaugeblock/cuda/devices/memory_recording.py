@@ -14,7 +14,7 @@ from typing import Any
 from gaugeblock_spec.atomic_file import output_file
 
 from ..allocator.caching_allocator import CachingAllocator
-from ..driver.current_device import device_index
+from ..driver.installed_driver import device_index
 from .devices import AnyDevice
 from .drivers import runtime
 

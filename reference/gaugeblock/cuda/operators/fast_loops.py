@@ -6,25 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.device import Device
-from ...kernels.operand import operand_kinds
 from ...operators.launch import Launch
 from ...tensor.geometry import Geometry
 from ...tensor.tensor import Tensor
-from ..devices.drivers import runtime
-from .deferred import defer_loop
-from .ptx_launch import launch_loop
 from .twins import geometry_elsewhere, host_views
 
 WHOLE = {"n": (-(1 << 63), 1 << 63), "i": (-(1 << 63), 1 << 64), "u": (-(1 << 63), 1 << 64)}
 """Which whole numbers a kernel takes, by the kind of its operand; addresses are among both."""
-
-
-def put_loop(index: int, operator: str, launch: Launch, values: list[Any], nbytes: int) -> None:
-    """Put a loop over addresses and numbers, outputs first, on the current stream of a device."""
-    if hasattr(runtime().driver, "enqueue"):
-        defer_loop(index, operator, launch, values, nbytes, None)
-    else:
-        launch_loop(launch, values, index)
 
 
 class CudaLoops:
@@ -41,6 +29,8 @@ class CudaLoops:
 
     def entry(self, operator: str, launch: Launch, operands: tuple[Any, ...]) -> Callable[..., None]:
         """What runs `launch` on other addresses and numbers; the tensors among `operands` tell device and traffic."""
+        from .ptx_launch import put_loop
+
         tensors = [one for one in operands if isinstance(one, Tensor)]
         index = tensors[0].geometry.device.index or 0
         nbytes = 2 * sum(one.geometry.nbytes for one in tensors)
@@ -48,7 +38,8 @@ class CudaLoops:
         def run(*values: Any) -> None:
             put_loop(index, operator, launch, list(values[:-1]), nbytes)
 
-        limits = [WHOLE[kind] for kind in operand_kinds(getattr(launch.kernel, "operands", ())) if kind in WHOLE]
+        signature = getattr(launch.kernel, "signature", None)
+        limits = [WHOLE[kind] for kind in (signature.kinds if signature else "") if kind in WHOLE]
         if not limits:
             return run
         least, end = limits[0]

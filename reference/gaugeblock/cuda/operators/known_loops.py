@@ -12,8 +12,8 @@ from ...core.dtype import DEFAULTS
 from ...operators.launch import Launch
 from ...tensor.geometry import Geometry, remember
 from ...tensor.tensor import Tensor, new_like
-from .fast_loops import put_loop
 from .pointwise import FORMS, Loop
+from .ptx_launch import put_loop
 
 FRESH = frozenset(name for name, (_, form) in FORMS.items() if form == "fresh")
 """Operators whose results have memory of their own."""

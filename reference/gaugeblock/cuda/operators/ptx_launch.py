@@ -1,4 +1,7 @@
-"""Launching the CPU's recorded loops as kernels on a GPU: PTX for their iteration space, loaded once per driver."""
+"""Launching the CPU's recorded loops on a device: as PTX for their iteration space, loaded once per driver.
+
+A driver with a queue of its own (the simulated one) runs them as they are.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,15 @@ from ...operators.launch import Launch
 from ..devices.drivers import Runtime, runtime
 from ..ptx import prepare
 from ..streams import current_handle
+from .deferred import defer_loop
+
+
+def put_loop(index: int, operator: str, launch: Launch, values: list[Any], nbytes: int) -> None:
+    """Put a loop over addresses and numbers, outputs first, on the current stream of a device."""
+    if hasattr(runtime().driver, "enqueue"):
+        defer_loop(index, operator, launch, values, nbytes, None)
+    else:
+        launch_loop(launch, values, index)
 
 
 def launch_loop(launch: Launch, values: Sequence[Any], index: int) -> None:

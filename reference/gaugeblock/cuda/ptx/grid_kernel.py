@@ -19,8 +19,7 @@ from ...kernels.expression import BOOL
 from ...kernels.loops import raw_lanes
 from ...kernels.lower import Emitter
 from ...kernels.operand import Memory
-from .layout import ONCE, WIDE, Layout
-from .strided_places import Places, geometry_length, strided_places
+from .layout import ONCE, WIDE, Layout, Places, geometry_length, strided_places
 from .target import BLOCK, Target
 
 THREAD_NUMBERS = ("tid", "ctaid", "ntid", "nctaid")

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from ...kernels.pointwise import PointwiseKernel
 from ...kernels.while_loop import all_lanes
 from .image import body_of, image_of
-from .layout import Ints, Layout, fitting_width, layout_of
-from .strided_places import geometry
+from .layout import Ints, Layout, fitting_width, geometry, layout_of
 from .target import BLOCK, DEFAULT_CAPABILITY, Capability, Target, device_target
 
 MAX_PARAMETER_BYTES = 4096
