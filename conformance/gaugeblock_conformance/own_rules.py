@@ -161,11 +161,12 @@ OPEN: Mapping[str, Condition] = {
 }
 """Condition -> which elements are open, by those that came, the specified ones, and the operands of the call.
 
-Tensors that an earlier call made are not among the operands. Of the conditions that their names do not explain: ``of a
-subnormal``: the first operand is subnormal at the same place; ``subnormal operand``: an element of an operand that
-reaches the element is (:mod:`.reach`); ``last place``: the result is a neighbour of the specified element; ``integer
-overflow``: a sum or product of the operands may not fit; ``accumulation``: the result is as close as if each element of
-the first operand, and its square, were added with one rounding.
+Tensors that an earlier call made are not among the operands, but conjugates and parts of drawn ones are. Of the
+conditions that their names do not explain: ``of a subnormal``: the first operand is subnormal at the same place;
+``subnormal operand``: an element of an operand that reaches the element is (:mod:`.reach`); ``last place``: the result
+is a neighbour of the specified element; ``integer overflow``: a sum or product of the operands may not fit;
+``accumulation``: the result is as close as if each element of the first operand, and its square, were added with one
+rounding.
 """
 _NO_ELEMENTS = "no elements"
 _COUNTING = frozenset({"nonzero", "argwhere"})

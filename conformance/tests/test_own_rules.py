@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from gaugeblock_conformance import discovery
 from gaugeblock_conformance.backend import Backend
 from gaugeblock_conformance.backends.numpy import NumpyBackend
+from gaugeblock_conformance.backends.reference import ReferenceBackend
 from gaugeblock_conformance.backends.reference import ReferenceBackend
 from gaugeblock_conformance.budget import QUICK
 from gaugeblock_conformance.own_rules import KINDS, OPEN, OwnRule, checked
@@ -75,6 +77,21 @@ def test_only_the_named_one_of_several_results_has_the_dtype(ruled: Backend) -> 
     s.expect_values(values, 4, dtype="int64")
     s.expect_values(places, 1, dtype="int64")
     assert sum(s.outcome.own_rules.values()) == 1
+
+
+def test_conditions_look_at_parts_of_drawn_operands() -> None:
+    """The imaginary part of a drawn tensor is an operand like the tensor, what an earlier call computed is not."""
+
+    class OpenAtNan(ReferenceBackend):
+        rules = (rule("values", ("mul",), ("nan operand",)),)
+
+    s = Session(OpenAtNan(), QUICK)
+    one = s.tensor([1.0])
+    part = s.call("imag", s.call("conj", s.tensor([complex(1.0, nan)], "complex64")))
+    s.expect_values(s.call("mul.Tensor", part, one), [5.0])
+    computed = s.call("sub.Tensor", s.tensor([inf]), s.tensor([inf]))
+    with pytest.raises(ConformanceError, match=r"wrong value of mul\.Tensor's result"):
+        s.expect_values(s.call("mul.Tensor", computed, one), [5.0])
 
 
 def test_its_own_classes_stand_for_others(plain: Backend, ruled: Backend) -> None:

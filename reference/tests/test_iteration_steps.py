@@ -14,8 +14,6 @@ from gaugeblock.iteration.dimensions import (
     coalesce_dimensions,
     fits_32bit,
     iteration_strides,
-    permute,
-    reorder_dimensions,
     split_32bit,
     thread_shares,
     unpermute,
@@ -23,6 +21,7 @@ from gaugeblock.iteration.dimensions import (
 from gaugeblock.iteration.outputs import packed_strides
 from gaugeblock.iteration.overlap import Extent, Overlap, internal_overlap, pair_overlap
 from gaugeblock.iteration.types import common_dtype
+from gaugeblock.tensor.strides import permuted, reorder_dimensions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,7 +98,7 @@ def test_reduced_dims_go_innermost() -> None:
 
 @given(st.permutations(range(4)))
 def test_unpermute_inverts_permute(order: list[int]) -> None:
-    assert unpermute(permute((5, 6, 7, 8), tuple(order)), tuple(order)) == (5, 6, 7, 8)
+    assert unpermute(permuted((5, 6, 7, 8), tuple(order)), tuple(order)) == (5, 6, 7, 8)
 
 
 def test_packed_strides_follow_the_order() -> None:

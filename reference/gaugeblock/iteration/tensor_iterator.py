@@ -14,7 +14,7 @@ from ..core.device import Device, cpu
 from ..core.dtype import DType
 from ..core.observe import observed
 from ..tensor.geometry import Geometry, geometry_of
-from ..tensor.strides import preserve_format_strides
+from ..tensor.strides import permuted, preserve_format_strides, reorder_dimensions
 from ..tensor.tensor import Tensor, new_like
 from .dimensions import (
     Piece,
@@ -22,8 +22,6 @@ from .dimensions import (
     coalesce_dimensions,
     fits_32bit,
     iteration_strides,
-    permute,
-    reorder_dimensions,
     split_32bit,
     unpermute,
 )
@@ -307,10 +305,10 @@ class TensorIterator:
             reduced = [self.config.is_reduction] * len(self.outputs)
             order = reorder_dimensions(self.logical_shape, [self._vote(o) for o in self.operands], reduced)
         self.perm = order
-        self.shape = permute(self.logical_shape, order)
+        self.shape = permuted(self.logical_shape, order)
         for operand in self.operands:
             if operand.strides is not None:
-                operand.strides = permute(operand.strides, order)
+                operand.strides = permuted(operand.strides, order)
         self._record("reorder", f"perm {list(order)}")
 
     def _plan_outputs(self) -> None:

@@ -173,23 +173,24 @@ def pointwise_kernel(
     name: str, formula: Formula, operands: Sequence[Operand], compute: DType, results: Sequence[DType]
 ) -> PointwiseKernel:
     """The kernel of a formula for operand dtypes (memory or Immediate), compute dtype and result dtypes; memoised."""
-    level = current_level()
-    key = (formula, *operands, None, compute, *results, level.name)
-    kernel = _KERNELS.get(key)
-    if kernel is None:
-        kernel = PointwiseKernel(name, formula, tuple(operands), compute, tuple(results), level)
-        kernel = _KERNELS.setdefault(key, kernel)
-    return kernel
+    return _memoised(PointwiseKernel, formula, name, formula, operands, compute, results)
 
 
 def named_kernel(
     name: str, find: Find, operands: Sequence[Operand], compute: DType, results: Sequence[DType]
 ) -> PointwiseKernel:
     """The kernel of the formula that stands for `name` in every process; memoised."""
+    return _memoised(NamedKernel, name, name, find, operands, compute, results)
+
+
+def _memoised(
+    kind: Callable[..., PointwiseKernel], identity: object, name: str, source: Formula | Find,
+    operands: Sequence[Operand], compute: DType, results: Sequence[DType],
+) -> PointwiseKernel:  # fmt: skip
     level = current_level()
-    key = (name, *operands, None, compute, *results, level.name)
+    key = (identity, *operands, None, compute, *results, level.name)
     kernel = _KERNELS.get(key)
     if kernel is None:
-        kernel = NamedKernel(name, find, tuple(operands), compute, tuple(results), level)
-        kernel = _KERNELS.setdefault(key, kernel)
+        made = kind(name, source, tuple(operands), compute, tuple(results), level)
+        kernel = _KERNELS.setdefault(key, made)
     return kernel

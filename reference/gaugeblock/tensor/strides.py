@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from ..core.memory_format import MemoryFormat, channels_last, channels_last_3d
@@ -153,18 +154,20 @@ def permuted(values: Ints, order: Ints) -> Ints:
     return tuple([values[dim] for dim in order])
 
 
-def packed_order(sizes: Ints, strides: Ints) -> Ints:
-    """The dims from innermost to outermost as the strides order them.
+def reorder_dimensions(shape: Ints, strides: Sequence[Ints | None], reduced_outputs: Sequence[bool] = ()) -> Ints:
+    """The permutation that lists the dims of `shape` from innermost to outermost.
 
-    A later dim counts as inner unless a strict comparison says otherwise; stride 0 settles nothing, and equal
-    strides put the smaller size inside.
+    `strides` holds the byte strides of each operand over `shape`, outputs first; None abstains (still to be
+    allocated). `reduced_outputs` marks outputs of a reduction, whose stride-0 dims go innermost. An insertion sort:
+    a dim moves inwards while the comparison asks for it, and an undecided comparison looks one dim further.
     """
-    ndim = len(sizes)
+    ndim = len(shape)
     order = list(range(ndim - 1, -1, -1))
+    voters = [(steps, index < len(reduced_outputs) and reduced_outputs[index]) for index, steps in enumerate(strides)]
     for start in range(1, ndim):
         place = start
         for inner in range(start - 1, -1, -1):
-            verdict = _is_outer(sizes, strides, order[inner], order[place])
+            verdict = _compare(shape, voters, order[inner], order[place])
             if verdict > 0:
                 order[inner], order[place] = order[place], order[inner]
                 place = inner
@@ -173,13 +176,21 @@ def packed_order(sizes: Ints, strides: Ints) -> Ints:
     return tuple(order)
 
 
-def _is_outer(sizes: Ints, strides: Ints, first: int, second: int) -> int:
-    a, b = strides[first], strides[second]
-    if a == 0 or b == 0:
-        return 0
-    if a != b:
-        return 1 if a > b else -1
-    return 1 if sizes[first] > sizes[second] else 0
+def _compare(shape: Ints, voters: Sequence[tuple[Ints | None, bool]], first: int, second: int) -> int:
+    """Positive when `second` belongs inside of `first`; the first operand with an opinion decides."""
+    for strides, reduced in voters:
+        if strides is None:
+            continue
+        a, b = strides[first], strides[second]
+        if reduced and (a == 0) != (b == 0):
+            return 1 if b == 0 else -1
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return 1 if a > b else -1
+        if shape[first] > shape[second]:
+            return 1
+    return 0
 
 
 def preserve_format_strides(sizes: Ints, strides: Ints) -> Ints:
@@ -188,7 +199,7 @@ def preserve_format_strides(sizes: Ints, strides: Ints) -> Ints:
         return strides
     result = [0] * len(sizes)
     step = 1
-    for dim in packed_order(sizes, strides):
+    for dim in reorder_dimensions(sizes, [strides]):
         result[dim] = step
         if sizes[dim] > 1:
             step *= sizes[dim]
