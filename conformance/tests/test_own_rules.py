@@ -13,7 +13,6 @@ from gaugeblock_conformance import discovery
 from gaugeblock_conformance.backend import Backend
 from gaugeblock_conformance.backends.numpy import NumpyBackend
 from gaugeblock_conformance.backends.reference import ReferenceBackend
-from gaugeblock_conformance.backends.reference import ReferenceBackend
 from gaugeblock_conformance.budget import QUICK
 from gaugeblock_conformance.own_rules import KINDS, OPEN, OwnRule, checked
 from gaugeblock_conformance.problem import BackendProblem
