@@ -1,4 +1,7 @@
-"""The end of the graph: the node that adds to the .grad of a leaf."""
+"""The end of the graph: the node that adds to the .grad of a leaf.
+
+Gradients are converted to the sizes and dtype of their tensors, and hooks have to keep these.
+"""
 
 from __future__ import annotations
 

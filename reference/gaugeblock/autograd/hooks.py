@@ -1,4 +1,4 @@
-"""Hooks on tensors, and retain_grad."""
+"""Hooks on a tensor and on several together, retain_grad, and edges as values."""
 
 from __future__ import annotations
 

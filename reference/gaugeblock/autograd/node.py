@@ -1,4 +1,4 @@
-"""Nodes of the graph: where the gradients of an operator's results become those of its inputs."""
+"""Nodes of the graph: where gradients of results become those of inputs. Registering a hook on one returns a handle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The recorder of an operator as Python source, from its schema and what its derivative needs."""
+"""The recorder of an operator as Python source, from its schema and what its derivative needs.
+
+While nothing is recorded it calls the public function on the plain tensors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Tensors that a node saves: checked, when they are used, for not having been written to since."""
+"""Tensors that a node saves: checked, when they are used, for not having been written to since.
+
+Hooks may pack them: saved_tensors_hooks, save_on_cpu, and allow_mutation_on_saved_tensors, which saves copies.
+``node._raw_saved_NAME`` is a saved tensor before it is unpacked.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Views and in-place writes: who may be written to, and how the history of base and views follows a write."""
+"""Views and in-place writes: who may be written to, and how the history of base and views follows a write.
+
+A window is what a view shows of its base, in gradients: parts that are read and written where dtypes or layouts differ.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Taking watched tensors apart: the plain tensor for kernels, and the edge that its gradient takes."""
+"""Watched tensors taken apart and made: the plain tensor for kernels, the edge that its gradient takes, and the watched
+tensors over the results of a recorded call.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The general path of a binding: overload resolution by the schemas, then the dispatcher."""
+"""The general path of a binding: overload resolution by the schemas, then the dispatcher.
+
+It remembers, for the same Python types, how the arguments reached the kernel: types alone decide most of overload
+resolution. What they do not decide (items of a list, 0-dim tensors given as numbers) goes through its converter again;
+when that refuses, the call is resolved from the start.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public names, the overloads behind them and the parameters that these have together, from the spec's rows."""
+"""Public names, the overloads behind them, and the parameters that these have together, from the rows of the spec."""
 
 from __future__ import annotations
 

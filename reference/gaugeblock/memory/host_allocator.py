@@ -1,4 +1,4 @@
-"""The host allocator: 64-byte aligned blocks, cached by size class.
+"""The host allocator: 64-byte aligned blocks, cached by size class, from pages of the operating system.
 
 Blocks up to SMALL_LIMIT are rounded to a power of two and kept in plain lists, one per class, so that
 taking a block is ``pools[(nbytes - 1).bit_length()].pop()`` and giving it back ``pool.append(address)``.

@@ -2,6 +2,8 @@
 
 A plan sits in the `plans` of the first tensor's geometry. Running it only needs addresses, numbers and, where an
 output exists already, the check that it does not partly overlap an input.
+
+The dtype rules of a row come first: what it computes in, what it returns, what it refuses.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The configuration of the caching allocator: `key:value,key:[key:value,...]`, white space ignored.
 
 Keys, their ranges and their meaning are those of PyTorch 2.13; the variable is GAUGEBLOCK_CUDA_ALLOC_CONF.
+From them follows how a request is rounded, which pool serves it, and how much a fresh segment for it takes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Which driver the process uses: one at a time, installed by hand or found when the first call needs it."""
+"""Which driver the process uses: one at a time, installed by hand or found when the first call needs it.
+
+The current device of a thread is an index that counts from 0; every thread begins at device 0.
+"""
 
 from __future__ import annotations
 
