@@ -8,7 +8,8 @@ Ten minutes to your own backend:
 
 1. Put your tensor type in place of NumPy's: ``from_numpy``, ``to_numpy`` and the observers below them.
 2. Put your operators into ``OPERATORS``, under the names of the spec: ``gaugeblock operators`` lists them, and
-   ``gaugeblock operators add`` prints their schemas. What is not there raises ``Unsupported`` and is reported as such.
+   ``gaugeblock operators add`` prints their schemas. What is not there raises ``Unsupported`` and is reported as such;
+   where only an argument or a dtype is not, raise it with a reason, and other calls of the operator are asked.
    If your module has torch's names, derive from ``gaugeblock_conformance.backends.torch_style.TorchStyleBackend``
    instead: that is three lines.
 3. Name more ``CAPABILITIES`` as you go: each one switches on the requirements that need it. What you leave out is

@@ -150,7 +150,7 @@ PROPERTIES: dict[str, property] = {
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
-    if hasattr(_method, "__code__") and (_name.startswith("__") or _method.__name__ == f"{_name}_method"):
+    if hasattr(_method, "__code__") and (_name.startswith("__") or _method.__name__ == f"{_name.rstrip('_')}_method"):
         _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"
 for _name, _property in PROPERTIES.items():
     setattr(Tensor, _name, _property)
