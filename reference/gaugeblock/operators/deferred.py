@@ -11,14 +11,14 @@ from .registration import kernel, on_cpu
 
 
 def register_deferred(package: str, modules: Mapping[str, str], *keys: str) -> None:
-    """Register the operators of a package: `modules` gives the names of the operators in each module.
+    """Register the operators of a package: `modules` gives the names of the operators in each of its modules.
 
     The function of an operator bears its name, with "_" for the dot before the overload. `keys` as for `kernel`.
     """
     for module, names in modules.items():
         for name in names.split():
             checked = None if keys else name
-            kernel(name, *keys)(Deferred(f".{package}.{module}", name.replace(".", "_"), checked))
+            kernel(name, *keys)(Deferred(f"{package}.{module}", name.replace(".", "_"), checked))
 
 
 class Deferred(Plannable[..., Any]):
@@ -32,7 +32,7 @@ class Deferred(Plannable[..., Any]):
 
     def _function(self) -> Callable[..., Any]:
         if self._loaded is None:
-            self._loaded = on_cpu(self._operator, getattr(import_module(self._module, __package__), self.__name__))
+            self._loaded = on_cpu(self._operator, getattr(import_module(self._module), self.__name__))
         return self._loaded
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

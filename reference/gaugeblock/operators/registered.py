@@ -1,6 +1,6 @@
-"""Importing this module imports every operator module, each of which registers its kernels.
+"""Importing this module imports every module and package of operators, each of which registers its kernels.
 
-A module of this package registers its kernels when it is imported; adding one needs no entry here.
+Adding one needs no entry here. A package says which of its modules has which operator; those are loaded later.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def register_all() -> None:
                 REGISTRY.put(name, ("CompositeExplicitAutograd",), function)
     for file in sorted(os.listdir(os.path.dirname(__file__))):
         name, extension = os.path.splitext(file)
-        if extension == ".py" and name not in ("__init__", "registered"):
+        if extension in (".py", "") and name not in ("__init__", "__pycache__", "formulas", "registered"):
             import_module(f".{name}", __package__)
     REGISTRY.seal()
 
