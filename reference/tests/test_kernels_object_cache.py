@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import gaugeblock as gb
@@ -79,6 +80,7 @@ def test_the_state_of_the_sources_follows_each_file(tmp_path: Path) -> None:
         place.parent.mkdir(parents=True)
         place.write_text("x = 1\n")
     states = [source_state(str(tmp_path))]
+    time.sleep(0.05)  # File times are told in steps of some milliseconds.
     for place in places:
         times = place.stat()
         place.write_text("x = 2\n")
