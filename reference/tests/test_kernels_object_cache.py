@@ -75,9 +75,10 @@ def test_nothing_is_described_without_sources(tmp_path: Path) -> None:
 
 
 def test_the_state_of_the_sources_follows_each_file(tmp_path: Path) -> None:
-    places = [tmp_path / name for name in ("kernels/loops.py", "operators/formulas/table.py", "core/dtype.py")]
+    names = ("kernels/loops.py", "operators/formulas/table.py", "operators/launch.py", "core/dtype.py")
+    places = [tmp_path / name for name in names]
     for place in places:
-        place.parent.mkdir(parents=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text("x = 1\n")
     states = [source_state(str(tmp_path))]
     time.sleep(0.05)  # File times are told in steps of some milliseconds.

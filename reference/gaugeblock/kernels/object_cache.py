@@ -12,7 +12,7 @@ from .cache_folder import CacheFolder, cache_folder, digest
 MAX_BYTES = 256 * 1024 * 1024
 _CHECK_EVERY = 256
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_SOURCES = ("kernels", "operators/formulas", "core/dtype.py")
+_SOURCES = ("kernels", "operators/formulas", "operators/launch.py", "core/dtype.py")
 """The folders and files that the text of kernels follows from."""
 
 
