@@ -127,6 +127,18 @@ def test_a_running_call_keeps_the_old_block_of_a_storage_that_shrinks(kind: int)
 
 
 @KINDS
+@pytest.mark.parametrize("waiting", ["_pytest.assertion.rewrite", "a_program"])
+def test_calls_that_wait_for_functions_of_others_keep_what_they_read(kind: int, waiting: str) -> None:
+    """A call may run an import hook, or a function of the program, between its reads of a tensor."""
+    x = gb.full((64, 32), 2.0).as_subclass(subclasses()[kind])
+    reader = Reader(x, waiting)
+    x.data = gb.ones(300, 300)
+    gb.full((64, 32), float("nan"))
+    assert reader.end() == (True, True, 0, 4096.0)
+    assert x.sum().item() == 90000.0
+
+
+@KINDS
 def test_elements_of_a_storage_that_shrinks_are_out_of_reach(kind: int) -> None:
     x = gb.ones(3, 4).as_subclass(subclasses()[kind])
     x.untyped_storage().resize_(0)

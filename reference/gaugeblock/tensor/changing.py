@@ -110,11 +110,13 @@ _RETIRED: list[tuple[set[FrameType], object]] = []
 """Objects that running calls may still read, kept alive until their frames end."""
 
 
-def _call_of(frame: FrameType | None) -> set[FrameType] | None:
+def _call_of(frame: FrameType | None, *, outer: bool = False) -> set[FrameType] | None:
     """Return the frames of the call of this package that `frame` belongs to, up to its caller or a finaliser.
 
-    Returns None when the outermost frame is a generator that has been suspended meanwhile. The search stops at a
-    finaliser, since its caller may be a frame that is being deallocated, to which CPython allows no reference.
+    With `outer` those of the calls around it too, which wait for a function of someone else: an import hook or a
+    `__torch_function__`. Returns None when the outermost frame is a generator that has been suspended meanwhile. The
+    search stops at a finaliser, since its caller may be a frame that is being deallocated, to which CPython allows no
+    reference.
     """
     found: set[FrameType] = set()
     while frame is not None:
@@ -127,7 +129,7 @@ def _call_of(frame: FrameType | None) -> set[FrameType] | None:
         if module.startswith(_OURS) or module == "gaugeblock":
             if not generator:
                 found.add(frame)
-        elif not name.startswith(_STANDARD) or "-packages" in name:
+        elif not outer and (not name.startswith(_STANDARD) or "-packages" in name):
             return found
         frame = frame.f_back
         if frame is None and generator:
@@ -141,7 +143,7 @@ def _calls_of_others() -> set[FrameType]:
     left = _current_frames()
     left.pop(threading.get_ident(), None)
     while left:
-        calls = {thread: _call_of(frame) for thread, frame in left.items()}
+        calls = {thread: _call_of(frame, outer=True) for thread, frame in left.items()}
         found.update(*[call for call in calls.values() if call is not None])
         again = {thread for thread, call in calls.items() if call is None}
         left = {thread: frame for thread, frame in _current_frames().items() if thread in again} if again else {}
