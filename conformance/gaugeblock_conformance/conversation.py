@@ -24,7 +24,7 @@ from .own_rules import OwnRules
 from .problem import first_line
 from .purity import Purity, Root
 from .reach import Dims, dims_of
-from .trace import Call, Create, Name, Step, made_by, names_in, render
+from .trace import Call, Create, Name, Step, made_by, names_in, operands_of, render
 from .traced import TracedBackend
 
 T = TypeVar("T")
@@ -312,24 +312,7 @@ class Conversation:
 
     def _operands(self, x: Handle) -> list[Array]:
         """The operands of the call that gave ``x``: numbers, tensors as they were built, and parts of these."""
-        step = made_by(self._steps, x.name)
-        if step is None:
-            return []
-        built = {s.target: s.source for s in self._steps if isinstance(s, Create)}
-
-        def elements(value: Any) -> Any:
-            if isinstance(value, TensorCase):
-                return value.array
-            if not isinstance(value, Name):
-                return value
-            maker = None if value.text in built else made_by(self._steps, value.text)
-            if maker is None or maker.operator not in _PARTS:
-                return elements(built.get(value.text))
-            whole = elements(maker.args[0])
-            return _PARTS[maker.operator](whole) if isinstance(whole, np.ndarray) else None
-
-        given = [elements(value) for value in (*step.args, *step.kwargs.values())]
-        return [np.asarray(v) for v in given if isinstance(v, np.ndarray | int | float | complex)]
+        return operands_of(self._steps, x.name)
 
     def _dims(self, x: Handle) -> Dims:
         """The dims that the call names which gave ``x``."""
@@ -505,6 +488,4 @@ _OBSERVED = {
     "strides": "strided", "storage_offset": "strided",
     "storage_id": "storage", "storage_nbytes": "storage", "data_ptr": "storage",
 }  # fmt: skip
-# Operators whose results hold elements of their operand, perhaps with the other sign.
-_PARTS: dict[str, Callable[[Array], Array]] = {"conj": np.conj, "real": np.real, "imag": np.imag}
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None), list, tuple, dict, set})

@@ -5,9 +5,11 @@ Recording is cheap (a tuple per step); text is made by the backend's dialect onl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .aliasing import changes_metadata
 from .backend import Array, Ran
@@ -24,6 +26,8 @@ _STATEFUL = AUTOGRAD_STATEFUL | ALLOCATOR_STATEFUL | frozenset(
     """manual_seed set_default_dtype set_num_threads use_deterministic_algorithms declare_operator apply_function under
     gradients""".split()
 )
+# Operators whose results hold elements of their operand, perhaps with the other sign.
+_PARTS: dict[str, Callable[[Array], Array]] = {"conj": np.conj, "real": np.real, "imag": np.imag}
 
 
 class Name:
@@ -82,6 +86,29 @@ def made_by(steps: Sequence[Step], name: str) -> Call | None:
         return None
     writers = [step for step in calls[maker:] if name in step.mutates and not changes_metadata(step.operator)]
     return (writers or [calls[maker]])[-1]
+
+
+def operands_of(steps: Sequence[Step], name: str) -> list[Array]:
+    """Return the operands of the call that gave ``name``: numbers, tensors as they were built, and parts of these."""
+    step = made_by(steps, name)
+    if step is None:
+        return []
+    built = {s.target: s.source for s in steps if isinstance(s, Create)}
+
+    def elements(value: Any) -> Any:
+        if not isinstance(value, Name):
+            return value
+        if value.text in built:
+            source = built[value.text]
+            return source if isinstance(source, np.ndarray) else source.array
+        maker = made_by(steps, value.text)
+        if maker is None or maker.operator not in _PARTS:
+            return None
+        whole = elements(maker.args[0])
+        return _PARTS[maker.operator](whole) if isinstance(whole, np.ndarray) else None
+
+    given = [elements(value) for value in (*step.args, *step.kwargs.values())]
+    return [np.asarray(v) for v in given if isinstance(v, np.ndarray | int | float | complex)]
 
 
 def names_in(value: Any) -> Iterator[str]:

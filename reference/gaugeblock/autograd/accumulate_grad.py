@@ -22,7 +22,7 @@ from .public import gb
 
 
 def summable(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Whether something of sizes `wanted` broadcasts to `given`."""
+    """Return whether a tensor of sizes `wanted` broadcasts to `given`."""
     if len(given) < len(wanted):
         return False
     return all(have == want or want == 1 for have, want in zip(given[len(given) - len(wanted) :], wanted, strict=True))

@@ -178,7 +178,7 @@ PHASE = (
     "function depends on this quantity, so it is ill-defined."
 )
 CLOSE = 1e-2
-"""How far from zero, beside 1, the part of a gradient that turns the phases may be."""
+"""Largest size, relative to 1, of the part of a gradient that depends on the phases, which must be zero."""
 
 
 def svd_back(

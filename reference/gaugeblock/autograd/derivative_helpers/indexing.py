@@ -162,13 +162,13 @@ def _slopes(difference: Tensor, p: float, distance: Tensor) -> Tensor:
 
 
 def cdist_back(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tensor) -> Tensor:
-    """What reaches the rows of x1 from their distances to all rows of x2."""
+    """Return the gradient of the rows of x1, given that of their distances to all rows of x2."""
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     return (grad.unsqueeze(-1) * _slopes(difference, p, result.unsqueeze(-1))).sum(-2)
 
 
 def pdist_back(grad: Tensor, self: Tensor, p: float, result: Tensor) -> Tensor:
-    """What reaches the rows from the distances of all pairs."""
+    """Return the gradient of the rows, given that of the distances of all pairs."""
     first, second = gb.triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
     difference = self.index_select(0, first) - self.index_select(0, second)
     part = grad.unsqueeze(-1) * _slopes(difference, p, result.unsqueeze(-1))

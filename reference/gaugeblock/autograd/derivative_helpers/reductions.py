@@ -35,7 +35,7 @@ def spread(value: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> T
 
 
 def count(shape: tuple[int, ...], dim: Dims) -> int:
-    """How many elements go into one of the result."""
+    """Return the number of elements that are reduced to one element of the result."""
     return math.prod(shape[place] for place in reduced_dims(len(shape), dim) if shape)
 
 

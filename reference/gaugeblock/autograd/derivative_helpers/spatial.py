@@ -73,7 +73,7 @@ def convolution_weight_back(
 
 
 def _correlated(wide: Tensor, kernel: Tensor, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Tensor:
-    """What each kernel element saw: channels take the place of samples, strides that of dilations."""
+    """Return the sums of products for each kernel element: samples act as channels, dilations as strides."""
     none = [0] * (len(shape) - 2)
     found = gb.convolution(
         wide.transpose(0, 1), kernel.transpose(0, 1), None, dilation, padding, stride, False, none, 1
@@ -82,7 +82,7 @@ def _correlated(wide: Tensor, kernel: Tensor, shape: Sizes, stride: Sizes, paddi
 
 
 def _cut(found: Tensor, shape: Sizes) -> Tensor:
-    """What lies within `shape`; strides that do not divide, and output padding, leave more behind it."""
+    """Return the part within `shape`; uneven strides and output padding leave elements beyond it."""
     for dim in range(2, len(shape)):
         if found.shape[dim] != shape[dim]:
             found = found.narrow(dim, 0, shape[dim])
