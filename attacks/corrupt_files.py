@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import gaugeblock as gb
-from gaugeblock.kernels.cache_folder import CacheFolder
+from gaugeblock.kernels.object_cache import CacheFolder
 from gaugeblock_tools.memory_viz.memory_picture import picture_of_replay, picture_of_snapshot
 from gaugeblock_tools.problem import SnapshotProblem
 from gaugeblock_tools.trace_replay import report

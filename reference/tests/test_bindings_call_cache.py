@@ -14,8 +14,7 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.bindings.call_cache import ENABLED
-from gaugeblock.bindings.overloads import OTHER, plain
+from gaugeblock.bindings.call_cache import ENABLED, OTHER, plain
 from gaugeblock.dispatch import REGISTRY, call, key_guard
 from gaugeblock.kernels.bound_call import UNSET, Fresh, Into, View, form_of
 from gaugeblock.nn.lookup import operator as nn_operator

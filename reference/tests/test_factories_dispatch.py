@@ -12,8 +12,7 @@ import pytest
 from gaugeblock.core.layout import sparse_coo
 from gaugeblock.dispatch import REGISTRY
 from gaugeblock.memory.storage import foreign_storage
-from gaugeblock.tensor.geometry import geometry_of
-from gaugeblock.tensor.strides import default_strides
+from gaugeblock.tensor.geometry import default_strides, geometry_of
 from gaugeblock.tensor.tensor import make_tensor
 from gaugeblock.utils import rename_privateuse1_backend
 

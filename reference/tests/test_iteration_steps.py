@@ -8,20 +8,20 @@ from math import prod
 import numpy as np
 import pytest
 from gaugeblock.core.dtype import bool_, complex128, float16, float32, float64, int8, int32, int64, uint8
+from gaugeblock.core.promotion import common_dtype
 from gaugeblock.iteration.dimensions import (
     INT32_MAX,
     broadcast_shapes,
     coalesce_dimensions,
     fits_32bit,
     iteration_strides,
+    packed_strides,
     split_32bit,
     thread_shares,
     unpermute,
 )
-from gaugeblock.iteration.outputs import packed_strides
 from gaugeblock.iteration.overlap import Extent, Overlap, internal_overlap, pair_overlap
-from gaugeblock.iteration.types import common_dtype
-from gaugeblock.tensor.strides import permuted, reorder_dimensions
+from gaugeblock.tensor.geometry import permuted, reorder_dimensions
 from hypothesis import given
 from hypothesis import strategies as st
 

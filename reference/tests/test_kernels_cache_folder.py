@@ -12,9 +12,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from gaugeblock.kernels import cache_folder as module
-from gaugeblock.kernels.cache_folder import MAX_FILE, CacheFolder, UntrustedFolder, cache_place, trusted_folder
-from gaugeblock.kernels.object_cache import ObjectCache
+from gaugeblock.kernels import object_cache as module
+from gaugeblock.kernels.object_cache import (
+    MAX_FILE,
+    CacheFolder,
+    ObjectCache,
+    UntrustedFolder,
+    cache_place,
+    trusted_folder,
+)
 
 OTHER = 54321
 
@@ -228,7 +234,7 @@ USE = """
 import os, resource, sys, warnings
 warnings.simplefilter("ignore")
 import gaugeblock as gb
-print((gb.ones(3) + gb.ones(3)).tolist(), gb.kernels.cache_folder.cache_folder().folder)
+print((gb.ones(3) + gb.ones(3)).tolist(), gb.kernels.object_cache.cache_folder().folder)
 """
 
 
@@ -265,7 +271,7 @@ def test_without_a_folder_a_temporary_one_is_used_and_removed(end: str, tmp_path
     unsafe.chmod(0o777)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    code = f"{USE}\nassert len(os.listdir(gb.kernels.cache_folder.cache_folder().folder)) > 2\n{end}"
+    code = f"{USE}\nassert len(os.listdir(gb.kernels.object_cache.cache_folder().folder)) > 2\n{end}"
     values, folder = use(code, GAUGEBLOCK_CACHE_DIR=str(unsafe), TMPDIR=str(temporary))
     assert values == "[2.0, 2.0, 2.0]" and Path(folder).parent == temporary
     assert list(temporary.iterdir()) == list(unsafe.iterdir()) == []
@@ -321,7 +327,7 @@ def test_objects_of_another_user_are_not_run(shared: Path) -> None:
     # The user lets everybody in; another one exchanges the objects, with right digests.
     cache.chmod(0o777)
     forge = (
-        "import os; from gaugeblock.kernels.cache_folder import digest\n"
+        "import os; from gaugeblock.kernels.object_cache import digest\n"
         f"for name in os.listdir({str(cache)!r}):\n"
         f"    place = os.path.join({str(cache)!r}, name); os.unlink(place)\n"
         "    open(place, 'wb').write(digest(b'forged', name.encode()) + b'forged')\n"

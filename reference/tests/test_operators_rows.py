@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from gaugeblock.kernels.cache_folder import CacheFolder
+from gaugeblock.kernels.object_cache import CacheFolder
 from gaugeblock.operators.rows import BETWEEN_CELLS, BETWEEN_COLUMNS, Row, columns, read_columns, rows
 
 TABLE = [

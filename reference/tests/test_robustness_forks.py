@@ -16,7 +16,6 @@ import gaugeblock_tools
 import pytest
 from gaugeblock.core import fork_safety
 from gaugeblock.core.fork_safety import fork_safe
-from gaugeblock.core.lazy_property import lazy_property
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -234,19 +233,4 @@ def test_every_lock_of_the_engine_is_free_in_a_child() -> None:
     ]
     makers = re.compile(r"\b(R?Lock|Semaphore|Barrier)\(|import cached_property|functools\.cached_property")
     unsafe = [line for line in lines if makers.search(line) and "fork_safe(" not in line]
-    assert [line for line in unsafe if not line.startswith("core/lazy_property.py")] == []
-
-
-def test_lazy_properties_are_computed_once() -> None:
-    class Thing:
-        count = 0
-
-        @lazy_property
-        def value(self) -> int:
-            """Return the number of computations so far."""
-            self.count += 1
-            return self.count
-
-    thing = Thing()
-    assert [thing.value, thing.value, Thing().value] == [1, 1, 1]
-    assert Thing.value.__doc__ == "Return the number of computations so far."
+    assert unsafe == []

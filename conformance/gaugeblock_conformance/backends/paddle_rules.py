@@ -83,6 +83,8 @@ RULES = (
     _silent("values", "to.dtype", ("last place",), "Take in the Tensor x with x.dtype and cast it to the output with "
             "dtype. (Of rounding the page says nothing.)", "cast"),
     _silent("values", "sqrt", ("last place", "of a subnormal"), "(The page gives a formula and no accuracy.)", "sqrt"),
+    _silent("values", "div.Tensor", ("last place",), "Divide two tensors element-wise. (The page gives no accuracy.)",
+            "divide"),
     _silent("values", "linspace", ("rounding",), "Return fixed number of evenly spaced values within a given "
             "interval.", "linspace"),
     *accumulation(f"{_PAGES}/paddle/{{}}_en.html"),

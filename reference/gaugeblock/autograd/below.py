@@ -60,7 +60,7 @@ def _one(operator: Operator, result: Any, originals: dict[int, Tensor], nr: int)
     for original in originals.values():
         meta = original.autograd
         if meta is not None and result.storage_impl is original.storage_impl and result.base is meta.plain:
-            from .derivative_table import camel
+            from .formulas import camel
 
             maker = camel(operator.name.partition(".")[0])
             return view_of(original, result, None, nr, creation_by(maker) if STATE.grad else NO_GRAD, maker)

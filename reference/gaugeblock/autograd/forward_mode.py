@@ -20,9 +20,8 @@ from ..tensor.tensor import Tensor
 from .autograd_meta import more_of, requires_grad
 from .backward import grad
 from .below import below
-from .derivative_table import Derivative, derivatives
 from .expressions import expression, find_name
-from .formulas import result_names
+from .formulas import Derivative, derivatives, result_names
 from .grad_mode import enable_grad
 from .public import gb
 from .view_history import Window

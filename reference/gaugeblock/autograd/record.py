@@ -28,8 +28,7 @@ from ..tensor.versions import INFERENCE
 from .anomaly import ANOMALY, note_origin
 from .autograd_meta import AutogradMeta, ViewState, plain_of, result_of, version
 from .below import below, unrecorded_view
-from .derivative_table import derivatives, row_of_form
-from .formulas import compiled, node_class
+from .formulas import compiled, derivatives, node_class, row_of_form
 from .forward_mode import DUAL, outside
 from .node import COUNTER, Node
 from .rebinding import rebinding

@@ -13,8 +13,7 @@ from gaugeblock_spec.schema import Argument, Schema
 from ..dispatch.registry import Operator
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor, stores
-from .derivative_table import row_of_form
-from .formulas import Formulas, condition
+from .formulas import Formulas, condition, row_of_form
 from .public import gb
 
 

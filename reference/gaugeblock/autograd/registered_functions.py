@@ -12,7 +12,7 @@ from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from .autograd_meta import plain_of, requires_grad, result_of
 from .below import below
-from .derivative_table import camel
+from .formulas import camel
 from .function import BackwardFunction, geometry_of
 from .grad_mode import enable_grad
 from .view_history import recorded_edge

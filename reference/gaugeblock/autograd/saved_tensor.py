@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from ..core.away import carried
 from ..core.device import Device, cpu
+from ..core.promotion import UPSTREAM_NAMES
 from ..dispatch.state import STATE
-from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE, version_of
 from .accumulate_grad import AccumulateGrad

@@ -10,7 +10,7 @@ from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from .autograd_meta import Edge, plain_of, requires_grad, result_of
 from .below import below
-from .derivative_table import camel
+from .formulas import camel
 from .forward_mode import DUAL, PAUSED, tangent_of
 from .node import Node
 from .view_history import recorded_edge

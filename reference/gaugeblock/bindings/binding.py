@@ -19,23 +19,53 @@ A binding looks for its call in the call cache, and leaves it to the general pat
 from __future__ import annotations
 
 import functools
+import linecache
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..core.device import cpu
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
-from ..dispatch.state import STATE, UNRECORDED
+from ..dispatch.state import SPECIAL, STATE, UNRECORDED
 from ..kernels.bound_call import UNSET, Unset
 from ..tensor.geometry import only_ints
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.versions import mark_unrecorded
 from ..tensor.view_table import VIEWS, ViewFunction
-from .call_cache import Filler, Request
+from .call_cache import OTHER, Filler, Parameter, Request, metas, plain
 from .caller import RENAMED, Caller
-from .converters import NO, number
 from .deprecated_forms import FORMS
-from .generate import compile_function, indent
-from .overloads import OTHER, Group, Parameter, metas, plain
+from .overloads import NO, Group, number
+
+COMMON: dict[str, Any] = {
+    "Tensor": Tensor, "SPECIAL": SPECIAL, "UNRECORDED": UNRECORDED, "UNSET": UNSET, "cpu": cpu, "intercept": intercept,
+    "NOT_OVERRIDDEN": NOT_OVERRIDDEN,
+}  # fmt: skip
+"""Globals of every generated function."""
+SOURCES: dict[str, str] = {}
+"""Source text by the label it was compiled under, such as "Tensor.add"."""
+
+
+def compile_function(label: str, function: str, source: str, document: str, **names: Any) -> Any:
+    """Return the function called `function` in `source`; its globals are the common ones and `names`."""
+    filename = f"<gaugeblock binding {label}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    SOURCES[label] = source
+    space = COMMON | names
+    exec(compile(source, filename, "exec"), space)
+    made = space[function]
+    made.__doc__ = document
+    made.__module__ = "gaugeblock"
+    made.__qualname__ = label
+    made.__name__ = label.rpartition(".")[2]
+    return made
+
+
+def indent(text: str, levels: int) -> str:
+    """Return `text` moved right by `levels` steps of four."""
+    margin = "    " * levels
+    return "".join(margin + line if line.strip() else line for line in text.splitlines(keepends=True))
+
 
 COMPOSITES = frozenset(
     "atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod einsum linalg_diagonal meshgrid".split()

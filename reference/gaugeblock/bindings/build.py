@@ -31,11 +31,11 @@ from ..tensor.tensor import Tensor
 from ..tensor.view_table import view_functions
 from . import copies, direct, factories
 from . import dispatched as _dispatched  # noqa: F401
-from .binding import MARKED, Binding, marking
+from .binding import MARKED, SOURCES, Binding, compile_function, marking
+from .call_cache import parameters_of
 from .caller import Caller
 from .factories import METHODS as FACTORIES
-from .generate import SOURCES, compile_function
-from .overloads import Group, find_operator, functions, methods, parameters_of, takes_spread
+from .overloads import Group, find_operator, functions, methods, takes_spread
 from .reversed_operator import reversed_operator
 
 BINARY = {

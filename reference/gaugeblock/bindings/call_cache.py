@@ -11,28 +11,160 @@ With the environment variable ``GAUGEBLOCK_CALL_CACHE=0`` nothing is kept: every
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from keyword import iskeyword
 from operator import is_
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from ..core.device import cpu
+from gaugeblock_spec.schema import Argument, parse
+
+from ..core.device import Device, cpu
 from ..core.dtype import DType
+from ..core.layout import Layout
+from ..core.memory_format import MemoryFormat
 from ..dispatch.dispatcher import call, plain_kernel
 from ..dispatch.registry import any_watched
 from ..dispatch.state import SPECIAL, WATCHING
-from ..kernels.bound_call import Fresh, Into, View, form_of
+from ..kernels.bound_call import UNSET, Fresh, Into, View, form_of
 from ..operators.device_loops import DEVICE_LOOPS, device_call
 from ..operators.plan import Plannable, Planned
-from ..tensor.geometry import Geometry, contiguous_geometry, remember
+from ..tensor.geometry import Geometry, contiguous_geometry, default_strides, only_ints, remember
 from ..tensor.metadata import detach
-from ..tensor.strides import default_strides
 from ..tensor.tensor import Tensor
 from ..tensor.view_table import ViewFunction
 from .caller import Bound
-from .converters import NO as UNSET
-from .generate import adapter
-from .overloads import OTHER, Parameter
+from .overloads import Group, by_keyword
+
+OTHER: Any = object()
+"""Stands in a key for a value that the cache does not distinguish: a call with such a key is never kept."""
+TRUE, FALSE = object(), object()
+"""Stand in a key for bools where ints may stand too, which are equal to them."""
+BY_VALUE = frozenset({int, str, type(None), DType, Device, Layout, MemoryFormat, object})
+KINDS = {
+    "Tensor": "tensor", "Scalar": "number", "float": "number", "int": "int", "SymInt": "int", "bool": "bool",
+    "str": "str", "ScalarType": "object", "Layout": "object", "Device": "object", "MemoryFormat": "object",
+}  # fmt: skip
+"""Type of the schema -> kind. Lists of ints are "ints", lists of tensors "tensors", everything else "other"."""
+
+
+class Parameter(NamedTuple):
+    """Name, kinds of value, source of the default, whether it is given by keyword only (`either` way, depending on the
+    overload), whether ints may come singly (`spread`), whether entries are `given` its ints."""
+
+    name: str
+    kinds: frozenset[str]
+    default: str
+    keyword: bool = False
+    spread: bool = False
+    either: bool = False
+    given: bool = False
+
+    @property
+    def by_class(self) -> bool:
+        """Return whether the key holds the geometry of a tensor or the class of a number, not the value."""
+        return self.kinds <= {"tensor", "number"} or (self.given and self.kinds <= {"tensor", "int", "ints"})
+
+    def part(self) -> str:
+        """Source of its part in the key."""
+        name = self.name
+        if self.spread:
+            ints = f"{name} if {name} and only_ints({name})"
+            return f"{ints} else plain({name}[0]) if len({name}) == 1 else OTHER"
+        if self.by_class and "tensor" not in self.kinds:
+            return f"{name}.__class__"
+        if self.by_class:
+            return f"{name}.geometry if {name}.__class__ is Tensor else {name}.__class__"
+        if "tensors" in self.kinds:
+            return f"metas({name})"
+        if "tensor" in self.kinds:
+            return f"{name}.geometry if {name}.__class__ is Tensor else plain({name})"
+        if self.kinds == {"bool"}:
+            return f"{name} if {name}.__class__ is bool or {name} is UNSET else OTHER"
+        if self.kinds == {"ints"}:
+            listed = f"{name}.__class__ is tuple and only_ints({name})"
+            return f"{name} if {name} is UNSET or ({listed}) else plain({name})"
+        if self.kinds <= {"int", "ints"}:
+            return f"{name} if {name}.__class__ is int or {name} is UNSET else plain({name})"
+        return f"{name} if {name} is UNSET else plain({name})"
+
+    def value(self) -> str | None:
+        """Source of what the cached call is given for it; None if it is in the key by value."""
+        if self.by_class or "tensors" in self.kinds:
+            return self.name
+        return f"{self.name} if {self.name}.__class__ is Tensor else UNSET" if "tensor" in self.kinds else None
+
+
+def plain(value: Any) -> Any:
+    """Return the part in a key of an argument that is neither tensor nor number."""
+    kind = value.__class__
+    if kind is tuple:
+        return value if only_ints(value) else OTHER
+    if kind in BY_VALUE:
+        return value
+    if kind is bool:
+        return TRUE if value else FALSE
+    if isinstance(value, (tuple, list)) and only_ints(value):
+        return tuple(value)
+    return OTHER
+
+
+def metas(tensors: Any) -> Any:
+    """Return the part in a key of a list of tensors."""
+    if tensors.__class__ is list or tensors.__class__ is tuple:
+        return tuple([one.geometry if one.__class__ is Tensor else OTHER for one in tensors])
+    return OTHER
+
+
+def parameters_of(group: Group, *, spread: bool, given: bool = False) -> list[Parameter] | None:
+    """Return the parameters of a public name, in order; None unless each overload begins with a tensor or tensors,
+    or if a name is a keyword of Python.
+
+    With `spread` ints may be given singly for a first argument that is a list of ints. With `given` one entry of the
+    call cache serves all ints and lists of ints.
+    """
+    forms = []
+    for overload in group.overloads:
+        schema = parse(overload.schema)
+        keyword = [a for a in schema.arguments if by_keyword(overload.row, a)]
+        forms.append(([a for a in schema.arguments if a not in keyword], keyword))
+    if not all(positional and kind_of(positional[0]) in ("tensor", "tensors") for positional, _ in forms):
+        return None
+    longest = max((positional for positional, _ in forms), key=len)
+    found = []
+    for place, argument in enumerate(longest):
+        here = [positional[place] if place < len(positional) else None for positional, _ in forms]
+        found.append(_merged(here, keyword=False)._replace(name=argument.name))
+    names = dict.fromkeys(a.name for _, keyword in forms for a in keyword if a.name not in {p.name for p in found})
+    by_name = {a.name for _, keyword in forms for a in keyword}
+    found = [p._replace(either=p.name in by_name) for p in found]
+    for name in names:
+        here = [next((a for a in keyword if a.name == name), None) for _, keyword in forms]
+        found.append(_merged(here, keyword=True))
+    if len({p.name for p in found}) < len(found) or any(map(iskeyword, (p.name for p in found))):
+        return None
+    if spread and len(found) > 1:
+        found[1] = found[1]._replace(spread=True)
+        found[2:] = [p._replace(keyword=True) for p in found[2:]]
+    return [p._replace(given=given) for p in found]
+
+
+def _merged(arguments: Iterable[Argument | None], *, keyword: bool) -> Parameter:
+    """Return the parameter for what the overloads have in one place; None stands for an overload without it."""
+    given = [a for a in arguments if a is not None]
+    optional = len(given) == len(list(arguments)) and all(a.default == "None" for a in given)
+    kinds = frozenset(map(kind_of, given))
+    default = "None" if optional and kinds <= {"tensor", "number"} else "UNSET"
+    return Parameter(given[0].name, kinds, default, keyword)
+
+
+def kind_of(argument: Argument) -> str:
+    """Return the kind of value that an argument takes."""
+    if argument.is_list:
+        return {"Tensor": "tensors", "int": "ints", "SymInt": "ints"}.get(argument.base_type, "other")
+    return KINDS.get(argument.base_type, "other")
+
 
 ENABLED = os.environ.get("GAUGEBLOCK_CALL_CACHE") != "0"
 
@@ -283,3 +415,20 @@ def _is_same(value: Any, passed: Any) -> bool:
     if value.__class__ in (list, tuple):
         return len(value) == len(passed) and all(map(is_, value, passed))
     return value is passed
+
+
+@functools.cache
+def adapter(slots: tuple[int | str | None, ...], places: int, names: tuple[str, ...]) -> Callable[..., Any]:
+    """Return a function of a kernel, of values for `places` places and of values for `names`. What that returns calls
+    the kernel with other values in some `slots`, which are places, names, or None for a value that is left out.
+    """
+    given = {slot: f"value{k}" for k, slot in enumerate(slots) if slot is not None}
+    passed = [given.get(place, f"place{place}") for place in range(places)]
+    passed += [f"{name}={given.get(name, f'name_{name}')}" for name in names]
+    held = ", ".join(["kernel", *(f"place{k}" for k in range(places)), *(f"name_{name}" for name in names)])
+    values = ", ".join(f"value{k}" for k in range(len(slots)))
+    space: dict[str, Any] = {}
+    source = f"def adapt({held}):\n    return lambda {values}: kernel({', '.join(passed)})\n"
+    exec(compile(source, "<gaugeblock binding adapter>", "exec"), space)
+    made: Callable[..., Any] = space["adapt"]
+    return made

@@ -25,10 +25,14 @@ from ..operators.arguments import OPTIONS, check_out_dtype
 from ..operators.tensor_data import tensor
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
-from .converters import (
+from .deprecated_forms import modern
+from .overloads import (
     NO,
     NUMBERS_AS_TENSORS,
     Converter,
+    Group,
+    Overload,
+    by_keyword,
     converter_of,
     first_size,
     is_wide,
@@ -37,8 +41,6 @@ from .converters import (
     optional,
     shown_type,
 )  # fmt: skip
-from .deprecated_forms import modern
-from .overloads import Group, Overload, by_keyword
 from .parts_out import WRITING_PARTS, write_parts
 
 EXACT = frozenset({Tensor, int, float, bool, complex, str, type(None), DType, Device, MemoryFormat})
@@ -309,7 +311,7 @@ class Caller:
                 error.args = (f"{self.name}(): {message}",)
 
     def _resolve(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not OVERRIDING:
+        if not OVERRIDING and not EXACT.issuperset([one.__class__ for one in (*args, *kwargs.values())]):
             found = intercept(self.public, args, kwargs)
             if found is not NOT_OVERRIDDEN:
                 return found

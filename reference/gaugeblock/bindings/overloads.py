@@ -1,21 +1,22 @@
-"""Public names, the overloads behind them, and the parameters that these have together, from the rows of the spec."""
+"""Public names, the overloads behind them from the rows of the spec, and what the types of their schemas take.
+
+For each type there is a converter of Python arguments; `NO` says that an argument does not fit.
+"""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
-from keyword import iskeyword
+from collections.abc import Callable, Iterable
+from operator import index
 from typing import Any, NamedTuple
 
-from gaugeblock_spec.schema import Argument, parse
+from gaugeblock_spec.schema import Argument
 
-from ..core.device import Device
-from ..core.dtype import DType
-from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
+from ..kernels.bound_call import UNSET
+from ..operators.arguments import OPTIONS
 from ..operators.rows import Row, rows
-from ..tensor.geometry import only_ints
 from ..tensor.tensor import Tensor
 
 
@@ -99,135 +100,8 @@ def find_operator(name: str) -> Overload | None:
     return None
 
 
-OTHER: Any = object()
-"""Stands in a key for a value that the cache does not distinguish: a call with such a key is never kept."""
-TRUE, FALSE = object(), object()
-"""Stand in a key for bools where ints may stand too, which are equal to them."""
-BY_VALUE = frozenset({int, str, type(None), DType, Device, Layout, MemoryFormat, object})
-KINDS = {
-    "Tensor": "tensor", "Scalar": "number", "float": "number", "int": "int", "SymInt": "int", "bool": "bool",
-    "str": "str", "ScalarType": "object", "Layout": "object", "Device": "object", "MemoryFormat": "object",
-}  # fmt: skip
-"""Type of the schema -> kind. Lists of ints are "ints", lists of tensors "tensors", everything else "other"."""
 SIZES_FIRST = re.compile(r"^\w+(\.\w+)?\(Tensor(\([^)]*\))? self, (SymInt|int)\[\d*\] \w+(, \*|\))")
 INT_FIRST = re.compile(r"^\w+(\.\w+)?\(Tensor(\([^)]*\))? self, (SymInt|int) \w+(, \*|\))")
-
-
-class Parameter(NamedTuple):
-    """Name, kinds of value, source of the default, whether it is given by keyword only (`either` way, depending on the
-    overload), whether ints may come singly (`spread`), whether entries are `given` its ints."""
-
-    name: str
-    kinds: frozenset[str]
-    default: str
-    keyword: bool = False
-    spread: bool = False
-    either: bool = False
-    given: bool = False
-
-    @property
-    def by_class(self) -> bool:
-        """Return whether the key holds the geometry of a tensor or the class of a number, not the value."""
-        return self.kinds <= {"tensor", "number"} or (self.given and self.kinds <= {"tensor", "int", "ints"})
-
-    def part(self) -> str:
-        """Source of its part in the key."""
-        name = self.name
-        if self.spread:
-            ints = f"{name} if {name} and only_ints({name})"
-            return f"{ints} else plain({name}[0]) if len({name}) == 1 else OTHER"
-        if self.by_class and "tensor" not in self.kinds:
-            return f"{name}.__class__"
-        if self.by_class:
-            return f"{name}.geometry if {name}.__class__ is Tensor else {name}.__class__"
-        if "tensors" in self.kinds:
-            return f"metas({name})"
-        if "tensor" in self.kinds:
-            return f"{name}.geometry if {name}.__class__ is Tensor else plain({name})"
-        if self.kinds == {"bool"}:
-            return f"{name} if {name}.__class__ is bool or {name} is UNSET else OTHER"
-        if self.kinds == {"ints"}:
-            listed = f"{name}.__class__ is tuple and only_ints({name})"
-            return f"{name} if {name} is UNSET or ({listed}) else plain({name})"
-        if self.kinds <= {"int", "ints"}:
-            return f"{name} if {name}.__class__ is int or {name} is UNSET else plain({name})"
-        return f"{name} if {name} is UNSET else plain({name})"
-
-    def value(self) -> str | None:
-        """Source of what the cached call is given for it; None if it is in the key by value."""
-        if self.by_class or "tensors" in self.kinds:
-            return self.name
-        return f"{self.name} if {self.name}.__class__ is Tensor else UNSET" if "tensor" in self.kinds else None
-
-
-def plain(value: Any) -> Any:
-    """Return the part in a key of an argument that is neither tensor nor number."""
-    kind = value.__class__
-    if kind is tuple:
-        return value if only_ints(value) else OTHER
-    if kind in BY_VALUE:
-        return value
-    if kind is bool:
-        return TRUE if value else FALSE
-    if isinstance(value, (tuple, list)) and only_ints(value):
-        return tuple(value)
-    return OTHER
-
-
-def metas(tensors: Any) -> Any:
-    """Return the part in a key of a list of tensors."""
-    if tensors.__class__ is list or tensors.__class__ is tuple:
-        return tuple([one.geometry if one.__class__ is Tensor else OTHER for one in tensors])
-    return OTHER
-
-
-def parameters_of(group: Group, *, spread: bool, given: bool = False) -> list[Parameter] | None:
-    """Return the parameters of a public name, in order; None unless each overload begins with a tensor or tensors,
-    or if a name is a keyword of Python.
-
-    With `spread` ints may be given singly for a first argument that is a list of ints. With `given` one entry of the
-    call cache serves all ints and lists of ints.
-    """
-    forms = []
-    for overload in group.overloads:
-        schema = parse(overload.schema)
-        keyword = [a for a in schema.arguments if by_keyword(overload.row, a)]
-        forms.append(([a for a in schema.arguments if a not in keyword], keyword))
-    if not all(positional and kind_of(positional[0]) in ("tensor", "tensors") for positional, _ in forms):
-        return None
-    longest = max((positional for positional, _ in forms), key=len)
-    found = []
-    for place, argument in enumerate(longest):
-        here = [positional[place] if place < len(positional) else None for positional, _ in forms]
-        found.append(_merged(here, keyword=False)._replace(name=argument.name))
-    names = dict.fromkeys(a.name for _, keyword in forms for a in keyword if a.name not in {p.name for p in found})
-    by_name = {a.name for _, keyword in forms for a in keyword}
-    found = [p._replace(either=p.name in by_name) for p in found]
-    for name in names:
-        here = [next((a for a in keyword if a.name == name), None) for _, keyword in forms]
-        found.append(_merged(here, keyword=True))
-    if len({p.name for p in found}) < len(found) or any(map(iskeyword, (p.name for p in found))):
-        return None
-    if spread and len(found) > 1:
-        found[1] = found[1]._replace(spread=True)
-        found[2:] = [p._replace(keyword=True) for p in found[2:]]
-    return [p._replace(given=given) for p in found]
-
-
-def _merged(arguments: Iterable[Argument | None], *, keyword: bool) -> Parameter:
-    """Return the parameter for what the overloads have in one place; None stands for an overload without it."""
-    given = [a for a in arguments if a is not None]
-    optional = len(given) == len(list(arguments)) and all(a.default == "None" for a in given)
-    kinds = frozenset(map(kind_of, given))
-    default = "None" if optional and kinds <= {"tensor", "number"} else "UNSET"
-    return Parameter(given[0].name, kinds, default, keyword)
-
-
-def kind_of(argument: Argument) -> str:
-    """Return the kind of value that an argument takes."""
-    if argument.is_list:
-        return {"Tensor": "tensors", "int": "ints", "SymInt": "ints"}.get(argument.base_type, "other")
-    return KINDS.get(argument.base_type, "other")
 
 
 def takes_spread(group: Group) -> bool:
@@ -238,3 +112,192 @@ def takes_spread(group: Group) -> bool:
     if any(INT_FIRST.match(overload.schema) for overload in group.overloads):
         return False
     return any(SIZES_FIRST.match(overload.schema) for overload in group.overloads)
+
+
+NO = UNSET
+INTEGRAL = 1
+"""The kind of the integer dtypes."""
+LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
+INTS = frozenset({"int", "SymInt"})
+Converter = Callable[[Any], Any]
+NUMBERS_AS_TENSORS = frozenset(
+    {"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "copy_"}
+)
+"""Functions whose Tensor arguments also take Python numbers, as upstream."""
+
+
+def tensor(value: Any) -> Any:
+    return value if isinstance(value, Tensor) else NO
+
+
+def number(value: Any) -> Any:
+    kind = value.__class__
+    if kind is float or kind is int or kind is bool or kind is complex:
+        return value
+    if isinstance(value, Tensor):
+        return value.item() if value.geometry.ndim == 0 else NO  # type: ignore[attr-defined]
+    if isinstance(value, bool):
+        return bool(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, complex):
+        return complex(value)
+    item = getattr(value, "item", None)
+    if item is not None and getattr(value, "ndim", None) == 0:
+        found = item()
+        return found if isinstance(found, (int, float, complex)) else NO
+    return integer(value) if isinstance(value, int) else NO
+
+
+def integer(value: Any) -> Any:
+    if value.__class__ is int:
+        if LOWEST <= value <= HIGHEST:
+            return value
+        raise ValueError(f"Overflow when unpacking long: {value} does not fit 64 bits")
+    if isinstance(value, bool):
+        return NO
+    if isinstance(value, Tensor):
+        if value.geometry.ndim or value.geometry.dtype.kind != INTEGRAL:
+            return NO
+        return value.item()  # type: ignore[attr-defined]
+    try:
+        return integer(index(value))
+    except TypeError:
+        return NO
+
+
+def is_wide(values: Iterable[Any]) -> bool:
+    """Return whether an int among `values`, or in a list or tuple among them, does not fit 64 bits."""
+    for value in values:
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            if item.__class__ is int and not LOWEST <= item <= HIGHEST:
+                return True
+    return False
+
+
+def first_size(value: Any, error: type[Exception] = TypeError) -> Any:
+    """Convert the first item of a list of ints: as `size` does, but without bools."""
+    if isinstance(value, bool) or (isinstance(value, Tensor) and value.geometry.dtype.kind != INTEGRAL):
+        return NO
+    return size(value, error)
+
+
+def size(value: Any, error: type[Exception] = TypeError) -> Any:
+    """Convert an item of a list of ints, anything with ``__index__``. Raise `error` if it does not fit 64 bits."""
+    if value.__class__ is int:
+        found = value
+    else:
+        try:
+            found = int(index(value))
+        except (TypeError, RuntimeError):
+            return NO
+    if LOWEST <= found <= HIGHEST:
+        return found
+    raise error(f"Overflow when unpacking long: {found} does not fit 64 bits")
+
+
+def real(value: Any) -> Any:
+    found = number(value)
+    return float(found) if found is not NO and not isinstance(found, complex) else NO
+
+
+def truth(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    return bool(value) if type(value).__name__ in ("bool_", "bool") and hasattr(value, "item") else NO
+
+
+def option(name: str) -> Converter:
+    """Return the converter of an option of new tensors."""
+    convert = OPTIONS[name]
+
+    def check(value: Any) -> Any:
+        found = convert(value)
+        return NO if found is None else found
+
+    return check
+
+
+def instance(*kinds: type) -> Converter:
+    def check(value: Any) -> Any:
+        return value if isinstance(value, kinds) else NO
+
+    return check
+
+
+def anything(value: Any) -> Any:
+    return value
+
+
+SCALARS: dict[str, Converter] = {
+    "Tensor": tensor, "Scalar": number, "int": integer, "SymInt": integer, "float": real, "bool": truth,
+    "str": instance(str), "ScalarType": option("dtype"), "Device": option("device"), "Layout": option("layout"),
+    "MemoryFormat": instance(MemoryFormat), "Dimname": instance(str),
+}  # fmt: skip
+SHOWN = {
+    "Scalar": "Number", "SymInt": "int", "ScalarType": "dtype", "Device": "device", "Layout": "layout",
+    "MemoryFormat": "memory_format",
+}  # fmt: skip
+"""Schema types as error messages name them."""
+
+
+def sizes(count: int) -> Converter:
+    """Return the converter of a list or tuple of ints; with a `count`, one int means a list of `count` of it."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            found = [size(part) if place else first_size(part) for place, part in enumerate(value)]
+            return NO if any(part is NO for part in found) else tuple(found)
+        one = first_size(value, ValueError) if count else NO
+        return NO if one is NO else (one,) * count
+
+    return convert
+
+
+def sequence(item: Converter, count: int) -> Converter:
+    """A list or tuple of items; with a `count` one item stands for a list of so many of it."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            found = [item(part) for part in value]
+            return NO if any(part is NO for part in found) else tuple(found)
+        if count:
+            one = item(value)
+            return NO if one is NO else (one,) * count
+        return NO
+
+    return convert
+
+
+def optional(inner: Converter) -> Converter:
+    def convert(value: Any) -> Any:
+        return None if value is None else inner(value)
+
+    return convert
+
+
+def none_as_default(inner: Converter) -> Converter:
+    """Return a converter that takes None for the default, the empty list."""
+
+    def convert(value: Any) -> Any:
+        return () if value is None else inner(value)
+
+    return convert
+
+
+def converter_of(text: str) -> Converter:
+    """The converter of a schema type such as ``int[2]?`` or ``Tensor?[]``."""
+    if text.endswith("?"):
+        return optional(converter_of(text[:-1]))
+    if text.endswith("]"):
+        base, _, count = text[:-1].rpartition("[")
+        return sizes(int(count or 0)) if base in INTS else sequence(converter_of(base), int(count or 0))
+    return SCALARS.get(text, anything)
+
+
+def shown_type(text: str) -> str:
+    """A schema type in the words of an error message."""
+    base = text.rstrip("?")
+    if base.endswith("]"):
+        return f"tuple of {SHOWN.get(base.partition('[')[0], base.partition('[')[0])}s"
+    return SHOWN.get(base, base)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..iteration.outputs import resize_output
+from ..iteration.dimensions import resize_output
 from ..operators.invoke import invoke
 from ..tensor.tensor import Tensor
 

@@ -11,11 +11,10 @@ from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import OVERRIDING
 from ..tensor.tensor import Tensor
-from .call_cache import Filler, Request
+from .binding import compile_function
+from .call_cache import Filler, Parameter, Request
 from .caller import Bound
-from .converters import NO, number
-from .generate import compile_function
-from .overloads import Parameter
+from .overloads import NO, number
 
 WATCHED: dict[str, Callable[[Any, Any], Any]] = {
     "add.Tensor": lambda self, number: self.add(number),

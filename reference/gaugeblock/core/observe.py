@@ -16,9 +16,3 @@ class Observation(threading.local):
 
 
 OBSERVATION = carried(Observation())
-
-
-def observed(what: str, thing: Any) -> None:
-    """Tell the watcher of this thread, if there is one."""
-    if OBSERVATION.watcher is not None:
-        OBSERVATION.watcher(what, thing)

@@ -12,9 +12,8 @@ from ..core.errors import check_int, check_ints, check_nbytes, check_sizes, type
 from ..core.layout import Layout, strided
 from ..memory.storage import dataless_storage
 from ..tensor.changing import subclass_pointer
-from ..tensor.geometry import geometry_of, unwatched
+from ..tensor.geometry import default_strides, extent, geometry_of, unwatched
 from ..tensor.getters import set_requires_grad
-from ..tensor.strides import default_strides, extent
 from ..tensor.tensor import INITIAL, Tensor, tensor_object
 from .dispatcher import call
 from .guards import DisableTorchFunctionSubclass

@@ -8,8 +8,7 @@ from typing import Any
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import check_int, check_ints, check_sizes, type_error
 from ..memory.storage import blob_storage
-from ..tensor.geometry import geometry_of
-from ..tensor.strides import default_strides, extent
+from ..tensor.geometry import default_strides, extent, geometry_of
 from ..tensor.tensor import Tensor, make_tensor
 
 

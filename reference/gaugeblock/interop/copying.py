@@ -14,9 +14,8 @@ from ..memory.devices import read_device, write_device
 from ..memory.elements import read_bytes, write_bytes
 from ..memory.storage import Storage, allocate_storage, move_bytes
 from ..tensor.changing import UnbackedTensor
-from ..tensor.geometry import geometry_of
+from ..tensor.geometry import extent, geometry_of
 from ..tensor.getters import set_requires_grad
-from ..tensor.strides import extent
 from ..tensor.tensor import Tensor, make_tensor
 
 PIECE = 1 << 26

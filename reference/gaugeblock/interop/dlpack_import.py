@@ -11,8 +11,7 @@ from ..core.warn import warn
 from ..memory.storage import foreign_storage
 from ..operators.conversion import converted
 from ..operators.copy import clone
-from ..tensor.geometry import geometry_of
-from ..tensor.strides import default_strides, extent
+from ..tensor.geometry import default_strides, extent, geometry_of
 from ..tensor.tensor import Tensor, make_tensor
 from .managed_tensor import (
     CPU,

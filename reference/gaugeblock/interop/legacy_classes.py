@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtype import BY_NAME, DType, set_default_dtype
+from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn
-from ..iteration.types import UPSTREAM_NAMES
 from ..memory.untyped import UntypedStorage
 from ..operators.arguments import sizes_argument
 from ..operators.invoke import apply

@@ -13,16 +13,15 @@ import numpy as np
 from ..core.device import cpu, meta
 from ..core.dtype import DType, dtype_from_numpy
 from ..core.errors import check_int, type_error
+from ..core.promotion import UPSTREAM_NAMES
 from ..core.rounding import ROUNDED_HERE
 from ..core.warn import warn
-from ..iteration.types import UPSTREAM_NAMES
 from ..memory.elements import ADDRESS_SPACE, ORIGIN
 from ..memory.storage import Storage, foreign_storage, new_object
 from ..tensor.array_view import array_of, array_of_lazy
-from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry, geometry_of, remember
+from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry, default_strides, extent, geometry_of, remember
 from ..tensor.getters import set_requires_grad
 from ..tensor.reinterpret import resolved
-from ..tensor.strides import default_strides, extent
 from ..tensor.tensor import Tensor, make_tensor
 
 __all__ = ["array_of", "as_array", "as_numpy_array", "from_numpy", "frombuffer", "numpy"]

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..core.dtype import BY_NAME, DType
 from ..core.errors import type_error
+from ..core.promotion import UPSTREAM_NAMES
 from ..core.size import Size
-from ..iteration.types import UPSTREAM_NAMES
 from ..operators.arguments import sizes_argument
 from ..operators.invoke import apply
 from ..operators.tensor_data import tensor as tensor_of

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..core.dtype import DEFAULTS, complex32, float64, int64, uint64
 from ..core.errors import check_int, check_ints, type_error, wrap_dims
+from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn
-from ..iteration.types import UPSTREAM_NAMES
 from ..operators.arguments import tensor_options
 from ..operators.arrays import values
 from ..operators.invoke import apply

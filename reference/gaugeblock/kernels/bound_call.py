@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from types import MemberDescriptorType
 from typing import Any, NamedTuple
 
 from ..core.device import cpu
+from ..core.sealed import member_of
 from ..memory.host_allocator import NO_BLOCKS
 from ..memory.storage import Storage
 from ..tensor.geometry import Geometry
-from ..tensor.tensor import Tensor, new_like, view_at_same_place
+from ..tensor.tensor import INITIAL, Tensor, new_like, view_at_same_place
 from ..tensor.versions import bump_version
-from .bound_call_code import ITEMS, LARGEST_NUMBER, LIST_ITEMS, SIZE, TYPE, layout, text
+from .bound_call_code import ITEMS, LARGEST_NUMBER, LIST_ITEMS, SIZE, TYPE, text
 from .code import Module
 from .entry import METH_FASTCALL, MethodDef
 
@@ -182,6 +184,17 @@ def install(compiler: Any) -> None:
     _Methods.view = MethodDef(b"view", view, METH_FASTCALL, None)
     _KEPT.extend(values)
     Native.fresh, Native.into, Native.view = fresh, into, view
+
+
+def layout() -> str:
+    """Return where the slots of the objects lie that the code reads and writes, and what a new tensor's hold."""
+    slots = {
+        f"{cls.__name__}.{name}": member_of(slot).offset
+        for cls in (Tensor, Storage, Geometry)
+        for name, slot in vars(cls).items()
+        if isinstance(slot, MemberDescriptorType)
+    }
+    return f"{slots} {INITIAL}"
 
 
 def _layout_is_known() -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import MemberDescriptorType
-
 from ..core.sealed import member_of
 from ..memory.storage import Storage
 from ..tensor.geometry import Geometry
@@ -23,17 +21,6 @@ SIZE, ITEMS, TYPE, LIST_ITEMS = 16, 24, 8, 24
 
 def _offset(cls: type, slot: str) -> int:
     return int(member_of(cls.__dict__[slot]).offset)
-
-
-def layout() -> str:
-    """Return where the slots of the objects lie that the code reads and writes, and what a new tensor's hold."""
-    slots = {
-        f"{cls.__name__}.{name}": member_of(slot).offset
-        for cls in (Tensor, Storage, Geometry)
-        for name, slot in vars(cls).items()
-        if isinstance(slot, MemberDescriptorType)
-    }
-    return f"{slots} {INITIAL}"
 
 
 class _Writer(Code):

@@ -18,13 +18,11 @@ from collections.abc import Callable, Sequence
 
 from ..core.fork_safety import fork_safe
 from . import common
-from .cache_folder import digest
 from .code import NAME, PLAIN, Module
 from .entry import METH_FASTCALL, MethodDef
 from .isa import llvm
-from .object_cache import Described, Descriptions, ObjectCache
+from .object_cache import Described, Descriptions, ObjectCache, digest
 from .parallel import attach
-from .pool import pool_of
 from .runtime import EXTENDED
 
 Builtin = Callable[..., None]
@@ -136,7 +134,7 @@ class Compiler:
             for suffix, address in zip(common.SUFFIXES, addresses[len(common.OWN) :], strict=True):
                 self._symbols[common.PREFIX + suffix] = address
                 self._llvm.add_symbol(common.PREFIX + suffix, address)
-            attach(pool_of(*addresses[: len(common.OWN)]))
+            attach(*addresses[: len(common.OWN)])
             # The pool's threads run until the process ends, so their code must outlive the interpreter's objects.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._engine))
             self._common = True

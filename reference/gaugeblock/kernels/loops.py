@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..core.lazy_property import lazy_property
 from .body import Body
 from .declarations import Declarations
 from .expression import BOOL, Lane
@@ -55,6 +54,8 @@ class RowWriter:
                 value = self.prologue.register(f"icmp ne i64 {value}, 0")
             self.prologue.bind(lane, value)
         self.parameters = [self.prologue.emit(parameter.computed) for parameter in body.parameters]
+        if body.width > 1:
+            self.vector = self._vector_computation()
 
     def function(self, name: str, lines: list[str]) -> str:
         """The whole function, with `lines` behind what reads its arguments."""
@@ -72,9 +73,7 @@ class RowWriter:
         lines += self._scalar(start)
         return self.function(name, lines)
 
-    @lazy_property
-    def vector(self) -> Vector:
-        """The computation of one vector."""
+    def _vector_computation(self) -> Vector:
         body, width = self.body, self.body.width
         prepare, emitter = Emitter(width, "q", self.declarations), Emitter(width, "v", self.declarations)
         begin = {operand.name: self._repeat(prepare, operand) for operand in body.inputs}

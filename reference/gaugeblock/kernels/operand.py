@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..core.dtype import DType, bool_, uint64
+from ..core.dtype import DType
 from .complex_lanes import Complex, Value
 from .conversion import rounded, storage_type
 from .expression import BOOL, F64, INT, Lane, LaneType
@@ -56,21 +55,6 @@ def raw_types(dtype: DType) -> tuple[LaneType, ...]:
     if dtype.category == "int":
         return (INT[64],)
     return (F64, F64) if dtype.is_complex else (F64,)
-
-
-def number_kind(dtype: DType) -> str:
-    """How a Python number for `dtype` is read: the kinds of pointwise_entry.Signature."""
-    if dtype is uint64:
-        return "u"
-    return {"bool": "b", "int": "i", "float": "d", "complex": "c"}[dtype.category]
-
-
-def operand_kinds(operands: Sequence[DType | Raw | Immediate]) -> list[str]:
-    """Return how a kernel reads its operands; beside truth values alone an int is not taken modulo 2**64."""
-    kinds = [number_kind(one.dtype) if isinstance(one, Immediate) else "m" for one in operands]
-    if all(isinstance(one, Immediate) or one is bool_ for one in operands) and "m" in kinds:
-        return ["n" if kind == "i" else kind for kind in kinds]
-    return kinds
 
 
 def immediate_value(raw: tuple[Lane, ...], dtype: DType, level: Level) -> Value:

@@ -10,14 +10,12 @@ import functools
 import importlib
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.thread_pool import POOL
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-
-    from .pool import Pool
 
 GRAIN = 32768
 BLAS_SETTERS = (
@@ -32,6 +30,13 @@ def _processors() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:
         return os.cpu_count() or 1
+
+
+class Pool(NamedTuple):
+    """The pool's functions: set the number of threads, and forget all workers (in a child process they are gone)."""
+
+    set_threads: Callable[[int], None]
+    forget: Callable[[], None]
 
 
 class _Threads:
@@ -49,10 +54,21 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_THREADS.forget)
 
 
-def attach(native: Pool) -> None:
-    """Let the pool of native threads follow set_num_threads and forks."""
+def attach(set_threads: int, forget: int, let_look: int) -> None:
+    """Let the loaded pool of native threads follow set_num_threads and forks.
+
+    The arguments are the addresses of @NAME_set, @NAME_forget and @NAME_let_look.
+    """
+    native = Pool(ctypes.CFUNCTYPE(None, ctypes.c_int64)(set_threads), ctypes.CFUNCTYPE(None)(forget))
+    native.forget()
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(look))  # threads may look until the process ends
+    ctypes.PYFUNCTYPE(None, ctypes.py_object)(let_look)(look)
     _THREADS.native = native
     native.set_threads(_THREADS.number)
+
+
+def look() -> None:
+    """Do nothing: where a Python function begins, Python raises what signals or other threads have sent."""
 
 
 def get_num_threads() -> int:

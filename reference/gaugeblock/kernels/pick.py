@@ -17,8 +17,7 @@ from .compiler import Builtin, compiler
 from .isa import Level, current_level
 from .packing import element_type
 from .pointwise import contiguous_address, strided_address
-from .pointwise_entry import Signature
-from .rows_driver import rows_driver
+from .pointwise_entry import Signature, rows_driver
 
 
 class PickKernel:

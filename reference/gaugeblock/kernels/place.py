@@ -20,8 +20,7 @@ from .conversion import lane_type
 from .isa import Level, current_level
 from .packing import element_type
 from .pointwise import strided_address
-from .pointwise_entry import Signature
-from .rows_driver import rows_driver
+from .pointwise_entry import Signature, rows_driver
 
 MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 

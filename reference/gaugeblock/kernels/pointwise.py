@@ -14,22 +14,36 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.dtype import DType
+from ..core.dtype import DType, bool_, uint64
 from .body import Body, Formula, record
 from .code import NAME, Module
 from .compiler import Builtin, compiler
 from .declarations import Declarations
 from .isa import Level, current_level
 from .loops import RowWriter
-from .operand import Immediate, Raw, operand_kinds
+from .operand import Immediate, Raw
 from .packing import gather, scatter
 from .pieces import row_text
-from .pointwise_entry import Signature, contiguous_entry, strided_entry
-from .rows_driver import rows_driver
+from .pointwise_entry import Signature, contiguous_entry, rows_driver, strided_entry
 from .tiles import MAX_OPERANDS, tiled_driver
 
 Operand = DType | Raw | Immediate
 Find = Callable[[], tuple[Formula, tuple[Operand, ...]]]
+
+
+def number_kind(dtype: DType) -> str:
+    """How a Python number for `dtype` is read: the kinds of pointwise_entry.Signature."""
+    if dtype is uint64:
+        return "u"
+    return {"bool": "b", "int": "i", "float": "d", "complex": "c"}[dtype.category]
+
+
+def operand_kinds(operands: Sequence[DType | Raw | Immediate]) -> list[str]:
+    """Return how a kernel reads its operands; beside truth values alone an int is not taken modulo 2**64."""
+    kinds = [number_kind(one.dtype) if isinstance(one, Immediate) else "m" for one in operands]
+    if all(isinstance(one, Immediate) or one is bool_ for one in operands) and "m" in kinds:
+        return ["n" if kind == "i" else kind for kind in kinds]
+    return kinds
 
 
 class PointwiseKernel:
@@ -136,8 +150,8 @@ class NamedKernel(PointwiseKernel):
     ) -> None:  # fmt: skip
         super().__init__(name, None, operands, compute, results, level)
         self.find = find
-        dtypes = " ".join(dtype.name for dtype in (compute, *results))
-        self.description = f"pointwise {name} {operands} {dtypes} {level.name}"
+        dtypes = (one.name if isinstance(one, DType) else f"{one}" for one in (*operands, compute, *results))
+        self.description = f"pointwise {name} {' '.join(dtypes)} {level.name}"
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute in ("formula", "operands"):

@@ -12,34 +12,11 @@ One job runs at a time: a second caller meanwhile does its parts alone, as does 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
-from collections.abc import Callable
-from typing import NamedTuple
 
 SPINS = 400
 """How often an idle worker looks for a new job, pausing in between, before it sleeps: some 20 microseconds."""
-
-
-class Pool(NamedTuple):
-    """The pool's functions: set the number of threads, and forget all workers (in a child process they are gone)."""
-
-    set_threads: Callable[[int], None]
-    forget: Callable[[], None]
-
-
-def pool_of(set_threads: int, forget: int, let_look: int) -> Pool:
-    """The Python side of a loaded pool: addresses of @NAME_set, @NAME_forget and @NAME_let_look."""
-    pool = Pool(ctypes.CFUNCTYPE(None, ctypes.c_int64)(set_threads), ctypes.CFUNCTYPE(None)(forget))
-    pool.forget()
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(look))  # threads may look until the process ends
-    ctypes.PYFUNCTYPE(None, ctypes.py_object)(let_look)(look)
-    return pool
-
-
-def look() -> None:
-    """Do nothing: where a Python function begins, Python raises what signals or other threads have sent."""
 
 
 _PAUSES = {

@@ -16,13 +16,148 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.dtype import DType
-from .common import TURNED_FOLD
+from .code import NAME, PLAIN
+from .common import SHARE_KEPT, TURNED_FOLD, declaration
 from .compiler import Builtin, compiler
-from .fold import Fold, record_fold
+from .entry import PYTHON_API, EntryWriter
+from .fold import BLOCK_BYTES, FOLD_SLOT, GATHER_SLOT, ITEMSIZE_SLOT, TURN_SLOT, Fold, record_fold
 from .fold_output import OutputWriter
 from .isa import Level, current_level
 from .packing import gather
-from .reduction_entry import reduction_entry
+from .sharing import MAX_DIMS
+
+
+def reduction_entry(outputs: int, numbers: int) -> str:
+    """IR text of the module."""
+    entry = EntryWriter(NAME, "reduction kernel")
+    outs = entry.register(f"alloca [{outputs} x ptr]")
+    for index in range(outputs):
+        entry.put("i64", entry.integer(index), outs, index)
+    source = entry.register(f"inttoptr i64 {entry.integer(outputs)} to ptr")
+    parameters = entry.register(f"alloca [{BLOCK_BYTES} x i8], align 64")
+    position = outputs + 1
+    for index in range(numbers):
+        for type, value in entry.number(position + index, "d"):
+            entry.put(type, value, parameters, 1 + index)
+    position += numbers
+    kept, reduced = entry.integer(position), entry.integer(position + 1)
+    position += 2
+    entry.check()
+    dims = entry.register(f"add i64 {kept}, {reduced}")
+    twice = entry.register(f"mul i64 {dims}, 2")
+    out_dims = entry.register(f"mul i64 {kept}, {outputs}")
+    needed = entry.register(f"add i64 {twice}, {out_dims}")
+    total = entry.register(f"add i64 {needed}, {position}")
+    fits = entry.register(f"icmp eq i64 {total}, %nargs")
+    small = entry.register(f"icmp ule i64 {kept}, {MAX_DIMS}")
+    small_too = entry.register(f"icmp ule i64 {reduced}, {MAX_DIMS}")
+    both = entry.register(f"and i1 {small}, {small_too}")
+    entry.require(entry.register(f"and i1 {fits}, {both}"))
+    arrays = [entry.register(f"alloca [{MAX_DIMS} x i64]") for _ in range(4)]
+    out_strides = entry.register(f"alloca [{MAX_DIMS * outputs} x i64]")
+    start = str(position)
+    volumes = []
+    for array, amount in zip(arrays, (kept, reduced, kept, reduced), strict=True):
+        volumes.append(entry.array(start, amount, array))
+        start = entry.register(f"add i64 {start}, {amount}")
+    entry.array(start, out_dims, out_strides)
+    entry.check(always=True)
+    entry.put("i64", volumes[1], parameters, 0)
+    descriptor = entry.descriptor()
+    for place, slot in ((1, GATHER_SLOT), (2, ITEMSIZE_SLOT), (3, TURN_SLOT), (4, FOLD_SLOT)):
+        field = entry.register(f"getelementptr i64, ptr {descriptor}, i64 {place}")
+        entry.put("i64", entry.register(f"load i64, ptr {field}"), parameters, slot)
+    entry.proceed(volumes[0])
+    amount = entry.register(f"mul i64 {volumes[0]}, {volumes[1]}")
+    base = entry.register(f"load ptr, ptr {descriptor}")
+    call = f"ptr {base}, ptr {source}, ptr {outs}, i64 {kept}, ptr {arrays[0]}, ptr {arrays[2]}, ptr {out_strides}, "
+    call += f"i64 {reduced}, ptr {arrays[1]}, ptr {arrays[3]}, ptr {parameters}"
+    shared = f"call i1 @{SHARE_KEPT}(ptr @kept, {call}, i64 {outputs})"
+    entry.run(f"call i1 @kept({call})", amount, shared)
+    text = entry.text([f"  %right = icmp sge i64 %nargs, {position}", "  br i1 %right, label %read, label %wrong"])
+    return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_KEPT), _kept(outputs), text, ""])
+
+
+def _kept(outputs: int) -> str:
+    """@kept: rows of outputs over the first kept dim, an odometer over the others."""
+    lines = [
+        "define internal i1 @kept(ptr %fold, ptr %in, ptr %outs, i64 %nkeep, ptr %keep_sizes, ptr %keep_strides, "
+        "ptr %out_strides, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters) {",
+        "entry:",
+        f"  %counters = alloca [{MAX_DIMS} x i64]",
+        f"  %steps = alloca [{outputs} x i64]",
+        "  %flat = icmp eq i64 %nkeep, 0",
+        "  %first_size = load i64, ptr %keep_sizes",
+        "  %n = select i1 %flat, i64 1, i64 %first_size",
+        "  %in_stride = load i64, ptr %keep_strides",
+    ]
+    for k in range(outputs):
+        lines += [
+            f"  %at_{k} = getelementptr ptr, ptr %outs, i64 {k}",
+            f"  %base_{k} = mul i64 %nkeep, {k}",
+            f"  %row_{k} = getelementptr i64, ptr %out_strides, i64 %base_{k}",
+            f"  %step_{k} = load i64, ptr %row_{k}",
+            f"  %step_place_{k} = getelementptr i64, ptr %steps, i64 {k}",
+            f"  store i64 %step_{k}, ptr %step_place_{k}",
+        ]
+    lines += [
+        "  br label %clear",
+        "clear:",
+        "  %c = phi i64 [0, %entry], [%c_next, %clear]",
+        "  %c_place = getelementptr i64, ptr %counters, i64 %c",
+        "  store i64 0, ptr %c_place",
+        "  %c_next = add i64 %c, 1",
+        "  %c_more = icmp slt i64 %c_next, %nkeep",
+        "  br i1 %c_more, label %clear, label %rows",
+        "rows:",
+        "  %at = phi ptr [%in, %clear], [%ahead, %step]",
+        "  call void %fold(ptr %at, ptr %outs, i64 %n, i64 %in_stride, ptr %steps, i64 %ndim, ptr %sizes, "
+        "ptr %strides, ptr %parameters)",
+        "  br label %advance",
+        "advance:",
+        "  %d = phi i64 [1, %rows], [%d_next, %wrap]",
+        "  %now = phi ptr [%at, %rows], [%back, %wrap]",
+        "  %inside = icmp slt i64 %d, %nkeep",
+        "  br i1 %inside, label %move, label %done",
+        "move:",
+        "  %d_counter = getelementptr i64, ptr %counters, i64 %d",
+        "  %d_size = getelementptr i64, ptr %keep_sizes, i64 %d",
+        "  %d_stride_place = getelementptr i64, ptr %keep_strides, i64 %d",
+        "  %d_stride = load i64, ptr %d_stride_place",
+        "  %count = load i64, ptr %d_counter",
+        "  %size = load i64, ptr %d_size",
+        "  %next = add i64 %count, 1",
+        "  %room = icmp slt i64 %next, %size",
+        "  %span = mul i64 %count, %d_stride",
+        "  %undo = sub i64 0, %span",
+    ]
+    for k in range(outputs):
+        lines += [
+            f"  %d_place_{k} = getelementptr i64, ptr %row_{k}, i64 %d",
+            f"  %d_stride_{k} = load i64, ptr %d_place_{k}",
+            f"  %d_now_{k} = load ptr, ptr %at_{k}",
+            f"  %span_{k} = mul i64 %count, %d_stride_{k}",
+            f"  %undo_{k} = sub i64 0, %span_{k}",
+            f"  %move_{k} = select i1 %room, i64 %d_stride_{k}, i64 %undo_{k}",
+            f"  %d_next_{k} = getelementptr i8, ptr %d_now_{k}, i64 %move_{k}",
+            f"  store ptr %d_next_{k}, ptr %at_{k}",
+        ]
+    lines += [
+        "  br i1 %room, label %step, label %wrap",
+        "step:",
+        "  store i64 %next, ptr %d_counter",
+        "  %ahead = getelementptr i8, ptr %now, i64 %d_stride",
+        "  br label %rows",
+        "wrap:",
+        "  store i64 0, ptr %d_counter",
+        "  %back = getelementptr i8, ptr %now, i64 %undo",
+        "  %d_next = add i64 %d, 1",
+        "  br label %advance",
+        "done:",
+        "  ret i1 false",
+        "}",
+    ]
+    return "\n".join(lines)
 
 
 class ReductionKernel:

@@ -24,8 +24,7 @@ from .fold import Context, Phase, State, arguments
 from .isa import Level, current_level
 from .lower import Emitter
 from .pointwise import strided_address
-from .pointwise_entry import Signature
-from .rows_driver import rows_driver
+from .pointwise_entry import Signature, rows_driver
 
 
 class RowProgram(NamedTuple):

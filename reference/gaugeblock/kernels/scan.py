@@ -24,8 +24,7 @@ from .loops import deinterleave, interleave
 from .lower import Emitter
 from .operand import Memory, memory
 from .pointwise import strided_address
-from .pointwise_entry import Signature
-from .rows_driver import rows_driver
+from .pointwise_entry import Signature, rows_driver
 
 
 class ScanKernel:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from gaugeblock_spec.schema import Argument
 
-from ..bindings.converters import NO, NUMBERS_AS_TENSORS, Converter, converter_of, number
+from ..bindings.overloads import NO, NUMBERS_AS_TENSORS, Converter, converter_of, number
 from ..core.dtype import BY_NAME
 from ..dispatch.registry import Operator
 from ..tensor.tensor import Tensor

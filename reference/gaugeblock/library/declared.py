@@ -16,9 +16,9 @@ from typing import Any
 from gaugeblock_spec.operators import OperatorTableError, operator_from_row, parse_rows
 from gaugeblock_spec.schema import Argument, Schema, parse
 
+from ..bindings.binding import compile_function
 from ..bindings.caller import Caller
 from ..bindings.direct import general
-from ..bindings.generate import compile_function
 from ..bindings.overloads import Group, Overload
 from ..core.errors import type_error
 from ..dispatch.registry import REGISTRY

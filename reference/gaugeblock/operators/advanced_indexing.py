@@ -11,8 +11,8 @@ import numpy as np
 from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, complex32
+from ..core.promotion import UPSTREAM_NAMES
 from ..core.rounding import complex_numbers, rounded
-from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
 from ..tensor.geometry import CONJUGATE, Geometry, contiguous_geometry, remember
 from ..tensor.hooks import hooks

@@ -18,9 +18,16 @@ from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_f
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import SPECIAL
-from ..tensor.geometry import Geometry, geometry_of, known_geometry, only_ints
+from ..tensor.geometry import (
+    Geometry,
+    channels_last_strides,
+    default_strides,
+    geometry_of,
+    known_geometry,
+    only_ints,
+    preserve_format_strides,
+)
 from ..tensor.metadata import resize_
-from ..tensor.strides import channels_last_strides, default_strides, preserve_format_strides
 from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor, new_like
 from ..tensor.undefined import fill_undefined
 from .arguments import check_layout

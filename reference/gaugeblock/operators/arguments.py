@@ -9,8 +9,8 @@ from ..core.device import PLACING, Device
 from ..core.dtype import DEFAULTS, DType, bool_, float64, int64
 from ..core.errors import check_ints, type_error
 from ..core.layout import Layout, strided
+from ..core.promotion import UPSTREAM_NAMES
 from ..dispatch.state import SPECIAL
-from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.tensor import Tensor
 
 _PYTHON_DTYPES: dict[Any, DType] = {bool: bool_, int: int64, float: float64}

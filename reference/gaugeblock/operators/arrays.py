@@ -13,12 +13,10 @@ from ..core.device import Device, cpu
 from ..core.dtype import DType, bfloat16, complex32, float16
 from ..core.errors import check_sizes
 from ..core.rounding import ROUNDED_HERE, rounded
-from ..iteration.dimensions import iteration_strides
-from ..iteration.outputs import FastSetup, fast_setup, fast_strides, packed_strides
+from ..iteration.dimensions import FastSetup, fast_setup, fast_strides, iteration_strides, packed_strides
 from ..iteration.tensor_iterator import common_device
 from ..tensor.array_view import array_of, array_of_lazy
-from ..tensor.geometry import CONJUGATE, geometry_of
-from ..tensor.strides import reorder_dimensions
+from ..tensor.geometry import CONJUGATE, geometry_of, reorder_dimensions
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.versions import bump_version
 from .number_limits import check_fits

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..core.promotion import promote_types
+from ..core.promotion import UPSTREAM_NAMES, promote_types
 from ..iteration.dimensions import broadcast_shapes
-from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import FEW, kept_array
 from ..tensor.geometry import Geometry
 from ..tensor.getters import is_complex, is_floating_point, is_signed

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.dtype import DType, complex32, complex64, float16, float32
+from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.overlap import check_no_internal_overlap
-from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version

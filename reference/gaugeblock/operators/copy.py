@@ -15,9 +15,18 @@ from ..kernels.bound_call import bound
 from ..memory.devices import read_device, write_device
 from ..memory.elements import read_bytes, write_bytes
 from ..memory.storage import allocate_storage
-from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry, geometry_of, remember
+from ..tensor.geometry import (
+    CONJUGATE,
+    NEGATIVE,
+    Geometry,
+    channels_last_strides,
+    default_strides,
+    extent,
+    geometry_of,
+    preserve_format_strides,
+    remember,
+)
 from ..tensor.hooks import hooks
-from ..tensor.strides import channels_last_strides, default_strides, extent, preserve_format_strides
 from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.versions import bump_version
 from .extents import extent_of

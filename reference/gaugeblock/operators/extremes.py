@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.dtype import int64
-from ..iteration.types import UPSTREAM_NAMES
+from ..core.promotion import UPSTREAM_NAMES
 from ..kernels import folds
 from ..tensor.tensor import Tensor
 from .named_results import result_type

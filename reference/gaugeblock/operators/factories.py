@@ -17,7 +17,7 @@ from ..core.device import Device, as_device, cpu
 from ..core.dtype import DEFAULTS, DType, dtype_of_number, int64
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY, Operator
-from ..iteration.operand import Number
+from ..iteration.tensor_iterator import Number
 from ..tensor.tensor import Tensor, empty_tensor
 from . import random_factories, ranges
 from .allocation import COMPOSITE, COPY, EMPTY, on_device, own_options, pinned, resized, without_change

@@ -6,17 +6,16 @@ from operator import index
 from typing import Any
 
 from ..core.device import cpu
+from ..core.promotion import UPSTREAM_NAMES
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..iteration.dimensions import broadcast_shapes
-from ..iteration.operand import Number
 from ..iteration.overlap import check_no_partial_overlap
-from ..iteration.types import UPSTREAM_NAMES
+from ..iteration.tensor_iterator import Number
 from ..kernels.operand import Immediate
-from ..tensor.geometry import geometry_of, remember
+from ..tensor.geometry import default_strides, geometry_of, remember
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item
-from ..tensor.strides import default_strides
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import BUILTIN, clone, copy_, copy_values

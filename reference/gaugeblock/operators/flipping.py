@@ -14,9 +14,8 @@ from ..core.memory_format import contiguous_format
 from ..iteration.dimensions import loop_dimensions
 from ..memory.elements import store_bytes
 from ..tensor.array_view import FEW, array_of, kept_array
-from ..tensor.geometry import Geometry, geometry_of
+from ..tensor.geometry import Geometry, geometry_of, preserve_format_strides
 from ..tensor.reshaping import reshape
-from ..tensor.strides import preserve_format_strides
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.views import transpose
 from .arrays import Array, outline, values

@@ -10,7 +10,7 @@ from ..core.dtype import ALL_DTYPES, DEFAULTS, DType, dtype_of_number
 from ..core.rounding import ROUNDED_HERE, rounded
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
-from ..iteration.operand import Number
+from ..iteration.tensor_iterator import Number
 from ..memory.elements import pack_element, read_bytes, store_bytes
 from ..memory.host_allocator import SMALL_LIMIT, host_allocator, memset
 from ..tensor.array_view import array_of

@@ -10,8 +10,8 @@ from ..core.device import cpu
 from ..core.dtype import DType, bool_, int32, int64
 from ..core.errors import wrap_dim
 from ..core.memory_format import contiguous_format
+from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import broadcast_shapes
-from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
 from ..tensor.geometry import Geometry, geometry_of, remember
 from ..tensor.reshaping import reshape

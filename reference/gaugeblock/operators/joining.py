@@ -12,8 +12,7 @@ from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import wrap_dim
 from ..core.promotion import promote_types
-from ..tensor.geometry import Geometry, geometry_of, remember
-from ..tensor.strides import channels_last_strides, default_strides, suggested_format
+from ..tensor.geometry import Geometry, channels_last_strides, default_strides, geometry_of, remember, suggested_format
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.views import unsqueeze
 from .arrays import check_same_device

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ..core.device import cpu
 from ..core.dtype import DType
-from ..core.observe import observed
+from ..core.observe import OBSERVATION
 from ..core.promotion import promote_types
 from ..iteration.dimensions import broadcast_shapes, iteration_strides, loop_dimensions
 from ..kernels.body import Formula
@@ -86,7 +86,8 @@ class Launch:
             )
             self.apart = apart if any(apart) else None
         self.tail = (len(self.shape), *self.shape, *(step for steps in self.strides for step in steps))
-        observed("loop", self)
+        if OBSERVATION.watcher is not None:
+            OBSERVATION.watcher("loop", self)
 
     def run(self, values: list[Any]) -> None:
         """Run over everything; `values` are addresses and numbers, outputs first."""

@@ -7,7 +7,7 @@ from typing import Any
 from ..dispatch.dispatcher import redispatch
 from ..dispatch.keys import FUNCTIONALITY_BIT
 from ..dispatch.registry import FALLTHROUGH, REGISTRY, Operator
-from ..iteration.outputs import resize_output
+from ..iteration.dimensions import resize_output
 from ..tensor.geometry import geometry_of
 from ..tensor.reinterpret import resolved
 from ..tensor.tensor import Tensor

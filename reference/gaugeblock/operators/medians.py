@@ -10,7 +10,7 @@ import numpy as np
 from ..core.device import cpu
 from ..core.dtype import DType, int64
 from ..core.errors import wrap_dim
-from ..iteration.types import UPSTREAM_NAMES
+from ..core.promotion import UPSTREAM_NAMES
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import type_error
-from ..core.promotion import promote_types
-from ..iteration.types import UPSTREAM_NAMES
+from ..core.promotion import UPSTREAM_NAMES, promote_types
 from ..kernels import folds
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument

@@ -6,7 +6,7 @@ import math
 
 from ..core.dtype import DType, int64
 from ..core.limits import finfo, iinfo
-from ..iteration.operand import Number
+from ..iteration.tensor_iterator import Number
 from ..tensor.geometry import CONJUGATE, NEGATIVE
 
 REAL = frozenset({int, float})

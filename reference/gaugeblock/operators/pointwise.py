@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dispatch.registry import REGISTRY
-from ..iteration.outputs import resize_output
+from ..iteration.dimensions import resize_output
 from ..iteration.overlap import check_no_partial_overlap
 from ..kernels.bound_call import Fresh, Into
 from ..tensor.geometry import Geometry

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from ..core.dtype import DType
 from ..core.limits import finfo
+from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn_once
-from ..iteration.operand import Number
-from ..iteration.types import UPSTREAM_NAMES
+from ..iteration.tensor_iterator import Number
 from ..tensor.tensor import Tensor
 from .conversion import converted
 from .number_limits import whole_number

@@ -13,15 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.device import cpu, meta
-from ..core.dtype import BY_NAME, DEFAULTS, DType, bfloat16, bool_, float16, float32, float64
-from ..core.lazy_property import lazy_property
-from ..iteration.operand import Number
-from ..iteration.tensor_iterator import COMPARISON, FLOAT, IteratorConfig, TensorIterator, planned_geometry
-from ..iteration.types import UPSTREAM_NAMES, check_castable
+from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, float16, float32, float64
+from ..core.promotion import UPSTREAM_NAMES, check_castable
+from ..iteration.tensor_iterator import COMPARISON, FLOAT, IteratorConfig, Number, TensorIterator, planned_geometry
 from ..kernels.operand import Immediate
 from ..kernels.pointwise import PointwiseKernel
-from ..tensor.geometry import Geometry, geometry_of, remember
-from ..tensor.strides import preserve_format_strides
+from ..tensor.geometry import Geometry, geometry_of, preserve_format_strides, remember
 from ..tensor.tensor import Tensor, new_like
 from .launch import NO_ELEMENTS, Launch, formula_kernel
 from .number_limits import stored_number
@@ -68,13 +65,9 @@ class PointwiseRule:
         self.base = row.base
         self.config: IteratorConfig = FLOAT_RULES if row.promotion == "int_to_float" else PLAIN_RULES
 
-    @lazy_property
-    def dtypes(self) -> frozenset[DType]:
-        return frozenset(BY_NAME[name] for name in self.names)
-
-    @lazy_property
+    @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the dtypes that the rule computes in."""
+        """The names of the dtypes that the rule computes in."""
         return (*self.row.dtypes, *(name for name, operators in UNLISTED.items() if self.base in operators))
 
     def check_inputs(self, common: DType, given: Sequence[DType]) -> None:
@@ -82,7 +75,7 @@ class PointwiseRule:
         message = NOT_FOR_BOOL.get(self.base)
         if message is not None and bool_ in given:
             raise RuntimeError(message)
-        if common in self.dtypes:
+        if common.name in self.names:
             return
         if common.is_complex and self.base in COMPLEX_HINTS:
             hint = COMPLEX_HINTS[self.base]

@@ -14,9 +14,8 @@ import numpy as np
 from ..core.away import LONG, away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
-from ..core.promotion import promote_types
+from ..core.promotion import UPSTREAM_NAMES, promote_types
 from ..iteration.dimensions import broadcast_shapes
-from ..iteration.types import UPSTREAM_NAMES
 from ..kernels.accessor import INT32_MAX
 from ..kernels.blas import gemm, lay
 from ..kernels.blocked_product import MOST_INNER, blocked_product

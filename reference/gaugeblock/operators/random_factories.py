@@ -10,9 +10,9 @@ import numpy as np
 from ..core.away import away, long_call
 from ..core.dtype import DType, int64
 from ..core.errors import check_sizes
+from ..core.promotion import UPSTREAM_NAMES
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
-from ..iteration.types import UPSTREAM_NAMES
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.geometry import contiguous_geometry, only_ints
 from ..tensor.tensor import Tensor, new_like

@@ -15,10 +15,10 @@ import numpy as np
 
 from ..core.away import away
 from ..core.dtype import DEFAULTS, DType, bool_, complex32, dtype_of_number, float32, float64, int64
+from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn
 from ..dispatch.dispatcher import call
-from ..iteration.operand import Number
-from ..iteration.types import UPSTREAM_NAMES
+from ..iteration.tensor_iterator import Number
 from ..kernels.compiler import Builtin
 from ..memory.elements import pack_elements, read_bytes, store_bytes
 from ..tensor.array_view import array_of

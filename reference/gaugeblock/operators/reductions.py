@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.dtype import DType, bool_, int64, uint8
+from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn
-from ..iteration.types import UPSTREAM_NAMES
 from ..kernels import folds
 from ..kernels.bound_call import Fresh
 from ..kernels.fold import Fold

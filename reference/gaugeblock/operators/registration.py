@@ -19,9 +19,10 @@ from ..core.away import LONG, away
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, complex32, uint8
 from ..core.errors import type_error
+from ..core.promotion import UPSTREAM_NAMES, check_castable
 from ..core.resting import without_collecting
 from ..dispatch.registry import REGISTRY
-from ..iteration.outputs import resize_output
+from ..iteration.dimensions import resize_output
 from ..iteration.overlap import (
     PARTIAL_OVERLAP,
     Overlap,
@@ -29,7 +30,6 @@ from ..iteration.overlap import (
     check_no_partial_overlap,
     pair_overlap,
 )
-from ..iteration.types import UPSTREAM_NAMES, check_castable
 from ..tensor.geometry import contiguous_geometry, geometry_of
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor

@@ -12,7 +12,7 @@ from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import int32, int64
 from ..core.errors import wrap_dim
-from ..iteration.types import common_dtype
+from ..core.promotion import common_dtype
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import gaugeblock_spec
 
-from ..kernels.cache_folder import cache_folder, digest
+from ..kernels.object_cache import cache_folder, digest
 
 BETWEEN_COLUMNS, BETWEEN_CELLS = "\x1d", "\n"
 

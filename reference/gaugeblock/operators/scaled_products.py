@@ -10,8 +10,8 @@ import numpy as np
 from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType
-from ..iteration.operand import Number
-from ..iteration.types import UPSTREAM_NAMES
+from ..core.promotion import UPSTREAM_NAMES
+from ..iteration.tensor_iterator import Number
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor, empty_tensor, new_like

@@ -11,13 +11,12 @@ from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, int64
 from ..core.errors import wrap_dim
-from ..iteration.types import UPSTREAM_NAMES
+from ..core.promotion import UPSTREAM_NAMES
 from ..kernels import scans
 from ..kernels.bound_call import Fresh
 from ..kernels.fold import Phase
 from ..kernels.scan import ScanKernel, scan_kernel
-from ..tensor.geometry import Geometry, geometry_of, remember
-from ..tensor.strides import default_strides
+from ..tensor.geometry import Geometry, default_strides, geometry_of, remember
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .arrays import Array, from_array, outline, values

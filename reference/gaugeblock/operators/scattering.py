@@ -11,10 +11,10 @@ from ..core.device import cpu
 from ..core.dtype import int64
 from ..core.errors import wrap_dim
 from ..core.memory_format import contiguous_format
+from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn_deprecated
-from ..iteration.operand import Number
 from ..iteration.overlap import check_no_internal_overlap
-from ..iteration.types import UPSTREAM_NAMES
+from ..iteration.tensor_iterator import Number
 from ..tensor.array_view import FEW, array_of
 from ..tensor.geometry import Geometry, remember
 from ..tensor.scalars import item

@@ -10,15 +10,14 @@ import numpy as np
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64, uint64
 from ..core.errors import INT64_MAX, wrap_dim
+from ..core.promotion import UPSTREAM_NAMES, common_dtype
 from ..core.warn import warn_once
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
-from ..iteration.operand import Number
-from ..iteration.types import UPSTREAM_NAMES, common_dtype
+from ..iteration.tensor_iterator import Number
 from ..tensor.array_view import array_of
-from ..tensor.geometry import geometry_of
+from ..tensor.geometry import default_strides, geometry_of
 from ..tensor.reshaping import reshape
-from ..tensor.strides import default_strides
 from ..tensor.tensor import Tensor, new_like
 from .arrays import Array, computed, filled, from_array, values
 from .many_dims import has_many_dims

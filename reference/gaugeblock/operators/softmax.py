@@ -8,13 +8,12 @@ from typing import cast
 
 from ..core.device import cpu
 from ..core.dtype import DType, float64
-from ..iteration.types import UPSTREAM_NAMES
+from ..core.promotion import UPSTREAM_NAMES
 from ..kernels import folds, row_maps
 from ..kernels.bound_call import bound
 from ..kernels.fold import Fold
 from ..kernels.row_map import row_map_kernel
-from ..tensor.geometry import Geometry, geometry_of, remember
-from ..tensor.strides import default_strides
+from ..tensor.geometry import Geometry, default_strides, geometry_of, remember
 from ..tensor.tensor import Tensor, new_like
 from .arguments import dtype_argument
 from .conversion import converted

@@ -13,8 +13,14 @@ from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, int64
 from ..core.errors import wrap_dim
 from ..tensor.array_view import FEW, array_of, kept_array
-from ..tensor.geometry import Geometry, contiguous_geometry, geometry_of, remember
-from ..tensor.strides import default_strides, preserve_format_strides
+from ..tensor.geometry import (
+    Geometry,
+    contiguous_geometry,
+    default_strides,
+    geometry_of,
+    preserve_format_strides,
+    remember,
+)
 from ..tensor.tensor import Tensor, new_like
 from .arrays import Array, values
 from .gathering import resolved

@@ -6,9 +6,9 @@ from typing import Any
 
 from ..core.dtype import DType, dtype_of_number
 from ..core.errors import check_ints, type_error
+from ..core.promotion import common_dtype
 from ..core.size import Size
 from ..iteration import dimensions
-from ..iteration.types import common_dtype
 from ..tensor.reinterpret import is_conj, is_neg
 from ..tensor.tensor import Tensor
 from .arguments import tensor_argument

@@ -33,8 +33,7 @@ from ..core.device import cpu
 from ..core.fork_safety import fork_safe
 from ..core.thread_pool import POOL
 from ..memory.storage import Storage
-from .geometry import Geometry, unwatched
-from .strides import extent
+from .geometry import Geometry, extent, unwatched
 from .tensor import Tensor
 
 _current_frames = sys._current_frames

@@ -10,10 +10,9 @@ from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_f
 from ..memory.storage import Storage, allocate_storage
 from ..memory.untyped import UntypedStorage
 from .changing import change_metadata
-from .geometry import Geometry, geometry_of, regeometry, unwatched
+from .geometry import Geometry, channels_last_strides, default_strides, extent, geometry_of, regeometry, unwatched
 from .hooks import hooks
 from .refresh import grow_own_storage, grow_storage
-from .strides import channels_last_strides, default_strides, extent
 from .tensor import Tensor, view_at_same_place
 from .versions import HOW_MADE, INFERENCE, VersionCounter, bump_version, version_of
 from .views import squeezed_geometry, strided_geometry, t, transpose, unsqueezed_geometry

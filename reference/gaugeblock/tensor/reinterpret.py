@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ..core.dtype import REAL_TO_COMPLEX, DType
 from ..core.errors import type_error
-from .geometry import CONJUGATE, NEGATIVE, geometry_of
+from .geometry import CONJUGATE, NEGATIVE, geometry_of, preserve_format_strides
 from .hooks import hooks
-from .strides import preserve_format_strides
 from .tensor import Tensor, make_view, new_like, view_at_same_place
 from .views import numpy_t, transpose
 

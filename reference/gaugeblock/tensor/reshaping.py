@@ -14,9 +14,17 @@ from ..core.memory_format import (
     contiguous_format,
     preserve_format,
 )
-from .geometry import contiguous_geometry, geometry_of, only_ints, regeometry, remember
+from .geometry import (
+    channels_last_strides,
+    contiguous_geometry,
+    geometry_of,
+    is_channels_last,
+    only_ints,
+    regeometry,
+    remember,
+    view_strides,
+)
 from .hooks import hooks
-from .strides import channels_last_strides, is_channels_last, view_strides
 from .tensor import Tensor, new_like, view_at_same_place
 
 

@@ -11,8 +11,7 @@ from ..core.layout import Layout, strided
 from ..core.sealed import seal
 from ..core.size import Size
 from ..memory.storage import Storage, allocate_storage, new_object
-from .geometry import Geometry, contiguous_geometry, geometry_of
-from .strides import extent
+from .geometry import Geometry, contiguous_geometry, extent, geometry_of
 
 
 class Tensor:

@@ -7,8 +7,7 @@ from typing import Any
 
 from ..core.errors import check_int, check_ints, wrap_dim, wrap_dims
 from ..core.warn import warn_once
-from .geometry import Geometry, only_ints, regeometry, remember
-from .strides import broadcast_strides, extent, permuted
+from .geometry import Geometry, broadcast_strides, extent, only_ints, permuted, regeometry, remember
 from .tensor import Tensor, make_view, view_at_same_place
 
 

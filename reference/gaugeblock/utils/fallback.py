@@ -7,7 +7,7 @@ from typing import Any
 from ..core.device import Device, cpu
 from ..dispatch.dispatcher import call, check_one_device
 from ..dispatch.registry import REGISTRY
-from ..iteration.outputs import resize_output
+from ..iteration.dimensions import resize_output
 from ..library.op_overload import OpOverload
 from ..operators.copy import host_image
 from ..tensor.geometry import contiguous_geometry

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from gaugeblock.core.lazy_property import lazy_property
 from gaugeblock.tensor.tensor import Tensor
 
 LETTERS = "ijklmn"
@@ -27,17 +26,25 @@ class Placement:
     contiguous: bool
     channels_last: bool
     values: tuple[Any, ...] | None
+    readers: dict[int, list[int]] = field(init=False, repr=False, compare=False)
+    """Cell -> ordinal numbers of the elements that lie there, in the order of the elements."""
+
+    def __post_init__(self) -> None:
+        readers: dict[int, list[int]] = {}
+        for ordinal, cell in enumerate(self.places.ravel().tolist()):
+            readers.setdefault(cell, []).append(ordinal)
+        object.__setattr__(self, "readers", readers)
 
     @property
     def cells(self) -> int:
         """Whole cells in the storage."""
         return self.nbytes // self.itemsize
 
-    @lazy_property
+    @property
     def numel(self) -> int:
         return int(np.prod(self.sizes, dtype=np.int64))
 
-    @lazy_property
+    @property
     def places(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The cell of every element, int64, of the tensor's sizes."""
         found = np.full(self.sizes, self.offset, np.int64)
@@ -47,15 +54,7 @@ class Placement:
             found = found + (np.arange(size, dtype=np.int64) * stride).reshape(shape)
         return found
 
-    @lazy_property
-    def readers(self) -> dict[int, list[int]]:
-        """Cell -> ordinal numbers of the elements that lie there, in the order of the elements."""
-        found: dict[int, list[int]] = {}
-        for ordinal, cell in enumerate(self.places.ravel().tolist()):
-            found.setdefault(cell, []).append(ordinal)
-        return found
-
-    @lazy_property
+    @property
     def straight(self) -> bool:
         """Whether the elements, in their order, go through the storage forwards, each to a cell of its own."""
         return bool((np.diff(self.places.ravel()) > 0).all())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...core.observe import observed
+from ...core.observe import OBSERVATION
 from ...dispatch.dispatcher import redispatch, tensor_keys
 from ...dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT
 from ...dispatch.registry import Operator
@@ -47,7 +47,8 @@ def outlined_call(
             options = {name: outlined.of(value) for name, value in kwargs.items()}
             found = redispatch(operator, keys_for(META_KEYS, given, options), *given, **options)
     except REFUSED:
-        observed("waiting", operator)
+        if OBSERVATION.watcher is not None:
+            OBSERVATION.watcher("waiting", operator)
         return None
     if operands.indexed and _resized(operands, outlined):
         return None

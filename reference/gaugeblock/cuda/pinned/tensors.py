@@ -5,8 +5,7 @@ from __future__ import annotations
 from ...core.device import cpu
 from ...memory.storage import Storage, allocate_storage
 from ...operators.copy import copy_values
-from ...tensor.geometry import Geometry, unwatched
-from ...tensor.strides import extent
+from ...tensor.geometry import Geometry, extent, unwatched
 from ...tensor.tensor import Tensor, make_tensor
 from .pinned_memory import PinnedMemory, pinned_memory
 

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from ...core.fork_safety import fork_safe
 from ...kernels.body import Body, record
-from ...kernels.cache_folder import digest
 from ...kernels.code import NAME
 from ...kernels.isa import llvm
-from ...kernels.object_cache import ObjectCache
+from ...kernels.object_cache import ObjectCache, digest
 from ...kernels.pointwise import PointwiseKernel
 from .grid_kernel import GridWriter, Parameter, parameters
 from .layout import Layout

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.device import cpu
 from ...core.dtype import float32
-from ...iteration.types import common_dtype
+from ...core.promotion import common_dtype
 from ...tensor.tensor import Tensor
 from ..arguments import tensors_argument
 from ..arrays import check_same_device, outline, values

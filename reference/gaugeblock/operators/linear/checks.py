@@ -9,9 +9,9 @@ import numpy as np
 
 from ...core.device import Device, cpu
 from ...core.dtype import DType
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
-from ...tensor.strides import default_strides
+from ...tensor.geometry import default_strides
 from ...tensor.tensor import Tensor, empty_strided_tensor
 from ..arrays import Array, check_same_device, outline
 

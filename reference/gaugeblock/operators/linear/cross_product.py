@@ -6,9 +6,9 @@ import numpy as np
 
 from ...core.dtype import bool_
 from ...core.errors import wrap_dim
+from ...core.promotion import UPSTREAM_NAMES
 from ...core.warn import warn_once
 from ...iteration.dimensions import broadcast_shapes
-from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..arrays import check_same_device, outline, values, widened
 from .checks import store

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...core.dtype import int32
+from ...core.promotion import UPSTREAM_NAMES
 from ...core.warn import warn_deprecated
-from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..named_results import result_type

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...core.dtype import DType
 from ...core.errors import wrap_dim
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..arguments import dtype_argument
 from ..invoke import apply, invoke

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.dtype import bool_
-from ...core.promotion import promote_types
-from ...iteration.operand import Number
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES, promote_types
+from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ...tensor.views import diagonal, expand
 from ..arrays import check_same_device, outline, outline_between, values, widened

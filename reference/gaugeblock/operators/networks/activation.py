@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.errors import wrap_dim
-from ...iteration.operand import Number
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
+from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ...tensor.views import narrow
 from ..registration import write_out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...core.dtype import bool_, float32
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from .calls import apply
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from ...core.device import cpu
 from ...core.dtype import DType
+from ...core.promotion import UPSTREAM_NAMES
 from ...dispatch.dispatcher import call
 from ...dispatch.registry import REGISTRY
-from ...iteration.operand import Number
-from ...iteration.types import UPSTREAM_NAMES
+from ...iteration.tensor_iterator import Number
 from ...tensor.geometry import remember
 from ...tensor.tensor import Tensor
 from ..launch import element_launch

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.device import cpu
 from ...core.dtype import float32, float64, int64, uint8
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, filled, values, widened

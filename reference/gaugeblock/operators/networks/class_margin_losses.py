@@ -6,8 +6,8 @@ import numpy as np
 
 from ...core.device import cpu
 from ...core.dtype import int64
-from ...iteration.operand import Number
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
+from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, values

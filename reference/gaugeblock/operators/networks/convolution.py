@@ -15,8 +15,7 @@ from ...core.memory_format import MemoryFormat, contiguous_format
 from ...iteration.dimensions import loop_dimensions
 from ...kernels.windows import products_kernel
 from ...tensor.array_view import array_of
-from ...tensor.geometry import Geometry, geometry_of, remember
-from ...tensor.strides import suggested_format
+from ...tensor.geometry import Geometry, geometry_of, remember, suggested_format
 from ...tensor.tensor import Tensor, new_like
 from ..arrays import Array, values, widened
 from ..copy import format_strides

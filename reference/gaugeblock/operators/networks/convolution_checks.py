@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...core.dtype import int64
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.geometry import Geometry
 from ...tensor.tensor import Tensor
 from ..arrays import check_same_device

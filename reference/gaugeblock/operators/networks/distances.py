@@ -10,9 +10,8 @@ from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import DEFAULTS
 from ...core.errors import type_error
-from ...core.promotion import promote_types
+from ...core.promotion import UPSTREAM_NAMES, promote_types
 from ...iteration.dimensions import broadcast_shapes
-from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, values

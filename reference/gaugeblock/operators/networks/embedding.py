@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.device import cpu, meta
 from ...core.dtype import DType, int32, int64
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.geometry import Geometry, contiguous_geometry, remember
 from ...tensor.tensor import Tensor, empty_tensor, new_like

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.device import cpu
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, values, widened

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from ...core.dtype import DType, float32, float64
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
 from ...kernels import folds, row_normalizations
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import check_same_device

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ...core.dtype import DType
-from ...tensor.geometry import Geometry, contiguous_geometry, geometry_of
-from ...tensor.strides import suggested_format
+from ...tensor.geometry import Geometry, contiguous_geometry, geometry_of, suggested_format
 from ...tensor.tensor import Tensor, new_like
 from ..copy import format_strides
 

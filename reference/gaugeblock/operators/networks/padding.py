@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import int64
-from ...iteration.operand import Number
+from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ...tensor.views import sliced
 from ..arrays import filled, number_as

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core.device import cpu
 from ...core.dtype import float32
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
 from ...kernels.pointwise import pointwise_kernel
 from ...kernels.windows import total
 from ...tensor.array_view import array_of

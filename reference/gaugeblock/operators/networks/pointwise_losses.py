@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.device import cpu
-from ...iteration.operand import Number
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
+from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..arrays import values
 from .calls import apply, evaluated

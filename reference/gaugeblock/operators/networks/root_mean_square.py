@@ -6,7 +6,7 @@ from functools import partial
 
 from ...core.dtype import float32, float64
 from ...core.limits import finfo
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
 from ...kernels import folds, row_normalizations
 from ...tensor.tensor import Tensor, empty_tensor
 from ..plan import Planned, plannable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.memory_format import contiguous_format
-from ...tensor.strides import suggested_format
+from ...tensor.geometry import suggested_format
 from ...tensor.tensor import Tensor
 from .calls import apply
 

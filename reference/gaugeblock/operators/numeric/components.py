@@ -6,8 +6,8 @@ from typing import Any
 
 from ...core.device import cpu
 from ...core.dtype import DType, bool_, float16, int32
+from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
-from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.geometry import remember
 from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.dtype import int64
 from ...core.errors import type_error, wrap_dim
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..arrays import filled, from_array, values
 from ..invoke import invoke

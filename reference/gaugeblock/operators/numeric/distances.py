@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...iteration.operand import Number
+from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..invoke import apply
 

@@ -10,8 +10,8 @@ import numpy as np
 from ...core.device import Device, as_device, meta
 from ...core.dtype import DEFAULTS, DType
 from ...core.errors import check_ints
+from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
-from ...iteration.types import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import outline, values
 from ..element_value import host

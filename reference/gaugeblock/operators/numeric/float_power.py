@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...core.dtype import DType, complex128, float64
-from ...iteration.operand import Number
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
+from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..conversion import converted
 from ..invoke import apply

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.dtype import DEFAULTS, bool_
 from ...core.errors import wrap_dims
 from ...core.promotion import promote_types
-from ...iteration.operand import Number
+from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...core.dtype import DType, float32, float64, int64
-from ...iteration.operand import Number
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
+from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..arrays import Array, filled, outline, values
 from ..named_results import result_type

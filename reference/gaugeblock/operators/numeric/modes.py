@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.dtype import int64
 from ...core.errors import wrap_dim
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..arrays import outline, values
 from ..many_dims import along, has_many_dims

@@ -10,9 +10,8 @@ from ...core.device import cpu
 from ...core.dtype import float32, float64
 from ...core.errors import wrap_dim
 from ...tensor.array_view import array_of
-from ...tensor.geometry import geometry_of
+from ...tensor.geometry import default_strides, geometry_of
 from ...tensor.reshaping import reshape
-from ...tensor.strides import default_strides
 from ...tensor.tensor import Tensor, new_like
 from ..arrays import Array, values
 from ..many_dims import has_many_dims

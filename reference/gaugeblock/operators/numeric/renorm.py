@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.errors import wrap_dim
-from ...iteration.operand import Number
+from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..invoke import apply
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from ...core.dtype import DType, int64
 from ...core.errors import INT64_MAX, wrap_dim
-from ...iteration.operand import Number
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
+from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor
 from ...tensor.views import as_strided

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...iteration.operand import Number
+from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..invoke import apply
 

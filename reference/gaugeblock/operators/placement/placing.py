@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...core.device import cpu
 from ...core.dtype import float32, float64
 from ...iteration.dimensions import iteration_strides, loop_dimensions
-from ...iteration.operand import Number
+from ...iteration.tensor_iterator import Number
 from ...kernels.compiler import Builtin
 from ...kernels.place import place_kernel
 from ...tensor.geometry import Geometry, remember

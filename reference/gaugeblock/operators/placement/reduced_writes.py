@@ -10,7 +10,7 @@ from ...core.device import cpu
 from ...core.dtype import bool_
 from ...core.limits import finfo, iinfo
 from ...core.memory_format import contiguous_format
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version
 from ..arrays import Array, values

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor.strides import preserve_format_strides
+from ...tensor.geometry import preserve_format_strides
 from ...tensor.tensor import Tensor
 from ..arrays import outline_in, values
 from .plans import check_length, check_norm, computed_dtype, one_dim

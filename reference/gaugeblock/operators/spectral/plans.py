@@ -7,7 +7,7 @@ from typing import Literal
 
 from ...core.dtype import DEFAULTS, DType
 from ...core.errors import wrap_dim
-from ...iteration.types import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 
 Norm = Literal["backward", "ortho", "forward"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...tensor.geometry import Geometry
-from ...tensor.strides import default_strides, preserve_format_strides
+from ...tensor.geometry import Geometry, default_strides, preserve_format_strides
 
 Ints = tuple[int, ...]
 
