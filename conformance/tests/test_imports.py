@@ -22,8 +22,8 @@ PACKAGES = {
 }  # type: dict[str, set[str]]
 # Floors of the engine, lowest first: a room imports from those before it.
 FLOORS = (
-    "core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "autograd", "cuda", "interop",
-    "bindings", "nn",
+    "core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "bindings", "autograd", "cuda",
+    "interop", "nn",
 )  # fmt: skip
 # And of its room cuda, where a module beside the folders is a room of its own.
 CUDA_FLOORS = (
@@ -103,6 +103,28 @@ def test_rooms_import_downwards_and_all_have_a_floor(package: str, folder: str, 
     assert upwards(root, floors) == []
 
 
+def test_rooms_of_the_engine_do_not_reach_up_for_the_public_module() -> None:
+    root = Path(sources("gaugeblock")[0]).parent
+    found = [
+        f"{path.relative_to(root)}:{node.lineno}"
+        for room in FLOORS[:-1]
+        for path in (root / room).rglob("*.py")
+        for node in run_nodes(path)
+        if names_the_public_module(node)
+    ]
+    stub = [place for place in found if place.startswith("bindings/stub.py")]  # it writes the public module's types
+    assert found == stub
+    assert len(stub) == 1
+
+
+def names_the_public_module(node: ast.AST) -> bool:
+    if isinstance(node, ast.Import):
+        return any(alias.name == "gaugeblock" for alias in node.names)
+    if isinstance(node, ast.ImportFrom):
+        return node.level == 0 and node.module == "gaugeblock"
+    return isinstance(node, ast.Subscript) and ast.unparse(node) == "sys.modules['gaugeblock']"
+
+
 def modules_of(package: str) -> dict[str, set[str]]:
     """The modules of a package, each with those that it imports at any depth of its code, but not for types alone."""
     root = Path(sources(package)[0]).parent
@@ -115,18 +137,24 @@ def modules_of(package: str) -> dict[str, set[str]]:
     return found
 
 
-def imports_within(path: Path, package: str) -> set[str]:
-    """Return what a file of a package imports relatively: modules, and names, which may be modules too."""
+def run_nodes(path: Path) -> list[ast.AST]:
+    """The nodes of a file's code that are not there for types alone."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     typing = {
         id(node)
         for branch in ast.walk(tree)
         if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
-        for node in ast.walk(branch)
+        for statement in branch.body
+        for node in ast.walk(statement)
     }
+    return [node for node in ast.walk(tree) if id(node) not in typing]
+
+
+def imports_within(path: Path, package: str) -> set[str]:
+    """Return what a file of a package imports relatively: modules, and names, which may be modules too."""
     found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.level and id(node) not in typing:
+    for node in run_nodes(path):
+        if isinstance(node, ast.ImportFrom) and node.level:
             parent = package.split(".")[: len(package.split(".")) - node.level + 1]
             module = ".".join([*parent, *([node.module] if node.module else [])])
             found |= {module, *(f"{module}.{alias.name}" for alias in node.names)} if node.module else {

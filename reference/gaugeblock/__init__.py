@@ -13,12 +13,10 @@ from typing import Any
 from . import iteration, memory
 from .bindings import autograd_members as _autograd_members  # noqa: F401
 from .bindings import subclass_methods as _subclass_methods  # noqa: F401
-from .bindings.binding import MARKED as _MARKED
-from .bindings.binding import marking as _marking
 from .bindings.build import install as _install
-from .bindings.build import make_function as _make_function
 from .bindings.build import show_binding
 from .bindings.factories import FUNCTIONS as _FACTORIES
+from .bindings.functions import ops as _ops
 from .bindings.overloads import functions as _functions
 from .core.determinism import (
     are_deterministic_algorithms_enabled,
@@ -62,7 +60,6 @@ from .operators.generator import (
     set_rng_state,
 )
 from .operators.public import names as _public_names
-from .operators.public import public_function as _public_function
 from .operators.tensor_data import tensor
 from .operators.type_queries import broadcast_shapes, is_tensor, result_type
 from .tensor.printing import set_printoptions
@@ -131,15 +128,9 @@ def __getattr__(name: str) -> Any:
         return getattr(_import_module(".autograd.grad_mode", __name__), name)
     if _LEGACY.fullmatch(name):
         return _legacy(name)
-    own = _public_function(name)
-    if own is not None:
-        made = _overridable(_marking(own) if name in _MARKED else own)
-    else:
-        group = _functions().get(name)
-        if group is None:
-            raise _import_module(".out_of_scope", __name__).refusal("gaugeblock", name)
-        made = _make_function(group)
-    globals()[name] = made
+    if name not in _functions() and name not in _public_names():
+        raise _import_module(".out_of_scope", __name__).refusal("gaugeblock", name)
+    made = globals()[name] = getattr(_ops, name)
     return made
 
 

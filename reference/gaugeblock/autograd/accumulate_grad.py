@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import Any
 
+from ..bindings.functions import ops
 from ..core.dtype import float32
 from ..core.fork_safety import fork_safe
 from ..dispatch.state import STATE
@@ -18,7 +19,6 @@ from ..tensor.geometry import Geometry, unwatched
 from ..tensor.tensor import Tensor, empty_tensor
 from .autograd_meta import more_of, plain_of, requires_grad
 from .node import FIRST, Node
-from .public import gb
 
 
 def summable(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
@@ -203,12 +203,13 @@ def laid_out(grad: Tensor, wanted: Geometry) -> Tensor:
         copy: Tensor = grad.clone()  # type: ignore[attr-defined]
         return copy
     plain = plain_of(grad)
-    fits = wanted.dense and wanted.sizes == plain.geometry.sizes
+    geometry = plain.geometry
+    fits = wanted.dense and wanted.sizes == geometry.sizes
     strides = wanted.strides if fits else None
     made: Tensor
     if strides is None:
-        made = gb.empty(plain.geometry.sizes, dtype=plain.geometry.dtype, device=plain.geometry.device)
+        made = ops.empty(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
     else:
-        made = gb.empty_strided(plain.geometry.sizes, strides, dtype=plain.geometry.dtype, device=plain.geometry.device)
+        made = ops.empty_strided(geometry.sizes, strides, dtype=geometry.dtype, device=geometry.device)
     made.copy_(plain)  # type: ignore[attr-defined]
     return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..bindings.functions import ops
 from ..core.errors import type_error
 from ..core.warn import warn_once
 from ..operators.fresh_fill import fill_ones
@@ -14,7 +15,6 @@ from .autograd_meta import Edge, plain_of, requires_grad
 from .engine import Targets, geometry_of_edge, run_backward
 from .hooks import retain_grad
 from .node import GradientEdge
-from .public import gb
 from .view_history import edge_of
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
@@ -61,7 +61,7 @@ def seed_of(output: Tensor | GradientEdge, grad: Tensor | None) -> Tensor:
         kind = "real scalar outputs" if geometry.dtype.is_complex else "real scalar outputs of a floating dtype"
         raise RuntimeError(f"grad can be implicitly created only for {kind} but got {geometry.dtype}")
     if isinstance(output, Tensor) and output.__class__ is not Tensor:
-        seed: Tensor = gb.ones_like(plain_of(output))
+        seed: Tensor = ops.ones_like(plain_of(output))
         return seed
     made = new_like(geometry)
     fill_ones(made)
@@ -204,9 +204,9 @@ def _once(
 
 def _zeros(place: Tensor | GradientEdge, *, requires_grad: bool) -> Any:
     if isinstance(place, Tensor):
-        return gb.zeros_like(place, requires_grad=requires_grad)
+        return ops.zeros_like(place, requires_grad=requires_grad)
     geometry = _geometry(place)
-    return gb.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device, requires_grad=requires_grad)
+    return ops.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device, requires_grad=requires_grad)
 
 
 def _batched(
@@ -234,4 +234,4 @@ def _batched(
         _once(outs, ins, [None if one is None else one[row] for one in given], keep=keep or row + 1 < count, **options)
         for row in range(count)
     ]
-    return tuple(None if parts[0] is None else gb.stack(parts) for parts in zip(*rows, strict=True))
+    return tuple(None if parts[0] is None else ops.stack(parts) for parts in zip(*rows, strict=True))

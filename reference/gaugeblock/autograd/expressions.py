@@ -6,8 +6,8 @@ import ast
 import functools
 from typing import Any
 
+from ..bindings.functions import ops
 from ..tensor.geometry import remember
-from .public import gb
 
 METADATA = frozenset(
     """shape dtype device ndim is_complex is_floating_point numel dim size stride itemsize layout is_cuda is_cpu is_meta
@@ -171,6 +171,6 @@ def find_name(name: str) -> Any:
     if name in BUILTINS:
         return BUILTINS[name]
     try:
-        return getattr(gb, name)
+        return getattr(ops, name)
     except AttributeError:
         raise NameError(f"{name!r} in a derivative is neither argument, helper nor function of the engine") from None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..bindings.functions import ops
 from ..tensor.tensor import Tensor
 from .autograd_meta import Edge, handle, plain_of, result_of
 from .node import Node
-from .public import gb
 from .view_history import edge_of
 
 
@@ -31,7 +31,7 @@ def _zeros(edge: Edge | None) -> Tensor | None:
         return None
     node, nr = edge
     geometry = node.geometries[nr]
-    zeros: Tensor = gb.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+    zeros: Tensor = ops.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
     return zeros
 
 

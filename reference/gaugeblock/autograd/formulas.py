@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import gaugeblock_spec
 from gaugeblock_spec.schema import Schema
 
+from ..bindings.functions import ops
 from ..dispatch.state import STATE
 from ..kernels.object_cache import cache_folder
 from ..operators.rows import rows
@@ -19,7 +20,6 @@ from ..tensor.tensor import Tensor
 from .expressions import DESCRIBED, DescribedList, Expression, described, expression, find_name
 from .following import following
 from .node import Node
-from .public import gb
 from .saved_tensor import FREED, RawSaved, saved, used, versions_of, with_history
 
 
@@ -255,7 +255,7 @@ def filled(node: Node, grads: list[Any]) -> list[Any]:
     if None not in grads:
         return grads
     return [
-        gb.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+        ops.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
         if grad is None and (geometry.dtype.is_floating_point or geometry.dtype.is_complex)
         else grad
         for grad, geometry in zip(grads, node.geometries, strict=True)

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..bindings.functions import ops
 from ..core.away import carried
 from ..dispatch.registry import Operator
 from ..dispatch.state import STATE
@@ -23,7 +24,6 @@ from .below import below
 from .expressions import expression, find_name
 from .formulas import Derivative, derivatives, result_names
 from .grad_mode import enable_grad
-from .public import gb
 from .view_history import Window
 
 
@@ -78,7 +78,7 @@ def _like_primal(tensor: Tensor, tangent: Tensor) -> Tensor:
     geometry = unwatched(tensor.geometry)
     if tangent.geometry.strides == geometry.strides or not geometry.dense or geometry.numel < 2:
         return tangent
-    made: Any = gb.empty_strided(geometry.sizes, geometry.strides, dtype=geometry.dtype, device=geometry.device)
+    made: Any = ops.empty_strided(geometry.sizes, geometry.strides, dtype=geometry.dtype, device=geometry.device)
     laid: Tensor = made.copy_(tangent)
     return laid
 
@@ -145,7 +145,7 @@ def _write(tensor: Tensor, tangent: Tensor | None) -> None:
         return
     base = tensor.base
     if base is not None:
-        whole: Any = gb.zeros_like(base)
+        whole: Any = ops.zeros_like(base)
         set_tangent(base, whole)
         tangent = _written(whole, Window(base, tensor), tangent)
     set_tangent(tensor, tangent)
@@ -153,9 +153,9 @@ def _write(tensor: Tensor, tangent: Tensor | None) -> None:
 
 def _written(whole: Any, window: Window, tangent: Any) -> Tensor:
     """Write the tangent of a view into that of its base; the part of the base's where that is a view of it."""
-    source = gb.view_as_real(whole) if window.pairs_of_base else whole
+    source = ops.view_as_real(whole) if window.pairs_of_base else whole
     part: Any = source.as_strided(window.size, window.stride, window.offset + source.storage_offset())
-    part = gb.view_as_complex(part) if window.pairs_of_view else part
+    part = ops.view_as_complex(part) if window.pairs_of_view else part
     part = part.conj() if window.lazy & CONJUGATE and part.is_complex() else part
     if window.lazy & NEGATIVE:
         part.copy_(-tangent)
@@ -230,7 +230,7 @@ def _tangent_or_zeros(value: Any) -> Any:
     found = tangent_of(value)
     if found is not None:
         return found
-    return gb.zeros_like(value)
+    return ops.zeros_like(value)
 
 
 def _expressed(
@@ -358,4 +358,4 @@ def _primal_result(value: Any) -> Tensor | None:
 
 def _zeros_like(tensor: Tensor) -> Any:
     geometry = unwatched(tensor.geometry)
-    return gb.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+    return ops.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)

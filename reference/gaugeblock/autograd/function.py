@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..bindings.functions import ops
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
@@ -13,7 +14,6 @@ from .autograd_meta import Edge, handle, plain_of, requires_grad, result_of, ver
 from .forward_mode import DUAL, PAUSED, Pause, has_numbers, has_tangent, set_tangent, tangent_of
 from .grad_mode import no_grad
 from .node import COUNTER, Node
-from .public import gb
 from .saved_tensor import FREED, saved, with_history
 from .undifferentiable import NotImplementedNode
 from .view_history import FUNCTION, MULTIPLE, check_inplace, edge_of, rebase, recorded_edge, view_of
@@ -53,7 +53,7 @@ def _tangent(ctx: Any, value: Any) -> Any:
     if not isinstance(value, Tensor) or not has_numbers(value):
         return None
     found = tangent_of(value)
-    return gb.zeros_like(plain_of(value)) if found is None and ctx.materialize_grads else found
+    return ops.zeros_like(plain_of(value)) if found is None and ctx.materialize_grads else found
 
 
 def _check(ctx: Any, nr: int, output: Any, tangent: Any) -> None:
@@ -195,7 +195,7 @@ class BackwardFunction(Node):
     def materialized(self, grads: list[Tensor | None]) -> list[Any]:
         """The gradients of all outputs that are tensors, zeros for those that nothing flows into."""
         return [
-            gb.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+            ops.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
             if grad is None and geometry is not None
             else grad
             for grad, geometry in zip(grads, self.geometries, strict=True)

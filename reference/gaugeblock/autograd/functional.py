@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..bindings.functions import ops
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
 from . import forward_ad
 from .autograd_meta import requires_grad
 from .backward import grad
 from .grad_mode import enable_grad
-from .public import gb
 
 Tensors = tuple[Tensor, ...]
 
@@ -52,7 +52,7 @@ def _cotangents(function: str, outputs: Tensors, v: Any) -> Tensors:
                 f"{function}(): the vector v can only be None if the user-provided function returns a single Tensor "
                 "with a single element."
             )
-        return (gb.ones_like(outputs[0]),)
+        return (ops.ones_like(outputs[0]),)
     given, _ = _tuple(function, "v", v)
     if len(given) != len(outputs):
         raise RuntimeError(
@@ -75,7 +75,7 @@ def _filled(found: Any, like: Tensors, *, strict: bool, function: str) -> list[T
                 f"{function}(): the output of the user-provided function is independent of input {place}. This is not "
                 "allowed in strict mode."
             )
-        results.append(gb.zeros_like(tensor) if one is None else one)
+        results.append(ops.zeros_like(tensor) if one is None else one)
     return results
 
 
@@ -125,7 +125,7 @@ def jvp(
                 f"jvp(): output {place} of the user-provided function is independent of the inputs. This is not "
                 "allowed in strict mode."
             )
-        tangents.append(gb.zeros_like(part.primal) if part.tangent is None else part.tangent)
+        tangents.append(ops.zeros_like(part.primal) if part.tangent is None else part.tangent)
     values = [part.primal for part in parts]
     return _unpack(_finished(values, create=create_graph), many), _unpack(
         _finished(tangents, create=create_graph), many
@@ -171,7 +171,7 @@ def _reverse(func: Any, given: Tensors, create: bool, strict: bool) -> tuple[lis
                 )
             columns: list[list[Tensor]] = [[] for _ in ins]
             for place in range(out.geometry.numel):
-                unit = gb.zeros(out.geometry.numel, dtype=out.dtype, device=out.device)
+                unit = ops.zeros(out.geometry.numel, dtype=out.dtype, device=out.device)
                 unit[place] = 1
                 found = _grad((out,), ins, (unit.reshape(tuple(out.shape)),), create=create)
                 for column, one in zip(columns, _filled(found, ins, strict=strict, function="jacobian"), strict=True):
@@ -183,8 +183,8 @@ def _reverse(func: Any, given: Tensors, create: bool, strict: bool) -> tuple[lis
 def _stacked(rows: list[Tensor], out: Tensor, into: Tensor) -> Any:
     sizes = (*out.shape, *into.shape)
     if not rows:
-        return gb.zeros(sizes, dtype=into.dtype, device=into.device)
-    return gb.stack(rows).reshape(sizes)
+        return ops.zeros(sizes, dtype=into.dtype, device=into.device)
+    return ops.stack(rows).reshape(sizes)
 
 
 def _forward(func: Any, given: Tensors, create: bool) -> tuple[list[list[Tensor]], bool]:
@@ -194,8 +194,8 @@ def _forward(func: Any, given: Tensors, create: bool) -> tuple[list[list[Tensor]
     for place, into in enumerate(given):
         found: list[list[Tensor]] = []
         for element in range(into.geometry.numel):
-            vectors = [gb.zeros_like(one) for one in given]
-            unit = gb.zeros(into.geometry.numel, dtype=into.dtype, device=into.device)
+            vectors = [ops.zeros_like(one) for one in given]
+            unit = ops.zeros(into.geometry.numel, dtype=into.dtype, device=into.device)
             unit[element] = 1
             vectors[place] = unit.reshape(tuple(into.shape))
             values, tangents = jvp(func, given, tuple(vectors), create_graph=create)
@@ -211,9 +211,9 @@ def _forward(func: Any, given: Tensors, create: bool) -> tuple[list[list[Tensor]
             ndim = out.geometry.ndim
             sizes = (*out.shape, *into.shape)
             if not found:
-                part.append(gb.zeros(sizes, dtype=out.dtype, device=out.device))
+                part.append(ops.zeros(sizes, dtype=out.dtype, device=out.device))
             else:
-                part.append(gb.stack([row[number] for row in found], ndim).reshape(sizes))
+                part.append(ops.stack([row[number] for row in found], ndim).reshape(sizes))
         parts.append(part)
     return parts, many
 
@@ -257,7 +257,7 @@ def _single(function: str, value: Any) -> Tensor:
 
 
 def _one(out: Tensor) -> Tensor:
-    made: Tensor = gb.ones_like(out.detach())  # type: ignore[attr-defined]
+    made: Tensor = ops.ones_like(out.detach())  # type: ignore[attr-defined]
     return made
 
 

@@ -10,10 +10,10 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..bindings.functions import ops
 from ..tensor.tensor import Tensor
 from . import forward_ad
 from .backward import grad
-from .public import gb
 
 
 class GradcheckError(RuntimeError):
@@ -80,7 +80,7 @@ def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = Non
     given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     if grad_outputs is None:
         outputs = _outputs(func(*given))
-        seeds: tuple[Any, ...] = tuple(gb.randn_like(one).requires_grad_() for one in outputs)
+        seeds: tuple[Any, ...] = tuple(ops.randn_like(one).requires_grad_() for one in outputs)
     else:
         seeds = tuple(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,)
 
@@ -133,30 +133,30 @@ def _compare_backward(
 ) -> None:
     atol, rtol, nondet = tolerance
     for index, direction in _places(output):
-        seed = gb.zeros_like(output.detach())
+        seed = ops.zeros_like(output.detach())
         seed[index] = direction
         both = [_backward(output, wanted, seed) for _ in range(2)]
         for number, (found, again) in enumerate(zip(*both, strict=True)):
-            if not gb.allclose(found, again, rtol=0.0, atol=nondet, equal_nan=True):
+            if not ops.allclose(found, again, rtol=0.0, atol=nondet, equal_nan=True):
                 raise GradcheckError(f"Backward is not reentrant: two runs for output {nr} and input {number} differ")
             changes = [(one[nr][index] * complex(direction).conjugate()).real.item()
                        if output.dtype.is_complex else one[nr][index].item() for one in slopes[number]]  # fmt: skip
             if wanted[number].dtype.is_complex:
                 changes = [complex(re, im) for re, im in zip(changes[::2], changes[1::2], strict=True)]
-            numerical = gb.tensor(changes, dtype=found.dtype).reshape(found.shape)
+            numerical = ops.tensor(changes, dtype=found.dtype).reshape(found.shape)
             _check_close(numerical, found, f"output {nr} with respect to input {number}", atol, rtol)
 
 
 def _backward(output: Any, wanted: list[Any], seed: Any) -> list[Any]:
     if not output.requires_grad:
-        return [gb.zeros_like(one.detach()) for one in wanted]
+        return [ops.zeros_like(one.detach()) for one in wanted]
     found = grad(output, wanted, seed, retain_graph=True, allow_unused=True)
-    return [gb.zeros_like(x.detach()) if one is None else one.detach() for x, one in zip(wanted, found, strict=True)]
+    return [ops.zeros_like(x.detach()) if one is None else one.detach() for x, one in zip(wanted, found, strict=True)]
 
 
 def _check_dtypes(output: Any, wanted: list[Any]) -> None:
     for number, (one, found) in enumerate(
-        zip(wanted, _backward(output, wanted, gb.ones_like(output.detach())), strict=True)
+        zip(wanted, _backward(output, wanted, ops.ones_like(output.detach())), strict=True)
     ):
         if found.dtype is not one.dtype:
             raise GradcheckError(f"the gradient of input {number} is of {found.dtype}, not of {one.dtype}")
@@ -166,17 +166,17 @@ def _compare_forward(
     func: Callable[..., Any], given: Sequence[Any], place: int, slopes: list[list[Any]], tolerance: tuple[float, float]
 ) -> None:
     for (index, direction), expected in zip(_places(given[place]), slopes, strict=True):
-        tangent = gb.zeros_like(given[place].detach())
+        tangent = ops.zeros_like(given[place].detach())
         tangent[index] = direction
         with forward_ad.dual_level():
             dual = forward_ad.make_dual(given[place].detach(), tangent)
             results = _outputs(func(*given[:place], dual, *given[place + 1 :]))
             found = [forward_ad.unpack_dual(one).tangent for one in results]
         for nr, (one, other) in enumerate(zip(expected, found, strict=True)):
-            shown = gb.zeros_like(one) if other is None else other.detach()  # type: ignore[attr-defined]
+            shown = ops.zeros_like(one) if other is None else other.detach()  # type: ignore[attr-defined]
             _check_close(one, shown, f"output {nr} with respect to input {place} (forward mode)", *tolerance)
 
 
 def _check_close(numerical: Any, analytical: Any, where: str, atol: float, rtol: float) -> None:
-    if not gb.allclose(analytical, numerical.to(analytical.dtype), rtol=rtol, atol=atol, equal_nan=True):
+    if not ops.allclose(analytical, numerical.to(analytical.dtype), rtol=rtol, atol=atol, equal_nan=True):
         raise GradcheckError(f"Jacobian mismatch for {where},\nnumerical:{numerical}\nanalytical:{analytical}\n")

@@ -10,11 +10,11 @@ from typing import Any
 
 from gaugeblock_spec.schema import Argument, Schema
 
+from ..bindings.functions import ops
 from ..dispatch.registry import Operator
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor, stores
 from .formulas import Formulas, condition, row_of_form
-from .public import gb
 
 
 def is_tensor(argument: Argument) -> bool:
@@ -56,7 +56,7 @@ def quick_call(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
     row = rows().get(operator.name)
     if row is None or row.family not in QUICK_FAMILIES or not {"function", "nn"} & {*row.variants} or schema.vararg:
         return None, None
-    function = getattr(gb if "function" in row.variants else gb.nn.operators, row.base)
+    function = getattr(ops, row.base)
     return _around(schema, function)
 
 

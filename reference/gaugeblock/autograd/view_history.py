@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
 
+from ..bindings.functions import ops
 from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry, unwatched
 from ..tensor.tensor import Tensor
 from ..tensor.versions import HOW_MADE, INFERENCE
@@ -25,7 +26,6 @@ from .autograd_meta import (
     watch,
 )
 from .node import Node
-from .public import gb
 from .saved_tensor import FREED
 
 
@@ -56,10 +56,10 @@ class Window:
         return not (self.lazy or self.pairs_of_base or self.pairs_of_view)
 
     def _of_base(self, grad: Any) -> Any:
-        return gb.view_as_real(grad.resolve_conj()) if self.pairs_of_base else grad
+        return ops.view_as_real(grad.resolve_conj()) if self.pairs_of_base else grad
 
     def _to_base(self, grad: Any) -> Any:
-        return gb.view_as_complex(grad.contiguous()) if self.pairs_of_base else grad
+        return ops.view_as_complex(grad.contiguous()) if self.pairs_of_base else grad
 
     def _flipped(self, part: Any) -> Any:
         part = part.conj() if self.lazy & CONJUGATE and part.is_complex() else part
@@ -69,7 +69,7 @@ class Window:
         """The part of a gradient of the base that the view shows; differentiable."""
         read = _helper("as_strided_scatter_src_back")
         part = read(self._of_base(grad), self.strides, self.size, self.stride, self.offset)
-        return self._flipped(gb.view_as_complex(part.contiguous()) if self.pairs_of_view else part)
+        return self._flipped(ops.view_as_complex(part.contiguous()) if self.pairs_of_view else part)
 
     def cleared(self, grad: Any) -> Any:
         """A gradient of the base with zeros where the view lies; differentiable."""
@@ -79,7 +79,7 @@ class Window:
     def placed(self, part: Any) -> Any:
         """Zeros of the base's sizes with a gradient of the view where it lies; differentiable."""
         flipped = self._flipped(part)
-        source = gb.view_as_real(flipped.resolve_conj()) if self.pairs_of_view else flipped
+        source = ops.view_as_real(flipped.resolve_conj()) if self.pairs_of_view else flipped
         place = _helper("as_strided_back")
         return self._to_base(place(source, self.shape, self.strides, 0, self.size, self.stride, self.offset))
 

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..bindings.functions import ops
+from ..operators.type_queries import result_type
 from ..tensor.tensor import Tensor
 from .accumulate_grad import accumulator_of
 from .autograd_meta import plain_of, result_of, version
 from .node import Node
-from .public import gb
 from .view_history import DEFAULT, creation_by, recorded_edge, view_of
 
 
@@ -44,7 +45,7 @@ def plain_list(tensors: Any) -> Any:
 def number_operand(number: Any, *others: Any) -> Tensor:
     """A number that stands where a tensor may: a tensor without dims, of the dtype that the call computes in."""
     tensor = next(one for one in others if isinstance(one, Tensor))
-    made: Tensor = gb.scalar_tensor(number, dtype=gb.result_type(tensor, number), device=tensor.device)
+    made: Tensor = ops.scalar_tensor(number, dtype=result_type(tensor, number), device=tensor.device)
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -69,6 +70,12 @@ def refresh_plain(self: Tensor) -> None:
     import_module("..autograd.autograd_meta", __package__).refresh_plain(self)
 
 
+def rebound(self: Tensor, source: Tensor | None, change: Callable[[], Any]) -> Tensor:
+    """``set_`` of a watched tensor, whose forms outnumber the schemas."""
+    result: Tensor = import_module("..autograd.rebinding", __package__).rebound(self, source, change)
+    return result
+
+
 for _name in METHODS:
     setattr(Tensor, _name, _method(_name))
 for _name, _value in UNWATCHED.items():
@@ -77,3 +84,4 @@ hooks.dispatched["set_requires_grad"] = set_requires_grad
 hooks.dispatched["shown_suffix"] = shown_suffix
 hooks.dispatched["detach_"] = forget_history
 hooks.dispatched["refresh_plain"] = refresh_plain
+hooks.dispatched["rebound"] = rebound

@@ -26,6 +26,7 @@ from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.conversion import to_dispatched
 from ..operators.device_methods import METHODS as DEVICE_METHODS
 from ..operators.tensor_data import legacy_tensor, new_tensor
+from ..tensor.hooks import hooks
 from ..tensor.metadata import set_
 from ..tensor.tensor import Tensor
 from ..tensor.view_table import view_functions
@@ -66,9 +67,8 @@ def make_method(group: Group) -> Any:
     names = [argument.name for argument in parse(group.overloads[0].schema).positional]
     if names[0] != "self":
         slow = f"{group.name}_method"
-        text = direct.self_later(slow, group.name, names)
-        caller = Caller(group, is_method=False)
-        return compile_function(f"Tensor.{group.name}", group.name, text, document(group), **{f"slow_{slow}": caller})
+        text, function = direct.self_later(slow, group.name, names), make_function(functions()[group.name])
+        return compile_function(f"Tensor.{group.name}", group.name, text, document(group), **{f"slow_{slow}": function})
     caller = Caller(group, is_method=True)
     return _make(group, caller, label=f"Tensor.{group.name}", self="self", suffix="method")
 
@@ -143,9 +143,7 @@ def slow_set(caller: Caller) -> Callable[..., Any]:
         if found is not NOT_OVERRIDDEN:
             return found
         if self.geometry.watched:
-            from ..autograd.rebinding import rebound
-
-            return rebound(self, None, lambda: set_(self, *args, **kwargs))
+            return hooks.dispatched["rebound"](self, None, lambda: set_(self, *args, **kwargs))
         return set_(self, *args, **kwargs)
 
     return run

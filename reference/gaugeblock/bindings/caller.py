@@ -8,7 +8,6 @@ when that refuses, the call is resolved from the start.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -236,7 +235,7 @@ class Caller:
     def public(self) -> Any:
         """The function that stands for this binding when a ``__torch_function__`` is asked."""
         if self._public is None:
-            self._public = getattr(Tensor if self.is_method else sys.modules["gaugeblock"], self.name)
+            self._public = getattr(Tensor, self.name)
         return self._public
 
     def publish(self, function: Any) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.device import Device, cpu, meta
+from ..core.device import Device, cpu, meta_device
 from ..dispatch.dispatcher import call, call_on
 from ..dispatch.modes import wrapped_tensors
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.registry import REGISTRY
-from ..interop.numpy import from_numpy
 from ..operators.arrays import Array
 from ..operators.conversion import converted
 from ..operators.fill import number_from
 from ..operators.index_key import dims_of, index_parts
+from ..operators.tensor_data import tensor
 from ..tensor.basic_indexing import getitem_of_any, setitem_of_any, without_leading_ones
 from ..tensor.tensor import Tensor
 from ..tensor.views import alias
@@ -101,8 +101,8 @@ def _taken_apart(self: Tensor, index: Any) -> tuple[Any, list[Tensor | None]]:
 
 def _index_tensor(array: Array, device: Device) -> Tensor:
     """A list of an index as a tensor where it is used; beside tensors without data it keeps its values."""
-    here = from_numpy(array)
-    return here if device is meta or device is cpu else converted(here, None, device)
+    here = tensor(array)
+    return here if device is meta_device or device is cpu else converted(here, None, device)
 
 
 def _view(self: Tensor, basic: Sequence[Any]) -> Any:

@@ -50,7 +50,10 @@ QUICK: dict[str, Quick] = {
 def general(name: str) -> Caller:
     """Return the general path of a factory."""
     is_method = name.startswith("new_")
-    return Caller((methods() if is_method else functions())[name], is_method=is_method)
+    caller = Caller((methods() if is_method else functions())[name], is_method=is_method)
+    if not is_method:
+        caller.publish(FUNCTIONS[name])
+    return caller
 
 
 def _given(options: dict[str, Any], dtype: Any, device: Any, requires_grad: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +18,7 @@ from .overloads import NO, number
 WATCHED: dict[str, Callable[[Any, Any], Any]] = {
     "add.Tensor": lambda self, number: self.add(number),
     "mul.Tensor": lambda self, number: self.mul(number),
-    "sub.Tensor": lambda self, number: sys.modules["gaugeblock"].rsub(self, number),
+    "sub.Tensor": lambda self, number: call(REGISTRY.find("rsub.Scalar"), self, number, 1),
     "div.Tensor": lambda self, number: self.reciprocal() * number,
 }
 """``number + x`` and its like of a tensor that requires a gradient, as calls with the tensor first."""

@@ -118,7 +118,7 @@ def rename_private_device(name: str) -> None:
 
 
 cpu = Device("cpu")
-meta = Device("meta")
+meta_device = Device("meta")
 
 
 class Placing:

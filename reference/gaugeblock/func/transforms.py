@@ -9,7 +9,7 @@ from typing import Any
 from ..autograd import forward_ad
 from ..autograd.backward import grad as gradients
 from ..autograd.grad_mode import enable_grad
-from ..autograd.public import gb
+from ..bindings.functions import ops
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
 from .trees import filled, mapped, tensors
@@ -57,7 +57,7 @@ def grad_and_value(
             if value.requires_grad:  # type: ignore[attr-defined]
                 found = list(gradients(value, flat, create_graph=graph, allow_unused=True))
             rest = iter(
-                [gb.zeros_like(x.detach()) if one is None else one for x, one in zip(flat, found, strict=True)]
+                [ops.zeros_like(x.detach()) if one is None else one for x, one in zip(flat, found, strict=True)]
             )
             made = tuple(filled(given[place], [next(rest) for _ in group])
                          for place, group in zip(places, wanted, strict=True))  # fmt: skip
@@ -106,7 +106,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             create = graph or any(seed.requires_grad for seed in given)
             found = list(gradients([one for one, _ in pairs], flat, [seed for _, seed in pairs], retain_graph=True,
                                    create_graph=create, allow_unused=True))  # fmt: skip
-        zeroed = [gb.zeros_like(x.detach()) if one is None else one for x, one in zip(flat, found, strict=True)]
+        zeroed = [ops.zeros_like(x.detach()) if one is None else one for x, one in zip(flat, found, strict=True)]
         return filled(own, zeroed)
 
     shown = _kept(value, graph=graph)
@@ -131,5 +131,5 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
         value, aux = result if has_aux else (result, None)
         parts = [forward_ad.unpack_dual(one) for one in tensors(value)]
         shown = filled(value, [part.primal for part in parts])
-        moved = [gb.zeros_like(part.primal) if part.tangent is None else part.tangent for part in parts]
+        moved = [ops.zeros_like(part.primal) if part.tangent is None else part.tangent for part in parts]
     return (shown, filled(value, moved), aux) if has_aux else (shown, filled(value, moved))

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..core.device import cpu, meta
+from ..core.device import cpu, meta_device
 from ..core.dtype import DType, dtype_from_numpy
 from ..core.errors import check_int, type_error
 from ..core.promotion import UPSTREAM_NAMES
@@ -149,7 +149,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     """
     geometry = self.geometry
     if geometry.device is not cpu:
-        advice = "it has no data" if geometry.device is meta else "copy it to host memory with Tensor.cpu() first"
+        advice = "it has no data" if geometry.device is meta_device else "copy it to host memory with Tensor.cpu() first"
         raise TypeError(f"numpy(): can't convert {geometry.device} device type tensor to numpy: {advice}")
     if force:
         self = resolved(self)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.determinism import MODE as DETERMINISM
-from ..core.device import PLACING, Device, as_device, cpu, meta
+from ..core.device import PLACING, Device, as_device, cpu, meta_device
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import check_sizes
 from ..core.layout import Layout
@@ -166,7 +166,7 @@ def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], 
 
 def pinned(fresh: Tensor) -> Tensor:
     """A fresh tensor's like in pinned memory. RuntimeError unless it is on the CPU, or without a driver."""
-    if fresh.geometry.device is meta:
+    if fresh.geometry.device is meta_device:
         return fresh
     made: Tensor = PLACING.room("pinned.tensors").pinned_copy(fresh)
     return made
@@ -174,7 +174,7 @@ def pinned(fresh: Tensor) -> Tensor:
 
 def is_builtin(device: Device) -> bool:
     """Whether the engine itself makes tensors on the device, and no override or mode wants to see it."""
-    return (device is cpu or device is meta) and not SPECIAL
+    return (device is cpu or device is meta_device) and not SPECIAL
 
 
 def allocated(geometry: Geometry) -> Tensor:
@@ -189,9 +189,9 @@ def allocated(geometry: Geometry) -> Tensor:
 
 def on_device(device: Device, make: Callable[[Device], Tensor]) -> Tensor:
     """``make(device)`` on the CPU and without data; elsewhere what ``make(cpu)`` gives, copied to the device."""
-    if device is cpu or device is meta:
+    if device is cpu or device is meta_device:
         return make(device)
-    outline = make(meta).geometry
+    outline = make(meta_device).geometry
     result = allocated(geometry_of(outline.sizes, outline.strides, outline.dtype, device))
     return without_change(call(COPY, result, make(cpu)))
 

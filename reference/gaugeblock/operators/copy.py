@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..core.device import cpu, meta
+from ..core.device import cpu, meta_device
 from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
 from ..core.warn import warn
 from ..dispatch.dispatcher import call
@@ -34,7 +34,7 @@ from .launch import Launch, element_launch
 from .plan import Planned, plannable
 from .registration import kernel
 
-BUILTIN = (cpu, meta)
+BUILTIN = (cpu, meta_device)
 FORMULA_OF_LAZY = {0: "identity", CONJUGATE: "conj_physical", NEGATIVE: "neg", CONJUGATE | NEGATIVE: "neg_conj"}
 
 

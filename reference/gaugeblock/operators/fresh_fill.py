@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.away import away
-from ..core.device import cpu, meta
+from ..core.device import cpu, meta_device
 from ..core.dtype import ALL_DTYPES, DEFAULTS, DType, dtype_of_number
 from ..core.rounding import ROUNDED_HERE, rounded
 from ..dispatch.dispatcher import call
@@ -37,7 +37,7 @@ def fill_zeros(target: Tensor) -> None:
 
 
 def _fill_elsewhere(target: Tensor, value: Number) -> None:
-    if target.geometry.device is not meta:
+    if target.geometry.device is not meta_device:
         call(REGISTRY.find("fill_.Scalar"), target, value)
         target.storage_impl.version = 0
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.device import Device, cpu, meta
+from ..core.device import Device, cpu, meta_device
 from ..core.dtype import DType, bool_, dtype_from_numpy, int32, int64, uint8
 from ..core.warn import warn
 from ..tensor.basic_indexing import basic_view
@@ -127,7 +127,7 @@ def tensor_index_array(tensor: Tensor, device: Device) -> Array:
     _check_index_dtype(dtype)
     if tensor.geometry.device is cpu:
         array = values(tensor)
-    elif tensor.geometry.device is device is not meta and dtype.kind == 0 and not tensor.geometry.ndim:
+    elif tensor.geometry.device is device is not meta_device and dtype.kind == 0 and not tensor.geometry.ndim:
         array = values(host(tensor))
     elif tensor.geometry.device is device:
         if dtype.kind == 0 and not tensor.geometry.ndim:

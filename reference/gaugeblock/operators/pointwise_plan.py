@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.device import cpu, meta
+from ..core.device import cpu, meta_device
 from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, float16, float32, float64
 from ..core.promotion import UPSTREAM_NAMES, check_castable
 from ..iteration.tensor_iterator import COMPARISON, FLOAT, IteratorConfig, Number, TensorIterator, planned_geometry
@@ -141,7 +141,7 @@ def given_layout(call: Call, dtype: DType) -> Geometry | None:
 def _step(*operands: Tensor | Number) -> Tensor:
     """Return a meta tensor with the layout that an operator on these operands gives its result."""
     result = planned_geometry(TensorIterator((None,), operands, COMPARISON).build(allocate=False))
-    return new_like(geometry_of(result.sizes, result.strides, result.dtype, meta))
+    return new_like(geometry_of(result.sizes, result.strides, result.dtype, meta_device))
 
 
 HALF = (float16, bfloat16)

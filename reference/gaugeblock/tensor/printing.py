@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.device import cpu, meta
+from ..core.device import cpu, meta_device
 from ..core.dtype import DEFAULTS, bfloat16, bool_, int64
 from ..core.errors import check_int, type_error, value_error
 from .array_view import array_of_lazy
@@ -204,6 +204,6 @@ def _with_notes(text: str, notes: Sequence[str], indent: int) -> str:
 
 def formatted(self: Tensor, spec: str) -> str:
     """``format(tensor, spec)``: the number's for a 0-dim tensor, else the repr. Raises TypeError for a spec then."""
-    if not self.geometry.ndim and self.geometry.device is not meta:
+    if not self.geometry.ndim and self.geometry.device is not meta_device:
         return format(item(self), spec)
     return object.__format__(self, spec)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.device import cpu, meta
+from ..core.device import cpu, meta_device
 from ..core.dtype import DType
 from ..core.limits import iinfo
 from ..core.rounding import rounded
@@ -30,7 +30,7 @@ def fill_undefined(target: Tensor) -> None:
     geometry = target.geometry
     if geometry.numel and geometry.device is cpu:
         array_of(target).fill(rounded(undefined_value(geometry.dtype), geometry.dtype))
-    elif geometry.numel and geometry.device is not meta:
+    elif geometry.numel and geometry.device is not meta_device:
         hooks.assign(target, undefined_value(geometry.dtype))
         target.storage_impl.version = 0
 
@@ -42,5 +42,5 @@ def fill_grown(storage: Storage, old_nbytes: int, dtype: DType) -> None:
     address = storage.pointer + first * dtype.itemsize
     if count > 0 and storage.device is cpu:
         array_at(address, dtype, (count,), (1,)).fill(rounded(undefined_value(dtype), dtype))
-    elif count > 0 and storage.device is not meta:
+    elif count > 0 and storage.device is not meta_device:
         write_device(storage.device, address, np.full(count, rounded(undefined_value(dtype), dtype)).tobytes())

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gaugeblock as gb
-from gaugeblock import Tensor
+from ...bindings.functions import tensor_ops as ops
+
+if TYPE_CHECKING:
+    from gaugeblock import Tensor
+else:
+    from ...tensor.tensor import Tensor
 
 Pair = tuple[Tensor | None, Tensor | None]
 
@@ -29,21 +33,21 @@ def qr_back(grad_q: Tensor, grad_r: Tensor, q: Tensor, r: Tensor, shape: tuple[i
     first, rest = grad_r.narrow(-1, 0, rows), grad_r.narrow(-1, rows, columns - rows)
     right = q.matmul(r.narrow(-1, rows, columns - rows))
     square = _tall(grad_q + right.matmul(rest.adjoint()), first, q, r.narrow(-1, 0, rows))
-    return gb.cat((square, q.matmul(rest)), -1)
+    return ops.cat((square, q.matmul(rest)), -1)
 
 
 def _tall(grad_q: Tensor, grad_r: Tensor, q: Tensor, r: Tensor) -> Tensor:
     """For at least as many rows as columns: (gQ + Q S) R^-H, S Hermitian with the upper triangle of gR R^H - Q^H gQ."""
     upper = (grad_r.matmul(r.adjoint()) - q.adjoint().matmul(grad_q)).triu()
     total = grad_q + q.matmul(hermitian_of_triangle(upper))
-    found: Tensor = gb.linalg.solve_triangular(r.adjoint(), total, upper=False, left=False)
+    found: Tensor = ops.linalg_solve_triangular(r.adjoint(), total, upper=False, left=False)
     return found
 
 
 def hermitian_of_triangle(triangle: Tensor) -> Tensor:
     """The Hermitian matrix with the elements of a triangle off the diagonal and its real part on it."""
     total = triangle + triangle.adjoint()
-    return total - gb.diag_embed(total.diagonal(0, -2, -1)) / 2
+    return total - ops.diag_embed(total.diagonal(0, -2, -1)) / 2
 
 
 def householder_back(grad: Tensor, input: Tensor, tau: Tensor) -> Pair:
@@ -53,10 +57,10 @@ def householder_back(grad: Tensor, input: Tensor, tau: Tensor) -> Pair:
     """
     rows, count = input.shape[-2], tau.shape[-1]
     if not count or not grad.numel():
-        return gb.zeros_like(input), gb.zeros_like(tau)
+        return ops.zeros_like(input), ops.zeros_like(tau)
     vectors = _reflectors(input, count)
     factors = [tau.narrow(-1, k, 1).unsqueeze(-1) for k in range(count)]
-    behind = [gb.eye(rows, grad.shape[-1], dtype=grad.dtype, device=grad.device).expand(grad.shape)]
+    behind = [ops.eye(rows, grad.shape[-1], dtype=grad.dtype, device=grad.device).expand(grad.shape)]
     for v, factor in zip(vectors[:0:-1], factors[:0:-1], strict=True):
         behind.append(behind[-1] - factor * v.matmul(v.adjoint().matmul(behind[-1])))
     columns, scalars = [], []
@@ -65,14 +69,14 @@ def householder_back(grad: Tensor, input: Tensor, tau: Tensor) -> Pair:
         scalars.append(-v.adjoint().matmul(onto).squeeze(-1))
         columns.append(-factor.conj() * onto - factor * back)
         grad = grad - factor.conj() * v.matmul(v.adjoint().matmul(grad))
-    lower = gb.cat(columns, -1).tril(-1)
+    lower = ops.cat(columns, -1).tril(-1)
     missing = input.shape[-1] - count
-    return gb.constant_pad_nd(lower, (0, missing)) if missing else lower, gb.cat(scalars, -1)
+    return ops.constant_pad_nd(lower, (0, missing)) if missing else lower, ops.cat(scalars, -1)
 
 
 def _reflectors(input: Tensor, count: int) -> list[Tensor]:
     lower = input.narrow(-1, 0, count).tril(-1)
-    lower = lower + gb.eye(input.shape[-2], count, dtype=input.dtype, device=input.device)
+    lower = lower + ops.eye(input.shape[-2], count, dtype=input.dtype, device=input.device)
     return [lower.narrow(-1, k, 1) for k in range(count)]
 
 
@@ -84,7 +88,7 @@ def ormqr_back(
     if needed[0] or needed[1]:
         outer = grad.matmul(other.adjoint()) if left else other.adjoint().matmul(grad)
         mine = householder_back(outer.adjoint() if transpose else outer, input, tau)
-    theirs = gb.ormqr(input, tau, grad, left, not transpose) if needed[2] else None
+    theirs = ops.ormqr(input, tau, grad, left, not transpose) if needed[2] else None
     return *mine, theirs
 
 
@@ -92,8 +96,8 @@ def cholesky_back(grad: Tensor, factor: Tensor, upper: bool) -> Tensor:
     """The gradient of a Hermitian matrix from that of its factor: L^-H S L^-1 / 2, S made of the triangle of L^H gL."""
     low, back = (factor.adjoint(), grad.adjoint()) if upper else (factor, grad)
     inner = hermitian_of_triangle(low.adjoint().matmul(back).tril()) / 2
-    right = gb.linalg.solve_triangular(low, inner, upper=False, left=False)
-    found: Tensor = gb.linalg.solve_triangular(low.adjoint(), right, upper=True)
+    right = ops.linalg_solve_triangular(low, inner, upper=False, left=False)
+    found: Tensor = ops.linalg_solve_triangular(low.adjoint(), right, upper=True)
     return found
 
 
@@ -110,7 +114,7 @@ def cholesky_inverse_back(grad: Tensor, factor: Tensor, upper: bool, inverse: Te
 
 def cholesky_solve_back(grad: Tensor, factor: Tensor, solution: Tensor, upper: bool, needed: tuple[bool, bool]) -> Pair:
     """The gradients of the right side and of the factor."""
-    right = gb.cholesky_solve(grad, factor, upper)
+    right = ops.cholesky_solve(grad, factor, upper)
     if not needed[1]:
         return right, None
     product = right.matmul(solution.adjoint())
@@ -126,25 +130,25 @@ def lu_back(grad_l: Tensor, grad_u: Tensor, P: Tensor, L: Tensor, U: Tensor) -> 
     back_l, back_u = grad_l.narrow(-2, 0, k), grad_u.narrow(-1, 0, k)
     rest = None
     if columns > k:
-        rest = gb.linalg.solve_triangular(
+        rest = ops.linalg_solve_triangular(
             top.adjoint(), grad_u.narrow(-1, k, columns - k), upper=True, unitriangular=True
         )
         back_l = back_l - rest.matmul(U.narrow(-1, k, columns - k).adjoint())
     elif rows > k:
         below = grad_l.narrow(-2, k, rows - k)
-        rest = gb.linalg.solve_triangular(left.adjoint(), below, upper=False, left=False)
+        rest = ops.linalg_solve_triangular(left.adjoint(), below, upper=False, left=False)
         back_u = back_u - L.narrow(-2, k, rows - k).adjoint().matmul(rest)
     inner = top.adjoint().matmul(back_l).tril(-1) + back_u.matmul(left.adjoint()).triu()
-    total = gb.linalg.solve_triangular(left.adjoint(), inner, upper=False, left=False)
-    total = gb.linalg.solve_triangular(top.adjoint(), total, upper=True, unitriangular=True)
+    total = ops.linalg_solve_triangular(left.adjoint(), inner, upper=False, left=False)
+    total = ops.linalg_solve_triangular(top.adjoint(), total, upper=True, unitriangular=True)
     if rest is not None:
-        total = gb.cat((total, rest), -1 if columns > k else -2)
+        total = ops.cat((total, rest), -1 if columns > k else -2)
     return P.matmul(total) if P.numel() else total
 
 
 def lu_factor_back(grad: Tensor, LU: Tensor, pivots: Tensor, pivot: bool) -> Tensor:
     """lu_back for both factors in one matrix."""
-    P, L, U = gb.lu_unpack(LU, pivots, True, pivot)
+    P, L, U = ops.lu_unpack(LU, pivots, True, pivot)
     k = min(LU.shape[-2:])
     return lu_back(grad.narrow(-1, 0, k).tril(-1), grad.narrow(-2, 0, k).triu(), P, L, U)
 
@@ -155,7 +159,7 @@ def lu_unpack_back(grad_l: Tensor, grad_u: Tensor, shape: tuple[int, ...]) -> Te
     if not grad_l.numel() and not grad_u.numel():
         return grad_l.new_zeros(shape)
     low, high = grad_l.tril(-1), grad_u.triu()
-    return gb.constant_pad_nd(low, (0, columns - low.shape[-1])) + gb.constant_pad_nd(
+    return ops.constant_pad_nd(low, (0, columns - low.shape[-1])) + ops.constant_pad_nd(
         high, (0, 0, 0, rows - high.shape[-2])
     )
 
@@ -164,11 +168,11 @@ def lu_solve_back(
     grad: Tensor, LU: Tensor, pivots: Tensor, solution: Tensor, left: bool, adjoint: bool, needed: tuple[bool, bool]
 ) -> Pair:
     """The gradients of both factors in one matrix and of the right side."""
-    right = gb.linalg.lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint)
+    right = ops.linalg_lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint)
     if not needed[0]:
         return None, right
     product = right.matmul(solution.adjoint()) if left else solution.adjoint().matmul(right)
-    P, L, U = gb.lu_unpack(LU, pivots)
+    P, L, U = ops.lu_unpack(LU, pivots)
     back = P.adjoint().matmul(-product.adjoint() if adjoint else -product)
     return back.matmul(U.adjoint()).tril(-1) + L.adjoint().matmul(back).triu(), right
 
@@ -197,9 +201,9 @@ def svd_back(
     gaps = s.unsqueeze(-2).square() - s.unsqueeze(-1).square()
     row, column = s.unsqueeze(-2), s.unsqueeze(-1)
     turns = _divided(_off_diagonal(of_u), gaps) * row + column * _divided(_off_diagonal(of_v), gaps)
-    inner = turns + gb.diag_embed(grad_s)
+    inner = turns + ops.diag_embed(grad_s)
     if u.is_complex():
-        inner = inner + gb.diag_embed(_divided(of_u.diagonal(0, -2, -1), 2 * s))
+        inner = inner + ops.diag_embed(_divided(of_u.diagonal(0, -2, -1), 2 * s))
     total = u.matmul(inner).matmul(vh)
     if rows > k:
         rest = grad_u - u.matmul(u.adjoint().matmul(grad_u))
@@ -228,7 +232,7 @@ def _check_phase(operator: str, vectors: str, diagonal: Tensor, values: Tensor) 
 
 def svdvals_back(grad: Tensor, A: Tensor) -> Tensor:
     """The gradient of a matrix from that of its singular values."""
-    u, _, vh = gb.linalg.svd(A, full_matrices=False)
+    u, _, vh = ops.linalg_svd(A, full_matrices=False)
     found: Tensor = (u * grad.unsqueeze(-2)).matmul(vh)
     return found
 
@@ -245,7 +249,7 @@ def eigh_back(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors
     inner = vectors.adjoint().matmul(grad_vectors)
     _check_phase("linalg_eigh", "eigenvectors", inner.diagonal(0, -2, -1), values)
     gaps = values.unsqueeze(-2) - values.unsqueeze(-1)
-    inner = _divided(_off_diagonal(inner), gaps) + gb.diag_embed(grad_values)
+    inner = _divided(_off_diagonal(inner), gaps) + ops.diag_embed(grad_values)
     return vectors.matmul((inner + inner.adjoint()) / 2).matmul(vectors.adjoint())
 
 
@@ -255,7 +259,7 @@ def _off_diagonal(matrix: Tensor) -> Tensor:
 
 def eigvalsh_back(grad: Tensor, A: Tensor, uplo: str) -> Tensor:
     """The gradient of a Hermitian matrix from that of its eigenvalues."""
-    vectors = gb.linalg.eigh(A, uplo)[1]
+    vectors = ops.linalg_eigh(A, uplo)[1]
     found: Tensor = (vectors * grad.unsqueeze(-2)).matmul(vectors.adjoint())
     return found
 
@@ -270,15 +274,15 @@ def eig_back(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors:
     _check_phase("linalg_eig", "eigenvectors", along, values)
     inner = inner - vectors.adjoint().matmul(vectors * along.real.unsqueeze(-2))
     gaps = (values.unsqueeze(-2) - values.unsqueeze(-1)).conj()
-    inner = _divided(_off_diagonal(inner), gaps) + gb.diag_embed(grad_values)
-    found: Tensor = gb.linalg.solve(vectors.adjoint(), inner.matmul(vectors.adjoint()))
+    inner = _divided(_off_diagonal(inner), gaps) + ops.diag_embed(grad_values)
+    found: Tensor = ops.linalg_solve(vectors.adjoint(), inner.matmul(vectors.adjoint()))
     return found
 
 
 def eigvals_back(grad: Tensor, A: Tensor) -> Tensor:
     """The gradient of a matrix from that of its eigenvalues."""
-    vectors = gb.linalg.eig(A)[1]
-    found: Tensor = gb.linalg.solve(vectors.adjoint(), grad.unsqueeze(-1) * vectors.adjoint())
+    vectors = ops.linalg_eig(A)[1]
+    found: Tensor = ops.linalg_solve(vectors.adjoint(), grad.unsqueeze(-1) * vectors.adjoint())
     return found
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import gaugeblock as gb
-from gaugeblock import Tensor
-
+from ...bindings.functions import tensor_ops as ops
 from .spatial import padded_back, sources
 from .views import unfold_back
+
+if TYPE_CHECKING:
+    from gaugeblock import Tensor
+else:
+    from ...tensor.tensor import Tensor
 
 Sizes = Sequence[int]
 ADJOINT = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -21,7 +24,7 @@ def _fitted(tensor: Tensor, dim: int, size: int) -> Tensor:
     own = tensor.shape[dim]
     if own == size:
         return tensor
-    return gb.constant_pad_nd(tensor, (0, 0) * (tensor.ndim - 1 - dim % tensor.ndim) + (0, size - own))
+    return ops.constant_pad_nd(tensor, (0, 0) * (tensor.ndim - 1 - dim % tensor.ndim) + (0, size - own))
 
 
 def _dims(shape: Sizes, count: int | None, dim: int | Sizes | None) -> tuple[int, ...]:
@@ -35,7 +38,7 @@ def _back(grad: Tensor, shape: Sizes, dims: Sizes, norm: str | None, inverse: bo
     """The adjoint of a complex transform over dims of a tensor of `shape`."""
     if not dims:
         return grad
-    grad = (gb.fft.fftn if inverse else gb.fft.ifftn)(grad, None, tuple(dims), ADJOINT[norm])
+    grad = (ops.fft_fftn if inverse else ops.fft_ifftn)(grad, None, tuple(dims), ADJOINT[norm])
     for dim in dims:
         grad = _fitted(grad, dim, shape[dim])
     return grad
@@ -82,9 +85,9 @@ def irfft_back(
     dims = _dims(shape, _count(s), dim)
     own = _swapped(norm) if conjugate else norm
     last, length = dims[-1], grad.shape[dims[-1]]
-    half = gb.fft.rfft(grad, None, last, ADJOINT[own])
+    half = ops.fft_rfft(grad, None, last, ADJOINT[own])
     kept = half.shape[last]
-    twice = gb.ones((kept,), dtype=grad.dtype, device=grad.device)
+    twice = ops.ones((kept,), dtype=grad.dtype, device=grad.device)
     twice[1 : kept - (1 - length % 2)] = 2
     half = half * twice.reshape((-1,) + (1,) * (len(shape) - 1 - last % len(shape)))
     found = _back(_fitted(half, last, shape[last]), shape, dims[:-1], own, True)
@@ -111,8 +114,8 @@ class Pieces(NamedTuple):
         """The window in the middle of zeros, on the device."""
         if window is None and self.length == self.size:
             return None
-        inner = gb.ones((self.length,), device=device) if window is None else window
-        return gb.constant_pad_nd(inner, (self.left, self.size - self.length - self.left))
+        inner = ops.ones((self.length,), device=device) if window is None else window
+        return ops.constant_pad_nd(inner, (self.left, self.size - self.length - self.left))
 
     def window_part(self, grad: Tensor) -> Tensor:
         """The sum over all pieces, where the window is."""
@@ -138,7 +141,7 @@ def stft_back(
 ) -> Pair:
     """The gradients of signal and window; `pad_mode` is None where the pieces are not centred."""
     cut = _pieces(n_fft, hop_length, win_length, normalized)
-    spectrum = (grad if grad.is_complex() else gb.view_as_complex(grad.contiguous())).transpose(-2, -1)
+    spectrum = (grad if grad.is_complex() else ops.view_as_complex(grad.contiguous())).transpose(-2, -1)
     back = rfft_back if spectrum.shape[-1] != n_fft else fft_back
     pieces = back(spectrum, (*spectrum.shape[:-1], n_fft), n_fft, -1, cut.norm, False)
     if not self.is_complex() and (window is None or not window.is_complex()):
@@ -159,7 +162,7 @@ def stft_back(
 
 def _padded(signal: Tensor, pad: int, mode: str) -> Tensor:
     if mode == "constant":
-        return gb.constant_pad_nd(signal, (pad, pad))
+        return ops.constant_pad_nd(signal, (pad, pad))
     return signal.index_select(-1, sources(signal.shape[-1], pad, pad, mode).to(signal.device))
 
 
@@ -182,22 +185,22 @@ def istft_back(
     outside = (start, total - start - grad.shape[-1])
     taper = cut.widened(window, grad.device)
     if taper is None:
-        taper = gb.ones((n_fft,), dtype=grad.real.dtype, device=grad.device)
+        taper = ops.ones((n_fft,), dtype=grad.real.dtype, device=grad.device)
     squares = taper.square().expand((count, n_fft))
     weight = unfold_back(squares, (total,), 0, n_fft, cut.hop)
-    covered = gb.constant_pad_nd(weight, (-outside[0], -outside[1]), 1).conj()
+    covered = ops.constant_pad_nd(weight, (-outside[0], -outside[1]), 1).conj()
     share = grad / covered
-    pieces = gb.constant_pad_nd(share, outside).unfold(-1, n_fft, cut.hop)
+    pieces = ops.constant_pad_nd(share, outside).unfold(-1, n_fft, cut.hop)
     sizes = (*self.shape[:-2], count, self.shape[-2])
     mine = theirs = None
     if needed[0]:
         back = fft_back if grad.is_complex() else irfft_back
         mine = back(pieces * taper.conj(), sizes, n_fft, -1, cut.norm, grad.is_complex()).transpose(-2, -1)
     if needed[1]:
-        inverse = gb.fft.ifft if grad.is_complex() else gb.fft.irfft
+        inverse = ops.fft_ifft if grad.is_complex() else ops.fft_irfft
         raw = inverse(self.transpose(-2, -1), n_fft, -1, cut.norm)
         theirs = cut.window_part(pieces * raw.conj())
-        of_weight = gb.constant_pad_nd(-share * result.conj(), outside).unfold(-1, n_fft, cut.hop)
+        of_weight = ops.constant_pad_nd(-share * result.conj(), outside).unfold(-1, n_fft, cut.hop)
         theirs = theirs + cut.window_part(of_weight * (2 * taper.conj()))
     return mine, theirs
 

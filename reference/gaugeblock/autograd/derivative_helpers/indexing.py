@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gaugeblock as gb
-from gaugeblock import Tensor
-
+from ...bindings.functions import tensor_ops as ops
+from ...core.dtype import bool_, int32, int64
 from ...dispatch.registry import any_watched
 from ...operators.invoke import invoke
+from ...operators.type_queries import broadcast_shapes
+
+if TYPE_CHECKING:
+    from gaugeblock import Tensor
+else:
+    from ...tensor.tensor import Tensor
 
 Sizes = Sequence[int]
 Indices = Sequence[Tensor | None]
@@ -27,7 +32,7 @@ def collected(shape: Sizes, dim: int, index: Tensor, source: Tensor) -> Tensor:
 def index_back(grad: Tensor, shape: Sizes, indices: Indices) -> Tensor:
     """Zeros of `shape` with `grad` added at the indexed places; places that repeat get the sum."""
     chosen = [index for index in indices if index is not None]
-    if len(chosen) == 1 and chosen[0].dtype in (gb.int64, gb.int32):
+    if len(chosen) == 1 and chosen[0].dtype in (int64, int32):
         dim = next(place for place, index in enumerate(indices) if index is not None)
         places = chosen[0].reshape((-1,)).remainder(max(shape[dim], 1))
         source = grad.reshape((*shape[:dim], places.numel(), *shape[dim + 1 :]))
@@ -64,7 +69,7 @@ def take_along_dim_back(grad: Tensor, shape: Sizes, indices: Tensor, dim: int | 
 
 def masked_select_back(grad: Tensor, shape: Sizes, mask: Tensor) -> Tensor:
     """Zeros with the elements of `grad` in order where `mask` is true, both broadcast."""
-    sizes = gb.broadcast_shapes(tuple(shape), mask.shape)
+    sizes = broadcast_shapes(tuple(shape), mask.shape)
     return grad.new_zeros(sizes).masked_scatter(mask, grad)
 
 
@@ -72,7 +77,7 @@ def masked_scatter_back(grad: Tensor, mask: Tensor, shape: Sizes) -> Tensor:
     """The elements of `grad` where `mask` is true in order, then zeros, in sizes `shape`."""
     chosen = grad.masked_select(mask)
     missing = prod(shape) - chosen.numel()
-    return gb.cat((chosen, grad.new_zeros((missing,)))).reshape(tuple(shape))
+    return ops.cat((chosen, grad.new_zeros((missing,)))).reshape(tuple(shape))
 
 
 def gathered(grad: Tensor, dim: int, index: Tensor, shape: Sizes) -> Tensor:
@@ -85,7 +90,7 @@ def filled_up(tensor: Tensor, shape: Sizes) -> Tensor:
     if tensor.shape == tuple(shape):
         return tensor
     pad = [n for own, wanted in zip(tensor.shape[::-1], shape[::-1], strict=True) for n in (0, wanted - own)]
-    return gb.constant_pad_nd(tensor, pad)
+    return ops.constant_pad_nd(tensor, pad)
 
 
 def source_back(grad: Tensor, dim: int, index: Tensor, shape: Sizes) -> Tensor:
@@ -96,8 +101,8 @@ def source_back(grad: Tensor, dim: int, index: Tensor, shape: Sizes) -> Tensor:
 def index_fill_value_back(grad: Tensor, dim: int, index: Tensor) -> Tensor:
     """The sum of `grad` over the parts at `index` along `dim`, each counted once."""
     if not grad.ndim:
-        return grad if index.numel() else gb.zeros_like(grad)
-    places = gb.unique(index.remainder(grad.shape[dim])) if grad.shape[dim] else index
+        return grad if index.numel() else ops.zeros_like(grad)
+    places = ops.unique(index.remainder(grad.shape[dim])) if grad.shape[dim] else index
     return grad.index_select(dim, places).sum()
 
 
@@ -134,12 +139,12 @@ def embedding_back(
     grad: Tensor, indices: Tensor, shape: tuple[int, ...], padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
     """The sum, for each row, of what reaches its copies; none for the row of padding, and by frequency on demand."""
-    places = indices.reshape((-1,)).to(gb.int64)
+    places = indices.reshape((-1,)).to(int64)
     rows = grad.reshape((places.numel(), shape[1]))
     if padding_idx >= 0:
         rows = rows.masked_fill((places == padding_idx).unsqueeze(1), 0)
     if scale_grad_by_freq:
-        counts = gb.bincount(places, minlength=shape[0]).index_select(0, places)
+        counts = ops.bincount(places, minlength=shape[0]).index_select(0, places)
         rows = rows / counts.unsqueeze(1)
     return grad.new_zeros(tuple(shape)).index_add(0, places, rows)
 
@@ -169,7 +174,7 @@ def cdist_back(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tensor) -
 
 def pdist_back(grad: Tensor, self: Tensor, p: float, result: Tensor) -> Tensor:
     """Return the gradient of the rows, given that of the distances of all pairs."""
-    first, second = gb.triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
+    first, second = ops.triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
     difference = self.index_select(0, first) - self.index_select(0, second)
     part = grad.unsqueeze(-1) * _slopes(difference, p, result.unsqueeze(-1))
     return grad.new_zeros(tuple(self.shape)).index_add(0, first, part).index_add(0, second, -part)
@@ -214,7 +219,7 @@ def scatter_value_reduce_back(grad: Tensor, dim: int, index: Tensor, value: Any,
     """The gradient of `self` where a number was added to or multiplied with its elements at `index` along `dim`."""
     if reduce == "add":
         return grad
-    return grad * gb.ones_like(grad).scatter(dim, index, value.conjugate(), reduce="multiply")
+    return grad * ops.ones_like(grad).scatter(dim, index, value.conjugate(), reduce="multiply")
 
 
 def _sum(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include: bool, result: Tensor) -> Pair:
@@ -222,26 +227,26 @@ def _sum(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, inclu
 
 
 def _mean(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include: bool, result: Tensor) -> Pair:
-    count = gb.full_like(grad, 1 if include else 0).scatter_add(dim, index, gb.ones_like(src))
+    count = ops.full_like(grad, 1 if include else 0).scatter_add(dim, index, ops.ones_like(src))
     share = grad / count.masked_fill(count == 0, 1)
     return share, share.gather(dim, index)
 
 
 def _prod(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include: bool, result: Tensor) -> Pair:
     """The product of all others is that of all, divided by the own factor, or made without it where it is zero."""
-    ones = gb.ones_like(self)
+    ones = ops.ones_like(self)
     start = self if include else ones
     zero = src == 0
-    alone = zero & (gb.zeros_like(self).scatter_add(dim, index, zero.to(src.dtype)).gather(dim, index) == 1)
+    alone = zero & (ops.zeros_like(self).scatter_add(dim, index, zero.to(src.dtype)).gather(dim, index) == 1)
     product = start.scatter_reduce(dim, index, src, "prod").conj()
     without = start.scatter_reduce(dim, index, src.masked_fill(alone, 1), "prod").conj()
     divided = (grad * product).gather(dim, index) / src.masked_fill(zero, 1).conj()
     mine = grad * ones.scatter_reduce(dim, index, src, "prod").conj()
-    return mine, gb.where(alone, (grad * without).gather(dim, index), divided)
+    return mine, ops.where(alone, (grad * without).gather(dim, index), divided)
 
 
 def _touched(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    return gb.zeros_like(self, dtype=gb.bool).scatter(dim, index, True)
+    return ops.zeros_like(self, dtype=bool_).scatter(dim, index, True)
 
 
 def _extreme(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include: bool, result: Tensor) -> Pair:
@@ -280,25 +285,25 @@ def bag_back(
     A bag is what lies from its offset to the next; with `last` the last offset is an end. `picked` are the rows of the
     maxima. Rows equal to `padding` do not count. By frequency, a row's gradient is divided by how often it is read.
     """
-    table = gb.zeros_like(weight)
+    table = ops.zeros_like(weight)
     bags, count = grad.shape[0], indices.numel()
     if not bags or not count:
-        return table, (None if scale is None else gb.zeros_like(scale))
-    rows, starts = indices.to(gb.int64), offsets.narrow(0, 0, bags).to(gb.int64)
-    place = gb.arange(count, device=grad.device)
-    owner = gb.searchsorted(starts, place, right=True) - 1
-    counted = place < offsets[-1] if last else gb.ones_like(place, dtype=gb.bool)
+        return table, (None if scale is None else ops.zeros_like(scale))
+    rows, starts = indices.to(int64), offsets.narrow(0, 0, bags).to(int64)
+    place = ops.arange(count, device=grad.device)
+    owner = ops.searchsorted(starts, place, right=True) - 1
+    counted = place < offsets[-1] if last else ops.ones_like(place, dtype=bool_)
     if padding is not None:
         counted = counted & (rows != padding % weight.shape[0])
-    sizes = gb.zeros_like(starts).index_add(0, owner, counted.to(gb.int64))
+    sizes = ops.zeros_like(starts).index_add(0, owner, counted.to(int64))
     if mode == MAX:
-        return table.scatter_add(0, picked.to(gb.int64), grad * (sizes > 0).unsqueeze(1)), None
+        return table.scatter_add(0, picked.to(int64), grad * (sizes > 0).unsqueeze(1)), None
     reached = grad.index_select(0, owner) * counted.unsqueeze(1)
     if mode == MEAN:
         reached = reached / sizes.clamp_min(1).index_select(0, owner).unsqueeze(1)
     scaled = reached if scale is None else reached * scale.unsqueeze(1)
     if by_frequency:
-        scaled = scaled / gb.bincount(rows, minlength=weight.shape[0]).index_select(0, rows).unsqueeze(1)
+        scaled = scaled / ops.bincount(rows, minlength=weight.shape[0]).index_select(0, rows).unsqueeze(1)
     shares = (weight.index_select(0, rows) * reached).sum(1) if scale is not None and needed[1] else None
     return (table.index_add(0, rows, scaled) if needed[0] else None), shares
 

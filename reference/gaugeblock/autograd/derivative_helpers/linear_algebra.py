@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gaugeblock as gb
-from gaugeblock import Tensor
+from ...bindings.functions import tensor_ops as ops
+from ...core.dtype import bool_
+
+if TYPE_CHECKING:
+    from gaugeblock import Tensor
+else:
+    from ...tensor.tensor import Tensor
 
 Pair = tuple[Tensor | None, Tensor | None]
 
@@ -90,8 +95,8 @@ def cross_dim(shape: Sequence[int], dim: int | None) -> int:
 
 def cross_back(grad: Tensor, self: Tensor, other: Tensor, dim: int, needed: tuple[bool, bool]) -> Pair:
     """The gradients of both factors of a cross product along `dim`, broadcast."""
-    mine = gb.linalg.cross(other.conj(), grad, dim=dim) if needed[0] else None
-    theirs = gb.linalg.cross(grad, self.conj(), dim=dim) if needed[1] else None
+    mine = ops.linalg_cross(other.conj(), grad, dim=dim) if needed[0] else None
+    theirs = ops.linalg_cross(grad, self.conj(), dim=dim) if needed[1] else None
     return mine, theirs
 
 
@@ -99,9 +104,9 @@ def vander_back(grad: Tensor, x: Tensor, increasing: bool) -> Tensor:
     """The gradient of `x` where the columns of a matrix are its powers from 0, or up to 0."""
     columns = grad.shape[-1]
     if columns < 2:
-        return gb.zeros_like(x)
+        return ops.zeros_like(x)
     rising = grad if increasing else grad.flip((-1,))
-    degrees = gb.arange(columns - 1, device=grad.device)
+    degrees = ops.arange(columns - 1, device=grad.device)
     slopes = (degrees + 1) * x.unsqueeze(-1).pow(degrees)
     return (rising.narrow(-1, 1, columns - 1) * slopes.conj()).sum(-1)
 
@@ -127,7 +132,7 @@ def solve_back(
     vector = _is_vector(tuple(A.shape), tuple(right))
     if vector:
         grad, solution = grad.unsqueeze(-1), solution.unsqueeze(-1)
-    theirs = gb.linalg.solve(A.adjoint(), grad, left=left)
+    theirs = ops.linalg_solve(A.adjoint(), grad, left=left)
     mine = _outer(theirs, solution, left) if needed[0] else None
     return mine, theirs.squeeze(-1) if vector else theirs
 
@@ -145,7 +150,7 @@ def solve_triangular_back(
     grad: Tensor, A: Tensor, solution: Tensor, upper: bool, left: bool, unitriangular: bool, needed: tuple[bool, bool]
 ) -> Pair:
     """The gradients of the triangular matrix, zero outside of its triangle, and of the right side."""
-    theirs = gb.linalg.solve_triangular(A.adjoint(), grad, upper=not upper, left=left, unitriangular=unitriangular)
+    theirs = ops.linalg_solve_triangular(A.adjoint(), grad, upper=not upper, left=left, unitriangular=unitriangular)
     return _part(_outer(theirs, solution, left), upper, unitriangular) if needed[0] else None, theirs
 
 
@@ -155,7 +160,7 @@ def triangular_solve_back(
     """The gradients of the right side and of the matrix, of which the second result is a copy."""
     turned = A.conj() if transpose else A.adjoint()
     lower = upper == transpose
-    theirs = gb.linalg.solve_triangular(turned, grads[0], upper=lower, unitriangular=unitriangular)
+    theirs = ops.linalg_solve_triangular(turned, grads[0], upper=lower, unitriangular=unitriangular)
     product = _outer(theirs, solution, True)
     return theirs, _part(product.transpose(-2, -1) if transpose else product, upper, unitriangular) + grads[1]
 
@@ -163,7 +168,7 @@ def triangular_solve_back(
 def det_back(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
     """The gradient of a square matrix from that of its determinant; of a singular one too, through its cofactors."""
     if not A.numel():
-        return gb.zeros_like(A)
+        return ops.zeros_like(A)
     if A.device.type == "meta" or not (det == 0).any().item():
         return _det_regular(grad, A, det)
     n = A.shape[-1]
@@ -172,22 +177,22 @@ def det_back(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
         (_det_singular if dets[k].item() == 0 else _det_regular)(grads[k], matrices[k], dets[k])
         for k in range(len(dets))
     ]
-    return gb.stack(parts).reshape(A.shape)
+    return ops.stack(parts).reshape(A.shape)
 
 
 def _det_regular(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
     factor = (grad * det.conj()).unsqueeze(-1).unsqueeze(-1)
-    found: Tensor = gb.linalg.solve(A.adjoint(), factor * gb.eye(A.shape[-1], dtype=A.dtype, device=A.device))
+    found: Tensor = ops.linalg_solve(A.adjoint(), factor * ops.eye(A.shape[-1], dtype=A.dtype, device=A.device))
     return found
 
 
 def _det_singular(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
-    u, s, vh = gb.linalg.svd(A)
+    u, s, vh = ops.linalg_svd(A)
     count = s.shape[-1]
     others = (
-        s.unsqueeze(-2).expand((count, count)).masked_fill(gb.eye(count, dtype=gb.bool, device=s.device), 1).prod(-1)
+        s.unsqueeze(-2).expand((count, count)).masked_fill(ops.eye(count, dtype=bool_, device=s.device), 1).prod(-1)
     )
-    sign = gb.linalg.det(u) * gb.linalg.det(vh)
+    sign = ops.linalg_det(u) * ops.linalg_det(vh)
     found: Tensor = (u * (others * (grad * sign.conj())).unsqueeze(-2)).matmul(vh)
     return found
 
@@ -196,13 +201,13 @@ def slogdet_back(grads: tuple[Tensor, ...], A: Tensor, sign: Tensor) -> Tensor:
     """The gradient of a square matrix from those of sign and logarithm of the modulus of its determinant."""
     total = grads[1]
     if sign.is_complex():
-        total = gb.complex(total, (grads[0] * sign.conj()).imag)
+        total = ops.complex(total, (grads[0] * sign.conj()).imag)
     return logdet_back(total, A)
 
 
 def logdet_back(grad: Tensor, A: Tensor) -> Tensor:
     """The gradient of a square matrix from that of the logarithm of its determinant."""
-    found: Tensor = grad.unsqueeze(-1).unsqueeze(-1) * gb.linalg.inv_ex(A)[0].adjoint()
+    found: Tensor = grad.unsqueeze(-1).unsqueeze(-1) * ops.linalg_inv_ex(A)[0].adjoint()
     return found
 
 
@@ -223,7 +228,7 @@ def lstsq_back(
     vector = b.ndim == 1 or (b.ndim == A.ndim - 1 and b.shape == A.shape[:-1])
     if vector:
         b, solution, grad_solution = b.unsqueeze(-1), solution.unsqueeze(-1), grad_solution.unsqueeze(-1)
-    inverse = gb.linalg.pinv(A)
+    inverse = ops.linalg_pinv(A)
     mine = pinv_back(grad_solution.matmul(b.adjoint()), A, inverse) if needed[0] else None
     theirs = inverse.adjoint().matmul(grad_solution) if needed[1] else None
     if grad_residuals.numel():
@@ -236,7 +241,7 @@ def lstsq_back(
 def _enlarged(A: Tensor, grad: Tensor) -> Tensor:
     """[[A^H, grad], [0, A^H]]: a function of it has the function's derivative along `grad` in the corner."""
     turned = A.adjoint()
-    return gb.cat((gb.cat((turned, grad), -1), gb.cat((gb.zeros_like(turned), turned), -1)), -2)
+    return ops.cat((ops.cat((turned, grad), -1), ops.cat((ops.zeros_like(turned), turned), -1)), -2)
 
 
 def _corner(matrix: Tensor) -> Tensor:
@@ -247,17 +252,17 @@ def _corner(matrix: Tensor) -> Tensor:
 def matrix_power_back(grad: Tensor, A: Tensor, n: int, result: Tensor) -> Tensor:
     """The gradient of a square matrix from that of its n-th power."""
     if n == 0:
-        return gb.zeros_like(A)
+        return ops.zeros_like(A)
     if n > 0:
-        return _corner(gb.linalg.matrix_power(_enlarged(A, grad), n)) if n > 1 else grad
-    inverse = result if n == -1 else gb.linalg.inv(A)
-    back = _corner(gb.linalg.matrix_power(_enlarged(inverse, grad), -n)) if n < -1 else grad
+        return _corner(ops.linalg_matrix_power(_enlarged(A, grad), n)) if n > 1 else grad
+    inverse = result if n == -1 else ops.linalg_inv(A)
+    back = _corner(ops.linalg_matrix_power(_enlarged(inverse, grad), -n)) if n < -1 else grad
     return -inverse.adjoint().matmul(back).matmul(inverse.adjoint())
 
 
 def matrix_exp_back(grad: Tensor, A: Tensor) -> Tensor:
     """The gradient of a square matrix from that of its exponential."""
-    return _corner(gb.linalg.matrix_exp(_enlarged(A, grad)))
+    return _corner(ops.linalg_matrix_exp(_enlarged(A, grad)))
 
 
 HELPERS: dict[str, Callable[..., Any]] = {

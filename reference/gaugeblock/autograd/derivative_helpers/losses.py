@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..public import gb
+from ...bindings.functions import tensor_ops as ops
+from ...core.dtype import int64
 
 Tensor = Any
 
@@ -24,13 +25,13 @@ def smooth_l1_back(grad: Tensor, difference: Tensor, beta: float, reduction: int
     """The difference divided by beta where that is smaller than 1, else its sign."""
     slope = difference.sign()
     if beta:
-        slope = gb.where(difference.abs() < beta, difference / beta, slope)
+        slope = ops.where(difference.abs() < beta, difference / beta, slope)
     return unreduced(grad, difference.numel(), reduction) * slope
 
 
 def huber_back(grad: Tensor, difference: Tensor, delta: float, reduction: int) -> Tensor:
     """The difference, limited to delta on both sides."""
-    slope = gb.where(difference.abs() <= delta, difference, difference.sign() * delta)
+    slope = ops.where(difference.abs() <= delta, difference, difference.sign() * delta)
     return unreduced(grad, difference.numel(), reduction) * slope
 
 
@@ -71,7 +72,7 @@ def logits_target_back(
     """-x, and (pos_weight - 1) softplus(-x) where there is a weight."""
     slope = -self
     if pos_weight is not None:
-        slope = slope + (pos_weight - 1) * gb.nn.functional.softplus(-self)
+        slope = slope + (pos_weight - 1) * ops.softplus(-self)
     return _weighted(unreduced(grad, self.numel(), reduction) * slope, weight)
 
 
@@ -86,7 +87,7 @@ def nll_back(
 ) -> Tensor:
     """Minus the weight of the class at the class of each target; nothing for the class that is ignored."""
     dim = 1 if len(shape) > 1 else 0
-    classes = target.to(gb.int64)
+    classes = target.to(int64)
     if len(shape) == 1:
         classes = classes.reshape((1,))
         grad = grad.reshape((1,)) if reduction == 0 else grad
@@ -122,7 +123,7 @@ def multilabel_margin_back(grad: Tensor, self: Tensor, target: Tensor, is_target
     """For each pair of a target and another class that are less than 1 apart: -1 and 1, divided by the classes."""
     classes = self.shape[-1] if self.ndim else 1
     rows, labels = self.reshape((-1, classes)), target.reshape((-1, classes))
-    valid = ((labels < 0).to(gb.int64).cumsum(1) == 0).unsqueeze(2)
+    valid = ((labels < 0).to(int64).cumsum(1) == 0).unsqueeze(2)
     places = labels.clamp_min(0)
     close = 1 - rows.gather(1, places).unsqueeze(2) + rows.unsqueeze(1) > 0
     others = (is_target.reshape(tuple(rows.shape)) == 0).unsqueeze(1)

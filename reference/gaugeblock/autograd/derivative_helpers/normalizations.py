@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..public import gb
+from ...core.dtype import bfloat16, float16
+from ...core.limits import finfo
+from ..grad_mode import is_grad_enabled
 
 Tensor = Any
 Gradients = tuple[Any, ...]
@@ -12,7 +14,7 @@ Gradients = tuple[Any, ...]
 
 def _wide(*tensors: Tensor | None) -> tuple[Any, ...]:
     """Half floats as float32, in which the sums of a gradient cancel less; everything else as it is."""
-    halves = (gb.float16, gb.bfloat16)
+    halves = (float16, bfloat16)
     return tuple(t.float() if t is not None and t.dtype in halves else t for t in tensors)
 
 
@@ -40,7 +42,7 @@ def layer_norm_back(
 ) -> Gradients:
     """The gradients of input, weight and bias; the last dims are normalized."""
     dims = list(range(input.ndim - len(normalized_shape), input.ndim))
-    if gb.is_grad_enabled():
+    if is_grad_enabled():
         normal, inverse = _normal(input, dims, eps)
     else:
         normal = (input - mean) * inverse
@@ -113,7 +115,7 @@ def rms_norm_back(
 ) -> Gradients:
     """The gradients of input and weight; the last dims are divided by their root mean square."""
     dims = list(range(input.ndim - len(normalized_shape), input.ndim))
-    least = gb.finfo(input.dtype).eps if eps is None else eps
+    least = finfo(input.dtype).eps if eps is None else eps
     inverse = ((input * input).mean(dims, keepdim=True) + least).rsqrt()
     normal, inverse = (input * inverse).conj(), inverse.conj()
     weighted = grad if weight is None else grad * weight.conj()

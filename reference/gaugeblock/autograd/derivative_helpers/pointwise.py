@@ -5,10 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, NoReturn
+from math import nan
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import gaugeblock as gb
-from gaugeblock import Tensor
+from ...bindings.functions import tensor_ops as ops
+from ...core.dtype import bfloat16, complex128, float16
+
+if TYPE_CHECKING:
+    from gaugeblock import Tensor
+else:
+    from ...tensor.tensor import Tensor
 
 Number = int | float | complex
 
@@ -17,12 +23,12 @@ def pow_base(grad: Tensor, base: Tensor, exponent: Tensor | Number) -> Tensor:
     """The gradient of ``base ** exponent`` by the base: 0 where the exponent is 0."""
     if not isinstance(exponent, Tensor):
         if exponent == 0:
-            return gb.zeros_like(grad)
+            return ops.zeros_like(grad)
         if exponent == 1:
             return grad
         return grad * ((base if exponent == 2 else base.pow(exponent - 1)) * exponent).conj()
     slope = exponent * base.pow(exponent + -1)
-    return gb.where(exponent == 0, 0, grad * slope.conj())
+    return ops.where(exponent == 0, 0, grad * slope.conj())
 
 
 def pow_exponent(grad: Tensor, base: Tensor | Number, exponent: Tensor, result: Tensor) -> Tensor:
@@ -32,7 +38,7 @@ def pow_exponent(grad: Tensor, base: Tensor | Number, exponent: Tensor, result: 
         still = (base == 0) & upward
         return grad * (result * base.to(result.dtype).masked_fill(still, 1).log()).conj()
     if base == 0:
-        return grad * (result * gb.where(upward, 0.0, -math.inf)).conj()
+        return grad * (result * ops.where(upward, 0.0, -math.inf)).conj()
     return grad * (result * _logarithm(base, result.is_complex())).conj()
 
 
@@ -40,14 +46,14 @@ def _logarithm(base: Number, complex_result: bool) -> Number:
     if not complex_result:
         assert not isinstance(base, complex)
         return math.log(base) if base > 0 else math.nan
-    number: complex = gb.tensor(complex(base), dtype=gb.complex128).log().item()
+    number: complex = ops.tensor(complex(base), dtype=complex128).log().item()
     return number
 
 
 def sgn_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """The part of `grad` across the direction of `self`, over its size; 0 where that is 0, and for real numbers."""
     if not self.is_complex():
-        return gb.zeros_like(grad)
+        return ops.zeros_like(grad)
     across: Tensor = grad - (grad * result.conj()).real * result
     back: Tensor = (across / self.abs()).masked_fill(self == 0, 0)
     return back
@@ -56,7 +62,7 @@ def sgn_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
 def angle_back(grad: Tensor, self: Tensor) -> Tensor:
     """``grad * i z / |z|**2``, 0 where z is 0, and for real numbers."""
     if not self.is_complex():
-        return gb.zeros_like(grad)
+        return ops.zeros_like(grad)
     turned: Tensor = self * 1j / (self * self.conj()).real
     return grad * turned.masked_fill(self == 0, 0)
 
@@ -64,7 +70,7 @@ def angle_back(grad: Tensor, self: Tensor) -> Tensor:
 def angle_forward(tangent: Tensor, self: Tensor) -> Tensor:
     """``Im(conj(z) t) / |z|**2``, 0 where z is 0, and for real numbers."""
     if not self.is_complex():
-        return gb.zeros_like(tangent)
+        return ops.zeros_like(tangent)
     turned: Tensor = (tangent * self.conj()).imag / (self * self.conj()).real
     return turned.masked_fill(self == 0, 0)
 
@@ -81,32 +87,32 @@ Limit = Tensor | int | float | None
 def within_limits(grad: Tensor, self: Tensor, low: Limit, high: Limit) -> Tensor:
     """`grad` where `self` is within the limits that there are, themselves included; else 0."""
     if low is None:
-        return grad if high is None else gb.where(self <= high, grad, 0)
-    return gb.where(self >= low if high is None else (self >= low) & (self <= high), grad, 0)
+        return grad if high is None else ops.where(self <= high, grad, 0)
+    return ops.where(self >= low if high is None else (self >= low) & (self <= high), grad, 0)
 
 
 def below_limit(grad: Tensor, self: Tensor, low: Tensor, high: Tensor | None) -> Tensor:
     """`grad` where the result is the lower limit: `self` is below it, and it below the upper one; else 0."""
-    return gb.where(self < low if high is None else (low < high) & (self < low), grad, 0)
+    return ops.where(self < low if high is None else (low < high) & (self < low), grad, 0)
 
 
 def above_limit(grad: Tensor, self: Tensor, low: Tensor | None, high: Tensor) -> Tensor:
     """`grad` where the result is the upper limit: `self` or the lower limit is above it; else 0."""
-    return gb.where(self > high if low is None else (self > high) | (high < low), grad, 0)
+    return ops.where(self > high if low is None else (self > high) | (high < low), grad, 0)
 
 
 def finite_back(grad: Tensor, self: Tensor) -> Tensor:
     """`grad` where `self` is finite, each part of a complex number by itself; else 0."""
     if not self.is_complex():
-        return gb.where(self.isfinite(), grad, 0)
-    return gb.complex(finite_back(grad.real, self.real), finite_back(grad.imag, self.imag))
+        return ops.where(self.isfinite(), grad, 0)
+    return ops.complex(finite_back(grad.real, self.real), finite_back(grad.imag, self.imag))
 
 
 def logit_back(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
     """``grad / (x (1 - x))``, which outside of [0, 1] is nan, or, with an `eps`, outside of [eps, 1 - eps] is 0."""
     slope = grad / ((self + 0) * (1 - self))
     if eps is None or eps < 0:
-        return slope.masked_fill((self < 0) | (self > 1), gb.nan)
+        return slope.masked_fill((self < 0) | (self > 1), nan)
     return slope.masked_fill((self < eps) | (self > 1 - eps), 0)
 
 
@@ -141,7 +147,7 @@ def spherical_slope(x: Tensor) -> Tensor:
     far = x.masked_fill(near, 1)
     squared = x * x
     series = x / -3 * (1 - squared / 10 * (1 - squared / 28))
-    return gb.where(near, series, (far.cos() - far.sin() / far) / far)
+    return ops.where(near, series, (far.cos() - far.sin() / far) / far)
 ROOT_HALF = 0.7071067811865476
 DENSITY = 0.3989422804014327
 """1/sqrt(2) and 1/sqrt(2 pi)."""
@@ -154,7 +160,7 @@ def rounded_once(slope: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @wraps(slope)
     def run(self: Tensor, *rest: Any) -> Tensor:
-        if self.dtype in (gb.float16, gb.bfloat16):
+        if self.dtype in (float16, bfloat16):
             return slope(self.float(), *rest).to(self.dtype)
         return slope(self, *rest)
 
@@ -183,7 +189,7 @@ def silu_slope(self: Tensor) -> Tensor:
 @rounded_once
 def mish_slope(self: Tensor) -> Tensor:
     """The derivative of x * tanh(softplus(x))."""
-    bent: Tensor = gb.nn.functional.softplus(self).tanh()
+    bent: Tensor = ops.softplus(self).tanh()
     return bent + self * self.sigmoid() * (1 - bent * bent)
 
 
@@ -208,8 +214,8 @@ def rrelu_back(grad: Tensor, self: Tensor, result: Tensor, lower: float, upper: 
     """`grad` times the slope that was drawn, or the middle of the range outside of training and where self is 0."""
     middle = (lower + upper) / 2
     if not training:
-        return gb.where(self > 0, grad, grad * middle)
-    slope = gb.where(self < 0, result / self, gb.where(self == 0, middle, 1)).detach()
+        return ops.where(self > 0, grad, grad * middle)
+    slope = ops.where(self < 0, result / self, ops.where(self == 0, middle, 1)).detach()
     return grad * slope
 
 
@@ -217,7 +223,7 @@ def glu_back(grad: Tensor, self: Tensor, dim: int) -> Tensor:
     """The gradients of both halves along a dim, of which the second gates the first."""
     first, second = self.chunk(2, dim)
     gate = second.sigmoid()
-    return gb.cat([grad * gate, grad * first * gate * (1 - gate)], dim)
+    return ops.cat([grad * gate, grad * first * gate * (1 - gate)], dim)
 
 
 HELPERS: dict[str, Callable[..., Any]] = {

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gaugeblock as gb
-from gaugeblock import Tensor
+from ...bindings.functions import tensor_ops as ops
+
+if TYPE_CHECKING:
+    from gaugeblock import Tensor
+else:
+    from ...tensor.tensor import Tensor
 
 # Name: p1 = a x + b, and (a, b, c) of k for p(k + 1) = (a x + b) p(k) - c p(k - 1).
 _CHEBYSHEV = {"t": (1, 0), "u": (2, 0), "v": (2, -1), "w": (2, 1)}
@@ -38,9 +42,9 @@ def polynomial_slope(name: str, x: Tensor, n: Tensor | float) -> Tensor:
     degree = n.trunc() if isinstance(n, Tensor) and n.is_floating_point() else n
     top = _largest(degree)
     (slope, intercept), step = _recurrence(name)
-    before, value = gb.ones_like(point), point * slope + intercept
-    before_slope, value_slope = gb.zeros_like(point), gb.full_like(point, slope)
-    found = _chosen(gb.zeros_like(point), value_slope, degree, 1)
+    before, value = ops.ones_like(point), point * slope + intercept
+    before_slope, value_slope = ops.zeros_like(point), ops.full_like(point, slope)
+    found = _chosen(ops.zeros_like(point), value_slope, degree, 1)
     for k in range(1, min(top, SLOPE_LIMIT)):
         a, b, c = step(k)
         factor = point * a + b
@@ -52,8 +56,8 @@ def polynomial_slope(name: str, x: Tensor, n: Tensor | float) -> Tensor:
         )
         found = _chosen(found, value_slope, degree, k + 1)
     if top > SLOPE_LIMIT:
-        unknown = gb.full_like(point, float("nan"))
-        found = gb.where(degree > SLOPE_LIMIT, unknown, found) if isinstance(degree, Tensor) else unknown
+        unknown = ops.full_like(point, float("nan"))
+        found = ops.where(degree > SLOPE_LIMIT, unknown, found) if isinstance(degree, Tensor) else unknown
     return found * 2 if shifted else found
 
 
@@ -66,7 +70,7 @@ def _largest(degree: Tensor | float) -> int:
 
 def _chosen(found: Tensor, value: Tensor, degree: Tensor | float, k: int) -> Tensor:
     if isinstance(degree, Tensor):
-        return gb.where(degree == k, value, found)
+        return ops.where(degree == k, value, found)
     return value if int(degree) == k else found
 
 

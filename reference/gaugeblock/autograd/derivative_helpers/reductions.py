@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gaugeblock as gb
-from gaugeblock import Tensor
-
+from ...bindings.functions import tensor_ops as ops
+from ...core.dtype import int64
+from ...core.limits import finfo
 from ..grad_mode import is_grad_enabled
+
+if TYPE_CHECKING:
+    from gaugeblock import Tensor
+else:
+    from ...tensor.tensor import Tensor
 
 Dims = int | Sequence[int] | None
 
@@ -76,7 +81,7 @@ def var_back(grad: Tensor, self: Tensor, dim: Dims, correction: Correction, keep
     grad = restored(grad, self.shape, dim, keepdim)
     centred = self - self.mean(reduced_dims(self.ndim, dim), True)
     if freedom <= 0 and dim in (None, ()):
-        return grad * gb.full_like(centred, math.inf).masked_fill(centred == 0, math.nan)
+        return grad * ops.full_like(centred, math.inf).masked_fill(centred == 0, math.nan)
     return grad * (2 / freedom if freedom else math.inf) * centred
 
 
@@ -89,7 +94,7 @@ def norm_back(grad: Tensor, self: Tensor, result: Tensor, order: float | None, d
     """The gradient of a vector norm: 0 for order 0 and where the norm is 0; of order inf shared by the largest."""
     p = 2.0 if order is None else float(order)
     if p == 0:
-        return gb.zeros_like(self)
+        return ops.zeros_like(self)
     if self.ndim:
         grad, result = restored(grad, self.shape, dim, keepdim), restored(result, self.shape, dim, keepdim)
     if p == 1:
@@ -140,16 +145,16 @@ def logcumsumexp_forward(tangent: Tensor, self: Tensor, result: Tensor, dim: int
 
 def _logarithms(value: Tensor) -> tuple[Tensor, Tensor]:
     """The logarithms of the positive and of the negative numbers, for all others the lowest number there is."""
-    least = gb.finfo(value.dtype).min
+    least = finfo(value.dtype).min
     size = value.abs().log()
-    return gb.where(value > 0, size, least), gb.where(value < 0, size, least)
+    return ops.where(value > 0, size, least), ops.where(value < 0, size, least)
 
 
 def _later(value: Tensor, dim: int) -> Tensor:
     return value.flip(dim).logcumsumexp(dim).flip(dim)
 
 
-ROUNDED = {"lower": gb.floor, "higher": gb.ceil, "nearest": gb.round}
+ROUNDED = {"lower": ops.floor, "higher": ops.ceil, "nearest": ops.round}
 
 
 def quantile_back(
@@ -163,7 +168,7 @@ def quantile_back(
     needed: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None]:
     """The gradients of the elements, and of the shares `q` where they are a tensor and the result is interpolated."""
-    shares = q if isinstance(q, Tensor) else gb.full((), q, dtype=self.dtype, device=self.device)
+    shares = q if isinstance(q, Tensor) else ops.full((), q, dtype=self.dtype, device=self.device)
     flat = dim is None or not self.ndim
     rows = self.reshape((-1,)) if flat else self.movedim(dim or 0, -1)
     back = grad if shares.ndim else grad.unsqueeze(0)
@@ -171,10 +176,10 @@ def quantile_back(
         back = back.reshape((-1,))
     else:
         back = (back.squeeze((dim or 0) % self.ndim + 1) if keepdim else back).movedim(0, -1)
-    ordered, order = gb.sort(rows, -1)
+    ordered, order = ops.sort(rows, -1)
     missing = ordered.isnan()
     last = ordered.shape[-1] - 1
-    whole = gb.full((1,), last, dtype=gb.int64, device=self.device)
+    whole = ops.full((1,), last, dtype=int64, device=self.device)
     most = (~missing).sum(-1, keepdim=True) - 1 if ignore_nan else whole
     ranks = (shares.reshape((-1,)) * most).clamp_min(0)
     if not ignore_nan:
@@ -182,19 +187,19 @@ def quantile_back(
     if interpolation in ROUNDED:
         ranks = ROUNDED[interpolation](ranks)
     below = ranks.floor()
-    low, high = below.to(gb.int64), ranks.ceil().to(gb.int64)
-    weight = gb.full_like(ranks, 0.5).masked_fill(low == high, 0) if interpolation == "midpoint" else ranks - below
+    low, high = below.to(int64), ranks.ceil().to(int64)
+    weight = ops.full_like(ranks, 0.5).masked_fill(low == high, 0) if interpolation == "midpoint" else ranks - below
     mine = theirs = None
     if needed[0]:
-        spread = gb.zeros_like(ordered).scatter_add(-1, low, back * (1 - weight)).scatter_add(-1, high, back * weight)
-        found = gb.zeros_like(spread).scatter_add(-1, order, spread)
+        spread = ops.zeros_like(ordered).scatter_add(-1, low, back * (1 - weight)).scatter_add(-1, high, back * weight)
+        found = ops.zeros_like(spread).scatter_add(-1, order, spread)
         mine = found.reshape(self.shape) if flat else found.movedim(-1, dim or 0)
     if isinstance(q, Tensor) and needed[1]:
         slope = ordered.gather(-1, high) - ordered.gather(-1, low)
         theirs = back * slope * most
         theirs = (theirs.sum(tuple(range(theirs.ndim - 1))) if theirs.ndim > 1 else theirs).reshape(shares.shape)
         if interpolation != "linear":
-            theirs = gb.zeros_like(theirs)
+            theirs = ops.zeros_like(theirs)
     return mine, theirs
 
 
@@ -241,9 +246,9 @@ def _others(self: Tensor, dim: int) -> Tensor:
     size = self.size(dim)
     if size == 0:
         return self
-    one = gb.ones_like(self.narrow(dim, 0, 1))
-    before = gb.cat([one, self.narrow(dim, 0, size - 1)], dim).cumprod(dim)
-    after = gb.cat([one, self.narrow(dim, 1, size - 1).flip(dim)], dim).cumprod(dim).flip(dim)
+    one = ops.ones_like(self.narrow(dim, 0, 1))
+    before = ops.cat([one, self.narrow(dim, 0, size - 1)], dim).cumprod(dim)
+    after = ops.cat([one, self.narrow(dim, 1, size - 1).flip(dim)], dim).cumprod(dim).flip(dim)
     return before * after
 
 
@@ -259,7 +264,7 @@ def _at_zeros(grad: Tensor, self: Tensor, dim: int) -> Tensor:
     products = self.masked_fill(first, 1).cumprod(dim).conj()
     usual = reversed_cumsum((grad * products).masked_fill(zeros > 0, 0), dim) / self.masked_fill(zero, 1).conj()
     at_first = (grad * products).masked_fill(zeros == 0, 0).sum(dim, True)
-    return gb.where(first, at_first, usual.masked_fill(zeros > 0, 0))
+    return ops.where(first, at_first, usual.masked_fill(zeros > 0, 0))
 
 
 def _recorded(grad: Tensor, self: Tensor, dim: int) -> Tensor:
@@ -268,11 +273,11 @@ def _recorded(grad: Tensor, self: Tensor, dim: int) -> Tensor:
     size = self.size(dim)
     for place in range(size):
         rest = size - place - 1
-        one = gb.ones_like(self.narrow(dim, 0, 1))
-        before = gb.prod(self.narrow(dim, 0, place), dim, True)
-        from_here = gb.cat([one, self.narrow(dim, place + 1, rest)], dim).cumprod(dim)
+        one = ops.ones_like(self.narrow(dim, 0, 1))
+        before = ops.prod(self.narrow(dim, 0, place), dim, True)
+        from_here = ops.cat([one, self.narrow(dim, place + 1, rest)], dim).cumprod(dim)
         parts.append((grad.narrow(dim, place, rest + 1) * (before * from_here).conj()).sum(dim, True))
-    return gb.cat(parts, dim)
+    return ops.cat(parts, dim)
 
 
 HELPERS: dict[str, Callable[..., Any]] = {

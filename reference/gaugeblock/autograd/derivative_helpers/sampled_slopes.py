@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gaugeblock as gb
-from gaugeblock import Tensor
+from ...bindings.functions import tensor_ops as ops
+
+if TYPE_CHECKING:
+    from gaugeblock import Tensor
+else:
+    from ...tensor.tensor import Tensor
 
 Weights = list[tuple[int, Tensor]]
 """Which elements a slope is made of, counted from its place, and how much of each."""
@@ -25,9 +29,9 @@ def slopes_back(
         points = (
             step
             if isinstance(step, Tensor)
-            else gb.arange(self.shape[place], dtype=grad.real.dtype, device=grad.device) * step
+            else ops.arange(self.shape[place], dtype=grad.real.dtype, device=grad.device) * step
         )
-        distances = gb.diff(points)
+        distances = ops.diff(points)
         if needed[0]:
             mine = _transposed(back, distances, edge_order).movedim(-1, place)
             total = mine if total is None else total + mine
@@ -62,13 +66,13 @@ def _blocks(h: Tensor, edge_order: int) -> list[tuple[int, Weights]]:
 
 def _transposed(back: Tensor, h: Tensor, edge_order: int) -> Tensor:
     """The sum, for each sample, over the slopes that it is in, along the last dim."""
-    total = gb.zeros_like(back)
+    total = ops.zeros_like(back)
     size = back.shape[-1]
     for start, weights in _blocks(h, edge_order):
         for offset, weight in weights:
             length = weight.shape[0]
             part = back.narrow(-1, start, length) * weight.conj()
-            total = total + gb.constant_pad_nd(part, (start + offset, size - start - offset - length))
+            total = total + ops.constant_pad_nd(part, (start + offset, size - start - offset - length))
     return total
 
 
@@ -86,7 +90,7 @@ def _points_back(back: Tensor, f: Tensor, h: Tensor, edge_order: int) -> Tensor:
     total = total + turned.flip((0,))
     if count > 1:
         total = total + _inside_back(h, [slope(1, offset, count - 1) for offset in (-1, 0, 1)])
-    return gb.constant_pad_nd(total, (1, 0)) - gb.constant_pad_nd(total, (0, 1))
+    return ops.constant_pad_nd(total, (1, 0)) - ops.constant_pad_nd(total, (0, 1))
 
 
 def _inside_back(h: Tensor, slopes: list[Tensor]) -> Tensor:
@@ -95,19 +99,19 @@ def _inside_back(h: Tensor, slopes: list[Tensor]) -> Tensor:
     square = (a + b).square()
     of_a = before * (b * (b + 2 * a) / (a.square() * square)) - own / a.square() + after / square
     of_b = -before / square + own / b.square() - after * (a * (a + 2 * b) / (b.square() * square))
-    return gb.constant_pad_nd(of_a, (0, 1)) + gb.constant_pad_nd(of_b, (1, 0))
+    return ops.constant_pad_nd(of_a, (0, 1)) + ops.constant_pad_nd(of_b, (1, 0))
 
 
 def _first_back(h: Tensor, slopes: list[Tensor], edge_order: int) -> Tensor:
     rest = h.shape[0] - edge_order
     a = h[:1]
     if edge_order == 1:
-        return gb.constant_pad_nd((slopes[0] - slopes[1]) / a.square(), (0, rest))
+        return ops.constant_pad_nd((slopes[0] - slopes[1]) / a.square(), (0, rest))
     b = h[1:2]
     square = (a + b).square()
     of_a = slopes[0] * (1 / a.square() + 1 / square) - slopes[1] / a.square() - slopes[2] / square
     of_b = slopes[0] / square - slopes[1] / b.square() + slopes[2] * (a * (a + 2 * b) / (b.square() * square))
-    return gb.constant_pad_nd(gb.cat((of_a, of_b)), (0, rest))
+    return ops.constant_pad_nd(ops.cat((of_a, of_b)), (0, rest))
 
 
 HELPERS: dict[str, Any] = {"slopes_back": slopes_back}

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import gaugeblock as gb
-from gaugeblock import Tensor
-
+from ...bindings.functions import tensor_ops as ops
+from ...core.dtype import bool_, int64
+from ...dispatch.dispatcher import call
+from ...dispatch.registry import REGISTRY
 from ...operators.networks.convolution_weight import weight_gradient
 from .indexing import collected
+
+if TYPE_CHECKING:
+    from gaugeblock import Tensor
+else:
+    from ...tensor.tensor import Tensor
 
 Sizes = tuple[int, ...]
 
@@ -35,14 +41,14 @@ def convolution_input_back(
     count = len(shape) - 2
     stride, padding, dilation = _per_dim(count, stride, padding, dilation)
     if transposed:
-        found = gb.convolution(grad, weight.conj(), None, stride, padding, dilation, False, [0] * count, groups)
+        found = ops.convolution(grad, weight.conj(), None, stride, padding, dilation, False, [0] * count, groups)
         return _cut(found, shape)
     least = [
         (grad.shape[2 + k] - 1) * stride[k] - 2 * padding[k] + dilation[k] * (weight.shape[2 + k] - 1) + 1
         for k in range(count)
     ]
     extra = [shape[2 + k] - least[k] for k in range(count)]
-    return gb.convolution(grad, weight.conj(), None, stride, padding, dilation, True, extra, groups)
+    return ops.convolution(grad, weight.conj(), None, stride, padding, dilation, True, extra, groups)
 
 
 def convolution_weight_back(
@@ -69,13 +75,13 @@ def convolution_weight_back(
         _correlated(one, other, shape, stride, padding, dilation)
         for one, other in zip(wide.chunk(groups, 1), kernel.chunk(groups, 1), strict=True)
     ]
-    return parts[0] if groups == 1 else gb.cat(parts, 0)
+    return parts[0] if groups == 1 else ops.cat(parts, 0)
 
 
 def _correlated(wide: Tensor, kernel: Tensor, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Tensor:
     """Return the sums of products for each kernel element: samples act as channels, dilations as strides."""
     none = [0] * (len(shape) - 2)
-    found = gb.convolution(
+    found = ops.convolution(
         wide.transpose(0, 1), kernel.transpose(0, 1), None, dilation, padding, stride, False, none, 1
     ).transpose(0, 1)
     return _cut(found, shape)
@@ -105,10 +111,9 @@ def max_pool_back(
     grad: Tensor, self: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, n: int
 ) -> Tensor:
     """`grad` where each window has its maximum."""
-    functions = gb.nn.functional
-    pool = (functions.max_pool1d, functions.max_pool2d, functions.max_pool3d)[n - 1]
+    pool = getattr(ops, f"max_pool{n}d_with_indices")
     step = stride if stride or isinstance(stride, int) else None
-    indices = pool(self.detach(), kernel_size, step, padding, dilation, ceil_mode, True)[1]
+    indices = pool(self.detach(), kernel_size, step, padding, dilation, ceil_mode)[1]
     return picked_back(grad, tuple(self.shape), indices, n)
 
 
@@ -124,7 +129,7 @@ def padded_back(grad: Tensor, shape: Sizes, pad: Sizes, mode: str) -> Tensor:
     `pad` has the numbers of places before and behind, from the last dim on; `mode` is one of pad's.
     """
     if mode == "constant":
-        return gb.constant_pad_nd(grad, [-count for count in pad])
+        return ops.constant_pad_nd(grad, [-count for count in pad])
     for k in range(len(pad) // 2):
         before, after = pad[2 * k], pad[2 * k + 1]
         dim = len(shape) - 1 - k
@@ -137,7 +142,7 @@ def padded_back(grad: Tensor, shape: Sizes, pad: Sizes, mode: str) -> Tensor:
 
 def sources(size: int, before: int, after: int, mode: str) -> Tensor:
     """Which element each place along a padded dim shows."""
-    places = gb.arange(-before, size + after)
+    places = ops.arange(-before, size + after)
     if mode == "replicate":
         return places.clamp(0, size - 1)
     if mode == "circular":
@@ -156,7 +161,7 @@ def separable_back(grad: Tensor, shape: Sizes, lead: int, along: Callable[[Tenso
     count = len(shape) - lead
     for k in range(count):
         size, wanted = shape[lead + k], grad.shape[lead + k]
-        units = gb.eye(size, dtype=grad.dtype, device=grad.device)
+        units = ops.eye(size, dtype=grad.dtype, device=grad.device)
         weights = along(units.reshape((size, 1, *one_dim(count, k, size))), k).reshape((size, wanted))
         grad = grad.movedim(lead + k, -1).matmul(weights.t()).movedim(-1, lead + k)
     return grad
@@ -171,12 +176,12 @@ def resampled_back(
     grad: Tensor, operator: str, shape: Sizes, align_corners: bool | None, scales: tuple[float | None, ...]
 ) -> Tensor:
     """Return the gradient of what `operator` resamples behind the channels."""
-    resample, count = getattr(gb.ops.aten, operator), len(scales)
+    resample, count = REGISTRY.find(operator), len(scales)
     aligned = () if align_corners is None else (align_corners,)
 
     def along(units: Tensor, k: int) -> Any:
         sizes = one_dim(count, k, grad.shape[2 + k])
-        return resample(units, sizes, *aligned, *one_dim(count, k, scales[k], None))
+        return call(resample, units, sizes, *aligned, *one_dim(count, k, scales[k], None))
 
     return separable_back(grad, shape, 2, along)
 
@@ -194,7 +199,7 @@ def avg_pool_back(
 ) -> Tensor:
     """Return `grad`, divided by the places of each window that count, added to all places of its window."""
     kernel, steps, around = (_each(values, n) for values in (kernel_size, stride or kernel_size, padding))
-    pool, by = getattr(gb.nn.functional, f"avg_pool{n}d"), () if divisor_override is None else (1,)
+    pool, by = getattr(ops, f"avg_pool{n}d"), () if divisor_override is None else (1,)
 
     def along(units: Tensor, k: int) -> Any:
         options = [one_dim(n, k, *pair) for pair in ((kernel[k],), (steps[k],), (around[k], 0))]
@@ -211,8 +216,8 @@ def _each(values: Any, count: int) -> list[int]:
 
 def adaptive_avg_pool_back(grad: Tensor, shape: Sizes, n: int) -> Tensor:
     """Return `grad`, divided by the sizes of the windows, added to all places of its window."""
-    pool, wanted = getattr(gb.nn.functional, f"adaptive_avg_pool{n}d"), tuple(grad.shape[-n:])
-    return separable_back(grad, shape, len(shape) - n, lambda units, k: pool(units, one_dim(n, k, wanted[k])))
+    pool, wanted = REGISTRY.find(f"adaptive_avg_pool{n}d"), tuple(grad.shape[-n:])
+    return separable_back(grad, shape, len(shape) - n, lambda units, k: call(pool, units, one_dim(n, k, wanted[k])))
 
 
 NEAREST, BICUBIC = 1, 2
@@ -231,17 +236,17 @@ class Tap(NamedTuple):
 
 def _inside(places: Tensor, size: int, padding: int, align: bool) -> tuple[Tensor, Tensor]:
     """Places moved into the image, and the direction in which they move there: 0 beyond its border."""
-    turn = gb.ones_like(places)
+    turn = ops.ones_like(places)
     if padding == ZEROS:
         return places, turn
     if padding == REFLECTION:
         low, span = (0.0, size - 1) if align else (-0.5, size)
         if not span:
-            return gb.zeros_like(places), gb.zeros_like(places)
+            return ops.zeros_like(places), ops.zeros_like(places)
         off = (places - low).abs()
         extra, odd = off.fmod(span), (off / span).floor() % 2 == 1
-        turn = gb.where((places < low) != odd, -1.0, turn)
-        places = gb.where(odd, span - extra + low, extra + low)
+        turn = ops.where((places < low) != odd, -1.0, turn)
+        places = ops.where(odd, span - extra + low, extra + low)
     return places.clamp(0, size - 1), turn.masked_fill((places <= 0) | (places >= size - 1), 0)
 
 
@@ -269,9 +274,9 @@ def _taps(share: Tensor, size: int, mode: int, padding: int, align: bool) -> tup
         moved = [_inside(low + (k - 1), size, padding, align)[0] for k in range(4)]
         return [Tap(p, w, s) for p, (w, s) in zip(moved, _cubic(real - low), strict=True)], scale
     place, turn = _inside(known, size, padding, align)
-    one = gb.ones_like(place)
+    one = ops.ones_like(place)
     if mode == NEAREST:
-        return [Tap(place.round(), one, gb.zeros_like(one))], scale
+        return [Tap(place.round(), one, ops.zeros_like(one))], scale
     low = place.floor()
     part = place + turn * (real - known) - low
     return [Tap(low, 1 - part, -one), Tap(low + 1, part, one)], turn * scale
@@ -287,14 +292,14 @@ def grid_back(
     # The last of a place's numbers counts along the first dim.
     shares = [grid.select(-1, len(sizes) - 1 - k).reshape((batch, count)) for k in range(len(sizes))]
     found = [_taps(share, size, mode, padding, align) for share, size in zip(shares, sizes, strict=True)]
-    image, slopes = gb.zeros_like(flat), [gb.zeros_like(share) for share in shares]
+    image, slopes = ops.zeros_like(flat), [ops.zeros_like(share) for share in shares]
     for taps in product(*(taps for taps, _ in found)):
-        known = gb.ones_like(shares[0], dtype=gb.bool)
+        known = ops.ones_like(shares[0], dtype=bool_)
         for tap, size in zip(taps, sizes, strict=True):
             known = known & (tap.places >= 0) & (tap.places < size)
-        index = gb.zeros_like(shares[0], dtype=gb.int64)
+        index = ops.zeros_like(shares[0], dtype=int64)
         for tap, size in zip(taps, sizes, strict=True):
-            index = index * size + tap.places.masked_fill(~known, 0).to(gb.int64)
+            index = index * size + tap.places.masked_fill(~known, 0).to(int64)
         spread = index.unsqueeze(1).expand(back.shape)
         if needed[0]:
             weight = prod((tap.weight for tap in taps[1:]), start=taps[0].weight) * known
@@ -305,7 +310,7 @@ def grid_back(
                 rest = prod((other.weight for j, other in enumerate(taps) if j != k), start=tap.slope)
                 slopes[k] = slopes[k] + along * rest
     moved = [slope * factor for slope, (_, factor) in zip(slopes, found, strict=True)]
-    places = gb.stack(moved[::-1], -1).reshape(grid.shape)
+    places = ops.stack(moved[::-1], -1).reshape(grid.shape)
     return (image.reshape(input.shape) if needed[0] else None), (places if needed[1] else None)
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gaugeblock as gb
-from gaugeblock import Tensor
-
+from ...bindings.functions import tensor_ops as ops
+from ...core.dtype import bool_, int64
 from ...dispatch.registry import any_watched
 from ...operators.invoke import invoke
 from .indexing import collected
+
+if TYPE_CHECKING:
+    from gaugeblock import Tensor
+else:
+    from ...tensor.tensor import Tensor
 
 Sizes = Sequence[int]
 
@@ -72,7 +76,7 @@ def permute_back(grad: Tensor, dims: Sizes) -> Tensor:
 
 def fill_diagonal_back(grad: Tensor, wrap: bool) -> Tensor:
     """`grad` with zeros on the main diagonal, which with `wrap` goes on below the square part of a tall matrix."""
-    kept = gb.ones(grad.shape, dtype=gb.bool, device=grad.device)
+    kept = ops.ones(grad.shape, dtype=bool_, device=grad.device)
     return grad.masked_fill(~kept.fill_diagonal_(False, wrap), 0)
 
 
@@ -82,7 +86,7 @@ def unfold_back(grad: Tensor, shape: Sizes, dimension: int, size: int, step: int
         return grad.sum()
     place = dimension % len(shape)
     windows = grad.shape[place]
-    places = (gb.arange(windows).unsqueeze(1) * step + gb.arange(size)).reshape((-1,))
+    places = (ops.arange(windows).unsqueeze(1) * step + ops.arange(size)).reshape((-1,))
     source = grad.movedim(-1, place + 1).flatten(place, place + 1)
     return collected(shape, place, places.to(grad.device), source)
 
@@ -97,12 +101,12 @@ def as_strided_back(
     offset = start if storage_offset is None else storage_offset
     lowest = min(start, offset)
     seen, own = _places(size, stride, offset - lowest), _places(shape, strides, start - lowest)
-    repeated = gb.unique(own).numel() != own.numel()
+    repeated = ops.unique(own).numel() != own.numel()
     seen, own = seen.to(grad.device), own.to(grad.device)
     count = max(_extent(size, stride) + offset, _extent(shape, strides) + start) - lowest
     flat = collected((count,), 0, seen, grad.reshape((-1,)))
     if repeated:
-        times = collected((count,), 0, own, gb.ones_like(own))
+        times = collected((count,), 0, own, ops.ones_like(own))
         flat = flat / times.clamp_min(1)
     return flat.index_select(0, own).reshape(tuple(shape))
 
@@ -114,9 +118,9 @@ def _extent(size: Sizes, stride: Sizes) -> int:
 
 def _places(size: Sizes, stride: Sizes, offset: int) -> Tensor:
     """Where in the storage the elements lie, in row-major order."""
-    places = gb.full((), offset, dtype=gb.int64)
+    places = ops.full((), offset, dtype=int64)
     for length, step in zip(size, stride, strict=True):
-        places = places.unsqueeze(-1) + gb.arange(length) * step
+        places = places.unsqueeze(-1) + ops.arange(length) * step
     return places.reshape((-1,))
 
 
@@ -125,7 +129,7 @@ def as_strided_scatter_self_back(
 ) -> Tensor:
     """`grad` with zeros where a tensor of its sizes and of `strides` is seen through the view."""
     own, written = _places(grad.shape, strides, 0), _places(size, stride, storage_offset or 0)
-    return grad.masked_fill(gb.isin(own, written).reshape(grad.shape).to(grad.device), 0)
+    return grad.masked_fill(ops.isin(own, written).reshape(grad.shape).to(grad.device), 0)
 
 
 def as_strided_scatter_src_back(
@@ -159,7 +163,7 @@ def split_back(grads: Sequence[Tensor], shape: Sizes, indices: Tensor | Sizes | 
     if isinstance(indices, Tensor):
         indices = indices.tolist()
     if isinstance(indices, int):
-        return gb.cat(tuple(grads), dim)
+        return ops.cat(tuple(grads), dim)
     ends = [*indices, shape[dim]]
     total = grads[0].new_zeros(shape)
     for grad, start, end in zip(grads, [0, *indices], ends, strict=True):
@@ -212,7 +216,7 @@ def repeat_interleave_back(grad: Tensor, shape: Sizes, repeats: int | Tensor, di
     sizes = (prod(shape),) if flat or not shape else tuple(shape)
     if isinstance(repeats, Tensor):
         counts = repeats.expand((sizes[place],)) if repeats.numel() == 1 else repeats
-        index = gb.repeat_interleave(gb.arange(sizes[place], device=counts.device), counts.reshape((-1,)))
+        index = ops.repeat_interleave(ops.arange(sizes[place], device=counts.device), counts.reshape((-1,)))
         return collected(sizes, place, index, grad).reshape(tuple(shape))
     split = (*sizes[:place], sizes[place], repeats, *sizes[place + 1 :])
     return grad.reshape(split).sum(place + 1).reshape(tuple(shape))
@@ -221,7 +225,7 @@ def repeat_interleave_back(grad: Tensor, shape: Sizes, repeats: int | Tensor, di
 def roll_back(grad: Tensor, shifts: int | Sizes, dims: int | Sizes) -> Tensor:
     """`grad` rolled the other way."""
     shifts = (shifts,) if isinstance(shifts, int) else shifts
-    return gb.roll(grad, tuple(-shift for shift in shifts), dims)
+    return ops.roll(grad, tuple(-shift for shift in shifts), dims)
 
 
 def diff_back(
@@ -234,14 +238,14 @@ def diff_back(
     sizes = [0 if part is None else part[place] for part in (prepend, shape, append)]
     pad = (0, 0) * (grad.ndim - 1 - place) + (1, 1)
     for _ in range(min(n, sum(sizes))):
-        grad = -gb.diff(gb.constant_pad_nd(grad, pad), 1, place)
+        grad = -ops.diff(ops.constant_pad_nd(grad, pad), 1, place)
     before, own, after = (grad.narrow(place, sum(sizes[:k]), sizes[k]) for k in range(3))
     return own, None if prepend is None else before, None if append is None else after
 
 
 def combinations_back(grad: Tensor, shape: Sizes, r: int, with_replacement: bool) -> Tensor:
     """The sum for each element over the places at which it was chosen."""
-    chosen = gb.combinations(gb.arange(shape[0]), r, with_replacement).to(grad.device)
+    chosen = ops.combinations(ops.arange(shape[0]), r, with_replacement).to(grad.device)
     return collected(shape, 0, chosen.reshape((-1,)), grad.reshape((-1,)))
 
 

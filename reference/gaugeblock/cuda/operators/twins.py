@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...core.device import Device, cpu, meta
+from ...core.device import Device, cpu, meta_device
 from ...memory.storage import Storage, allocate_storage, foreign_storage
 from ...operators.copy import clone
 from ...tensor.changing import UnbackedTensor
@@ -88,11 +88,11 @@ def outlines() -> Twins:
     """Twins without data, also of the CPU's tensors."""
 
     def storage_of(storage: Storage) -> Storage:
-        made = allocate_storage(storage.nbytes, meta)
+        made = allocate_storage(storage.nbytes, meta_device)
         made.resizable = storage.resizable
         return made
 
-    return Twins(meta, storage_of, lambda tensor: new_like(geometry_elsewhere(tensor.geometry, meta)))
+    return Twins(meta_device, storage_of, lambda tensor: new_like(geometry_elsewhere(tensor.geometry, meta_device)))
 
 
 def host_views() -> Twins:

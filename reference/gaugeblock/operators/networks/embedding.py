@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.device import cpu, meta
+from ...core.device import cpu, meta_device
 from ...core.dtype import DType, int32, int64
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
@@ -122,9 +122,9 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("one_hot(): Can not infer total number of classes from empty tensor.")
         return apply("empty.memory_format", (*geometry.sizes, num_classes), dtype=int64, device=geometry.device)
-    if geometry.device is meta and num_classes == -1:
+    if geometry.device is meta_device and num_classes == -1:
         raise NotImplementedError("one_hot(): num_classes must be given for a tensor without data")
-    if geometry.device is not meta:
+    if geometry.device is not meta_device:
         given = values(host(self))
         if given.min() < 0:
             raise RuntimeError(f"one_hot(): Class values must be non-negative, got {given.min()}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...core.device import meta
+from ...core.device import meta_device
 from ...core.dtype import bool_
 from ...core.warn import warn
 from ...tensor.scalars import item
@@ -29,7 +29,7 @@ def _check_weights(name: str, weights: Tensor, count: int, *, integral: bool) ->
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
             f"{geometry.numel} != {count}"
         )
-    if count and geometry.device is not meta and (values(host(weights)) < 0).any():
+    if count and geometry.device is not meta_device and (values(host(weights)) < 0).any():
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -73,7 +73,7 @@ def cov(
         squares = apply("sum", apply("mul.Tensor", weights, aweights))
         less = apply("mul.Scalar", apply("div.Tensor", squares, total), correction)
     remaining = apply("sub.Tensor", total, less)
-    if remaining.geometry.device is not meta:
+    if remaining.geometry.device is not meta_device:
         _warn(item(remaining))
     return apply("squeeze", apply("div.Tensor", product, apply("clamp_min", remaining, 0)))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.device import Device, as_device, meta
+from ...core.device import Device, as_device, meta_device
 from ...core.dtype import DEFAULTS, DType
 from ...core.errors import check_ints
 from ...core.promotion import UPSTREAM_NAMES
@@ -110,7 +110,7 @@ def _check_deviation(std: float | Tensor) -> None:
     if isinstance(std, Tensor):
         if std.geometry.dtype.is_complex:
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std.geometry.device is not meta and not (values(host(std)) >= 0).all():
+        if std.geometry.device is not meta_device and not (values(host(std)) >= 0).all():
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
